@@ -148,7 +148,7 @@ class ScriptedRun:
         catalog = load_catalog()
         monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
         monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
-        monkeypatch.setattr(trial, "ENGINE", self.script)
+        monkeypatch.setattr(trial, "CHOSEN", self.script)
         for module in (prepare, trial):
             monkeypatch.setattr(module, "serve", self._serve)
 

@@ -16,7 +16,7 @@ from support.scripted_run import answered
 def command(tmp_path, monkeypatch):
     """The command, with a target that is there and takes no load."""
     monkeypatch.setattr(load_module, "reachable_address", lambda *_: "127.0.0.1:9")
-    monkeypatch.setattr(watched_load, "ENGINE", None)
+    monkeypatch.setattr(watched_load, "CHOSEN", None)
     return Command(tmp_path)
 
 
@@ -66,7 +66,7 @@ INVALID = Verdict(status="valid", reasons=(), notes=()).with_reason("errors", "a
 )
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, generator, code, form):
-    monkeypatch.setattr(watched_load, "ENGINE", generator)
+    monkeypatch.setattr(watched_load, "CHOSEN", generator)
     options = ["--json"] if form == "json" else []
     finished = command.run("load", "http://127.0.0.1:9/", "-c", 7, *options)
     assert finished.returncode == code

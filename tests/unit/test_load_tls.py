@@ -26,7 +26,7 @@ def asked(tmp_path, monkeypatch):
     """Return what the engine reads of the load that some arguments ask for."""
     monkeypatch.setattr(load_module, "reachable_address", lambda *_: "127.0.0.1:9")
     generator = Recording()
-    monkeypatch.setattr(watched_load, "ENGINE", generator)
+    monkeypatch.setattr(watched_load, "CHOSEN", generator)
 
     def run(*arguments):
         result = Command(tmp_path).run("load", *arguments)
@@ -39,7 +39,7 @@ def asked(tmp_path, monkeypatch):
 @pytest.fixture
 def refused(tmp_path, monkeypatch):
     """Return why the command refuses some arguments."""
-    monkeypatch.setattr(watched_load, "ENGINE", None)
+    monkeypatch.setattr(watched_load, "CHOSEN", None)
 
     def run(*arguments):
         result = Command(tmp_path).run("load", *arguments)

@@ -1,7 +1,6 @@
 """``loadcurve doctor``: whether this machine is fit to measure, and the rig's ceiling and noise."""
 
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from loadcurve.cli.machines import table_of
 from loadcurve.cli.watched_load import machines_named
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
+from loadcurve.generate.tools.catalog import tools
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
@@ -36,21 +36,7 @@ from loadcurve.runs.machines_ceiling import measure_machines_ceiling
 from loadcurve.runs.noise import measure_noise
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
-from loadcurve.server.install import Packages, install_command_here
 from loadcurve.server.settings import unknown_name
-
-TOOLS = {
-    "wrk": Packages(debian=["wrk"], alpine=["wrk"]),
-    "wrk2": Packages(),
-    "ab": Packages(debian=["apache2-utils"], fedora=["httpd-tools"], alpine=["apache2-utils"]),
-    "httperf": Packages(debian=["httperf"], fedora=["httperf"]),
-    "h2load": Packages(debian=["nghttp2-client"], fedora=["nghttp2"], alpine=["nghttp2"]),
-    "oha": Packages(arch=["oha"], everywhere="cargo install oha"),
-    "hey": Packages(debian=["hey"], everywhere="go install github.com/rakyll/hey@latest"),
-    "bombardier": Packages(everywhere="go install github.com/codesenberg/bombardier@latest"),
-    "vegeta": Packages(everywhere="go install github.com/tsenart/vegeta/v12@latest"),
-}
-"""Other load generators, to cross-check results with, and the packages that contain them."""
 
 FORMAT = "loadcurve-doctor/1"
 RUNS_QUICK = 1
@@ -228,15 +214,13 @@ def _print_programs(out: Console) -> None:
         present=[f"{row.name} {row.version}" for row in rows if row.version is not None],
         absent={row.name: row.install for row in rows if row.version is None},
     )
-    tools = Programs(
+    others = Programs(
         title="other load generators",
         why="a result confirmed by two independent load generators is more reliable",
-        present=[tool for tool in TOOLS if shutil.which(tool)],
-        absent={
-            tool: install_command_here(packages) for tool, packages in TOOLS.items() if not shutil.which(tool)
-        },
+        present=[name for name, tool in tools().items() if tool.program is not None],
+        absent={name: tool.install for name, tool in tools().items() if tool.program is None},
     )
-    for programs in (servers, tools):
+    for programs in (servers, others):
         out.print(programs_lines(programs))
 
 
@@ -249,7 +233,7 @@ def _as_json(checks: Sequence[Check], ceiling: Ceiling | None, noise: Noise | No
             {"name": row.name, "version": row.version, "install": row.install}
             for row in catalog_rows(load_catalog())
         ],
-        "tools": {tool: shutil.which(tool) for tool in TOOLS},
+        "tools": {name: tool.program and str(tool.program) for name, tool in tools().items()},
         "ceiling": None if ceiling is None else ceiling.model_dump(mode="json"),
         "noise": None if noise is None else noise.model_dump(mode="json"),
     }

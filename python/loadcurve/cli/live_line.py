@@ -19,7 +19,7 @@ def how_far(progress: Progress, plan: Plan) -> str:
         return CONNECTING
     if elapsed_s < warmup_s:
         return f"warm-up, {elapsed_s:.0f} of {warmup_s:g} s"
-    if plan.requests_total is not None:
+    if plan.requests_total is not None and progress.answered is not None:
         return f"{progress.answered:,} of {plan.requests_total:,}"
     end = "" if plan.load.duration_s is None else f" of {plan.load.duration_s:g}"
     return f"{elapsed_s - warmup_s:.0f}{end} s"

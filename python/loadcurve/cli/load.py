@@ -2,12 +2,34 @@
 
 from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
 from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched_by
-from loadcurve.errors import NothingMeasured
+from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
+from loadcurve.generate.tools.catalog import ENGINE_NAME, tool_named
+from loadcurve.generate.tools.driver import Refused
+from loadcurve.generate.tools.exact import require_exact
+from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.server.presence import announce
 from loadcurve.server.target import reachable_address, read_url
+
+ALONE = ("load_machines", "on_ray", "io", "seed")
+"""Options of running a load that our own engine alone has."""
+
+
+def require_tool(options: Options, load: HttpLoad, scheme: str) -> None:
+    """Raise ``BadInput`` where the tool that is to send a load is missing, or cannot send it as it is."""
+    options.require_none_of(ALONE, f"{load.generator} has nothing of the kind")
+    try:
+        tool = tool_named(load.generator)
+        tool.require_installed()
+        require_exact(tool, load, scheme)
+    except Refused as refused:
+        # The model follows from other options.
+        key = "generator" if refused.key == "model" else refused.key
+        raise options.at_fault(key, str(refused)) from None
+    except BadInput as error:
+        raise options.at_fault("generator", str(error)) from None
 
 
 def load_command(url: str, options: Options, *, json_output: bool) -> int:
@@ -23,6 +45,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     if target.scheme == "http":
         options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
     cpus = cpus_of(options.values["cpus"])
+    if load.generator != ENGINE_NAME:
+        require_tool(options, load, target.scheme)
     # The address is looked up last, so that bad options are refused without a question to any name server.
     try:
         address = reachable_address(target, load.timeout_s)

@@ -290,6 +290,15 @@ def load(
             rich_help_panel=GENERATOR,
         ),
     ] = "",
+    generator: Annotated[
+        str,
+        typer.Option(
+            "--generator",
+            metavar="NAME",
+            help="What sends the load: engine, or another tool of `loadcurve generators`.",
+            rich_help_panel=GENERATOR,
+        ),
+    ] = "engine",
     io: Annotated[
         Literal["auto", "uring", "epoll"],
         typer.Option(

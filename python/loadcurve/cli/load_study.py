@@ -193,6 +193,10 @@ class Options:
             problems = problems_of(error, OnePoint)
             raise self._bad_input([Problem(one.path[1:], one.text) for one in problems]) from error
 
+    def at_fault(self, key: str, text: str) -> BadInput:
+        """Return the error about the option of a key of the load."""
+        return self._bad_input([Problem((key,), text)])
+
     def _bad_input(self, problems: Sequence[Problem]) -> BadInput:
         return BadInput("\n".join(map(self._report, problems)))
 

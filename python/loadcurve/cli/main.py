@@ -302,6 +302,32 @@ def servers(
 
 
 @command()
+def generators(
+    first: Annotated[
+        str | None,
+        typer.Argument(metavar="check", help="Put a short load on a server, and compare the counts."),
+    ] = None,
+    second: Annotated[str | None, typer.Argument(metavar="NAME", help="The generator to check.")] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print the list as one JSON object to stdout.")
+    ] = False,
+) -> None:
+    """List what can send loads; show one; or try one against a server with `generators check NAME`."""
+    from loadcurve.cli.generators import check_command, list_command, show_command
+
+    raise_on_interrupts()
+    if first is None:
+        list_command(json_output=json_output)
+    elif first != "check" and second is None:
+        show_command(first)
+    elif first == "check" and second is not None:
+        raise typer.Exit(check_command(second))
+    else:
+        found = " ".join(filter(None, (first, second)))
+        raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
+
+
+@command()
 def report(
     run_folders: Annotated[
         list[Path],

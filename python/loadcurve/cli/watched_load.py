@@ -11,7 +11,7 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.live_line import CONNECTING, how_far, live_line
 from loadcurve.cli.load_study import Options
 from loadcurve.errors import BadInput
-from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Generator, LoadInterrupted, Plan, Progress
 from loadcurve.generate.load_machine import LoadMachine
 from loadcurve.result.load import LoadResult
@@ -72,7 +72,7 @@ def _nodes(count: int, address: str) -> AbstractContextManager[list[LoadMachine]
 
 def watched(plan: Plan, generator: Generator | None = None) -> LoadResult:
     """Run the load, here unless by another generator; where stderr is a terminal, it shows one live line."""
-    generator = ENGINE if generator is None else generator
+    generator = CHOSEN if generator is None else generator
     console = talk()
     line = Text(CONNECTING, overflow="ellipsis", no_wrap=True)
     live = (

@@ -33,7 +33,7 @@ class Limited:
     codes: list[str]
     generator_cpu_share: float | None
     lateness_p99_ms: float | None
-    never_sent: int
+    never_sent: int | None
     ceiling_rps: float | None
     answered_rps: float | None
 

@@ -55,7 +55,8 @@ def _bad(record: PointRecord) -> Bad | None:
     if not of or bad < BAD_SHARE * of:
         return None
     requests, answered_rps = load.requests, load.rate_rps.answered
-    ok_share = requests.ok / requests.answered if requests.answered else 0.0
+    ok = requests.answered if requests.ok is None else requests.ok
+    ok_share = ok / requests.answered if requests.answered else 0.0
     return Bad(
         share=bad / of,
         by_status=by_status,

@@ -26,7 +26,8 @@ class Progress:
     """How far a load is; ``elapsed_s`` counts from the start of the warm-up, ``None`` while connecting."""
 
     elapsed_s: float | None
-    answered: int
+    answered: int | None
+    """``None`` where the generator does not tell before its end."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """Failed requests by class, of the classes that occurred."""
     last_second: LastSecond | None = None
@@ -42,7 +43,9 @@ class Progress:
         """Answers per second: of the last second, or since the start during the first one."""
         if self.last_second is not None:
             return self.last_second.answered / self.last_second.length_s
-        return self.answered / self.elapsed_s if self.elapsed_s else None
+        if self.answered is None or not self.elapsed_s:
+            return None
+        return self.answered / self.elapsed_s
 
 
 Observe = Callable[[Progress], None]

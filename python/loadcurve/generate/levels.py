@@ -75,7 +75,7 @@ class _Looking:
         failures.subtract(self._before.failures)
         within = Progress(
             elapsed_s=None if progress.elapsed_s is None else within_s,
-            answered=progress.answered - self._before.answered,
+            answered=(progress.answered or 0) - (self._before.answered or 0),
             failures=+failures,
             last_second=progress.last_second,
         )

@@ -277,7 +277,7 @@ def added_up(parts: Sequence[Progress]) -> Progress:
         last = LastSecond(length_s, round(rate_rps * length_s), None)
     return Progress(
         elapsed_s=max((part.elapsed_s for part in parts if part.elapsed_s is not None), default=None),
-        answered=sum(part.answered for part in parts),
+        answered=sum(part.answered or 0 for part in parts),
         failures=dict(failures),
         last_second=last,
     )

@@ -105,6 +105,7 @@ class HttpPlan(Plan):
     own = frozenset(
         {
             "model",
+            "generator",
             "threads",
             "connections",
             "requests",

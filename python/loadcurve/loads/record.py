@@ -32,7 +32,8 @@ class _AsRun(Record, extra="allow"):
     requests_total: Count | None = None
     timeout_s: Time
     seed: Count
-    io: Literal["epoll", "uring"]
+    io: Literal["epoll", "uring"] | None
+    """``None`` where another generator than the engine sent it."""
 
 
 class HttpAsRun(_AsRun):

@@ -12,6 +12,7 @@ from loadcurve.loads.tls import TlsResult
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_machines import machines_table
 from loadcurve.report.text import ABSENT, plural
+from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness
 from loadcurve.result.load import (
@@ -159,9 +160,12 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
         table.add_row("HTTP/2", limits)
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
-        table.add_row("received", f"{_size(received)}, of it {_size(body)} in bodies")
+        in_bodies = "" if body is None else f", of it {_size(body)} in bodies"
+        table.add_row("received", f"{_size(received)}{in_bodies}")
     generator = result.generator
     facts: list[str] = [generator.io] if generator.io else []
+    if result.tool is not None:
+        facts += tool_facts(result.tool)
     if generator.cpu_per_request_us is not None:
         facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per {kind.request}")
     table.add_row("generator", ", ".join(facts) or ABSENT)

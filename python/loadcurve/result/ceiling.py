@@ -132,8 +132,10 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     """Return a result that is suspect if its rate is within a tenth of the rig's ceiling, or above it.
 
     The ceiling is that of what the load speaks. Pipelined loads and those on databases are left as they are:
-    they have another one, which is not measured.
+    they have another one, which is not measured, and so have those that another generator sends.
     """
+    if result.tool is not None:
+        return result
     answered_rps, load = result.rate_rps.answered, result.load
     curve = ceiling.curve_of(load)
     if answered_rps is None or curve is None:

@@ -95,9 +95,11 @@ def _machine(run: Run) -> Mapping[str, Any]:
 def _generator(run: Run) -> Mapping[str, Any]:
     plans = [record.load.load for record in run.points]
     threads = sorted({record.load.generator.threads for record in run.points})
+    tools = [record.load.tool for record in run.points if record.load.tool is not None]
     return {
         "loadcurve_version": run.run.loadcurve_version,
-        "io": sorted({plan.io for plan in plans}),
+        "io": sorted({plan.io for plan in plans if plan.io is not None}),
+        "tools": sorted({f"{tool.name} {tool.version or ''}".strip() for tool in tools}),
         "threads": threads,
     }
 

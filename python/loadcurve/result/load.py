@@ -16,6 +16,7 @@ from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator
 from loadcurve.result.load_machines import LoadMachines
 from loadcurve.result.requests import Requests
+from loadcurve.result.tool import ToolRecord
 from loadcurve.result.verdict import Verdict
 
 
@@ -76,12 +77,15 @@ class Http2Result(Record):
 
 
 class Bytes(Record):
-    """Bytes over the measured window; header and body are the two parts of the answers received."""
+    """Bytes over the measured window; header and body are the two parts of the answers received.
 
-    sent: Count
+    ``None`` for what another generator than the engine does not count.
+    """
+
+    sent: Count | None
     received: Count
-    header: Count
-    body: Count
+    header: Count | None
+    body: Count | None
 
 
 class ErrorMessage(Record):
@@ -199,6 +203,8 @@ class LoadResult(Record):
     errors: Errors
     error_messages: Many[ErrorMessage] = Field([])
     """The 20 most frequent texts by which a database explained failures; records may lack them."""
+    tool: ToolRecord | None = None
+    """``None`` where our engine sent the load; records may lack it."""
     generator: Generator
     machines: LoadMachines | None = None
     """``None`` where one machine sent the load; records may lack it."""

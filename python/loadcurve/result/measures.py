@@ -52,9 +52,13 @@ def point_key(point: Point) -> PointKey:
 
 
 def wrong_answers(record: PointRecord) -> int:
-    """Return how many requests failed or were answered with a status of 400 or more."""
+    """Return how many requests failed or were answered with a status of 400 or more.
+
+    Where the statuses are not known, those that failed.
+    """
     requests = record.load.requests
-    return requests.failed + requests.answered - requests.ok
+    ok = requests.answered if requests.ok is None else requests.ok
+    return requests.failed + requests.answered - ok
 
 
 def _statistic(times_ms: Distribution | None, name: str) -> float | None:

@@ -4,14 +4,18 @@ from loadcurve.loads.values import Count, Record
 
 
 class Requests(Record):
-    """What became of the requests: due = answered + failed + unanswered + never_sent, always."""
+    """What became of the requests: due = answered + failed + unanswered + never_sent, always.
+
+    Another generator than the engine may count only those that have ended: for it these are the ones that are
+    due and sent, and what it does not count is ``None``.
+    """
 
     due: Count
     sent: Count
     answered: Count
-    ok: Count
+    ok: Count | None
     failed: Count
-    unanswered: Count
-    never_sent: Count
+    unanswered: Count | None
+    never_sent: Count | None
     moved: Count | None = None
     """Of those that were sent: how many were sent once more, because the server had not looked at them."""

@@ -28,6 +28,7 @@ from loadcurve.runs.beside import disturbing
 from loadcurve.runs.capacity import CapacitySearch
 from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
+from loadcurve.runs.generators import require_generators
 from loadcurve.runs.kept import kept, rig_of
 from loadcurve.runs.lives import utc_now
 from loadcurve.runs.machines import Machines, require_ray
@@ -108,6 +109,7 @@ class PlannedRun:
         self.folder = folder
         require_known_types(study, document)
         require_ray(study, document)
+        require_generators(study, document, has_other_loads=bool(self._beside), searches=search is not None)
         machines = {name: context.machines.at(study.server_machine_of(name)) for name in study.servers}
         self.cpus, self._cpus = chosen_cpus(study, document, machines)
         rig = rig_of(self.cpus, context.facts)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 
 from loadcurve.errors import LoadcurveError, refusal
-from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Generator as LoadGenerator
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
@@ -48,7 +48,7 @@ class TrialRunner:
     @property
     def generator(self) -> LoadGenerator:
         """What sends the loads."""
-        return ENGINE if self.machines is None else self.machines
+        return CHOSEN if self.machines is None else self.machines
 
     def run(self, trial: PlannedTrial, members: Sequence[Member]) -> Generator[Records]:
         """Yield the members' records of each point as soon as it is measured; failures end a start.

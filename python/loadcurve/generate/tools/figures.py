@@ -65,6 +65,8 @@ class ToolFigures:
     """Answers of any status, within the window."""
     failed: int | None
     """Requests without an answer for a reason that the tool counts; ``None`` where its files lack that."""
+    ok: int | None = None
+    """Of the answers, those without an error status; ``None`` where statuses are not counted."""
     began_unix_s: float | None = None
     """When it began, by the wall clock."""
     errors: Mapping[str, int] = field(default_factory=dict)

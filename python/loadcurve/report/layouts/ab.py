@@ -16,7 +16,7 @@ def layout(point: WebPoint) -> Iterator[str]:
     """
     load = point.load
     failed = load.requests.failed
-    body = load.bytes.body if load.bytes else 0
+    body = (load.bytes.body or 0) if load.bytes else 0
     refused = point.answers_of("1xx", "3xx", "4xx", "5xx")
     rate = point.reply_rate_rps
     each_ms = 1000 / rate if rate else 0.0

@@ -35,13 +35,13 @@ def layout(point: WebPoint) -> Iterator[str]:
     yield ""
     sent = load.requests.sent / length_s
     yield f"Request rate: {sent:.1f} req/s ({1000 / sent if sent else 0:.1f} ms/req)"
-    size = bytes_.sent / load.requests.sent if bytes_ and load.requests.sent else 0
+    size = (bytes_.sent or 0) / load.requests.sent if bytes_ and load.requests.sent else 0
     yield f"Request size [B]: {size:.1f}"
     yield ""
     yield _reply_rate(point)
     response, transfer = statistics(load.first_byte_ms)[1], statistics(load.transfer_ms)[1]
     yield f"Reply time [ms]: response {response:.1f} transfer {transfer:.1f}"
-    header, body = (bytes_.header, bytes_.body) if bytes_ else (0, 0)
+    header, body = (bytes_.header or 0, bytes_.body or 0) if bytes_ else (0, 0)
     yield (
         f"Reply size [B]: header {point.per_reply(header):.1f} content {point.per_reply(body):.1f} "
         f"footer 0.0 (total {point.per_reply(header + body):.1f})"
@@ -54,7 +54,7 @@ def layout(point: WebPoint) -> Iterator[str]:
         for name, used in (("user", user), ("system", system), ("total", user + system))
     )
     yield f"CPU time [s]: user {user:.2f} system {system:.2f} ({shares})"
-    moved = (bytes_.sent + bytes_.received if bytes_ else 0) / length_s
+    moved = ((bytes_.sent or 0) + bytes_.received if bytes_ else 0) / length_s
     yield f"Net I/O: {moved / KIB:.1f} KB/s ({8e-6 * moved:.1f}*10^6 bps)"
     yield ""
     errors = load.errors

@@ -1,0 +1,191 @@
+"""``loadcurve generators``: what can send a load here, and one of them tried."""
+
+import json
+import sys
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.cli.console import new_console
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
+from loadcurve.generate.tools.catalog import ENGINE_NAME, Tool, tool_named, tools
+from loadcurve.generate.tools.table import Abilities, ToolTable
+from loadcurve.loads.kinds import KINDS, WEB
+from loadcurve.report.text import ABSENT
+from loadcurve.version import VERSION
+
+FORMAT = "loadcurve-generators/1"
+_COMPLETENESS = {
+    "complete": "every latency",
+    "sampled": "a sample",
+    "percentiles": "percentiles",
+    "summary": "means",
+}
+
+
+def list_command(*, json_output: bool) -> None:
+    """Print the generators: ours, those that are installed, and the rest with the way to install them."""
+    if json_output:
+        found = [_ours(), *map(_as_json, tools().values())]
+        sys.stdout.write(json.dumps({"format": FORMAT, "generators": found}, indent=2) + "\n")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("generator", "version", "models", "HTTP", "from", "latency"):
+        table.add_column(title, overflow="fold")
+    table.add_row(ENGINE_NAME, VERSION, "all", "all, databases", "due", "every latency, 1 ns")
+    installed = [tool for tool in tools().values() if tool.program is not None]
+    missing = [tool for tool in tools().values() if tool.program is None]
+    for tool in (one for one in installed if one.table.can is not None):
+        table.add_row(tool.name, tool.version or ABSENT, *_words(tool.table))
+    out = new_console()
+    out.print(table)
+    for title, names in _others(installed, missing).items():
+        out.print()
+        out.print(Text(title, style="dim"))
+        for name, hint in names.items():
+            out.print(Text(f"  {name}: {hint}" if hint else f"  {name}"))
+
+
+def _others(installed: list[Tool], missing: list[Tool]) -> dict[str, dict[str, str]]:
+    """Return what is not driven here, by the reason."""
+    hints = {tool.name: tool.install or tool.table.documentation for tool in missing}
+    groups = {
+        "not installed": {tool.name: hints[tool.name] for tool in missing if tool.table.can is not None},
+        "installed, and not driven by this version": {
+            tool.name: tool.version or "" for tool in installed if tool.table.can is None
+        },
+        "known, and neither": {tool.name: hints[tool.name] for tool in missing if tool.table.can is None},
+    }
+    return {title: names for title, names in groups.items() if names}
+
+
+def _words(table: ToolTable) -> list[str]:
+    can = table.can
+    resolution = "" if table.resolution_ms is None else f", {_resolution(table.resolution_ms)}"
+    return [
+        ", ".join(can.models) if can else ABSENT,
+        ", ".join(can.http) if can else ABSENT,
+        table.latency_basis,
+        f"{_COMPLETENESS[table.completeness]}{resolution}",
+    ]
+
+
+def _resolution(resolution_ms: float) -> str:
+    return f"{resolution_ms * 1000:g} µs" if resolution_ms < 1 else f"{resolution_ms:g} ms"
+
+
+def _as_json(tool: Tool) -> dict[str, Any]:
+    table, can = tool.table, tool.table.can
+    return {
+        "name": tool.name,
+        "title": table.title,
+        "program": None if tool.program is None else str(tool.program),
+        "version": tool.version,
+        "install": tool.install,
+        "is_driven": can is not None,
+        "models": can.models if can else [],
+        "http": can.http if can else [],
+        "latency_basis": table.latency_basis,
+        "resolution_ms": table.resolution_ms,
+        "completeness": table.completeness,
+        "not_measured": table.not_measured,
+        "notes": table.notes,
+        "documentation": table.documentation,
+    }
+
+
+def _ours() -> dict[str, Any]:
+    return {
+        "name": ENGINE_NAME,
+        "title": "Loadcurve's own engine",
+        "program": None,
+        "version": VERSION,
+        "install": None,
+        "is_driven": True,
+        "models": [model for kind in KINDS for model in kind.models],
+        "http": ["1.0", "1.1", "2"],
+        "latency_basis": "due",
+        "resolution_ms": 1e-6,
+        "completeness": "complete",
+        "not_measured": [],
+        "notes": [],
+        "documentation": "",
+    }
+
+
+def show_command(name: str) -> None:
+    """Print what is known of one tool."""
+    tool = tools().get(name) or tool_named(name)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for key, value in _facts(tool).items():
+        if value:
+            table.add_row(key, Text(value))
+    new_console().print(table)
+
+
+def _facts(tool: Tool) -> dict[str, str | None]:
+    described = tool.table
+    can = described.can
+    models, http, basis, latency = _words(described)
+    return {
+        "title": described.title,
+        "program": None if tool.program is None else str(tool.program),
+        "version": tool.version,
+        "install": None if tool.program is not None else tool.install,
+        "driven": None if can else "no",
+        "models": models if can else None,
+        "HTTP": http if can else None,
+        "ends by": ", ".join(can.ends) if can else None,
+        "connections": _calls(can) if can else None,
+        "latency": f"{latency}, counted from {basis}",
+        "not measured": ", ".join(described.not_measured),
+        "documentation": described.documentation,
+        "notes": "\n".join(described.notes),
+    }
+
+
+def _calls(can: Abilities) -> str:
+    return {"kept": "kept open", "one or kept": "kept open, or new for each request", "any": "any"}[can.calls]
+
+
+def check_command(name: str) -> int:
+    """Put a short load on a server by a tool, compare what both have counted, and return the exit code.
+
+    Raises:
+        BadInput: there is no such tool, or it is not installed.
+        NothingMeasured: it did not start, or its output cannot be read.
+        ServerFailure: the server did not start.
+
+    """
+    from loadcurve.runs.generator_check import check_generator
+
+    tool = tool_named(name)
+    checked = check_generator(tool)
+    result, out = checked.result, new_console()
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    command = result.tool.command if result.tool else []
+    table.add_row("command", Text(" ".join(command)))
+    table.add_row("server", checked.server)
+    table.add_row(WEB.requests, f"{result.requests.answered:,} answered, {result.requests.failed:,} failed")
+    table.add_row("access log", ABSENT if checked.logged is None else f"{checked.logged:,} requests")
+    table.add_row("verdict", result.verdict.status)
+    out.print(Text(f"{tool.name} {tool.version or ''}".strip()))
+    out.print(table)
+    at_once = result.load.connections
+    if checked.unaccounted is None:
+        out.print("the server keeps no log: what it has answered is not known")
+        return EXIT_DONE
+    agrees = 0 <= checked.unaccounted <= at_once
+    if not agrees:
+        out.print(f"the two differ by {checked.unaccounted:,}")
+    else:
+        out.print(
+            f"the two agree: {checked.unaccounted:,} requests more in the log, of at most {at_once:,} that "
+            "were under way when the load ended"
+        )
+    return EXIT_DONE if agrees and result.verdict.status != "invalid" else EXIT_INVALID

@@ -1,0 +1,43 @@
+"""The generator that each load asks for: ours, or another tool driven by the same plan."""
+
+from collections.abc import Generator as Yielding
+from collections.abc import Sequence
+from typing import Final
+
+from loadcurve.errors import BadInput
+from loadcurve.generate.clocks import WatchingClocks
+from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.generator import Generator, ObserveAll, ObserveLevel, Plan
+from loadcurve.generate.tools.catalog import ENGINE_NAME, tool_named
+from loadcurve.generate.tools.driven import Driven
+from loadcurve.loads.http import HttpLoadTable
+from loadcurve.result.load import LoadResult
+
+
+class Chosen(Generator):
+    """Whatever generator the loads name."""
+
+    def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
+        """Run loads to their end by their generator; raises as that does."""
+        return _generator_of(plans).run_together(plans, observe)
+
+    def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:
+        """Run one load through levels by its generator; raises as that does."""
+        return _generator_of(plans).run_levels(plans, observe)
+
+
+CHOSEN: Final[Generator] = Chosen()
+
+
+def generator_name(plan: Plan) -> str:
+    """Return what a load calls its generator; databases know ours alone."""
+    return plan.load.generator if isinstance(plan.load, HttpLoadTable) else ENGINE_NAME
+
+
+def _generator_of(plans: Sequence[Plan]) -> Generator:
+    names = {generator_name(plan) for plan in plans}
+    if names <= {ENGINE_NAME}:
+        return ENGINE
+    if len(plans) > 1:
+        raise BadInput("several loads at once are sent by our own engine alone")
+    return WatchingClocks(Driven(tool_named(names.pop())))

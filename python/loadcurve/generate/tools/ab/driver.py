@@ -1,0 +1,39 @@
+"""ApacheBench: a closed loop on one thread, whose table of percentiles has times in µs (option ``-e``)."""
+
+from collections.abc import Sequence
+
+from loadcurve.generate.tools.ab.reader import read_percentiles, read_text
+from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.figures import ToolFigures
+
+_PERCENTILES = "percentiles.csv"
+_REQUESTS_PER_S_MAX = 200_000
+"""More than it can make: with a duration it needs room for all requests beforehand, 32 bytes for each."""
+
+
+def arguments(wanted: Wanted) -> Sequence[str]:
+    """Return the words behind the program."""
+    load = wanted.load
+    total = getattr(load, "requests_total", None)
+    end = ["-n", str(total)]
+    if load.duration_s is not None:
+        end = ["-t", f"{load.duration_s:.0f}", "-n", f"{load.duration_s * _REQUESTS_PER_S_MAX:.0f}"]
+    return [
+        "-q",
+        "-r",
+        *(["-k"] if load.calls is None else []),
+        "-c", str(load.connections_at_once),
+        *end,
+        "-s", f"{load.timeout_s:.0f}",
+        "-e", str(wanted.files / _PERCENTILES),
+        *wanted.headers("-H"),
+        wanted.url,
+    ]  # fmt: skip
+
+
+def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+    """Return what its text and its table say."""
+    file = output.files / _PERCENTILES
+    table = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    percentiles = read_percentiles(table, "ab's table of percentiles")
+    return read_text(output.text, "ab's output", percentiles)

@@ -1,0 +1,104 @@
+"""The tools that are known: one folder of data for each, with a module where Loadcurve drives it."""
+
+import functools
+import importlib
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.driver import Driver
+from loadcurve.generate.tools.table import ToolTable
+from loadcurve.server.install import install_command_here
+from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.expected import nearest
+
+ENGINE_NAME: Final = "engine"
+"""What a load calls our own generator."""
+_FOLDER = Path(__file__).parent
+_DESCRIPTION = "tool.toml"
+_VERSION_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool, whether it is installed here or not."""
+
+    name: str
+    """That of its folder."""
+    table: ToolTable
+
+    @property
+    def program(self) -> Path | None:
+        """The first of its programs that is installed; ``None`` where none is."""
+        found = next(filter(None, map(shutil.which, self.table.programs)), None)
+        return None if found is None else Path(found)
+
+    @property
+    def install(self) -> str | None:
+        """The command that installs it on this machine; ``None`` where none is known."""
+        return install_command_here(self.table.install)
+
+    @property
+    def driver(self) -> Driver:
+        """Its module, which only a tool that can be asked for something has."""
+        return cast("Driver", importlib.import_module(f"loadcurve.generate.tools.{self.name}.driver"))
+
+    @functools.cached_property
+    def version(self) -> str | None:
+        """What the installed program says of its version; ``None`` where it says nothing, or is missing."""
+        source, program = self.table.version, self.program
+        if source is None or program is None:
+            return None
+        command = [word.replace("{binary}", str(program)) for word in source.command]
+        try:
+            # Some print it beside an error, as an answer to an option that they do not have.
+            shown = subprocess.run(  # noqa: S603 -- the command is the catalogue's
+                command, capture_output=True, text=True, errors="replace", check=False,
+                timeout=_VERSION_TIMEOUT_S, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        found = re.search(source.pattern, shown.stdout + shown.stderr)
+        return None if found is None else " ".join(found.groups())
+
+    def require_installed(self) -> Path:
+        """Return its program; raises ``BadInput`` with the way to install it where there is none."""
+        program = self.program
+        if program is None:
+            how = (
+                f"; install it with: {self.install}" if self.install else f"; see {self.table.documentation}"
+            )
+            raise BadInput(f"{self.name} is not installed{how}")
+        return program
+
+
+@functools.cache
+def tools() -> Mapping[str, Tool]:
+    """Return all tools by name, in alphabetical order."""
+    files = sorted(_FOLDER.glob(f"*/{_DESCRIPTION}"))
+    return {file.parent.name: Tool(file.parent.name, _read(file)) for file in files}
+
+
+def driven_tools() -> Mapping[str, Tool]:
+    """Return those that Loadcurve drives."""
+    return {name: tool for name, tool in tools().items() if tool.table.can is not None}
+
+
+def tool_named(name: str) -> Tool:
+    """Return a tool that Loadcurve drives; raises ``BadInput`` where there is none of this name."""
+    driven = driven_tools()
+    if name in driven:
+        return driven[name]
+    known = [ENGINE_NAME, *driven]
+    if name in tools():
+        raise BadInput(f"{name} is known, but not driven; expected one of {', '.join(known)}")
+    raise BadInput(f'found "{name}"; expected one of {", ".join(known)}{nearest(name, known)}')
+
+
+def _read(file: Path) -> ToolTable:
+    return TomlDocument.read(file).to_model(ToolTable)

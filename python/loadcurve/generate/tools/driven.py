@@ -1,0 +1,204 @@
+"""Another load generator, driven: started on the load's CPUs, watched, and brought to a result as ours is."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator as Yielding
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.generator import (
+    Generator,
+    LoadInterrupted,
+    ObserveAll,
+    ObserveLevel,
+    Plan,
+    Progress,
+)
+from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch
+from loadcurve.generate.tools.catalog import Tool
+from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.exact import require_exact, threads_of
+from loadcurve.generate.tools.figures import Unreadable
+from loadcurve.generate.tools.kernel import counters_now, increase
+from loadcurve.generate.tools.process import CpuTime, ToolProcess
+from loadcurve.generate.tools.results import Seen, result_of
+from loadcurve.loads.plan import HttpPlan
+from loadcurve.result.load import LoadResult
+from loadcurve.result.tool import ToolRecord
+
+_SLACK_S = 30.0
+"""How much longer than its load and one timeout a tool may take, to start, to connect, and to print."""
+
+
+@dataclass(frozen=True)
+class Driven(Generator):
+    """One tool as a generator."""
+
+    tool: Tool
+
+    def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
+        """Run one load to its end; ``observe`` is called about twenty times a second.
+
+        It sees how long the load has gone on, and nothing else: a tool tells its figures at its end.
+
+        Raises:
+            BadInput: the tool is not installed, or cannot put this load on a server exactly as it is.
+            NothingMeasured: it did not start, did not end, or its output cannot be read.
+            LoadInterrupted: by the person; with what the tool has printed when it was interrupted, too.
+
+        """
+        [plan] = plans
+        if not isinstance(plan, HttpPlan):
+            raise BadInput(f"{self.tool.name} puts loads on web servers alone")
+        require_exact(self.tool, plan.load, plan.scheme)
+        with tempfile.TemporaryDirectory(prefix="loadcurve-tool-") as folder:
+            return [self._run(plan, Path(folder), lambda progress: observe([progress]))]
+
+    def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:  # noqa: ARG002
+        """Refuse: a process of a tool has one load."""
+        raise BadInput(f"{self.tool.name} cannot go from one point to the next without a pause")
+
+    def _run(self, plan: HttpPlan, folder: Path, observe: Callable[[Progress], None]) -> LoadResult:
+        wanted = self._wanted(plan, folder)
+        program = str(self.tool.require_installed())
+        begun_s = time.monotonic()
+
+        def look() -> None:
+            observe(Progress(max(time.monotonic() - begun_s, 1e-9), answered=None))
+
+        warmup = self._warmup(plan)
+        if warmup == "separate":
+            argv = [program, *self.tool.driver.arguments(wanted)]
+            _warm_up(argv, folder, plan, look)
+        argv = [program, *self.tool.driver.arguments(wanted)]
+        own_warmup_s = plan.load.warmup_s if warmup == "own" else 0.0
+        watch = WindowWatch(own_warmup_s, plan.cpus)
+        before = counters_now()
+        with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus) as process:
+            meter = _CpuMeter(process, own_warmup_s, plan.load.duration_s)
+
+            def look_and_measure() -> None:
+                elapsed_s = time.monotonic() - process.started_s
+                watch.look(Progress(elapsed_s, answered=None))
+                meter.look(elapsed_s)
+                look()
+
+            is_interrupted = False
+            try:
+                process.wait(_limit_s(plan, own_warmup_s), look_and_measure, LOOK_INTERVAL_S)
+            except KeyboardInterrupt:
+                is_interrupted = True
+                if not process.ask_to_end():
+                    raise
+            watch.ends()
+            kernel = increase(before, counters_now())
+            try:
+                figures = self.tool.driver.figures(
+                    wanted, Output(process.output(), folder, self.tool.version)
+                )
+            except Unreadable as error:
+                if is_interrupted:
+                    raise KeyboardInterrupt from error
+                raise NothingMeasured(
+                    f"{self.tool.name} ended with status {process.status}, and {error}; "
+                    f"it has printed: {process.last_words()}"
+                ) from error
+            if process.status and not is_interrupted and not figures.answered:
+                raise NothingMeasured(
+                    f"{self.tool.name} ended with status {process.status}: {process.last_words()}"
+                )
+            seen = Seen(
+                began_s=process.started_s + own_warmup_s,
+                interrupted=is_interrupted,
+                cpu=meter.used(),
+                threads=wanted.threads,
+                cpus=max(len(plan.cpus), 1),
+                withheld=watch.withheld(figures.duration_s),
+                kernel=kernel,
+            )
+        latency = figures.latency
+        record = ToolRecord(
+            name=self.tool.name,
+            version=self.tool.version,
+            command=argv,
+            latency_basis=figures.basis,
+            resolution_ms=latency.resolution_ms if latency else None,
+            completeness=latency.completeness if latency else self.tool.table.completeness,
+            warmup=warmup,
+            not_measured=self.tool.table.not_measured,
+        )
+        result = result_of(plan, figures, record, seen)
+        if is_interrupted:
+            raise LoadInterrupted(result)
+        return result
+
+    def _wanted(self, plan: HttpPlan, folder: Path) -> Wanted:
+        return Wanted(
+            load=plan.load,
+            address=plan.address,
+            authority=plan.authority,
+            threads=threads_of(self.tool, plan.load, max(len(plan.cpus), plan.threads)),
+            files=folder,
+            version=self.tool.version,
+        )
+
+    def _warmup(self, plan: HttpPlan) -> Literal["none", "own", "separate"]:
+        can = self.tool.table.can
+        if not plan.load.warmup_s or can is None:
+            return "none"
+        is_own = can.warmup == "own" and plan.load.duration_s is not None
+        return "own" if is_own else "separate"
+
+
+class _CpuMeter:
+    """What a process uses within its window: what it needs to print its figures is no part of the load."""
+
+    def __init__(self, process: ToolProcess, warmup_s: float, duration_s: float | None) -> None:
+        self._process = process
+        self._end_s = None if duration_s is None else warmup_s + duration_s
+        self._warmup_s = warmup_s
+        self._before = CpuTime(0.0, 0.0)
+        self._until_end: CpuTime | None = None
+
+    def look(self, elapsed_s: float) -> None:
+        """Read what it has used, where its window begins or ends."""
+        if elapsed_s <= self._warmup_s:
+            self._before = self._process.cpu_now()
+        if self._end_s is not None and self._until_end is None and elapsed_s >= self._end_s:
+            self._until_end = self._process.cpu_now()
+
+    def used(self) -> CpuTime:
+        """Return what it has used within its window."""
+        end = self._until_end or self._process.cpu_now()
+        return CpuTime(
+            max(end.user_s - self._before.user_s, 0.0), max(end.system_s - self._before.system_s, 0.0)
+        )
+
+
+def _warm_up(argv: Sequence[str], folder: Path, plan: HttpPlan, look: Callable[[], None]) -> None:
+    """Put the load on the server by a process of its own, and end that when the warm-up is over."""
+    with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus) as process:
+        while time.monotonic() - process.started_s < plan.load.warmup_s and not process.has_ended():
+            look()
+            time.sleep(min(LOOK_INTERVAL_S, plan.load.warmup_s))
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[Path]:
+    folder.mkdir()
+    yield folder
+
+
+def _limit_s(plan: HttpPlan, own_warmup_s: float) -> float:
+    """Return how long a tool may take; a load of a number of requests has the time that its rate gives it."""
+    load = plan.load
+    length_s = load.duration_s
+    if length_s is None:
+        expected_s = load.expected_s
+        # Without a rate nobody knows: a thousandth of what a server can do is slow enough.
+        length_s = expected_s if expected_s is not None else 60.0 + (plan.requests_total or 0) / 100.0
+    return own_warmup_s + length_s + load.timeout_s + _SLACK_S

@@ -1,0 +1,75 @@
+"""What the module of each tool does: from a load to the command for it, and from the output to figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.loads.http import HttpLoad
+
+
+class Refused(BadInput):
+    """Why a tool cannot put a load on a server exactly as it is asked for; :attr:`key` is the load's."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        """Make it of the key of the load that is at fault, and of what a person should know."""
+        self.key = key
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """One load as a tool is asked for it; :mod:`loadcurve.generate.tools.exact` has let it through."""
+
+    load: HttpLoad
+    address: str
+    """``host:port`` with a numeric host."""
+    authority: str
+    """What ``Host`` names."""
+    threads: int
+    files: Path
+    """A folder for what the tool writes."""
+    version: str | None = None
+    """The tool's."""
+    with_warmup: bool = True
+    """Whether a tool that has a warm-up of its own makes it; the process that goes before others has none."""
+
+    @property
+    def path(self) -> str:
+        """The path of all requests."""
+        return next(iter(self.load.requests)) if isinstance(self.load.requests, list) else "/"
+
+    @property
+    def url(self) -> str:
+        """The URL of all requests, at the numeric address."""
+        return f"http://{self.address}{self.path}"
+
+    def headers(self, option: str) -> list[str]:
+        """Return the fields of the requests, each behind an option, with ``Host`` where the URL lacks it."""
+        fields = {name: value.text for name, value in self.load.headers.items()}
+        if self.authority != self.address:
+            fields = {"Host": self.authority} | fields
+        return [word for name, value in fields.items() for word in (option, f"{name}: {value}")]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a tool has left behind when it came to its end."""
+
+    text: str
+    """Its standard output."""
+    files: Path
+    """The folder for what it writes."""
+    version: str | None
+
+
+class Driver(Protocol):
+    """The module ``driver`` in the folder of a tool."""
+
+    def arguments(self, wanted: Wanted) -> Sequence[str]:
+        """Return the words behind the program; raises ``Refused``."""
+
+    def figures(self, wanted: Wanted, output: Output) -> ToolFigures:
+        """Return what the output says; raises :class:`~loadcurve.generate.tools.figures.Unreadable`."""

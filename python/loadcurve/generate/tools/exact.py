@@ -1,0 +1,113 @@
+"""Whether a tool puts a load on a server exactly as it is asked for; if not, why not."""
+
+from collections.abc import Iterator
+
+from loadcurve.generate.tools.catalog import Tool
+from loadcurve.generate.tools.driver import Refused
+from loadcurve.generate.tools.table import Abilities
+from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+from loadcurve.redaction import may_be_secret
+
+_ENDS = {
+    "duration": "duration_s",
+    "requests_total": "requests_total",
+    "num_connections": "connections_total",
+}
+_MODELS = {"closed": "a closed loop", "open": "requests at a fixed rate", "sessions": "sessions"}
+
+
+def require_exact(tool: Tool, load: HttpLoad, scheme: str = "http") -> None:
+    """Raise ``Refused`` with the first reason why a tool cannot put a load on a server as it is."""
+    can = tool.table.can
+    if can is None:
+        raise Refused("generator", f"{tool.name} is known, but not driven")
+    for key, reason in _refusals(tool.name, can, load, scheme):
+        raise Refused(key, reason)
+
+
+def threads_of(tool: Tool, load: HttpLoad, available: int) -> int:
+    """Return how many threads a tool has: as the load says, or as its CPUs and connections allow.
+
+    Each thread is given equally many connections, because wrk leaves the rest of them closed.
+    """
+    if tool.table.can is None or not tool.table.can.threads:
+        return 1
+    connections = load.connections_at_once
+    most = load.threads or min(available, connections)
+    return next(count for count in range(max(most, 1), 0, -1) if connections % count == 0)
+
+
+def _refusals(name: str, can: Abilities, load: HttpLoad, scheme: str) -> Iterator[tuple[str, str]]:
+    yield from _model(name, can, load)
+    yield from _requests(name, can, load)
+    yield from _connections(name, can, load)
+    yield from _times(name, can, load)
+    if scheme != "http":
+        yield "generator", f"{name} is only driven over connections in clear text"
+
+
+def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if load.model not in can.models:
+        known = ", ".join(f'"{model}"' for model in can.models)
+        yield "model", f"{name} has no {_without_article(_MODELS[load.model])}; expected {known}"
+    if isinstance(load, OpenLoad | SessionsLoad):
+        rate = load.rate_rps if isinstance(load, OpenLoad) else load.connection_rate_cps
+        if isinstance(rate, list):
+            yield "rate", f"{name} has one rate, and this one changes"
+        if load.arrivals == "poisson" and not can.poisson:
+            yield "arrivals", f"{name} has no random arrivals"
+    if load.http not in can.http:
+        versions = " and ".join(can.http)
+        yield "http", f'{name} speaks HTTP/{versions}; expected http = "{can.http[0]}" for this generator'
+    for key, attribute in _ENDS.items():
+        if getattr(load, attribute, None) is not None and key not in can.ends:
+            yield key, f"{name} cannot end a load by it; expected {' or '.join(can.ends)}"
+
+
+def _requests(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if not isinstance(load.requests, list) or len(load.requests) != 1:
+        yield "requests", f"{name} is driven with one path for all requests"
+    if load.method != "GET":
+        yield "method", f"{name} is only driven with GET"
+    if load.body:
+        yield "body", f"{name} is only driven with requests without a body"
+    secret = next(filter(may_be_secret, load.headers), None)
+    if secret is not None:
+        text = f"{secret} may be secret, and {name} would have it on its command line, which others can read"
+        yield "headers", text
+    elif load.headers and not can.headers:
+        yield "headers", f"{name} is not driven with header fields"
+    for key in ("hpack", "stream_window_bytes", "connection_window_bytes"):
+        if getattr(load, key) is not None:
+            yield key.removesuffix("_bytes"), f"{name} is only driven with its own settings of HTTP/2"
+
+
+def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if load.source_addresses:
+        yield "source_addresses", f"{name} has one source address"
+    if can.calls == "kept" and load.calls is not None:
+        yield "calls", f"{name} keeps its connections open; remove it"
+    if can.calls == "one or kept" and load.calls not in (None, 1):
+        yield "calls", f"{name} closes a connection after one request, or keeps it open"
+    for key in ("pipeline", "streams"):
+        if getattr(load, key, 1) > 1 and key not in can.requests_at_once:
+            yield key, f"{name} has one request at a time on a connection"
+    if isinstance(load, ClosedLoad | SessionsLoad) and load.think_s and not can.think:
+        yield "think", f"{name} does not rest between requests"
+    if load.threads is not None and load.threads > 1:
+        if not can.threads:
+            yield "threads", f"{name} has one thread; remove it"
+        elif load.connections_at_once % load.threads:
+            text = f"{load.connections_at_once} connections cannot be divided equally among them for {name}"
+            yield "threads", text
+
+
+def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if can.whole_seconds and load.duration_s is not None and load.duration_s % 1:
+        yield "duration", f"{name} takes whole seconds; found {load.duration_s:g} s"
+    if can.timeout == "whole seconds" and load.timeout_s % 1:
+        yield "timeout", f"{name} takes whole seconds; found {load.timeout_s:g} s"
+
+
+def _without_article(words: str) -> str:
+    return words.removeprefix("a ")

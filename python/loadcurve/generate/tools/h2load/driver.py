@@ -1,0 +1,45 @@
+"""h2load: a closed loop over HTTP/1.1 or 2, with JSON of all its samples from version 1.69 on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.h2load.reader import read_json, read_text
+from loadcurve.server.versions import is_before
+
+_JSON = "result.json"
+_FIRST_WITH_JSON = "1.69"
+
+
+def arguments(wanted: Wanted) -> Sequence[str]:
+    """Return the words behind the program."""
+    load = wanted.load
+    total = getattr(load, "requests_total", None)
+    end = ["-n", str(total)]
+    if load.duration_s is not None:
+        warmup_s = load.warmup_s if wanted.with_warmup else 0.0
+        end = [f"--duration={load.duration_s:g}", f"--warm-up-time={warmup_s:g}"]
+    at_once = max(getattr(load, "pipeline", 1), getattr(load, "streams", 1))
+    return [
+        "-c", str(load.connections_at_once),
+        "-t", str(wanted.threads),
+        "-m", str(at_once),
+        *end,
+        *(["--h1"] if load.http == "1.1" else []),
+        *(["--output-file", str(wanted.files / _JSON)] if _writes_json(wanted.version) else []),
+        *wanted.headers("-H"),
+        wanted.url,
+    ]  # fmt: skip
+
+
+def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+    """Return what it has written as JSON, or else its text."""
+    file = Path(output.files / _JSON)
+    if file.exists():
+        return read_json(file.read_text(encoding="utf-8", errors="replace"), "h2load's JSON", output.version)
+    return read_text(output.text, "h2load's output", output.version)
+
+
+def _writes_json(version: str | None) -> bool:
+    return version is not None and not is_before(version, _FIRST_WITH_JSON)

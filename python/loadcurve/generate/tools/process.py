@@ -1,0 +1,135 @@
+"""The process of a tool: on the load's CPUs, in its own session, with a time limit; gone whatever happens."""
+
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from loadcurve.errors import NothingMeasured
+from loadcurve.server.spawn import bound_to, ends_with_parent
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PATIENCE_S = 5.0
+"""How long a tool that was asked to end may take to print what it has."""
+_TEXT_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Processor time of a tool, in s."""
+
+    user_s: float
+    system_s: float
+
+
+class ToolProcess:
+    """One execution of a tool, as a context manager: behind the block nothing of it is left."""
+
+    def __init__(self, argv: Sequence[str], folder: Path, cpus: Sequence[int]) -> None:
+        """Prepare it; it starts when it is entered, in this folder, to which its output goes."""
+        self._argv = argv
+        self._folder = folder
+        self._cpus = cpus
+        self._cpu = CpuTime(0.0, 0.0)
+        self.status: int | None = None
+        """Its exit status, negative where a signal ended it; ``None`` while it runs."""
+
+    def __enter__(self) -> Self:
+        """Start it; raises ``NothingMeasured`` where the system refuses that."""
+        try:
+            with (
+                bound_to(self._cpus or None),
+                (self._folder / "stdout").open("wb") as out,
+                (self._folder / "stderr").open("wb") as errors,
+            ):
+                self._process = subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
+                    [*ends_with_parent(), *self._argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=errors,
+                    cwd=self._folder,
+                    env={**os.environ, "LC_ALL": "C"},
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise NothingMeasured(f"{self._argv[0]} could not be started: {error}") from error
+        self.started_s = time.monotonic()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Kill it with all that it has started, unless it has ended."""
+        if self.status is None:
+            self._signal_group(signal.SIGKILL)
+            self._reap(os.wait4(self._process.pid, 0))
+        # What it has started may have outlived it.
+        self._signal_group(signal.SIGKILL)
+
+    def has_ended(self) -> bool:
+        """Look whether it has ended by itself."""
+        if self.status is None:
+            waited = os.wait4(self._process.pid, os.WNOHANG)
+            if waited[0]:
+                self._reap(waited)
+        return self.status is not None
+
+    def ask_to_end(self) -> bool:
+        """Interrupt it, and wait for what it prints then; say whether it has ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGINT)
+        until_s = time.monotonic() + _PATIENCE_S
+        while not self.has_ended() and time.monotonic() < until_s:
+            time.sleep(0.02)
+        return self.status is not None
+
+    def cpu_now(self) -> CpuTime:
+        """Return what it has used: in ticks of mostly 10 ms while it runs, and exactly at its end."""
+        if self.status is None:
+            with suppress(OSError, ValueError, IndexError):
+                text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii", errors="replace")
+                # The name of the program, in parentheses, may contain spaces.
+                fields = text.rpartition(")")[2].split()
+                self._cpu = CpuTime(int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S)
+        return self._cpu
+
+    def output(self) -> str:
+        """Return its standard output until now."""
+        return (self._folder / "stdout").read_text(encoding="utf-8", errors="replace")
+
+    def last_words(self) -> str:
+        """Return the end of what it has printed, of its errors first, in one line."""
+        for name in ("stderr", "stdout"):
+            text = (self._folder / name).read_text(encoding="utf-8", errors="replace").split()
+            if text:
+                return " ".join(text)[-_TEXT_SHOWN:]
+        return "nothing"
+
+    def wait(self, limit_s: float, look: Callable[[], None], interval_s: float) -> None:
+        """Wait for its end, and look about meanwhile; raises ``NothingMeasured`` where its time is over."""
+        until_s = self.started_s + limit_s
+        while not self.has_ended():
+            if time.monotonic() > until_s:
+                raise NothingMeasured(
+                    f"{self._argv[0]} had not ended {limit_s:.0f} s after its start, and was killed; "
+                    f"it has printed: {self.last_words()}"
+                )
+            look()
+            time.sleep(interval_s)
+
+    def _reap(self, waited: tuple[int, int, resource.struct_rusage]) -> None:
+        _, status, usage = waited
+        self.status = os.waitstatus_to_exitcode(status)
+        self._process.returncode = self.status
+        self._cpu = CpuTime(usage.ru_utime, usage.ru_stime)
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)

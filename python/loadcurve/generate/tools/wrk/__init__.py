@@ -1,0 +1,1 @@
+"""wrk: what it can do, how it is asked, and how its output is read."""

@@ -1,0 +1,112 @@
+"""wrk: a closed loop, whose script prints every latency with its count."""
+
+import json
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import loadcurve._engine as native
+from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.figures import Times, ToolFigures, Unreadable
+from loadcurve.result.distribution import Distribution
+
+_SCRIPT = Path(__file__).with_name("report.lua")
+_MARK: Final = "loadcurve {"
+_EXPECTED: Final = "the line of JSON that the script of Loadcurve prints"
+_NS_PER_US = 1000
+
+
+def arguments(wanted: Wanted) -> Sequence[str]:
+    """Return the words behind the program."""
+    load = wanted.load
+    return [
+        "--threads", str(wanted.threads),
+        "--connections", str(load.connections_at_once),
+        "--duration", f"{load.duration_s or 0:.0f}s",
+        "--timeout", f"{load.timeout_s:.0f}s",
+        "--script", str(_SCRIPT),
+        *wanted.headers("--header"),
+        wanted.url,
+    ]  # fmt: skip
+
+
+def figures(wanted: Wanted, output: Output) -> ToolFigures:
+    """Return what the script has printed."""
+    return read_report(output.text, "wrk's output", wanted.load.connections_at_once, output.version)
+
+
+def read_report(text: str, file: str, connections: int, version: str | None = None) -> ToolFigures:
+    """Return the figures of a load on so many connections, of which the script has printed the report."""
+    report, line = _report(text, file)
+    try:
+        failed = {name: int(report[name]) for name in ("connect", "read", "write", "timeout")}
+        counts = {int(time_us): int(count) for time_us, count in report["latencies"]}
+        requests, duration_us = int(report["requests"]), int(report["duration_us"])
+        status, received = int(report["status"]), int(report["bytes"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(file, line, f"a line without {error}", _EXPECTED) from error
+    measured = without_corrections(counts, requests, duration_us, connections)
+    answered = requests - failed["timeout"]
+    if sum(measured.values()) != answered:
+        found = f"{sum(measured.values()):,} latencies of {answered:,} answers"
+        raise Unreadable(file, line, found, "one latency of each answer that came in time")
+    return ToolFigures(
+        tool="wrk",
+        version=version,
+        basis="send",
+        duration_s=duration_us / 1e6,
+        answered=answered,
+        ok=max(answered - status, 0),
+        failed=sum(failed.values()),
+        errors={"timeout": failed["timeout"]},
+        latency=_times(measured),
+        bytes_received=received,
+    )
+
+
+def without_corrections(
+    counts: dict[int, int], requests: int, duration_us: int, connections: int
+) -> dict[int, int]:
+    """Return how often each time in µs was measured, without those that wrk has added.
+
+    For each time of twice the mean interval between a connection's requests or more, wrk counts others that
+    are shorter by one interval, two and so on, down to one interval (``stats_correct`` in its source). It
+    goes upwards, so nothing is added to a time after those that follow from it: downwards all can be undone.
+    """
+    rounds = requests // connections
+    interval_us = duration_us // rounds if rounds else 0
+    measured = dict(counts)
+    if not interval_us:
+        return measured
+    for time_us in sorted(counts, reverse=True):
+        count = measured.get(time_us, 0)
+        if time_us < 2 * interval_us:
+            break
+        for shorter_us in range(time_us - interval_us, interval_us, -interval_us) if count else ():
+            measured[shorter_us] = measured.get(shorter_us, 0) - count
+    return {time_us: count for time_us, count in sorted(measured.items()) if count}
+
+
+def _report(text: str, file: str) -> tuple[dict[str, Any], int]:
+    """Return the report, and the line that it stands in."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(_MARK):
+            try:
+                report: dict[str, Any] = json.loads(line.removeprefix(_MARK[:-1]))
+            except ValueError as error:
+                raise Unreadable(file, number, "a line that is cut off", _EXPECTED) from error
+            return report, number
+    last = next(filter(None, reversed(list(chain([""], text.splitlines())))), "nothing")
+    raise Unreadable(file, None, f'"{last[:200]}" at its end', _EXPECTED)
+
+
+def _times(measured: dict[int, int]) -> Times:
+    times_ns = [time_us * _NS_PER_US for time_us in measured]
+    distribution, histogram = native.counted_times(times_ns, list(measured.values()))
+    return Times(
+        distribution=Distribution.model_validate_json(distribution),
+        completeness="complete",
+        resolution_ms=0.001,
+        histogram=histogram,
+    )

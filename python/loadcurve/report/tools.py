@@ -1,0 +1,31 @@
+"""What a reader must know of another load generator's figures, in words."""
+
+from loadcurve.result.tool import ToolRecord
+
+_TOLD = {
+    "complete": "every latency counted",
+    "sampled": "latencies of a sample",
+    "percentiles": "percentiles of latency alone",
+    "summary": "mean latency alone",
+}
+_BASES = {"due": "from when a request was due", "send": "from when a request was sent"}
+_WARMUPS = {
+    "none": "no warm-up",
+    "own": "its own warm-up",
+    "separate": "a warm-up by a process before it, so that its connections are new",
+}
+
+
+def tool_title(tool: ToolRecord) -> str:
+    """Return its name with its version."""
+    return tool.name if tool.version is None else f"{tool.name} {tool.version}"
+
+
+def tool_facts(tool: ToolRecord) -> list[str]:
+    """Return what its figures are, a few words each."""
+    resolution = "" if tool.resolution_ms is None else f", in steps of {tool.resolution_ms:g} ms"
+    return [
+        tool_title(tool),
+        f"{_TOLD[tool.completeness]}, {_BASES[tool.latency_basis]}{resolution}",
+        _WARMUPS[tool.warmup],
+    ]

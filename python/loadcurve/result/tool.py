@@ -1,0 +1,27 @@
+"""How another load generator than the engine was driven, and what its figures are."""
+
+from typing import Literal
+
+from loadcurve.loads.values import Many, Record, Time
+
+
+class ToolRecord(Record):
+    """The tool that has sent a load, and what it tells of it."""
+
+    name: str
+    """That of ``loadcurve generators``, such as ``wrk``."""
+    version: str | None
+    """``None`` where it does not tell it."""
+    command: Many[str]
+    """The program and its arguments, exactly as it was started."""
+    latency_basis: Literal["due", "send"]
+    """Whether a latency begins when its request was due, or when it was sent."""
+    resolution_ms: Time | None
+    """The step between two latencies that it can tell apart; ``None`` where that is not known."""
+    completeness: Literal["complete", "sampled", "percentiles", "summary"]
+    """Whether every latency is known, those of a sample, some percentiles, or a mean and extremes alone."""
+    warmup: Literal["none", "own", "separate"]
+    """Whether there was a warm-up: a feature of the tool, or a process of it that was ended before the
+    measured one began, whose connections are new."""
+    not_measured: Many[str]
+    """What it does not measure."""

@@ -1,0 +1,99 @@
+"""One load of a tool against a server that keeps an account of it: whether both have counted the same."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadcurve.generate.chosen import CHOSEN
+from loadcurve.generate.tools.catalog import Tool
+from loadcurve.generate.tools.table import Abilities
+from loadcurve.host.cpus import divide_cpus
+from loadcurve.loads.http import ClosedLoad, HttpLoad, SessionsLoad
+from loadcurve.result.load import LoadResult
+from loadcurve.runs.plan import plan_at_point
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.content import make_content
+from loadcurve.server.description import PRIVATE_FOLDER
+from loadcurve.server.found import MissingServer, find_server
+from loadcurve.server.here import Server
+
+FILE = "1k.txt"
+_BYTES = 1024
+_COUNTING = "nginx"
+_FASTEST = "limit"
+
+
+@dataclass(frozen=True)
+class CheckedGenerator:
+    """What one load of a tool gave."""
+
+    server: str
+    result: LoadResult
+    logged: int | None
+    """How many requests the server has written into its access log; ``None`` where it has none.
+
+    Those of the load, without the one that verified the server before.
+    """
+
+    @property
+    def unaccounted(self) -> int | None:
+        """How many more requests the server has answered than the tool has counted."""
+        return None if self.logged is None else self.logged - self.result.requests.answered
+
+
+def check_generator(tool: Tool) -> CheckedGenerator:
+    """Put a short load on ``nginx`` with its access log, where it is installed, or else on ``limit``.
+
+    Raises:
+        BadInput: the tool is not installed.
+        NothingMeasured: it did not start, or its output cannot be read.
+        ServerFailure: the server did not start.
+
+    """
+    tool.require_installed()
+    name, found = _COUNTING, find_server(load_catalog()[_COUNTING], {"access_log": True})
+    if isinstance(found, MissingServer):
+        name, found = _FASTEST, find_server(load_catalog()[_FASTEST], {})
+    if isinstance(found, MissingServer):
+        raise found.failure()
+    cpus = divide_cpus(None, None)
+    with tempfile.TemporaryDirectory() as folder:
+        # A server that root starts may read the files as another user.
+        Path(folder).chmod(0o755)
+        content = make_content(Path(folder), {FILE: _BYTES}, seed=0)
+        with Server(found, Path(folder), content, cpus.server) as server:
+            server.verify([f"/{FILE}"])
+            log = server.marks.folder / PRIVATE_FOLDER / "access.log" if name == _COUNTING else None
+            before = _lines(log)
+            plan = plan_at_point(short_load(tool), server.address, content, cpus.load, seed=0)
+            result = CHOSEN.run(plan, lambda _: None)
+            after = _lines(log)
+    logged = None if after is None or before is None else after - before
+    return CheckedGenerator(name, result, logged)
+
+
+def short_load(tool: Tool) -> HttpLoad:
+    """Return a short load that a tool can send."""
+    can = tool.table.can or Abilities(models=["closed"], http=["1.1"], ends=["duration"], calls="kept")
+    common = {
+        "requests": [f"/{FILE}"],
+        "http": can.http[-1] if "1.1" not in can.http else "1.1",
+        "warmup_s": 0.0,
+        "timeout_s": 5.0,
+        "generator": tool.name,
+        "verify": "content",
+    }
+    if "closed" in can.models:
+        given = {"model": "closed", "connections": 10, "duration_s": 1.0, **common}
+        return ClosedLoad.model_validate(given, by_alias=False, by_name=True)
+    given = {
+        "model": "sessions", "connection_rate_cps": 200.0, "connections_total": 200, "calls": 5, **common
+    }  # fmt: skip
+    return SessionsLoad.model_validate(given, by_alias=False, by_name=True)
+
+
+def _lines(log: Path | None) -> int | None:
+    if log is None:
+        return None
+    return log.read_bytes().count(os.linesep.encode()) if log.exists() else 0

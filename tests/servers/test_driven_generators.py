@@ -1,0 +1,105 @@
+"""Other load generators, driven against real servers: what they count is what the server has logged."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from server_support import wait_until
+
+from loadcurve.errors import NothingMeasured
+from loadcurve.generate.chosen import CHOSEN
+from loadcurve.generate.generator import LoadInterrupted
+from loadcurve.generate.tools.catalog import tool_named
+from loadcurve.generate.tools.process import ToolProcess
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.plan import HttpPlan
+from loadcurve.runs.generator_check import check_generator
+from support.limit_server import limit_server
+
+TOOLS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("wrk", "ab", "h2load", "httperf")]
+
+
+@pytest.mark.needs_server("nginx")
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_counts_what_nginx_has_logged(name):
+    checked = check_generator(tool_named(name))
+    assert checked.server == "nginx"
+    assert checked.result.requests.failed == 0
+    assert checked.unaccounted is not None
+    # Requests that were under way when the load ended are in the log, and no tool counts them.
+    assert 0 <= checked.unaccounted <= checked.result.load.connections
+
+
+def plan(address: str, name: str, **changes: object) -> HttpPlan:
+    given = {
+        "model": "closed",
+        "requests": ["/1k.txt"],
+        "connections": 4,
+        "duration": "1s",
+        "generator": name,
+    }
+    given |= {"warmup": "0s", "http": "1.0" if name == "ab" else "1.1"} | changes
+    load = ClosedLoad.model_validate({key: value for key, value in given.items() if value is not None})
+    return HttpPlan(
+        load=load, address=address, authority=address, threads=1, cpus=(min(os.sched_getaffinity(0)),)
+    )
+
+
+@pytest.fixture
+def address(tmp_path):
+    (tmp_path / "1k.txt").write_bytes(bytes(1024))
+    with limit_server(tmp_path) as where:
+        yield where
+
+
+@pytest.mark.needs("wrk")
+def test_an_interrupted_tool_gives_what_it_has_measured(address):
+    def interrupt_soon(progress):
+        if progress.elapsed_s and progress.elapsed_s > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(LoadInterrupted) as interrupted:
+        CHOSEN.run(plan(address, "wrk", duration="60s"), interrupt_soon)
+    result = interrupted.value.result
+    assert result.interrupted
+    assert "interrupted" in [reason.code for reason in result.verdict.reasons]
+    assert result.duration_s < 50
+    assert result.requests.answered > 0
+
+
+@pytest.mark.needs("ab")
+def test_a_server_that_refuses_every_connection_is_no_result_to_use():
+    result = CHOSEN.run(plan("127.0.0.1:1", "ab"), lambda _: None)
+    assert result.requests.answered == 0
+    assert result.verdict.status == "invalid"
+
+
+def is_running(pid: int) -> bool:
+    """Say whether a process lives; of one that has ended and is not reaped yet no command is left."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text() != ""
+    except OSError:
+        return False
+
+
+def test_whatever_ends_a_tool_nothing_of_it_is_left(tmp_path):
+    child = (
+        "import subprocess, time; print(subprocess.Popen(['sleep', '600']).pid, flush=True); time.sleep(600)"
+    )
+    with ToolProcess([sys.executable, "-c", child], tmp_path, ()) as process:
+        while not process.output().endswith("\n"):
+            time.sleep(0.01)
+        grandchild = int(process.output())
+        assert is_running(grandchild)
+    assert process.status == -signal.SIGKILL
+    wait_until(lambda: not is_running(grandchild))
+
+
+def test_a_tool_that_does_not_end_is_killed_when_its_time_is_over(tmp_path):
+    process = ToolProcess(["sleep", "600"], tmp_path, ())
+    with pytest.raises(NothingMeasured, match="had not ended"), process:
+        process.wait(0.2, lambda: None, 0.01)
+    assert process.status == -signal.SIGKILL

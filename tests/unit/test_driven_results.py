@@ -1,0 +1,118 @@
+"""A load that another tool has sent: its record, its verdict, and the reports of it in every form."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.process import CpuTime
+from loadcurve.generate.tools.results import Seen, result_of
+from loadcurve.generate.tools.wrk.driver import read_report
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.plan import HttpPlan
+from loadcurve.report.formats.write import FORMATS, write_formats
+from loadcurve.report.load import load_summary
+from loadcurve.result.load import Kernel, LoadResult
+from loadcurve.result.measures import wrong_answers
+from loadcurve.result.tool import ToolRecord
+from support import synthetic_run as synthetic
+from support.terminal import printed
+
+LOAD = ClosedLoad.model_validate(
+    {"model": "closed", "requests": ["/a"], "connections": 2, "duration": "1s", "generator": "wrk"}
+)
+PLAN = HttpPlan(load=LOAD, address="127.0.0.1:80", authority="127.0.0.1:80", threads=1, cpus=(0,))
+TOOL = ToolRecord(
+    name="wrk",
+    version="4.1.0",
+    command=["wrk", "-c", "2"],
+    latency_basis="send",
+    resolution_ms=0.001,
+    completeness="complete",
+    warmup="separate",
+    not_measured=["connections"],
+)
+REPORT = (
+    'loadcurve {"duration_us":1000000,"requests":2000,"bytes":9,"connect":0,"read":0,"write":0,'
+    '"status":0,"timeout":0,"latencies":[[1000,2000]]}'
+)
+"""2,000 requests of 1 ms each: two connections that were never idle for a second."""
+
+
+def seen(cpu_s: float = 0.5) -> Seen:
+    kernel = Kernel(syn_retransmits=0, retransmits=0, listen_overflows=0, listen_drops=0)
+    return Seen(
+        began_s=100.0,
+        interrupted=False,
+        cpu=CpuTime(cpu_s, 0.0),
+        threads=1,
+        cpus=1,
+        withheld={"steal_share": None, "throttling": None},
+        kernel=kernel,
+    )
+
+
+def figures(**changes: object) -> ToolFigures:
+    given = vars(read_report(REPORT, "out", connections=2)) | changes
+    return ToolFigures(**given)
+
+
+def driven(cpu_s: float = 0.5, **changes: object) -> LoadResult:
+    return result_of(PLAN, figures(**changes), TOOL, seen(cpu_s))
+
+
+def test_what_a_tool_does_not_measure_is_null():
+    result = driven()
+    assert (result.requests.due, result.requests.answered, result.requests.ok) == (2000, 2000, 2000)
+    assert (result.requests.unanswered, result.requests.never_sent) == (None, None)
+    assert (result.connections.opened, result.first_byte_ms, result.status) == (None, None, None)
+    assert (result.generator.lateness_ms, result.generator.pauses, result.load.io) == (None, None, None)
+    assert (result.latency_ms.p50, result.rate_rps.answered) == (pytest.approx(1.0, rel=1e-3), 2000.0)
+    assert result.tool == TOOL
+    assert [one.operation for one in result.operations] == ["GET /a"]
+
+
+def test_its_verdict_is_that_of_our_engine_as_far_as_its_figures_reach():
+    assert driven().verdict.status == "valid"
+    busy = driven(cpu_s=0.99).verdict
+    assert [reason.code for reason in busy.reasons] == ["generator_saturated"]
+    failing = driven(answered=1970, ok=1970, failed=30).verdict
+    assert (failing.status, [reason.code for reason in failing.reasons]) == ("invalid", ["errors"])
+    # Of three connections one was idle all the time: its latencies do not make up for the throughput.
+    slow = driven(answered=1500, ok=1500).verdict
+    assert [reason.code for reason in slow.reasons] == ["littles_law"]
+
+
+def test_without_statuses_failures_alone_are_wrong_answers():
+    record = synthetic.point_record()
+    unknown = synthetic.with_load(record, requests=driven(ok=None, failed=7).requests)
+    assert wrong_answers(unknown) == 7
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory) -> Path:
+    """A run whose figures of one server come from another tool."""
+    record = synthetic.run_record()
+    result = driven()
+    keys = {
+        "tool", "requests", "service_time_ms", "first_byte_ms", "transfer_ms", "connections", "bytes",
+        "status", "generator", "series", "slowest", "histograms", "latency_ms",
+    }  # fmt: skip
+    changes = {key: getattr(result, key) for key in keys}
+    records = [
+        synthetic.with_load(one, **changes) if one.kind == "point" and one.server == "nginx" else one
+        for one in synthetic.trial_records(record)
+    ]
+    return synthetic.write_run(tmp_path_factory.mktemp("driven") / "run", record, records)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_with_such_results_is_reported_in_every_form(run_folder, tmp_path, form):
+    written = write_formats(run_folder, [form], None, tmp_path)
+    assert [path.stat().st_size > 0 for path in written.paths]
+
+
+def test_the_result_for_people_says_what_the_tool_was_and_what_its_latencies_are():
+    text = printed(load_summary(driven()))
+    for words in ("wrk 4.1.0", "every latency counted", "from when a request was sent", "0.001 ms"):
+        assert words in " ".join(text.split())

@@ -1,0 +1,123 @@
+"""A load goes to another tool exactly as it is asked for, or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.catalog import driven_tools, tool_named, tools
+from loadcurve.generate.tools.driver import Refused, Wanted
+from loadcurve.generate.tools.exact import require_exact, threads_of
+from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+
+CLOSED: dict[str, Any] = {"model": "closed", "requests": ["/a"], "connections": 12, "duration": "10s"}
+OF_TOOL: dict[str, dict[str, Any]] = {
+    "wrk": CLOSED,
+    "ab": {**CLOSED, "http": "1.0"},
+    "h2load": {**CLOSED, "warmup": "1s"},
+    "httperf": {
+        "model": "sessions",
+        "requests": ["/a"],
+        "connection_rate": 50,
+        "num_connections": 100,
+        "calls": 4,
+    },
+}
+"""A load that each tool can send."""
+
+
+def load_of(table: dict[str, Any]) -> HttpLoad:
+    models: dict[str, type[HttpLoad]] = {"closed": ClosedLoad, "open": OpenLoad, "sessions": SessionsLoad}
+    return models[table["model"]].model_validate(table)
+
+
+def words(name: str, **changes: Any) -> str:
+    """Return the words behind the program, as one text."""
+    load = load_of(OF_TOOL[name] | changes)
+    tool = tool_named(name)
+    require_exact(tool, load)
+    wanted = Wanted(
+        load=load,
+        address="127.0.0.1:8080",
+        authority="127.0.0.1:8080",
+        threads=threads_of(tool, load, available=4),
+        files=Path("/files"),
+    )
+    return " ".join(tool.driver.arguments(wanted))
+
+
+def test_every_driven_tool_has_a_load_here():
+    assert set(driven_tools()) == set(OF_TOOL)
+    assert all(tool.table.title and tool.table.documentation for tool in tools().values())
+
+
+def test_connections_duration_and_path_stand_in_the_command():
+    wrk = words("wrk")
+    assert wrk.startswith("--threads 4 --connections 12 --duration 10s --timeout 5s --script ")
+    assert wrk.endswith(" http://127.0.0.1:8080/a")
+    assert words("ab") == (
+        "-q -r -k -c 12 -t 10 -n 2000000 -s 5 -e /files/percentiles.csv http://127.0.0.1:8080/a"
+    )
+    assert words("h2load") == ("-c 12 -t 4 -m 1 --duration=10 --warm-up-time=1 --h1 http://127.0.0.1:8080/a")
+    assert words("httperf") == (
+        "--hog --server 127.0.0.1 --port 8080 --uri /a --http-version 1.1 --rate 50 --num-conns 100 "
+        "--num-calls 4 --burst-length 1 --timeout 5"
+    )
+
+
+def test_what_differs_from_the_defaults_does_too():
+    assert "-k" not in words("ab", calls=1).split()
+    assert " -n 500 -s" in words("ab", duration=None, requests_total=500)
+    assert "-m 8 " in words("h2load", http="2", streams=8)
+    assert "--h1" not in words("h2load", http="2")
+    assert "--period e0.02 " in words("httperf", arrivals="poisson")
+    assert "--header Accept-Encoding: gzip" in words("wrk", headers={"Accept-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "key", "reason"),
+    [
+        ("ab", {"model": "open", "rate": 100}, "model", "ab has no requests at a fixed rate"),
+        ("ab", {"http": "1.1"}, "http", 'expected http = "1.0"'),
+        ("ab", {"calls": 3}, "calls", "after one request, or keeps it open"),
+        ("ab", {"threads": 2}, "threads", "one thread"),
+        ("ab", {"duration": "1500ms"}, "duration", "whole seconds; found 1.5 s"),
+        ("wrk", {"timeout": "1500ms"}, "timeout", "whole seconds; found 1.5 s"),
+        ("wrk", {"calls": 5}, "calls", "keeps its connections open"),
+        ("wrk", {"threads": 5}, "threads", "12 connections cannot be divided equally"),
+        ("wrk", {"pipeline": 2}, "pipeline", "one request at a time"),
+        ("wrk", {"think": "5ms"}, "think", "does not rest"),
+        ("wrk", {"requests": ["/a", "/b"]}, "requests", "one path"),
+        ("wrk", {"method": "POST"}, "method", "only driven with GET"),
+        ("wrk", {"duration": None, "requests_total": 100}, "requests_total", "expected duration"),
+        ("wrk", {"headers": {"Authorization": "x"}}, "headers", "others can read"),
+        ("h2load", {"model": "open", "rate": 100}, "model", 'expected "closed"'),
+        ("h2load", {"http": "2", "hpack": "literal"}, "hpack", "own settings"),
+        ("httperf", {"headers": {"Accept": "a"}}, "headers", "not driven with header fields"),
+    ],
+)  # fmt: skip
+def test_what_a_tool_cannot_do_is_refused_with_its_key_and_the_reason(name, changes, key, reason):
+    load = load_of(OF_TOOL[name] | changes)
+    with pytest.raises(Refused, match=reason) as refused:
+        require_exact(tool_named(name), load)
+    assert refused.value.key == key
+
+
+def test_connections_in_tls_are_refused():
+    with pytest.raises(Refused, match="clear text"):
+        require_exact(tool_named("wrk"), load_of(CLOSED), "https")
+
+
+@pytest.mark.parametrize(("name", "reason"), [("wrkk", "wrk"), ("bombardier", "not driven")])
+def test_a_name_of_no_driven_tool_is_refused_with_those_that_there_are(name, reason):
+    with pytest.raises(BadInput, match=reason) as refused:
+        tool_named(name)
+    assert "engine, ab" in str(refused.value)
+
+
+def test_each_thread_of_wrk_has_equally_many_connections():
+    tool = tool_named("wrk")
+    assert [threads_of(tool, load_of({**CLOSED, "connections": n}), 4) for n in (1, 2, 7, 12, 50)] == [
+        1, 2, 1, 4, 2,
+    ]  # fmt: skip
