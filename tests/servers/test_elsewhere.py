@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import wait
 from pathlib import Path
@@ -125,8 +126,14 @@ def test_a_machine_that_is_lost_fails_the_trial_and_is_reached_anew(state, conte
             server.limit_use()
         assert caught.value.code == "machine_lost"
         assert server.log_tail() == ""
-    with server_there(machine, content_folder) as server:
+    with server_there(machine, content_folder) as server, server.probe({0}, 0.01) as probe:
+        began_s = time.monotonic()
         server.verify(["/1k.txt"])
+        seen = probe.observed(load_of(time.monotonic() - began_s))
+        # The new agent looks at the same interface as the lost one; both ends are one here.
+        assert machine.link.here == machine.link.there
+        for use in (seen.link.here, seen.link.there):
+            assert use.received_bytes_per_s > 0
     machine.close()
 
 

@@ -85,6 +85,7 @@ def test_a_speed_that_is_a_constant_of_the_driver_is_null():
     # The kernel's veth.c says 10,000 Mbit/s and its tun.c 10 Mbit/s, of no link at all.
     assert speed_bits_per_s(settings(10_000), "veth") is None
     assert speed_bits_per_s(settings(10), "tun") is None
+    assert speed_bits_per_s(settings(10_000), "vmxnet3") is None
     assert speed_bits_per_s(None, "e1000e") is None
 
 
@@ -140,7 +141,7 @@ def test_what_goes_through_in_a_window_is_read_as_time_passes(tmp_path, monkeypa
         while (last := watch._samples[-1]).received_bytes != received or last.t_s <= after_s:
             time.sleep(0.001)
 
-    with LinkWatch("", 0.001, readings=readings, interface="eth0") as watch:
+    with LinkWatch("eth0", 0.001, readings=readings) as watch:
         start_s = time.monotonic()
         wait_for(1000, start_s)
         written_counters(tmp_path, 4000, 500)
@@ -155,7 +156,7 @@ def test_what_goes_through_in_a_window_is_read_as_time_passes(tmp_path, monkeypa
 
 def test_a_long_load_keeps_few_readings_the_first_and_the_last_among_them(tmp_path, monkeypatch):
     monkeypatch.setattr(link_watch, "SAMPLES_MAX", 10)
-    watch = LinkWatch("", 1.0, readings=written_counters(tmp_path, 1, 1), interface="eth0")
+    watch = LinkWatch("eth0", 1.0, readings=written_counters(tmp_path, 1, 1))
     moments = []
     for _ in range(100):
         watch._read()
@@ -169,9 +170,9 @@ def test_a_machine_without_counters_has_no_rate_and_no_error(tmp_path, table):
     if table is not None:
         (tmp_path / "proc" / "net").mkdir(parents=True)
         (tmp_path / "proc" / "net" / "dev").write_text(table)
-    with LinkWatch("", 0.1, readings=Readings(tmp_path), interface="eth0") as watch:
+    with LinkWatch("eth0", 0.1, readings=Readings(tmp_path)) as watch:
         assert watch.use_within(Window(0.0, 1.0)) is None
-    with LinkWatch("no address", 0.1) as watch:
+    with LinkWatch(None, 0.1) as watch:
         assert watch.use_within(Window(0.0, 1.0)) is None
 
 

@@ -18,11 +18,12 @@ from loadcurve.generate.clocks import Clocks
 from loadcurve.generate.hosts import numeric_host
 from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch, progress_of, start_refusals
 from loadcurve.generate.plan_files import with_files_at
+from loadcurve.host.link import interface_to
 from loadcurve.machines.agent import Call, CallFailed, Handler
 from loadcurve.machines.files import FilesInMemory
 from loadcurve.probe.figures import Window
 from loadcurve.probe.link_watch import LinkWatch
-from loadcurve.result.link import InterfaceInLoad
+from loadcurve.result.link import InterfaceInLoad, InterfaceRecord
 
 READY_INTERVAL_S: Final = 0.002
 LINK_INTERVAL_S: Final = 0.1
@@ -51,7 +52,8 @@ class _Part:
     watch: WindowWatch
     clocks: Clocks
     """As they were at the start."""
-    link: LinkWatch
+    interface: InterfaceRecord | None
+    """The one by which the load leaves."""
     window: PlannedWindow
     has_begun: bool = False
 
@@ -109,10 +111,10 @@ class AgentRole:
         watch, clocks = WindowWatch(plan["warmup_s"], plan["cpus"]), Clocks.read()
         with start_refusals():
             load = Load.start_part(text, arguments["index"], arguments["count"])
-        link = LinkWatch(numeric_host(plan["work"]) or "", LINK_INTERVAL_S)
+        interface = interface_to(numeric_host(plan["work"]) or "")
         window = PlannedWindow(plan["warmup_s"], plan["stop"].get("duration_s"))
         with self._lock:
-            self._parts[arguments["load"]] = _Part(load, watch, clocks, link, window)
+            self._parts[arguments["load"]] = _Part(load, watch, clocks, interface, window)
 
     def _ready(self, call: Call) -> None:
         """Wait until the connections are open."""
@@ -128,9 +130,11 @@ class AgentRole:
         except RuntimeError as error:
             raise NothingMeasured(f"its part of the load could not begin: {error}") from error
         part.has_begun = True
-        with part.link:
+        interface = part.interface
+        with LinkWatch(None if interface is None else interface.name, LINK_INTERVAL_S) as watch:
             self._look_until_end(part, call)
-            link = _link_in(part.link, part.window.after(call.arguments["at_ns"] / NS_PER_S))
+            use = watch.use_within(part.window.after(call.arguments["at_ns"] / NS_PER_S))
+        link = interface and InterfaceInLoad(interface=interface, use=use).model_dump(mode="json")
         return {**self._brought_home(call), "link": link}
 
     def _look_until_end(self, part: _Part, call: Call) -> None:
@@ -172,13 +176,6 @@ class AgentRole:
                 "no_such_part", "this part of the load was not started, or has been brought home"
             )
         return part
-
-
-def _link_in(watch: LinkWatch, window: Window) -> dict[str, Any] | None:
-    """Return what is known of an interface, and what went through it in a window that is over."""
-    if watch.interface is None:
-        return None
-    return InterfaceInLoad(interface=watch.interface, use=watch.use_within(window)).model_dump(mode="json")
 
 
 def clean_up_after_killed() -> None:

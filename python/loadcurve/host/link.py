@@ -48,8 +48,8 @@ OFFLOADS = {
     "generic-receive-offload": 0x2B,
 }
 """By the names of ``ethtool -k``, the request that tells whether each is on."""
-DRIVERS_WITHOUT_SPEED = {"veth", "tun", "bridge"}
-"""What these report as their speed is a constant of their source, or of a port, and limits nothing."""
+DRIVERS_WITHOUT_SPEED = {"veth", "tun", "bridge", "vmxnet3"}
+"""What these report as their speed is a constant, or that of a port, and limits nothing."""
 
 
 def interface_to(address: str) -> InterfaceRecord | None:

@@ -7,11 +7,10 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Self
 
-from loadcurve.host.link import interface_to
 from loadcurve.host.readings import Readings
 from loadcurve.probe.figures import Window
 from loadcurve.probe.link import InterfaceSample, bytes_so_far, use_within
-from loadcurve.result.link import InterfaceRecord, InterfaceUse
+from loadcurve.result.link import InterfaceUse
 
 COUNTERS = "proc/net/dev"
 """Of this process's own network, which ``/sys`` need not show."""
@@ -22,22 +21,20 @@ SAMPLES_MAX = 4000
 
 
 class LinkWatch:
-    """Reads what goes through the interface that leads to an address, as a context manager.
+    """Reads what goes through an interface, as a context manager.
 
     Where there is no such interface, or no counter, nothing is read and :meth:`use_within` returns ``None``.
     """
 
     def __init__(
         self,
-        address: str,
+        interface: str | None,
         interval_s: float,
         cpus: Collection[int] = (),
         readings: Readings | None = None,
-        interface: str | None = None,
     ) -> None:
-        """Prepare for a numeric address, or for an interface; the thread keeps to ``cpus``, if any."""
-        self._address, self._interface = address, interface
-        self._found: InterfaceRecord | None = None
+        """Prepare for the interface of this name; the thread keeps to ``cpus``, if there are any."""
+        self._interface = interface
         self._interval_s = max(interval_s, INTERVAL_LEAST_S)
         self._cpus = cpus
         self._readings = Readings() if readings is None else readings
@@ -48,9 +45,6 @@ class LinkWatch:
 
     def __enter__(self) -> Self:
         """Read once, and go on in a thread."""
-        if self._interface is None:
-            self._found = interface_to(self._address)
-            self._interface = None if self._found is None else self._found.name
         if self._read():
             self._thread.start()
         return self
@@ -62,11 +56,6 @@ class LinkWatch:
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
-
-    @property
-    def interface(self) -> InterfaceRecord | None:
-        """What is known of the interface; ``None`` where none is, and of one that was named."""
-        return self._found
 
     def use_within(self, window: Window) -> InterfaceUse | None:
         """Return what went through in a window that is over, and forget what was before it."""

@@ -62,8 +62,6 @@ class AgentRole:
         """Begin without a server."""
         self._keeper = ThreadPoolExecutor(1, thread_name_prefix="servers")
         self._machine = ThisMachine()
-        self._client = LOOPBACK
-        """Where connections have come from."""
         self._numbers = count(1)
         self._started: dict[int, Started] = {}
         self._found: dict[str, FoundServer] = {}
@@ -125,11 +123,11 @@ class AgentRole:
             call.tell(listener.getsockname()[1])
             try:
                 for _ in range(call.arguments["connections"]):
-                    connection, (self._client, *_) = listener.accept()
+                    connection, (client, *_) = listener.accept()
                     connection.close()
             except TimeoutError:
                 return None
-        interface = interface_to(self._client)
+        interface = interface_to(client)
         return None if interface is None else interface.model_dump(mode="json")
 
     def _find(self, call: Call) -> Json:
@@ -214,7 +212,7 @@ class AgentRole:
         started = self._of(call)
         cpus, interval_s = call.arguments["cpus"], call.arguments["interval_s"]
         started.probe = started.server.probe(cpus, interval_s).__enter__()
-        started.link = LinkWatch(self._client, interval_s, cpus).__enter__()
+        started.link = LinkWatch(call.arguments["interface"], interval_s, cpus).__enter__()
 
     def _leave_probe(self, call: Call) -> None:
         _leave_probe(self._of(call))

@@ -391,7 +391,9 @@ class ProbeElsewhere(LiveProbe):
         """Prepare the probe; nothing is started."""
         self._server = server
         self._machine = machine.name
-        self._link = LinkWatch(machine.address, interval_s)
+        here, there = machine.link.here, machine.link.there
+        self._link = LinkWatch(None if here is None else here.name, interval_s)
+        self._interface_there = None if there is None else there.name
         self._cpus = sorted(cpus)
         self._interval_s = interval_s
         self._before: Offset | None = None
@@ -399,7 +401,9 @@ class ProbeElsewhere(LiveProbe):
     def __enter__(self) -> Self:
         """Compare the clocks, start the probe and wait for its first sample."""
         self._before = self._server.compare_clocks()
-        self._server.call("servers.probe", cpus=self._cpus, interval_s=self._interval_s)
+        self._server.call(
+            "servers.probe", cpus=self._cpus, interval_s=self._interval_s, interface=self._interface_there
+        )
         self._link.__enter__()
         return self
 
