@@ -105,6 +105,7 @@ def test_the_link_of_a_load_machine_is_looked_at_too():
         pytest.param(None, use(10, 1200), GIGABIT, id="a link that carries more has another speed"),
         pytest.param(use(960, 10), None, GIGABIT, id="no speed is known of the end that was read"),
         pytest.param(use(960, 10), use(10, 960), link(interface(None), interface(None)), id="nor of any"),
+        pytest.param(None, use(10, 960), link(None, interface(0)), id="a speed of nothing is none"),
         pytest.param(None, use(10, 960), link(None, None), id="no interface was found"),
         pytest.param(None, use(10, 960), None, id="nothing is known of the link, as in older records"),
         pytest.param(None, None, GIGABIT, id="nothing was read"),

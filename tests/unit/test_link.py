@@ -18,7 +18,7 @@ from loadcurve.host.readings import Readings
 from loadcurve.probe import link_watch
 from loadcurve.probe.figures import Window
 from loadcurve.probe.link import InterfaceSample, bytes_so_far, use_within
-from loadcurve.probe.link_watch import LinkWatch
+from loadcurve.probe.link_watch import LinkWatch, pause_s
 
 TABLE = """\
 Inter-|   Receive                                                |  Transmit
@@ -135,6 +135,7 @@ def written_counters(folder: Path, received: int, sent: int) -> Readings:
 
 def test_what_goes_through_in_a_window_is_read_as_time_passes(tmp_path, monkeypatch):
     monkeypatch.setattr(link_watch, "INTERVAL_LEAST_S", 0.001)
+    monkeypatch.setattr(link_watch, "COST_SHARE", 1.0)
     readings = written_counters(tmp_path, 1000, 0)
 
     def wait_for(received: int, after_s: float) -> None:
@@ -152,6 +153,12 @@ def test_what_goes_through_in_a_window_is_read_as_time_passes(tmp_path, monkeypa
     assert not watch._thread.is_alive()
     assert use.received_bytes_per_s * (end_s - start_s) == pytest.approx(3000)
     assert use.sent_bytes_per_s * (end_s - start_s) == pytest.approx(500)
+
+
+def test_readings_that_cost_more_are_rarer():
+    assert pause_s(0.1, 30e-6) == 0.1
+    # A thousandth of a CPU, whatever one takes.
+    assert pause_s(0.1, 400e-6) == pytest.approx(0.4)
 
 
 def test_a_long_load_keeps_few_readings_the_first_and_the_last_among_them(tmp_path, monkeypatch):

@@ -90,7 +90,8 @@ def _of_end(
     sending: int | None = None,
     receiving: int | None = None,
 ) -> Iterator[Filled]:
-    if interface is None or interface.speed_bits_per_s is None or use is None:
+    # A link without any speed is one of which none is known.
+    if interface is None or not interface.speed_bits_per_s or use is None:
         return
     directions: Sequence[tuple[Direction, float, int | None]] = (
         ("sent", use.sent_bytes_per_s, sending),
