@@ -1,5 +1,6 @@
 """Other load generators, driven against real servers: what they count is what the server has logged."""
 
+import json
 import os
 import signal
 import sys
@@ -16,7 +17,9 @@ from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.result.folder import read_run
 from loadcurve.runs.generator_check import check_generator
+from support.command import Command
 from support.limit_server import limit_server
 
 TOOLS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("wrk", "ab", "h2load", "httperf")]
@@ -103,3 +106,55 @@ def test_a_tool_that_does_not_end_is_killed_when_its_time_is_over(tmp_path):
     with pytest.raises(NothingMeasured, match="had not ended"), process:
         process.wait(0.2, lambda: None, 0.01)
     assert process.status == -signal.SIGKILL
+
+
+STUDY = """
+title = "Generators"
+[content]
+"1k.txt" = "1KiB"
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+warmup = "200ms"
+duration = "400ms"
+[sweep]
+connections = [4]
+[trials]
+count = 2
+repeat_disturbed = 0
+[servers.limit]
+"""
+
+
+@pytest.mark.needs("wrk")
+@pytest.mark.needs("h2load")
+def test_a_study_is_cross_checked_by_other_generators_in_the_same_blocks(tmp_path):
+    command = Command(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = command.run(
+        "crosscheck", "study.toml", "--generator", "wrk", "--generator", "h2load", "--out", "run"
+    )
+    said = " ".join(done.stdout.split())
+    assert "limit-wrk over limit: wrk" in said
+    assert "the window of wrk begins before its connections are open" in said
+    assert "h2load tells a mean; what it does not tell is not compared" in said
+    run = read_run(tmp_path / "run")
+    assert {record.server for record in run.points} == {"limit", "limit-wrk", "limit-h2load"}
+    of_wrk = [record.load for record in run.points if record.server == "limit-wrk"]
+    assert [load.tool is not None and load.tool.interrupted_after_s for load in of_wrk] == [0.4, 0.4]
+    # The command that repeats the run has its generators.
+    assert run.run.options == ["--generator", "wrk", "--generator", "h2load"]
+    again = command.run("crosscheck", "run", "--json")
+    [wrk, h2load] = json.loads(again.stdout)["pairs"]
+    p50 = {one["measure"]: one["ratio"] for one in h2load["ratios"]}["latency_p50_ms"]
+    assert p50 is None, "it tells none"
+    assert {one["blocks"] for one in wrk["ratios"]} == {2}
+
+
+def test_a_generator_that_cannot_send_a_study_is_refused_with_the_line_of_its_key(tmp_path):
+    command = Command(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY + '[servers.limit.load]\ngenerator = "oha"\n')
+    refused = command.run("run", "study.toml", "--out", "run")
+    assert refused.returncode == 2
+    assert "study.toml:17: servers.limit.load.generator: oha is known, but not driven" in refused.stderr
+    assert not (tmp_path / "run").exists()

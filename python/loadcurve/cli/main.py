@@ -75,6 +75,14 @@ ResumeOption = Annotated[
         autocompletion=completion.run_folders,
     ),
 ]
+GeneratorOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--generator",
+        metavar="NAME",
+        help="Measure each server under this load generator besides; may be repeated.",
+    ),
+]
 WatchOption = Annotated[
     bool, typer.Option("--watch", help="Serve a page that follows the run; its URL is printed on stderr.")
 ]
@@ -120,6 +128,7 @@ def run(
     catalog: CatalogOption = None,
     watch: WatchOption = False,
     watch_address: WatchAddressOption = None,
+    generator: GeneratorOption = None,
     resume: ResumeOption = None,
 ) -> None:
     """Run a study and write its run folder with report.html."""
@@ -127,7 +136,9 @@ def run(
     from loadcurve.runs.study import RunOptions
 
     raise_on_interrupts()
-    options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
+    options = RunOptions(
+        out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()), tuple(generator or ())
+    )
     if resume is None and study is None:
         raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
     if resume is not None and options != RunOptions():
@@ -299,6 +310,41 @@ def servers(
     else:
         found = " ".join(filter(None, (first, second)))
         raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
+
+
+@command()
+def crosscheck(
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY|RUN",
+            help="A study file, a bundled study, or the folder of a run with several generators.",
+            autocompletion=completion.studies,
+        ),
+    ],
+    generator: GeneratorOption = None,
+    out: OutOption = None,
+    trials: TrialsOption = None,
+    only: OnlyOption = None,
+    quick: QuickOption = False,
+    seed: SeedOption = None,
+    catalog: CatalogOption = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print the comparison as one JSON object to stdout.")
+    ] = False,
+) -> None:
+    """Run a study under our engine and others in turn: where they differ, and what may be the reason.
+
+    Without --generator the study's own generators are used, or every installed one that can send its load.
+    """
+    from loadcurve.cli.crosscheck import checked_names, crosscheck_command
+    from loadcurve.runs.study import RunOptions
+
+    raise_on_interrupts()
+    options = RunOptions(
+        out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()), checked_names(generator or ())
+    )
+    raise typer.Exit(crosscheck_command(study, options, json_output=json_output))
 
 
 @command()

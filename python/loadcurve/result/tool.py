@@ -23,5 +23,7 @@ class ToolRecord(Record):
     warmup: Literal["none", "own", "separate"]
     """Whether there was a warm-up: a feature of the tool, or a process of it that was ended before the
     measured one began, whose connections are new."""
+    interrupted_after_s: Time | None = None
+    """When it was interrupted, as it takes whole seconds alone and its load has another length."""
     not_measured: Many[str]
     """What it does not measure."""

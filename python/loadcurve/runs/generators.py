@@ -40,7 +40,7 @@ def _problems(study: Study, arm: Arm, *, has_other_loads: bool, searches: bool) 
         return
     alone = {
         "several loads at once": has_other_loads,
-        "loads from other machines": study.load_machines is not None,
+        "loads from other machines": study.host.load_machines is not None,
         "points that continue without a pause": study.trials.continues,
     }
     for what, is_asked in alone.items():

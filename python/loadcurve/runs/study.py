@@ -42,6 +42,7 @@ from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, may_end, wide_points
 from loadcurve.study.bundled import study_name
+from loadcurve.study.generators import beside_generators
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.study.several import LoadPart, is_of_several, parts_of
@@ -62,13 +63,16 @@ class RunOptions:
     quick: bool = False
     seed: int | None = None
     catalogs: Sequence[Path] = ()
+    generators: Sequence[str] = ()
+    """Tools under which each server is measured besides."""
 
     def changes(self) -> list[str]:
         """Return the options that change the study, as they are given on the command line."""
         trials = [] if self.trials is None else ["--trials", str(self.trials)]
         only = [word for name in self.only for word in ("--only", name)]
         catalogs = [word for folder in self.catalogs for word in ("--catalog", str(folder.absolute()))]
-        return [*(["--quick"] if self.quick else []), *trials, *only, *catalogs]
+        generators = [word for name in self.generators for word in ("--generator", name)]
+        return [*(["--quick"] if self.quick else []), *trials, *only, *catalogs, *generators]
 
     @classmethod
     def of_run(cls, folder: Path, record: RunRecord) -> Self:
@@ -85,6 +89,7 @@ class RunOptions:
             quick="--quick" in given,
             seed=record.seed,
             catalogs=tuple(map(Path, given.get("--catalog", ()))),
+            generators=tuple(given.get("--generator", ())),
         )
 
 
@@ -119,9 +124,9 @@ class StudyRun:
             NothingMeasured: none of the servers can be measured.
 
         """
-        document = TomlDocument.read(study_file)
+        document = beside_generators(TomlDocument.read(study_file), options.generators)
         self.study_file = study_file
-        self.folder = options.out or _new_folder(study_name(study_file))
+        self.folder = options.out or new_folder(study_name(study_file))
         self.has_several_loads = is_of_several(document)
         self._display = display
         self._is_resumed = resumed is not None
@@ -380,6 +385,6 @@ def _changed(study: Study, options: RunOptions) -> Study:
     return study
 
 
-def _new_folder(name: str) -> Path:
+def new_folder(name: str) -> Path:
     """Return a folder under loadcurve-runs that is named after the study and the time of day."""
     return RUNS_FOLDER / f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"

@@ -79,6 +79,7 @@ class Driven(Generator):
         watch = WindowWatch(own_warmup_s, plan.cpus)
         before = counters_now()
         with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus) as process:
+            interrupts_s = self._interrupted_after_s(plan)
             meter = _CpuMeter(process, own_warmup_s, plan.load.duration_s)
 
             def look_and_measure() -> None:
@@ -86,6 +87,8 @@ class Driven(Generator):
                 watch.look(Progress(elapsed_s, answered=None))
                 meter.look(elapsed_s)
                 look()
+                if interrupts_s is not None and elapsed_s >= interrupts_s:
+                    process.interrupt()
 
             is_interrupted = False
             try:
@@ -129,6 +132,7 @@ class Driven(Generator):
             resolution_ms=latency.resolution_ms if latency else None,
             completeness=latency.completeness if latency else self.tool.table.completeness,
             warmup=warmup,
+            interrupted_after_s=interrupts_s,
             not_measured=self.tool.table.not_measured,
         )
         result = result_of(plan, figures, record, seen)
@@ -145,6 +149,12 @@ class Driven(Generator):
             files=folder,
             version=self.tool.version,
         )
+
+    def _interrupted_after_s(self, plan: HttpPlan) -> float | None:
+        """Return when the tool is to be interrupted; ``None`` where it ends by itself at the right time."""
+        can, duration_s = self.tool.table.can, plan.load.duration_s
+        is_odd = can is not None and can.whole_seconds and duration_s is not None and duration_s % 1 > 0
+        return duration_s if is_odd else None
 
     def _warmup(self, plan: HttpPlan) -> Literal["none", "own", "separate"]:
         can = self.tool.table.can

@@ -103,8 +103,6 @@ def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[st
 
 
 def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
-    if can.whole_seconds and load.duration_s is not None and load.duration_s % 1:
-        yield "duration", f"{name} takes whole seconds; found {load.duration_s:g} s"
     if can.timeout == "whole seconds" and load.timeout_s % 1:
         yield "timeout", f"{name} takes whole seconds; found {load.timeout_s:g} s"
 

@@ -38,6 +38,7 @@ class ToolProcess:
         self._folder = folder
         self._cpus = cpus
         self._cpu = CpuTime(0.0, 0.0)
+        self._is_interrupted = False
         self.status: int | None = None
         """Its exit status, negative where a signal ended it; ``None`` while it runs."""
 
@@ -81,10 +82,16 @@ class ToolProcess:
                 self._reap(waited)
         return self.status is not None
 
+    def interrupt(self) -> None:
+        """Interrupt it once, as a person at a terminal would; a second time might cut off what it prints."""
+        if self.status is None and not self._is_interrupted:
+            self._is_interrupted = True
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGINT)
+
     def ask_to_end(self) -> bool:
         """Interrupt it, and wait for what it prints then; say whether it has ended."""
-        with suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGINT)
+        self.interrupt()
         until_s = time.monotonic() + _PATIENCE_S
         while not self.has_ended() and time.monotonic() < until_s:
             time.sleep(0.02)

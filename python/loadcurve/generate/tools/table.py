@@ -38,7 +38,7 @@ class Abilities(TomlTable):
     headers: bool = False
     """Whether requests can have header fields."""
     whole_seconds: bool = False
-    """Whether a duration has to be whole seconds."""
+    """Whether it takes whole seconds alone: it is interrupted at another end, and prints what it has."""
     warmup: Literal["separate", "own"] = "separate"
     """Whether the load before the window is one of its own features, or a process that goes before."""
     timeout: Literal["whole seconds", "any", "none"] = "none"

@@ -1,5 +1,6 @@
 """ApacheBench: a closed loop on one thread, whose table of percentiles has times in µs (option ``-e``)."""
 
+import math
 from collections.abc import Sequence
 
 from loadcurve.generate.tools.ab.reader import read_percentiles, read_text
@@ -17,7 +18,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     total = getattr(load, "requests_total", None)
     end = ["-n", str(total)]
     if load.duration_s is not None:
-        end = ["-t", f"{load.duration_s:.0f}", "-n", f"{load.duration_s * _REQUESTS_PER_S_MAX:.0f}"]
+        end = ["-t", str(math.ceil(load.duration_s)), "-n", f"{load.duration_s * _REQUESTS_PER_S_MAX:.0f}"]
     return [
         "-q",
         "-r",

@@ -19,7 +19,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     end = ["-n", str(total)]
     if load.duration_s is not None:
         warmup_s = load.warmup_s if wanted.with_warmup else 0.0
-        end = [f"--duration={load.duration_s:g}", f"--warm-up-time={warmup_s:g}"]
+        end = [f"--duration={_milliseconds(load.duration_s)}", f"--warm-up-time={_milliseconds(warmup_s)}"]
     at_once = max(getattr(load, "pipeline", 1), getattr(load, "streams", 1))
     return [
         "-c", str(load.connections_at_once),
@@ -39,6 +39,11 @@ def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- a
     if file.exists():
         return read_json(file.read_text(encoding="utf-8", errors="replace"), "h2load's JSON", output.version)
     return read_text(output.text, "h2load's output", output.version)
+
+
+def _milliseconds(time_s: float) -> str:
+    """Return a time as it takes it: a whole number with a unit."""
+    return f"{round(time_s * 1000)}ms"
 
 
 def _writes_json(version: str | None) -> bool:

@@ -1,6 +1,7 @@
 """wrk: a closed loop, whose script prints every latency with its count."""
 
 import json
+import math
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     return [
         "--threads", str(wanted.threads),
         "--connections", str(load.connections_at_once),
-        "--duration", f"{load.duration_s or 0:.0f}s",
+        "--duration", f"{math.ceil(load.duration_s or 0)}s",
         "--timeout", f"{load.timeout_s:.0f}s",
         "--script", str(_SCRIPT),
         *wanted.headers("--header"),

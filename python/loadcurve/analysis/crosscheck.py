@@ -1,0 +1,173 @@
+"""One server under several generators: each tool's figures over those of our engine, with their facts."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from loadcurve.analysis.curves import Curve, curves, usable_logs
+from loadcurve.loads.record import HttpAsRun
+from loadcurve.loads.values import Point
+from loadcurve.result.folder import Run
+from loadcurve.result.load import LoadResult
+from loadcurve.result.measures import Measure, measures, point_key
+from loadcurve.result.records import PointRecord
+from loadcurve.result.tool import ToolRecord
+from loadcurve.stats.paired import Array, PairedRatio, block_means, paired_ratios
+
+COMPARED = ("throughput", "mean", "p50", "p99")
+"""The measures by which generators are compared."""
+ENGINE = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorRatio:
+    """One measure under a tool over the same under our engine, paired by block."""
+
+    measure: Measure
+    point: Point | None
+    """``None`` for the whole curve."""
+    ratio: PairedRatio | None
+    """``None`` where no block has both, as where the tool does not tell the measure."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether the interval leaves 1 out."""
+        estimate = None if self.ratio is None else self.ratio.estimate
+        if estimate is None or estimate.low is None or estimate.high is None:
+            return False
+        return not estimate.low <= 1 <= estimate.high
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorFacts:
+    """What of a generator may make its figures differ, over all of its points; ``None`` where not known."""
+
+    name: str
+    http: str | None
+    threads: int
+    cpu_per_request_us: float | None
+    busiest: float | None
+    """The largest share of its CPUs that it used at any point."""
+    header_bytes: float | None
+    """Of each answer."""
+    connect_in_window: bool
+    """Whether the connections opened within the window, or for each request anew."""
+    hidden_ms: float | None
+    """Mean latency from when requests were due, less that from when they were sent; of the engine."""
+    tool: ToolRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class CrossChecked:
+    """One arm under a tool beside the same server under our engine."""
+
+    arm: str
+    base: str
+    facts: GeneratorFacts
+    of_base: GeneratorFacts
+    ratios: tuple[GeneratorRatio, ...]
+    """Over the curve first, and then at each point, where there are several."""
+
+
+def cross_check(run: Run) -> list[CrossChecked]:
+    """Compare each arm of a tool with that of the same server under our engine, in the order of the study."""
+    found = {curve.server: curve for curve in curves(run)}
+    records = {
+        name: [record for record in run.points if record.server == name] for name in found
+    }  # fmt: skip
+    tools = {name: _tool(of_arm) for name, of_arm in records.items()}
+    checked = []
+    for arm, tool in tools.items():
+        base = None if tool is None else _base(run, arm, tools)
+        if base is not None:
+            pair = (found[arm], found[base])
+            ratios = tuple(_ratios(run, *pair))
+            facts, of_base = _facts(records[arm]), _facts(records[base])
+            checked.append(CrossChecked(arm, base, facts, of_base, ratios))
+    return checked
+
+
+def _tool(records: Sequence[PointRecord]) -> str | None:
+    return next((record.load.tool.name for record in records if record.load.tool is not None), None)
+
+
+def _base(run: Run, arm: str, tools: dict[str, str | None]) -> str | None:
+    """Return the arm of our engine whose server has the same table but for its load; ``None`` without one."""
+    table = _server_of(run, arm)
+    known = (name for name, tool in tools.items() if tool is None and name != arm)
+    return next((name for name in known if _server_of(run, name) == table), None)
+
+
+def _server_of(run: Run, arm: str) -> str:
+    table = dict(run.run.study.get("servers", {}).get(arm, {}))
+    table.pop("load", None)
+    return json.dumps(table, sort_keys=True, default=str)
+
+
+def _ratios(run: Run, of_tool: Curve, of_base: Curve) -> Iterator[GeneratorRatio]:
+    points = [at.point for at in of_base.points]
+    for name in COMPARED:
+        measure = measures(run.kind)[name]
+        _, logs = usable_logs([of_tool, of_base], measure)
+        differences = logs[of_tool.server] - logs[of_base.server]
+        yield GeneratorRatio(measure, None, _ratio(block_means(differences)))
+        if len(points) > 1:
+            for place, point in enumerate(points):
+                yield GeneratorRatio(measure, point, _ratio(differences[:, place]))
+
+
+def _ratio(log_ratios: Array) -> PairedRatio | None:
+    if not np.isfinite(log_ratios).any():
+        return None
+    [ratio] = paired_ratios(log_ratios[None, :])
+    return ratio
+
+
+def _facts(records: Sequence[PointRecord]) -> GeneratorFacts:
+    loads = [record.load for record in records]
+    tool = next((load.tool for load in loads if load.tool is not None), None)
+    plans = [load.load for load in loads if isinstance(load.load, HttpAsRun)]
+    is_new = any(plan.closes_connections for plan in plans)
+    hidden = None if tool else _mean(map(_hidden_ms, loads))
+    return GeneratorFacts(
+        name=ENGINE if tool is None else tool.name,
+        http=plans[0].http if plans else None,
+        threads=max((load.generator.threads for load in loads), default=0),
+        cpu_per_request_us=_mean(load.generator.cpu_per_request_us for load in loads),
+        busiest=max(map(_busy, loads), default=None),
+        header_bytes=_mean(map(_header_bytes, loads)),
+        connect_in_window=is_new or (tool is not None and tool.warmup != "own"),
+        hidden_ms=hidden,
+        tool=tool,
+    )
+
+
+def _busy(load: LoadResult) -> float:
+    available_s = load.duration_s * max(min(load.generator.threads, len(load.load.cpus) or 1), 1)
+    return load.generator.cpu_busy_s / available_s if available_s else 0.0
+
+
+def _header_bytes(load: LoadResult) -> float | None:
+    if load.bytes is None or load.bytes.header is None or not load.requests.answered:
+        return None
+    return load.bytes.header / load.requests.answered
+
+
+def _hidden_ms(load: LoadResult) -> float | None:
+    due_ms = load.latency_ms.mean
+    sent_ms = load.service_time_ms.mean if load.service_time_ms else None
+    return None if due_ms is None or sent_ms is None else due_ms - sent_ms
+
+
+def _mean(values: Iterator[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def points_of(checked: CrossChecked) -> list[Point]:
+    """Return the points at which generators were compared; none where there is one."""
+    found = {point_key(one.point): one.point for one in checked.ratios if one.point is not None}
+    return list(found.values())

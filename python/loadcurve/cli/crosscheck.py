@@ -1,0 +1,101 @@
+"""``loadcurve crosscheck``: a study under several generators, and where they differ."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from loadcurve.cli.console import new_console
+from loadcurve.cli.run import run_command
+from loadcurve.errors import BadInput
+from loadcurve.exit_codes import EXIT_INTERRUPTED
+from loadcurve.generate.tools.catalog import ENGINE_NAME, driven_tools, tool_named
+from loadcurve.generate.tools.driver import Refused
+from loadcurve.generate.tools.exact import require_exact
+from loadcurve.loads.http import HttpLoad
+from loadcurve.result.folder import read_run
+from loadcurve.result.run_files import RUN_FILE
+from loadcurve.runs.study import RunOptions, new_folder
+from loadcurve.study.bundled import study_name
+from loadcurve.study.find import find_study
+from loadcurve.study.model import Study
+from loadcurve.toml.document import TomlDocument
+
+
+def crosscheck_command(argument: str, options: RunOptions, *, json_output: bool) -> int:
+    """Run a study under our engine and other generators, or read such a run; print where they differ.
+
+    Raises:
+        BadInput: the study cannot be used, or no other generator can send its load.
+        LoadcurveError: as a run does.
+
+    """
+    folder = Path(argument)
+    code = 0
+    if not (folder / RUN_FILE).exists():
+        folder, code = _run(argument, options)
+        if code == EXIT_INTERRUPTED:
+            return code
+    from loadcurve.analysis.crosscheck import cross_check
+    from loadcurve.report.crosscheck import crosscheck_json, crosscheck_lines
+
+    checked = cross_check(read_run(folder))
+    if not checked:
+        raise BadInput(
+            f"{folder}: no server was measured under our engine and under another generator; give "
+            "--generator, or a server with the same settings and load = { generator = … }"
+        )
+    if json_output:
+        sys.stdout.write(json.dumps(crosscheck_json(checked), indent=2) + "\n")
+    else:
+        out = new_console()
+        out.print()
+        out.print(crosscheck_lines(checked))
+    return code
+
+
+def _run(argument: str, options: RunOptions) -> tuple[Path, int]:
+    study_file = find_study(argument)
+    study = TomlDocument.read(study_file).to_model(Study)
+    generators = options.generators
+    if not generators and not _names_tools(study):
+        generators = _usable(study)
+    folder = options.out or new_folder(study_name(study_file))
+    changed = replace(options, generators=tuple(generators), out=folder)
+    return folder, run_command(argument, changed)
+
+
+def _names_tools(study: Study) -> bool:
+    return any(getattr(arm.load, "generator", ENGINE_NAME) != ENGINE_NAME for arm in study.arms.values())
+
+
+def _usable(study: Study) -> Sequence[str]:
+    """Return the installed tools that can send the loads of all servers; say why not of the others."""
+    talk = new_console(stderr=True)
+    found = []
+    for name, tool in driven_tools().items():
+        if tool.program is None:
+            continue
+        try:
+            for arm in study.arms.values():
+                for point in study.points():
+                    load = arm.load_at(point)
+                    if not isinstance(load, HttpLoad):
+                        raise BadInput("only loads on web servers are sent by other generators")
+                    require_exact(tool, load)
+        except Refused as refused:
+            talk.print(f"without {name}: {refused.key}: {refused}", soft_wrap=True)
+            continue
+        found.append(name)
+    if not found:
+        names = ", ".join(driven_tools())
+        raise BadInput(f"none of {names} is installed and can send this load; see: loadcurve generators")
+    return found
+
+
+def checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names of tools; raises ``BadInput`` where one is none, or given twice."""
+    for name in names:
+        tool_named(name)
+    return tuple(dict.fromkeys(names))

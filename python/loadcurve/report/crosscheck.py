@@ -1,0 +1,171 @@
+"""Generators beside each other, for people at a terminal and for programs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts, GeneratorRatio
+from loadcurve.report import text
+from loadcurve.report.text import ABSENT
+from loadcurve.report.tools import tool_title
+from loadcurve.result.measures import MEASURES
+
+FORMAT = "loadcurve-crosscheck/1"
+_BUSY = 0.95
+_HIDDEN_MS = 0.001
+
+
+def crosscheck_lines(checked: Sequence[CrossChecked]) -> RenderableType:
+    """Return a table of ratios for each pair, and why they may differ; fits 80 columns."""
+    parts: list[RenderableType] = []
+    for one in checked:
+        title = one.facts.name if one.facts.tool is None else tool_title(one.facts.tool)
+        parts += [Text(f"{one.arm} over {one.base}: {title} over our engine", "bold"), _table(one), Text()]
+        parts += [Text(said) for said in _conclusions(one)]
+        parts += [Text("why they may differ", style="dim")]
+        parts += [Padding(Text(reason), (0, 0, 0, 2)) for reason in reasons(one)]
+        parts += [Text()]
+    return Group(*parts[:-1])
+
+
+def _table(checked: CrossChecked) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("")
+    for name in COMPARED:
+        table.add_column(MEASURES[name].title, justify="right")
+    rows: dict[str, list[str]] = {}
+    for one in checked.ratios:
+        where = "over the curve" if one.point is None else text.point(one.point)
+        rows.setdefault(where, []).append(_ratio(one))
+    for where, cells in rows.items():
+        table.add_row(where, *cells)
+    return table
+
+
+def _ratio(one: GeneratorRatio) -> str:
+    if one.ratio is None:
+        return ABSENT
+    estimate = one.ratio.estimate
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f}\n{estimate.low:.3f} to {estimate.high:.3f}"
+
+
+def _conclusions(checked: CrossChecked) -> Iterator[str]:
+    over_curve = [one for one in checked.ratios if one.point is None]
+    differing = [one.measure.title for one in over_curve if one.shown]
+    agreeing = [one.measure.title for one in over_curve if one.ratio is not None and not one.shown]
+    missing = [one.measure.title for one in over_curve if one.ratio is None]
+    if differing:
+        yield f"They differ in {', '.join(differing)}: the interval leaves 1 out."
+    if agreeing:
+        yield f"No difference is shown in {', '.join(agreeing)}."
+    if missing:
+        yield f"{checked.facts.name} does not tell {', '.join(missing)}, or no block has both."
+
+
+def reasons(checked: CrossChecked) -> list[str]:
+    """Return what of the two generators may make their figures differ, with the figures that show it."""
+    return [*_of_latency(checked), *_of_connections(checked), *_of_cost(checked), *_of_bytes(checked)]
+
+
+def _of_latency(checked: CrossChecked) -> Iterator[str]:
+    tool, engine = checked.facts.tool, checked.of_base
+    if tool is None:
+        return
+    if tool.latency_basis == "send":
+        hidden = engine.hidden_ms
+        if hidden is not None and hidden >= _HIDDEN_MS:
+            yield (
+                f"coordinated omission: {tool.name} counts latency from when a request is sent; of the "
+                f"engine's mean latency {hidden:.3f} ms lie before that"
+            )
+        else:
+            yield (
+                f"latency counts from when a request is sent under {tool.name}, and from when it was due "
+                "under the engine; in this load the two are the same"
+            )
+    if tool.resolution_ms is not None:
+        yield f"resolution: {tool.name} tells times apart in steps of {tool.resolution_ms:g} ms"
+    if tool.completeness != "complete":
+        told = {"sampled": "a sample of its times", "percentiles": "some percentiles", "summary": "a mean"}
+        yield f"{tool.name} tells {told[tool.completeness]}; what it does not tell is not compared"
+
+
+def _of_connections(checked: CrossChecked) -> Iterator[str]:
+    facts, engine, tool = checked.facts, checked.of_base, checked.facts.tool
+    if facts.http != engine.http:
+        yield f"HTTP/{facts.http} under {facts.name}, HTTP/{engine.http} under the engine: other requests"
+    if facts.threads != engine.threads:
+        yield f"{facts.name} has {facts.threads} threads, the engine {engine.threads}"
+    if tool is not None and facts.connect_in_window and not engine.connect_in_window:
+        yield f"the window of {tool.name} begins before its connections are open, the engine's when they are"
+    if tool is not None and tool.warmup == "separate":
+        yield f"the warm-up of {tool.name} is a process before it: a warm server, and new connections"
+
+
+def _of_cost(checked: CrossChecked) -> Iterator[str]:
+    facts, engine = checked.facts, checked.of_base
+    if facts.cpu_per_request_us is not None and engine.cpu_per_request_us is not None:
+        yield (
+            f"the generator's CPU: {facts.cpu_per_request_us:.1f} µs per request under {facts.name}, "
+            f"{engine.cpu_per_request_us:.1f} µs under the engine, from the same CPUs"
+        )
+    for one in (facts, engine):
+        if one.busiest is not None and one.busiest > _BUSY:
+            yield f"{_named(one)} used {one.busiest:.0%} of its CPUs: it may be the limit, not the server"
+
+
+def _of_bytes(checked: CrossChecked) -> Iterator[str]:
+    facts, engine = checked.facts, checked.of_base
+    if facts.header_bytes is not None and engine.header_bytes is not None:
+        difference = facts.header_bytes - engine.header_bytes
+        if abs(difference) >= 1:
+            yield (
+                f"header bytes of an answer: {facts.header_bytes:.0f} under {facts.name}, "
+                f"{engine.header_bytes:.0f} under the engine"
+            )
+
+
+def _named(facts: GeneratorFacts) -> str:
+    return facts.name if facts.tool is not None else "the engine"
+
+
+def crosscheck_json(checked: Sequence[CrossChecked]) -> dict[str, Any]:
+    """Return everything as plain data."""
+    return {
+        "format": FORMAT,
+        "pairs": [
+            {
+                "arm": one.arm,
+                "base": one.base,
+                "generator": _facts_json(one.facts),
+                "engine": _facts_json(one.of_base),
+                "ratios": [_ratio_json(ratio) for ratio in one.ratios],
+                "reasons": reasons(one),
+            }
+            for one in checked
+        ],
+    }
+
+
+def _facts_json(facts: GeneratorFacts) -> dict[str, Any]:
+    return {**asdict(facts), "tool": None if facts.tool is None else facts.tool.model_dump(mode="json")}
+
+
+def _ratio_json(one: GeneratorRatio) -> dict[str, Any]:
+    estimate = None if one.ratio is None else one.ratio.estimate
+    return {
+        "measure": one.measure.column,
+        "point": one.point,
+        "ratio": None if estimate is None else estimate.value,
+        "low": None if estimate is None else estimate.low,
+        "high": None if estimate is None else estimate.high,
+        "blocks": 0 if estimate is None else estimate.n,
+        "differs": one.shown,
+    }
