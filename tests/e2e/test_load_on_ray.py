@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from support.sandbox import wait_until
+from support.tiny_study import study_text
 
 if importlib.util.find_spec("ray") is None:
     pytest.skip("needs Ray: pip install 'loadcurve[ray]'", allow_module_level=True)
@@ -178,6 +179,23 @@ def test_a_node_that_is_lost_makes_the_load_invalid_by_name(cluster, home, limit
     said = stderr if process.returncode == 4 else json.loads(stdout)["verdict"]["reasons"][0]["text"]
     assert "machine ray-" in said
     wait_until(lambda: agents(home) == [], "no agent is left", timeout_s=30)
+
+
+def test_a_study_has_its_load_sent_by_nodes(cluster, home, tmp_path):
+    study = tmp_path / "study.toml"
+    # Another test may have lost a node.
+    study.write_text(study_text(connections="[4]", trials=1, host='load_machines = "ray"\nload_nodes = 2'))
+    finished = run("run", study, "--out", tmp_path / "run", RAY_ADDRESS=cluster.address)
+    assert finished.returncode in {0, 3}, finished.stderr
+    [line] = (tmp_path / "run" / "trials.jsonl").read_text().splitlines()
+    parts = json.loads(line)["measurements"]["load"]["machines"]["parts"]
+    assert [part["machine"] for part in parts] == ["ray-1", "ray-2"]
+    assert min(part["requests"]["answered"] for part in parts) > 0
+    study.write_text(study.read_text().replace("load_nodes = 2", "load_nodes = 4"))
+    finished = run("run", study, "--out", tmp_path / "none", RAY_ADDRESS=cluster.address)
+    assert finished.returncode == 2
+    assert "and the load is to come from 4" in finished.stderr
+    assert not (tmp_path / "none").exists()
 
 
 def test_without_an_address_a_cluster_of_this_machine_alone_is_made_and_ended(home, limit_url):
