@@ -71,7 +71,9 @@ def _print_cases(cases: Sequence[Case], backends: Sequence[str], port: int, cpus
             output, peak_bytes = run_measured([*command, *counts, *case.options], cpus.generator)
             result = LoadResult.model_validate_json(output)
             assert result.bytes is not None, "loads on web servers count bytes"
-            mebibytes_per_s = ((result.bytes.sent or 0) + result.bytes.received) / result.duration_s / 2**20
+            mebibytes_per_s = (
+                ((result.bytes.sent or 0) + (result.bytes.received or 0)) / result.duration_s / 2**20
+            )
             print(
                 f"{case.name:<34} {result.load.io:<6} {peak_bytes / 2**20:>8.0f} {result.requests.ok:>9} "
                 f"{mebibytes_per_s:>7.0f}",

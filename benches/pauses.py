@@ -71,7 +71,7 @@ def main() -> int:
     for name, cost in zip(("generator", "server"), costs, strict=True):
         print(f"the {name}'s thread uses {cost:.2%} of a CPU (goal: < {GOAL_CPU:.1%})")
     found = _found(result, samples)
-    good = _print_found(planted, found, result.window_start_monotonic_s)
+    good = _print_found(planted, found, result.began_monotonic_s)
     return 0 if good and max(costs) < GOAL_CPU else 1
 
 
@@ -167,7 +167,7 @@ def _ways(pids: list[int]) -> Iterator[list[tuple[str, Act, Act]]]:
 
 def _found(result: LoadResult, samples: bytes) -> list[Pause]:
     """Return the pauses that both sides saw, by the start of the window."""
-    start_s = result.window_start_monotonic_s
+    start_s = result.began_monotonic_s
     lines = [json.loads(line) for line in samples.splitlines()[1:]]
     raw = [RawPause.model_validate(one) for line in lines for one in line["pauses"] or []]
     server = pauses_within(raw, start_s, start_s + result.duration_s)

@@ -44,7 +44,7 @@ def almost_idle(target: Target, cpu: int) -> HttpPlan:
 
 def cpu_per_request_us(result: LoadResult) -> float:
     """Return the generator's processor time in the window by its requests."""
-    return 1e6 * result.generator.cpu_busy_s / result.requests.answered
+    return 1e6 * (result.generator.cpu_busy_s or 0.0) / result.requests.answered
 
 
 def main(pairs: int) -> int:

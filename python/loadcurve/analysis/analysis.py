@@ -27,7 +27,6 @@ from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import FailureRecord
 from loadcurve.result.resumed import Gap
-from loadcurve.result.run_files import STUDY_FILE
 from loadcurve.stats.slo import Objective
 
 RANKED = [measure for measure in MEASURES.values() if measure.better is not None]
@@ -57,7 +56,7 @@ class RunFacts:
     load_model: str | None
     started_at: str
     loadcurve_version: str
-    seed: int
+    seed: int | None
     repeat: str
     """The command that repeats it with the same order of trials, in the run folder."""
     host: dict[str, Any]
@@ -208,7 +207,6 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
 def _facts(run: Run) -> RunFacts:
     record = run.run
     question = record.study.get("question")
-    command = "run" if record.search is None else "capacity"
     return RunFacts(
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
@@ -216,7 +214,7 @@ def _facts(run: Run) -> RunFacts:
         started_at=record.started_at,
         loadcurve_version=record.loadcurve_version,
         seed=record.seed,
-        repeat=shlex.join(["loadcurve", command, STUDY_FILE, "--seed", str(record.seed), *record.options]),
+        repeat=shlex.join(record.repeating),
         host=record.host,
         servers={
             name: ServerFacts(

@@ -135,7 +135,7 @@ def _facts(records: Sequence[PointRecord]) -> GeneratorFacts:
     return GeneratorFacts(
         name=ENGINE if tool is None else tool.name,
         http=plans[0].http if plans else None,
-        threads=max((load.generator.threads for load in loads), default=0),
+        threads=max((load.generator.threads or 0 for load in loads), default=0),
         cpu_per_request_us=_mean(load.generator.cpu_per_request_us for load in loads),
         busiest=max(map(_busy, loads), default=None),
         header_bytes=_mean(map(_header_bytes, loads)),
@@ -146,8 +146,8 @@ def _facts(records: Sequence[PointRecord]) -> GeneratorFacts:
 
 
 def _busy(load: LoadResult) -> float:
-    available_s = load.duration_s * max(min(load.generator.threads, len(load.load.cpus) or 1), 1)
-    return load.generator.cpu_busy_s / available_s if available_s else 0.0
+    available_s = load.duration_s * max(min(load.generator.threads or 1, len(load.load.cpus or ()) or 1), 1)
+    return (load.generator.cpu_busy_s or 0.0) / available_s if available_s else 0.0
 
 
 def _header_bytes(load: LoadResult) -> float | None:

@@ -54,7 +54,7 @@ class Requests:
     """What became of the requests of one point, trial by trial."""
 
     due: list[int]
-    failed: list[int]
+    failed: list[int | None]
     wrong: list[int]
     """Failed, or answered with a status of 400 or more."""
 
@@ -96,8 +96,9 @@ class CurvePoint:
 
     @property
     def failed_requests(self) -> int | None:
-        """Failed requests of all trials together, or ``None`` where no trial measured this point."""
-        return sum(self.requests.failed) if self.trials else None
+        """Failed requests of all trials together, or ``None`` where no trial has counted them."""
+        known = [count for count in self.requests.failed if count is not None]
+        return sum(known) if known else None
 
     @property
     def verdict(self) -> VerdictStatus | None:

@@ -176,7 +176,7 @@ def check_command(name: str) -> int:
     table.add_row("verdict", result.verdict.status)
     out.print(Text(f"{tool.name} {tool.version or ''}".strip()))
     out.print(table)
-    at_once = result.load.connections
+    at_once = result.load.connections or 0
     if checked.unaccounted is None:
         out.print("the server keeps no log: what it has answered is not known")
         return EXIT_DONE

@@ -265,6 +265,46 @@ def machines(
         carry_out(rest)
 
 
+@command("import")
+def import_files(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files of other load generators; or patterns with {server}, {trial} or a key in braces.",
+        ),
+    ],
+    named: Annotated[
+        str | None,
+        typer.Option("--as", metavar="TOOL", help="Of this tool or format; default: what the content shows."),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="NAME", help="What was measured; default: the tool.")
+    ] = None,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--point",
+            metavar="KEY=NUMBER",
+            help="Under which load, such as connections=50; may be repeated.",
+        ),
+    ] = None,
+    trials: Annotated[
+        str,
+        typer.Option("--trials", metavar="PATTERN", help="What stands before each FILE, such as '{trial}/'."),
+    ] = "",
+    out: OutOption = None,
+) -> None:
+    """Make a run folder of files that other load generators wrote, with its report.
+
+    Files of one point of one server are its trials. Nothing is written where one cannot be read.
+    """
+    from loadcurve.cli.import_files import import_command
+
+    raise_on_interrupts()
+    import_command(files, named=named, server=server, point=point or [], trials=trials, out=out)
+
+
 @command()
 def servers(
     first: Annotated[
@@ -393,8 +433,8 @@ def report(
         typer.Option(
             "--format",
             metavar="LIST",
-            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, json, separated by commas; "
-            "prints the paths.",
+            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, json, or of latency alone "
+            "hgrm, hlog, fortio, k6-summary, wrk2; separated by commas; prints the paths.",
         ),
     ] = None,
     out: Annotated[

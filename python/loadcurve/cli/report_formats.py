@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from loadcurve.cli.damage import fail_where_left_out
+from loadcurve.errors import BadInput
 from loadcurve.report.formats.write import parse_formats, write_formats
 from loadcurve.stats.slo import parse_objective
 
@@ -18,6 +19,11 @@ def formats_command(folder: Path, formats: str, slo: str | None, out: Path | Non
     wanted = parse_formats(formats)
     objective = None if slo is None else parse_objective(slo)
     written = write_formats(folder, wanted, objective, out)
+    if not written.paths and not written.not_computed:
+        raise BadInput(
+            f"--format {formats}: nothing can be written, because no point of {folder} has a histogram of "
+            "its latencies"
+        )
     for path in written.paths:
         typer.echo(path)
     fail_where_left_out(written.not_computed)

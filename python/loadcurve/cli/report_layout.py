@@ -27,6 +27,11 @@ def layout_command(folder: Path, name: str, server: str | None, at: Sequence[str
     Raises ``BadInput``: the options leave no point, or several; the error names them.
     """
     run = read_run(folder)
+    if run.run.imported is not None:
+        raise BadInput(
+            f"--as {name}: the run in {folder} was imported, and its files lack "
+            "figures that this layout has; expected a run that was measured here, or --format"
+        )
     record = _chosen(run, server, dict(map(_setting, at)))
     found = run.run.servers[record.server]
     software = " ".join(filter(None, (found.title, found.version)))

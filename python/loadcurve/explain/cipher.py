@@ -50,7 +50,7 @@ def _ciphered(record: PointRecord, unaided: str) -> Ciphered | None:
     of_these = [one for one in agreed if unaided in one.suite]
     connections = sum(one.count for one in agreed)
     share = sum(one.count for one in of_these) / connections if connections else 0.0
-    bytes_per_s = ((load.bytes.sent or 0) + load.bytes.received) / load.duration_s
+    bytes_per_s = ((load.bytes.sent or 0) + (load.bytes.received or 0)) / load.duration_s
     if share <= 1 / 2 or bytes_per_s < ENCRYPTED_BYTES_PER_S:
         return None
     return Ciphered(of_these[0].suite, share, bytes_per_s)

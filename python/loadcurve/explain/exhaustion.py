@@ -43,7 +43,7 @@ class RanOut:
     time_wait: int | None
     established: int | None
     opened_cps: float | None
-    connections: int
+    connections: int | None
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -62,7 +62,7 @@ def find(subject: Subject) -> list[Finding]:
     turned_away = [
         Observation(record, _ran_out(record, _turned_away(record)))
         for record in subject.records
-        if places is not None and record.load.load.connections >= places and _turned_away(record)
+        if places is not None and (record.load.load.connections or 0) >= places and _turned_away(record)
     ]
     return [
         *merged(PORTS, subject, ports, _explain_ports),
@@ -156,7 +156,7 @@ def _explain_descriptors(subject: Subject, seen: Sequence[Observation[RanOut]]) 
 
 def _explain_server(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Explanation:
     places, requests = server_places(subject) or 0, subject.load.requests
-    least = min(one.detail.connections for one in seen)
+    least = min(one.detail.connections or 0 for one in seen)
     return Explanation(
         weight="invalidates",
         certainty="likely",

@@ -83,7 +83,7 @@ def _handshaking(record: PointRecord) -> Handshaking | None:
         full_per_s=None if rate_cps is None or not total else rate_cps * handshakes.full / total,
         per_answer=handshakes.full / replies,
         # As many connections as are open at once find no session at the start.
-        offered=max(0.0, (1.0 - share) * total - load.load.connections),
+        offered=max(0.0, (1.0 - share) * total - (load.load.connections or 0)),
         handshake_p50_ms=None if load.handshake_ms is None else load.handshake_ms.p50,
         agreed=", ".join(names),
     )

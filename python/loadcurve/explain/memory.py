@@ -148,6 +148,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
         known = [
             (float(record.load.load.connections), memory, record)
             for record, memory in _memory(records.values())
+            if record.load.load.connections is not None
         ]
         connections = {number for number, _, _ in known}
         if len(connections) < SETTINGS_MIN:

@@ -78,7 +78,7 @@ def _change(records: dict[int, PointRecord], place: int) -> Change | None:
 
 def _has_one_for_each_connection(records: Collection[PointRecord]) -> bool:
     """Say whether the load alone determines how many processes, or else threads, a server has in a trial."""
-    connections = [record.load.load.connections for record in records]
+    connections = [record.load.load.connections or 0 for record in records]
     closes = all(record.load.load.closes_connections for record in records)
     for counted in zip(*(_ranges(record) for record in records), strict=True):
         ranges = [count for count in counted if count is not None]

@@ -58,10 +58,10 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         return None
     # A request that failed has cost its connection, whoever ended it, and is reported so. What failed
     # in the warm-up is not counted, so what the server closes must be more than what failures explain.
-    failed = load.requests.failed
+    failed = load.requests.failed or 0
     # Over HTTP/2 servers announce the end of connections, which is another finding.
     announced = load.http2.connections_ended if load.http2 else 0
-    reconnects = connections.opened - load.load.connections - failed - announced
+    reconnects = connections.opened - (load.load.connections or 0) - failed - announced
     replies = connections.replies_per_connection
     if reconnects < max(RECONNECTS_MIN, failed) or not replies:
         return None

@@ -56,14 +56,15 @@ def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
         return None
     generator = load.generator
     curve = None if ceiling is None else ceiling.curve_of(load.load)
-    available_s = load.duration_s * generator.threads
+    available_s = load.duration_s * (generator.threads or 0)
+    busy_s = generator.cpu_busy_s
     lateness = generator.lateness_ms
     return Limited(
         codes=codes,
-        generator_cpu_share=generator.cpu_busy_s / available_s if available_s else None,
+        generator_cpu_share=busy_s / available_s if available_s and busy_s is not None else None,
         lateness_p99_ms=None if lateness is None else lateness.p99,
         never_sent=load.requests.never_sent,
-        ceiling_rps=None if curve is None else curve.requests_per_s_at(load.load.connections),
+        ceiling_rps=None if curve is None else curve.requests_per_s_at(load.load.connections or 0),
         answered_rps=load.rate_rps.answered,
     )
 

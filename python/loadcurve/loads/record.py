@@ -20,18 +20,18 @@ class _AsRun(Record, extra="allow"):
 
     kind: ClassVar[LoadKind]
 
-    address: str
-    connections: Count
+    address: str | None
+    connections: Count | None
     rate_rps: Rate | None = None
     arrivals: Literal["constant", "poisson"] | None = None
-    threads: Count
+    threads: Count | None
     """Threads that send; for a database its clients, which share the generator's threads."""
-    cpus: Many[int]
-    warmup_s: Time
+    cpus: Many[int] | None
+    warmup_s: Time | None
     duration_s: Time | None = None
     requests_total: Count | None = None
-    timeout_s: Time
-    seed: Count
+    timeout_s: Time | None
+    seed: Count | None
     io: Literal["epoll", "uring"] | None
     """``None`` where another generator than the engine sent it."""
 
@@ -43,11 +43,11 @@ class HttpAsRun(_AsRun):
     """
 
     model: Literal["closed", "open", "sessions"]
-    http: Literal["1.0", "1.1", "2"]
+    http: Literal["1.0", "1.1", "2"] | None
     scheme: Scheme = "http"
     full_handshakes: float = 1.0
     requests: Many[str]
-    pick: Literal["in-order", "random", "weighted"]
+    pick: Literal["in-order", "random", "weighted"] | None
     connection_rate_cps: Rate | None = None
     pipeline: Count = 1
     streams: Count = 1
@@ -61,7 +61,7 @@ class HttpAsRun(_AsRun):
     def asked(self) -> str:
         """What is asked, for people."""
         more = "" if len(self.requests) == 1 else f" and {len(self.requests) - 1} more"
-        return f"{self.requests[0]}{more}"
+        return f"{self.requests[0]}{more}" if self.requests else "unknown requests"
 
     @property
     def closes_connections(self) -> bool:
@@ -86,16 +86,16 @@ class DatabaseAsRun(_AsRun):
     """
 
     model: Literal["ycsb"]
-    database: str
+    database: str | None
     """What kind of database, such as ``mongodb``."""
-    namespace: str
-    table: str
+    namespace: str | None
+    table: str | None
     settings: dict[str, str]
-    workload: Workload
+    workload: Workload | None
     workload_name: str | None
     """What the workload was called; ``None`` for one of the person's own."""
     phase: Literal["load", "run"]
-    batch: Count
+    batch: Count | None
     """How many records one request inserts in the load phase; each counts as an operation."""
 
     kind: ClassVar[LoadKind] = DATABASE
@@ -110,6 +110,8 @@ class DatabaseAsRun(_AsRun):
     @property
     def asked(self) -> str:
         """What is asked, for people."""
+        if self.namespace is None or self.table is None:
+            return "operations of a workload"
         workload = "a workload" if self.workload_name is None else f"workload {self.workload_name}"
         return f"{self.phase} phase of {workload} in {self.namespace}.{self.table}"
 

@@ -67,13 +67,19 @@ def _headline(result: LoadResult) -> Text:
 
 def _clients(plan: LoadAsRun) -> str:
     """Say by how many the load is put on, and at which rate."""
-    how = plural(plan.connections, plan.kind.client)
+    how = (
+        f"unknown {plan.kind.client}s"
+        if plan.connections is None
+        else plural(plan.connections, plan.kind.client)
+    )
     if plan.rate_rps is not None:
         how += f" at {_rate(plan.rate_rps)} {plan.kind.per_second}"
     if plan.connection_rate_cps is not None:
         how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"
     # The clients of a database are its threads.
-    return how if plan.kind.client == "thread" else f"{how}, {plural(plan.threads, 'thread')}"
+    if plan.kind.client == "thread" or plan.threads is None:
+        return how
+    return f"{how}, {plural(plan.threads, 'thread')}"
 
 
 def _rate(rate: Rate) -> str:
@@ -160,8 +166,13 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
         table.add_row("HTTP/2", limits)
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
-        in_bodies = "" if body is None else f", of it {_size(body)} in bodies"
-        table.add_row("received", f"{_size(received)}{in_bodies}")
+        sizes = [_size(received)] if received is not None else []
+        sizes += (
+            [f"of it {_size(body)} in bodies" if sizes else f"{_size(body)} in bodies"]
+            if body is not None
+            else []
+        )
+        table.add_row("received", ", ".join(sizes) or ABSENT)
     generator = result.generator
     facts: list[str] = [generator.io] if generator.io else []
     if result.tool is not None:

@@ -27,5 +27,5 @@ def tool_facts(tool: ToolRecord) -> list[str]:
     return [
         tool_title(tool),
         f"{_TOLD[tool.completeness]}, {_BASES[tool.latency_basis]}{resolution}",
-        _WARMUPS[tool.warmup],
+        *([_WARMUPS[tool.warmup]] if tool.warmup else []),
     ]

@@ -68,6 +68,6 @@ def _rows(server: str, place: int, at: CurvePoint) -> Iterator[Row]:
             "place": place,
             "trial": str(trial),
             **{name: text.number(values[number]) for name, values in figures.items()},
-            "failed": f"{at.requests.failed[number]:,}",
+            "failed": text.ABSENT if (failed := at.requests.failed[number]) is None else f"{failed:,}",
             "verdict": verdict,
         }

@@ -138,7 +138,7 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
         return result
     answered_rps, load = result.rate_rps.answered, result.load
     curve = ceiling.curve_of(load)
-    if answered_rps is None or curve is None:
+    if answered_rps is None or curve is None or load.connections is None:
         return result
     ceiling_rps = curve.requests_per_s_at(load.connections)
     if answered_rps < NEAR_CEILING * ceiling_rps:

@@ -8,6 +8,7 @@ import base64
 import binascii
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -114,6 +115,17 @@ def _variable_length(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+def merged(parts: Sequence[Counted]) -> Counted:
+    """Return the counts of all; buckets of one width are the same in all that are as precise."""
+    lowest = numpy.concatenate([one.lowest for one in parts])
+    highest = numpy.concatenate([one.highest for one in parts])
+    counts = numpy.concatenate([one.counts for one in parts])
+    pairs, place = numpy.unique(numpy.stack([lowest, highest]), axis=1, return_inverse=True)
+    sums = numpy.zeros(pairs.shape[1], numpy.int64)
+    numpy.add.at(sums, place.reshape(-1), counts)
+    return Counted(pairs[0], pairs[1], sums)
 
 
 def decoded(text: str) -> Counted:

@@ -93,8 +93,9 @@ def _machine(run: Run) -> Mapping[str, Any]:
 
 
 def _generator(run: Run) -> Mapping[str, Any]:
-    plans = [record.load.load for record in run.points]
-    threads = sorted({record.load.generator.threads for record in run.points})
+    loads = [record.load for record in run.points]
+    plans = [load.load for load in loads]
+    threads = sorted({load.generator.threads for load in loads if load.generator.threads is not None})
     tools = [record.load.tool for record in run.points if record.load.tool is not None]
     return {
         "loadcurve_version": run.run.loadcurve_version,

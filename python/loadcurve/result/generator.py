@@ -17,12 +17,12 @@ class Lateness(Record):
 
 
 class Generator(Record):
-    """What the load cost the generator."""
+    """What the load cost the generator; of an imported load nothing of it is known."""
 
-    threads: Count
+    threads: Count | None
     io: Literal["epoll", "uring"] | None
-    cpu_user_s: Time
-    cpu_system_s: Time
+    cpu_user_s: Time | None
+    cpu_system_s: Time | None
     cpu_spun_s: Time | None
     """The part of the two that went into looking for work instead of sleeping, to be punctual."""
     cpu_per_request_us: Time | None
@@ -35,6 +35,8 @@ class Generator(Record):
     """How limits of processor time held back the process that sends the load."""
 
     @property
-    def cpu_busy_s(self) -> float:
+    def cpu_busy_s(self) -> float | None:
         """The processor time that the load needed, without the part that only looked for work."""
+        if self.cpu_user_s is None or self.cpu_system_s is None:
+            return None
         return self.cpu_user_s + self.cpu_system_s - (self.cpu_spun_s or 0.0)

@@ -83,7 +83,7 @@ class Bytes(Record):
     """
 
     sent: Count | None
-    received: Count
+    received: Count | None
     header: Count | None
     body: Count | None
 
@@ -179,8 +179,11 @@ class LoadResult(Record):
     format: Literal["loadcurve-load/1"]
     load: LoadAsRun
     interrupted: bool
-    window_start_monotonic_s: Time
-    """When the measured window began, on the monotonic clock of the machine that sent the load."""
+    window_start_monotonic_s: Time | None
+    """When the measured window began, on the monotonic clock of the machine that sent the load.
+
+    ``None`` for one that was imported.
+    """
     duration_s: Time
     requests: Requests
     rate_rps: RequestRate
@@ -216,3 +219,10 @@ class LoadResult(Record):
     series: Many[SeriesPeriod]
     histograms: Histograms
     verdict: Verdict
+
+    @property
+    def began_monotonic_s(self) -> float:
+        """When the window of a load began that was sent from here, on the monotonic clock."""
+        if self.window_start_monotonic_s is None:
+            raise ValueError("the load was imported, and when it began by this clock is not known")
+        return self.window_start_monotonic_s

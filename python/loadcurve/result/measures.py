@@ -54,11 +54,11 @@ def point_key(point: Point) -> PointKey:
 def wrong_answers(record: PointRecord) -> int:
     """Return how many requests failed or were answered with a status of 400 or more.
 
-    Where the statuses are not known, those that failed.
+    Where statuses or failures are not known, those that are known to be wrong.
     """
     requests = record.load.requests
     ok = requests.answered if requests.ok is None else requests.ok
-    return requests.failed + requests.answered - ok
+    return (requests.failed or 0) + requests.answered - ok
 
 
 def _statistic(times_ms: Distribution | None, name: str) -> float | None:

@@ -13,6 +13,7 @@ from loadcurve.result.link import LinkRecord
 from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.run_files import STUDY_FILE
 from loadcurve.result.verdict import Caveat, Reason
 
 
@@ -156,15 +157,40 @@ class OtherMachineRecord(Record):
     """The way between that machine and this one; records may lack it."""
 
 
+class ImportedFile(Record):
+    """A file that an import has read."""
+
+    name: str
+    bytes: Count
+    sha256: str
+    format: str
+    """That of ``loadcurve import --as``."""
+    server: str
+    point: Point
+    trial: Count
+
+
+class ImportRecord(Record):
+    """Where the figures of an imported run come from."""
+
+    command: Many[str]
+    """With its arguments."""
+    at: str
+    """The moment of the import."""
+    files: Many[ImportedFile]
+
+
 class RunRecord(SealedRecord):
     """What was known when the run started."""
 
     format: Annotated[RunFormat, WithJsonSchema({"const": FORMAT, "type": "string"})]
     loadcurve_version: str
     started_at: str
+    """Of an imported run the earliest begin that a file gives, or else the moment of the import."""
     study_file: str | None = None
     """Where the study was read, as an absolute path; runs of the first versions do not have the key."""
-    seed: int
+    seed: int | None
+    """``None`` of an imported run."""
     options: Many[str]
     """The options that changed the study, as they were given: ``--quick``, ``--trials 3`` and the like."""
     study_name: str
@@ -190,6 +216,16 @@ class RunRecord(SealedRecord):
     """The digest of ``study.toml``; runs of the first versions do not have the key."""
     caveats: tuple[Caveat, ...] = ()
     """What must be known of the whole run to read its numbers."""
+    imported: ImportRecord | None = None
+    """``None`` of a run that was measured here."""
+
+    @property
+    def repeating(self) -> list[str]:
+        """The command with its arguments that does the same again."""
+        if self.imported is not None:
+            return self.imported.command
+        command = "run" if self.search is None else "capacity"
+        return ["loadcurve", command, STUDY_FILE, "--seed", str(self.seed), *self.options]
 
     def host_of(self, server: ServerRecord) -> dict[str, Any]:
         """Return what is known of the machine on which a server ran: ``host``, or that of another one."""

@@ -14,7 +14,7 @@ class Requests(Record):
     sent: Count
     answered: Count
     ok: Count | None
-    failed: Count
+    failed: Count | None
     unanswered: Count | None
     never_sent: Count | None
     moved: Count | None = None

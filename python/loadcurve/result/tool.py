@@ -13,16 +13,16 @@ class ToolRecord(Record):
     version: str | None
     """``None`` where it does not tell it."""
     command: Many[str]
-    """The program and its arguments, exactly as it was started."""
+    """The program and its arguments, exactly as it was started; none of an imported load."""
     latency_basis: Literal["due", "send"]
     """Whether a latency begins when its request was due, or when it was sent."""
     resolution_ms: Time | None
     """The step between two latencies that it can tell apart; ``None`` where that is not known."""
     completeness: Literal["complete", "sampled", "percentiles", "summary"]
     """Whether every latency is known, those of a sample, some percentiles, or a mean and extremes alone."""
-    warmup: Literal["none", "own", "separate"]
+    warmup: Literal["none", "own", "separate"] | None
     """Whether there was a warm-up: a feature of the tool, or a process of it that was ended before the
-    measured one began, whose connections are new."""
+    measured one began, whose connections are new; ``None`` where that is not known."""
     interrupted_after_s: Time | None = None
     """When it was interrupted, as it takes whole seconds alone and its load has another length."""
     not_measured: Many[str]

@@ -135,7 +135,7 @@ def _point(load: CeilingLoad, results: Sequence[LoadResult]) -> CeilingPoint:
         highest_requests_per_s=max(rates),
         p50_ms=result.latency_ms.p50 or 0.0,
         p99_ms=result.latency_ms.p99,
-        generator_cpu_share=generator.cpu_busy_s / (result.duration_s * generator.threads),
+        generator_cpu_share=(generator.cpu_busy_s or 0.0) / (result.duration_s * (generator.threads or 1)),
         verdict=result.verdict,
     )
 

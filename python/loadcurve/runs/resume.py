@@ -81,6 +81,8 @@ def _run_to_resume(path: Path, study: str | None) -> InterruptedRun:
             f"the run in {path} cannot be resumed: {run.damage[0]} To report what is intact: loadcurve "
             f"report {path}"
         )
+    if run.run.imported is not None:
+        raise BadInput(f"the run in {path} was imported: there is nothing to resume; import all files again")
     if run.run.search is not None:
         raise BadInput(
             f"{path} is a search for a capacity, in which each load depends on those before it: it cannot "

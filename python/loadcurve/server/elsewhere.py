@@ -425,7 +425,7 @@ class ProbeElsewhere(LiveProbe):
             return nothing_observed([])
         self._before = after
         course = ClockCourse(before, after)
-        start_s = load.window_start_monotonic_s
+        start_s = load.began_monotonic_s
         seen = self._server.call(
             "servers.observed",
             start_s=_there_s(course, start_s),

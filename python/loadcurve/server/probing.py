@@ -119,7 +119,7 @@ class Probe:
 
     def observed(self, load: LoadResult, /) -> ProbeRecord:
         """Return what the probe saw during the measured window of a load that is over."""
-        start_s = load.window_start_monotonic_s
+        start_s = load.began_monotonic_s
         answered = (load.rate_rps.answered or 0.0) * load.duration_s
         return self.observed_within(Window(start_s, start_s + load.duration_s), answered)
 

@@ -234,6 +234,11 @@ table! {
         meaning: "of a point: the kernel killed processes of the server at its memory limit, \
         and the server continues without them",
     }
+    Imported {
+        code: "imported", kind: Kind::Caveat,
+        meaning: "of a run: its figures were read from files of another load generator; what they count from, and \
+        what they leave out, is that generator's choice",
+    }
     ProcessesUnknown {
         code: "processes_unknown", kind: Kind::Caveat,
         meaning: "of a point: the server was not started by the run, so its processes are not measured",

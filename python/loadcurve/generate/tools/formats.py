@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadcurve.errors import BadInput
+from loadcurve.generate.tools.ab import reader as ab
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.fortio import reader as fortio
 from loadcurve.generate.tools.gatling import reader as gatling
 from loadcurve.generate.tools.go_ycsb import reader as go_ycsb
+from loadcurve.generate.tools.h2load import reader as h2load
 from loadcurve.generate.tools.hdr import reader as hdr
 from loadcurve.generate.tools.hey import reader as hey
+from loadcurve.generate.tools.httperf import reader as httperf
 from loadcurve.generate.tools.jmeter import reader as jmeter
 from loadcurve.generate.tools.k6 import reader as k6
 from loadcurve.generate.tools.locust import reader as locust
@@ -33,7 +36,39 @@ class Format:
     read: Callable[[Source], ToolFigures]
 
 
+def _of_text(read: Callable[[str, str], ToolFigures]) -> Callable[[Source], ToolFigures]:
+    """Return a reader of a text as one of a file."""
+    return lambda source: read(source.text(), source.name)
+
+
+def _has(*marks: bytes) -> Callable[[bytes], bool]:
+    """Return whether a file has all of these in its begin."""
+    return lambda head: all(mark in head for mark in marks)
+
+
 FORMATS: Sequence[Format] = (
+    Format("ab-text", "ab", "ab", _has(b"This is ApacheBench"), _of_text(ab.read_text)),
+    Format(
+        "httperf-text",
+        "httperf",
+        "httperf",
+        _has(b"Connection rate: ", b"Reply rate "),
+        _of_text(httperf.read_text),
+    ),
+    Format(
+        "h2load-text",
+        "h2load",
+        "h2load",
+        _has(b"finished in ", b"status codes: "),
+        _of_text(h2load.read_text),
+    ),
+    Format(
+        "h2load-json",
+        "h2load",
+        "h2load --output-file FILE",
+        _has(b'"measurements"', b'"generator"'),
+        _of_text(h2load.read_json),
+    ),
     Format("hey-csv", "hey", "hey -o csv", hey.is_csv, hey.read_csv),
     Format("hey-text", "hey", "hey", hey.is_text, hey.read_text),
     Format("oha-json", "oha", "oha --output-format json", oha.is_json, oha.read_json),

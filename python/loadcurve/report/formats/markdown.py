@@ -195,11 +195,15 @@ def _method(content: Content) -> list[str]:
         + (f" ([documentation]({server.documentation}))" if server.documentation else "")
         for server in content.servers.values()
     ]
-    measured = f"measured at {record.started_at} with Loadcurve {record.loadcurve_version}."
+    measured = (
+        f"in the run folder; measured at {record.started_at} with Loadcurve {record.loadcurve_version}."
+        if record.imported is None
+        else f"where the files lie; imported at {record.imported.at}, Loadcurve {record.loadcurve_version}."
+    )
     return [
         "### To repeat it",
         _code(content.repeat),
-        f"in the run folder; {escaped(measured)}",
+        escaped(measured),
         *_list(servers),
     ]
 

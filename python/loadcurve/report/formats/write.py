@@ -185,6 +185,36 @@ def _pdf(material: Material) -> Files:
     return ((f"report-{name}.pdf", picture) for name, picture in pdf_pictures(material.content))
 
 
+def _hgrm(material: Material) -> Files:
+    from loadcurve.report.formats.histograms import hgrm
+
+    return hgrm(material.run)
+
+
+def _hlog(material: Material) -> Files:
+    from loadcurve.report.formats.histograms import hlog
+
+    return hlog(material.run)
+
+
+def _fortio(material: Material) -> Files:
+    from loadcurve.report.formats.histograms import fortio
+
+    return fortio(material.run)
+
+
+def _k6_summary(material: Material) -> Files:
+    from loadcurve.report.formats.histograms import k6_summary
+
+    return k6_summary(material.run)
+
+
+def _wrk2(material: Material) -> Files:
+    from loadcurve.report.formats.histograms import wrk2
+
+    return wrk2(material.run)
+
+
 FORMATS: dict[str, Callable[[Material], Files]] = {
     "html": _html,
     "md": _markdown,
@@ -195,5 +225,10 @@ FORMATS: dict[str, Callable[[Material], Files]] = {
     "svg": _svg,
     "pdf": _pdf,
     "json": _json,
+    "hgrm": _hgrm,
+    "hlog": _hlog,
+    "fortio": _fortio,
+    "k6-summary": _k6_summary,
+    "wrk2": _wrk2,
 }
 """By the name on the command line: how the report is written in that format."""

@@ -15,7 +15,7 @@ def layout(point: WebPoint) -> Iterator[str]:
     counts from when a request was due.
     """
     load = point.load
-    failed = load.requests.failed
+    failed = load.requests.failed or 0
     body = (load.bytes.body or 0) if load.bytes else 0
     refused = point.answers_of("1xx", "3xx", "4xx", "5xx")
     rate = point.reply_rate_rps
@@ -45,7 +45,7 @@ def layout(point: WebPoint) -> Iterator[str]:
     yield f"Total transferred:      {point.received_bytes} bytes"
     yield f"HTML transferred:       {body} bytes"
     yield f"Requests per second:    {rate:.2f} [#/sec] (mean)"
-    yield f"Time per request:       {each_ms * point.asked.connections:.3f} [ms] (mean)"
+    yield f"Time per request:       {each_ms * (point.asked.connections or 0):.3f} [ms] (mean)"
     yield f"Time per request:       {each_ms:.3f} [ms] (mean, across all concurrent requests)"
     yield f"Transfer rate:          {point.received_bytes / KIB / point.duration_s:.2f} [Kbytes/sec] received"
     yield ""

@@ -30,7 +30,8 @@ class WebPoint:
     @property
     def host(self) -> str:
         """The host of the load's address, without the port."""
-        return urlsplit(f"//{self.asked.address}").hostname or self.asked.address
+        address = self.asked.address or "unknown"
+        return urlsplit(f"//{address}").hostname or address
 
     @property
     def port(self) -> int:
@@ -50,7 +51,7 @@ class WebPoint:
     @property
     def received_bytes(self) -> int:
         """The bytes of the answers."""
-        return self.load.bytes.received if self.load.bytes else 0
+        return (self.load.bytes.received or 0) if self.load.bytes else 0
 
     @property
     def reply_rate_rps(self) -> float:

@@ -48,24 +48,24 @@ def layout(point: WebPoint) -> Iterator[str]:
     )
     yield "Reply status: " + " ".join(f"{name}={point.answers_of(name)}" for name in STATUSES)
     yield ""
-    user, system = load.generator.cpu_user_s, load.generator.cpu_system_s
+    user, system = load.generator.cpu_user_s or 0.0, load.generator.cpu_system_s or 0.0
     shares = " ".join(
         f"{name} {100 * used / length_s:.1f}%"
         for name, used in (("user", user), ("system", system), ("total", user + system))
     )
     yield f"CPU time [s]: user {user:.2f} system {system:.2f} ({shares})"
-    moved = ((bytes_.sent or 0) + bytes_.received if bytes_ else 0) / length_s
+    moved = ((bytes_.sent or 0) + (bytes_.received or 0) if bytes_ else 0) / length_s
     yield f"Net I/O: {moved / KIB:.1f} KB/s ({8e-6 * moved:.1f}*10^6 bps)"
     yield ""
     errors = load.errors
     yield (
-        f"Errors: total {load.requests.failed} client-timo {errors['timeout']} "
+        f"Errors: total {load.requests.failed or 0} client-timo {errors['timeout']} "
         f"socket-timo {errors['connect_timeout']} connrefused {errors['connect_refused']} "
         f"connreset {errors['reset'] + errors['closed_early']}"
     )
     named = ("timeout", "connect_timeout", "connect_refused", "reset", "closed_early")
     unavailable = ("fd_unavailable", "address_unavailable")
-    other = load.requests.failed - sum(errors[name] for name in (*named, *unavailable))
+    other = (load.requests.failed or 0) - sum(errors[name] for name in (*named, *unavailable))
     yield (
         f"Errors: fd-unavail {errors['fd_unavailable']} addrunavail {errors['address_unavailable']} "
         f"ftab-full 0 other {max(other, 0)}"

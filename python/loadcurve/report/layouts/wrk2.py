@@ -48,7 +48,7 @@ def layout(point: WebPoint) -> Iterator[str]:
     yield "----------------------------------------------------------"
     length = _time(MS_PER_S * point.duration_s)
     yield f"  {point.replies} requests in {length}, {_size(point.received_bytes)} read"
-    failed, errors = load.requests.failed, load.errors
+    failed, errors = load.requests.failed or 0, load.errors
     if failed:
         connect = errors["connect_refused"] + errors["connect_timeout"]
         read = errors["reset"] + errors["closed_early"] + errors["malformed"] + errors["mismatch"]

@@ -1,20 +1,20 @@
 """Logs of HdrHistograms (``.hlog``): what HistogramLogWriter writes, in any of its versions.
 
 A log does not say in which unit its values are. Where a comment of its writer does, as in ours and in YCSB's,
-that counts; otherwise whoever gives the file has to say it.
+that counts; otherwise whoever gives the file has to say it. The window is all intervals together, which may
+be of several trials. Tags, of which each would have its own window, are refused.
 """
 
 import csv
 import re
 from collections.abc import Mapping
 
-import numpy
-
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.samples import times_of_counts
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.result.counted import Counted, NoHistogramError, decoded
+from loadcurve.result.counted import merged as merged_counts
 
 UNITS: Mapping[str, int] = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 """The length of each unit in ns."""
@@ -67,7 +67,7 @@ def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
     lines = Lines(source)
     began, base = None, 0.0
     parts: list[Counted] = []
-    bounds: list[tuple[float, float]] = []
+    lengths: list[float] = []
     for number, line in enumerate(lines.lines, start=1):
         if line.startswith("#"):
             began = _comment(lines, number, line, "StartTime", began)
@@ -76,18 +76,18 @@ def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
             continue
         if not line.strip() or line.startswith('"StartTimestamp"'):
             continue
-        begin_s, length_s, counted = _interval(lines, number, line, unit_ns)
-        bounds.append((begin_s, begin_s + length_s))
+        length_s, counted = _interval(lines, number, line, unit_ns)
+        lengths.append(length_s)
         if counted.total:
             parts.append(counted)
     if not parts:
         raise source.unreadable(max(len(lines.lines), 1), "no time", "intervals with times")
     if source.text()[-1:] != "\n":
         raise source.unreadable(len(lines.lines), "a line without its end", "whole lines: it is cut off")
-    duration_s = max(end for _, end in bounds) - min(begin for begin, _ in bounds)
+    duration_s = sum(lengths)
     if duration_s <= 0:
         raise source.unreadable(None, "intervals of no length", "intervals that take some time")
-    merged = _merged(parts)
+    merged = merged_counts(parts)
     latency: Times = times_of_counts(merged, unit_ns / UNITS["ms"])
     return ToolFigures(
         tool=tool,
@@ -99,17 +99,6 @@ def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
         began_unix_s=began if began is not None else base or None,
         latency=latency,
     )
-
-
-def _merged(parts: list[Counted]) -> Counted:
-    """Return the counts of all; buckets of one width are the same in all that are as precise."""
-    lowest = numpy.concatenate([one.lowest for one in parts])
-    highest = numpy.concatenate([one.highest for one in parts])
-    counts = numpy.concatenate([one.counts for one in parts])
-    pairs, place = numpy.unique(numpy.stack([lowest, highest]), axis=1, return_inverse=True)
-    sums = numpy.zeros(pairs.shape[1], numpy.int64)
-    numpy.add.at(sums, place.reshape(-1), counts)
-    return Counted(pairs[0], pairs[1], sums)
 
 
 def _comment(lines: Lines, number: int, line: str, name: str, before: float | None) -> float | None:
@@ -125,9 +114,13 @@ def _require_version(lines: Lines, number: int, line: str) -> None:
         raise lines.source.unreadable(number, f"version {found[1]} of the format", f"one of {known}")
 
 
-def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> tuple[float, float, Counted]:
+def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> tuple[float, Counted]:
     what = "an interval of a log of HdrHistograms: begin, length, longest time, histogram"
     found = _LINE.fullmatch(line.strip())
+    if found is not None and found[1]:
+        raise lines.source.unreadable(
+            number, f"the tag {shown(found[1])}", "a log without tags: cut it in one for each"
+        )
     if found is None:
         fields = next(csv.reader([line]), [])
         raise lines.source.unreadable(
@@ -143,4 +136,4 @@ def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> tuple[float
         raise lines.source.unreadable(number, "times of more than thirty years", what, lines.read(number))
     # A time of 3 µs is between 3 and 4, and 3 is what its writer calls it.
     in_ns = Counted(counted.lowest * unit_ns, counted.highest * unit_ns, counted.counts)
-    return float(found[2]), float(found[3]), in_ns
+    return float(found[3]), in_ns
