@@ -276,7 +276,12 @@ def import_files(
     ],
     named: Annotated[
         str | None,
-        typer.Option("--as", metavar="TOOL", help="Of this tool or format; default: what the content shows."),
+        typer.Option(
+            "--as",
+            metavar="TOOL",
+            help="Of this tool or format; default: what the content shows. "
+            "requests: an access log becomes a list of requests.",
+        ),
     ] = None,
     server: Annotated[
         str | None, typer.Option("--server", metavar="NAME", help="What was measured; default: the tool.")
