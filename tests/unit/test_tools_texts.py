@@ -93,14 +93,23 @@ def test_ab_is_read_as_its_text_says():
     assert (figures.latency.completeness, figures.latency.histogram) == ("percentiles", None)
 
 
-def test_failures_of_ab_are_those_that_are_no_answers():
-    failing = text_of("ab.txt").replace(
-        "Failed requests:        0",
-        "Failed requests:        9\n   (Connect: 1, Receive: 2, Length: 5, Exceptions: 1)",
+def with_failures(of_class: str) -> str:
+    """The text of ab of 2,000 requests, some of which failed by these classes."""
+    text = text_of("ab.txt").replace(
+        "Failed requests:        0", f"Failed requests:        9\n   ({of_class})"
     )
-    failing = failing.replace("Keep-Alive", "Non-2xx responses:      7\nKeep-Alive", 1)
-    figures = ab.read_text(failing, "ab.txt")
-    assert (figures.answered, figures.ok, figures.failed) == (1996, 1989, 4)
+    return text.replace("Keep-Alive", "Non-2xx responses:      7\nKeep-Alive", 1)
+
+
+def test_failures_of_ab_are_those_that_are_no_answers():
+    figures = ab.read_text(with_failures("Connect: 1, Receive: 0, Length: 5, Exceptions: 0"), "ab.txt")
+    assert (figures.answered, figures.ok, figures.failed, figures.other_length) == (1999, 1992, 1, 5)
+
+
+def test_a_reset_which_ab_counts_three_times_has_failed_once():
+    """So it counts those of a server that resets every tenth connection, which knows how many these are."""
+    figures = ab.read_text(with_failures("Connect: 0, Receive: 3, Length: 5, Exceptions: 3"), "ab.txt")
+    assert (figures.answered, figures.failed, figures.other_length) == (1997, 3, 2)
 
 
 def test_the_table_of_requests_of_ab_has_their_counts_in_whole_milliseconds():

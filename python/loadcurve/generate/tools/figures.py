@@ -73,6 +73,8 @@ class ToolFigures:
     """Of ``failed``, by class of :mod:`loadcurve.result.classes`, as far as the tool tells them apart."""
     status: Mapping[str, int] | None = None
     """Answers by the class of their status, such as ``{"2xx": 10}``; ``None`` where that is not counted."""
+    other_length: int | None = None
+    """Of ``answered``: those that were shorter or longer than the first one, or cut off."""
     latency: Times | None = None
     connect: Times | None = None
     first_byte: Times | None = None

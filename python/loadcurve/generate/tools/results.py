@@ -112,7 +112,21 @@ def result_of(plan: HttpPlan, figures: ToolFigures, tool: ToolRecord, seen: Seen
         },
         "verdict": json.loads(native.judge(_evidence(plan, figures, seen))),
     }
-    return load_result(replace(plan, threads=seen.threads), _as_json(measured))
+    result = load_result(replace(plan, threads=seen.threads), _as_json(measured))
+    return _with_other_lengths(result, figures)
+
+
+def _with_other_lengths(result: LoadResult, figures: ToolFigures) -> LoadResult:
+    """Return the result, which is suspect where the tool has seen answers of several lengths."""
+    if not figures.other_length:
+        return result
+    text = (
+        f"{figures.other_length:,} of {figures.answered:,} answers had another length than the first one, or "
+        f"were cut off, which {figures.tool} does not tell apart: unless each answer is generated anew, some "
+        "of them are wrong"
+    )
+    verdict = result.verdict.with_reason("lengths_differ", text, "suspect")
+    return result.model_copy(update={"verdict": verdict})
 
 
 def _as_json(value: Any) -> Any:  # noqa: ANN401 -- what JSON may hold

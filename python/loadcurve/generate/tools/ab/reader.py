@@ -23,11 +23,12 @@ def read_text(text: str, file: str, percentiles: Mapping[int, float] | None = No
     """
     lines = Lines(text, file)
     answered = lines.count("Complete requests")
-    failed = lines.count("Failed requests")
     of_class = lines.optional(r"\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
-    # An answer of another length than the first is one all the same.
-    other_length = int(of_class[2]) if of_class else 0
-    errors = failed - other_length
+    failed = lines.count("Failed requests")
+    connect, receive, length, exceptions = map(int, of_class) if of_class else (failed, 0, 0, 0)
+    # A connection that is reset counts as both, and once more as an answer of another length.
+    broken = max(receive, exceptions)
+    errors = connect + broken
     found = Lines(text, file).optional(r"^This is ApacheBench, Version (\S+)")
     seconds = 'a line "Time taken for tests:" with seconds'
     host, port, path = (
@@ -42,6 +43,7 @@ def read_text(text: str, file: str, percentiles: Mapping[int, float] | None = No
         answered=max(answered - errors, 0),
         ok=max(answered - errors - lines.count_or_none("Non-2xx responses"), 0),
         failed=errors,
+        other_length=max(length - broken, 0),
         latency=None if percentiles is None else _of_percentiles(percentiles, answered),
         bytes_received=int(lines.groups(r"^Total transferred: +(\d+) bytes", "the bytes transferred")[0]),
         bytes_body=int(lines.groups(r"^HTML transferred: +(\d+) bytes", "the bytes of bodies")[0]),
