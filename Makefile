@@ -191,6 +191,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.page_speed
 	$(BIN)/python -m benches.watch_cost
 	$(BIN)/python -m benches.together_cost
+	$(BIN)/python -m benches.driven_cost
 	$(BIN)/python -m benches.command_start
 	$(BIN)/python -m benches.hostile_servers
 	$(BIN)/python -m benches.killed_runs

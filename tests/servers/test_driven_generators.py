@@ -22,7 +22,10 @@ from loadcurve.runs.generator_check import check_generator
 from support.command import Command
 from support.limit_server import limit_server
 
-TOOLS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("wrk", "ab", "h2load", "httperf")]
+TOOLS = [
+    pytest.param(name, marks=pytest.mark.needs(name))
+    for name in ("wrk", "ab", "h2load", "httperf", "hey", "wrk2")
+]
 
 
 @pytest.mark.needs_server("nginx")

@@ -16,6 +16,8 @@ OF_TOOL: dict[str, dict[str, Any]] = {
     "wrk": CLOSED,
     "ab": {**CLOSED, "http": "1.0"},
     "h2load": {**CLOSED, "warmup": "1s"},
+    "hey": CLOSED,
+    "wrk2": {**CLOSED, "model": "open", "rate": 500},
     "httperf": {
         "model": "sessions",
         "requests": ["/a"],
@@ -59,6 +61,8 @@ def test_connections_duration_and_path_stand_in_the_command():
     assert words("ab") == (
         "-q -r -k -c 12 -t 10 -n 2000000 -s 5 -e /files/percentiles.csv http://127.0.0.1:8080/a"
     )
+    assert words("hey") == ("-c 12 -z 10000ms -t 5 -cpus 4 -disable-compression http://127.0.0.1:8080/a")
+    assert words("wrk2").startswith("--rate 500 --threads 4 --connections 12 --duration 10s --timeout 5s ")
     assert words("h2load") == (
         "-c 12 -t 4 -m 1 --duration=10000ms --warm-up-time=1000ms --h1 http://127.0.0.1:8080/a"
     )
@@ -93,6 +97,10 @@ def test_what_differs_from_the_defaults_does_too():
         ("wrk", {"method": "POST"}, "method", "only driven with GET"),
         ("wrk", {"duration": None, "requests_total": 100}, "requests_total", "expected duration"),
         ("wrk", {"headers": {"Authorization": "x"}}, "headers", "others can read"),
+        ("wrk2", {"arrivals": "poisson"}, "arrivals", "no random arrivals"),
+        ("wrk2", {"rate": "10-20:5s"}, "rate", "one rate"),
+        ("wrk2", {"rate": 10.5}, "rate", "whole requests per second; found 10.5"),
+        ("hey", {"calls": 2}, "calls", "after one request, or keeps it open"),
         ("h2load", {"model": "open", "rate": 100}, "model", 'expected "closed"'),
         ("h2load", {"http": "2", "hpack": "literal"}, "hpack", "own settings"),
         ("httperf", {"headers": {"Accept": "a"}}, "headers", "not driven with header fields"),

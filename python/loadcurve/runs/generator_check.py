@@ -9,7 +9,7 @@ from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.table import Abilities
 from loadcurve.host.cpus import divide_cpus
-from loadcurve.loads.http import ClosedLoad, HttpLoad, SessionsLoad
+from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.catalog import load_catalog
@@ -87,6 +87,9 @@ def short_load(tool: Tool) -> HttpLoad:
     if "closed" in can.models:
         given = {"model": "closed", "connections": 10, "duration_s": 1.0, **common}
         return ClosedLoad.model_validate(given, by_alias=False, by_name=True)
+    if "open" in can.models:
+        given = {"model": "open", "connections": 10, "rate_rps": 500.0, "duration_s": 1.0, **common}
+        return OpenLoad.model_validate(given, by_alias=False, by_name=True)
     given = {
         "model": "sessions", "connection_rate_cps": 200.0, "connections_total": 200, "calls": 5, **common
     }  # fmt: skip

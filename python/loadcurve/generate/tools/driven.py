@@ -18,7 +18,7 @@ from loadcurve.generate.generator import (
     Plan,
     Progress,
 )
-from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch
+from loadcurve.generate.looking import WindowWatch
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.exact import require_exact, threads_of
@@ -30,6 +30,8 @@ from loadcurve.loads.plan import HttpPlan
 from loadcurve.result.load import LoadResult
 from loadcurve.result.tool import ToolRecord
 
+_LOOK_INTERVAL_S = 0.1
+"""Looking costs the tool time: both are on the load's CPUs."""
 _SLACK_S = 30.0
 """How much longer than its load and one timeout a tool may take, to start, to connect, and to print."""
 
@@ -41,7 +43,7 @@ class Driven(Generator):
     tool: Tool
 
     def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
-        """Run one load to its end; ``observe`` is called about twenty times a second.
+        """Run one load to its end; ``observe`` is called about ten times a second.
 
         It sees how long the load has gone on, and nothing else: a tool tells its figures at its end.
 
@@ -92,7 +94,7 @@ class Driven(Generator):
 
             is_interrupted = False
             try:
-                process.wait(_limit_s(plan, own_warmup_s), look_and_measure, LOOK_INTERVAL_S)
+                process.wait(_limit_s(plan, own_warmup_s), look_and_measure, _LOOK_INTERVAL_S)
             except KeyboardInterrupt:
                 is_interrupted = True
                 if not process.ask_to_end():
@@ -101,7 +103,7 @@ class Driven(Generator):
             kernel = increase(before, counters_now())
             try:
                 figures = self.tool.driver.figures(
-                    wanted, Output(process.output(), folder, self.tool.version)
+                    wanted, Output(process.output(), place / "stdout", folder, self.tool.version)
                 )
             except Unreadable as error:
                 if is_interrupted:
@@ -194,7 +196,7 @@ def _warm_up(argv: Sequence[str], folder: Path, plan: HttpPlan, look: Callable[[
     with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus) as process:
         while time.monotonic() - process.started_s < plan.load.warmup_s and not process.has_ended():
             look()
-            time.sleep(min(LOOK_INTERVAL_S, plan.load.warmup_s))
+            time.sleep(min(_LOOK_INTERVAL_S, plan.load.warmup_s))
 
 
 @contextmanager

@@ -60,6 +60,8 @@ class Output:
 
     text: str
     """Its standard output."""
+    text_file: Path
+    """The same as a file."""
     files: Path
     """The folder for what it writes."""
     version: str | None

@@ -54,6 +54,8 @@ def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
         rate = load.rate_rps if isinstance(load, OpenLoad) else load.connection_rate_cps
         if isinstance(rate, list):
             yield "rate", f"{name} has one rate, and this one changes"
+        elif can.whole_rate and rate % 1:
+            yield "rate", f"{name} takes whole requests per second; found {rate:g}"
         if load.arrivals == "poisson" and not can.poisson:
             yield "arrivals", f"{name} has no random arrivals"
     if load.http not in can.http:

@@ -37,6 +37,8 @@ class Abilities(TomlTable):
     """Whether arrivals can be random."""
     headers: bool = False
     """Whether requests can have header fields."""
+    whole_rate: bool = False
+    """Whether a rate has to be a whole number per second."""
     whole_seconds: bool = False
     """Whether it takes whole seconds alone: it is interrupted at another end, and prints what it has."""
     warmup: Literal["separate", "own"] = "separate"

@@ -2,10 +2,11 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import loadcurve._engine as native
 from loadcurve.generate.tools.driver import Output, Wanted
@@ -20,13 +21,18 @@ _NS_PER_US = 1000
 
 def arguments(wanted: Wanted) -> Sequence[str]:
     """Return the words behind the program."""
+    return arguments_with(_SCRIPT, wanted)
+
+
+def arguments_with(script: Path, wanted: Wanted) -> Sequence[str]:
+    """Return the words that wrk and wrk2 have in common, with a script."""
     load = wanted.load
     return [
         "--threads", str(wanted.threads),
         "--connections", str(load.connections_at_once),
         "--duration", f"{math.ceil(load.duration_s or 0)}s",
         "--timeout", f"{load.timeout_s:.0f}s",
-        "--script", str(_SCRIPT),
+        "--script", str(script),
         *wanted.headers("--header"),
         wanted.url,
     ]  # fmt: skip
@@ -37,32 +43,58 @@ def figures(wanted: Wanted, output: Output) -> ToolFigures:
     return read_report(output.text, "wrk's output", wanted.load.connections_at_once, output.version)
 
 
+@dataclass(frozen=True)
+class Report:
+    """What the script has printed."""
+
+    line: int
+    duration_us: int
+    requests: int
+    received: int
+    """Bytes."""
+    status: int
+    """Answers with a status of 400 or more."""
+    failed: Mapping[str, int]
+    counts: dict[int, int]
+    """How often each latency in µs was counted."""
+
+    @classmethod
+    def found_in(cls, text: str, file: str) -> Self:
+        """Read the line of the script; raises ``Unreadable``."""
+        report, line = _line_of(text, file)
+        try:
+            return cls(
+                line=line,
+                duration_us=int(report["duration_us"]),
+                requests=int(report["requests"]),
+                received=int(report["bytes"]),
+                status=int(report["status"]),
+                failed={name: int(report[name]) for name in ("connect", "read", "write", "timeout")},
+                counts={int(time_us): int(count) for time_us, count in report["latencies"]},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise Unreadable(file, line, f"a line without {error}", _EXPECTED) from error
+
+
 def read_report(text: str, file: str, connections: int, version: str | None = None) -> ToolFigures:
     """Return the figures of a load on so many connections, of which the script has printed the report."""
-    report, line = _report(text, file)
-    try:
-        failed = {name: int(report[name]) for name in ("connect", "read", "write", "timeout")}
-        counts = {int(time_us): int(count) for time_us, count in report["latencies"]}
-        requests, duration_us = int(report["requests"]), int(report["duration_us"])
-        status, received = int(report["status"]), int(report["bytes"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise Unreadable(file, line, f"a line without {error}", _EXPECTED) from error
-    measured = without_corrections(counts, requests, duration_us, connections)
-    answered = requests - failed["timeout"]
+    report = Report.found_in(text, file)
+    measured = without_corrections(report.counts, report.requests, report.duration_us, connections)
+    answered = report.requests - report.failed["timeout"]
     if sum(measured.values()) != answered:
         found = f"{sum(measured.values()):,} latencies of {answered:,} answers"
-        raise Unreadable(file, line, found, "one latency of each answer that came in time")
+        raise Unreadable(file, report.line, found, "one latency of each answer that came in time")
     return ToolFigures(
         tool="wrk",
         version=version,
         basis="send",
-        duration_s=duration_us / 1e6,
+        duration_s=report.duration_us / 1e6,
         answered=answered,
-        ok=max(answered - status, 0),
-        failed=sum(failed.values()),
-        errors={"timeout": failed["timeout"]},
-        latency=_times(measured),
-        bytes_received=received,
+        ok=max(answered - report.status, 0),
+        failed=sum(report.failed.values()),
+        errors={"timeout": report.failed["timeout"]},
+        latency=times_of(measured),
+        bytes_received=report.received,
     )
 
 
@@ -89,7 +121,19 @@ def without_corrections(
     return {time_us: count for time_us, count in sorted(measured.items()) if count}
 
 
-def _report(text: str, file: str) -> tuple[dict[str, Any], int]:
+def times_of(counts: Mapping[int, int]) -> Times:
+    """Return the distribution of latencies in µs, each with its count."""
+    times_ns = [time_us * _NS_PER_US for time_us in counts]
+    distribution, histogram = native.counted_times(times_ns, list(counts.values()))
+    return Times(
+        distribution=Distribution.model_validate_json(distribution),
+        completeness="complete",
+        resolution_ms=0.001,
+        histogram=histogram,
+    )
+
+
+def _line_of(text: str, file: str) -> tuple[dict[str, Any], int]:
     """Return the report, and the line that it stands in."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(_MARK):
@@ -100,14 +144,3 @@ def _report(text: str, file: str) -> tuple[dict[str, Any], int]:
             return report, number
     last = next(filter(None, reversed(list(chain([""], text.splitlines())))), "nothing")
     raise Unreadable(file, None, f'"{last[:200]}" at its end', _EXPECTED)
-
-
-def _times(measured: dict[int, int]) -> Times:
-    times_ns = [time_us * _NS_PER_US for time_us in measured]
-    distribution, histogram = native.counted_times(times_ns, list(measured.values()))
-    return Times(
-        distribution=Distribution.model_validate_json(distribution),
-        completeness="complete",
-        resolution_ms=0.001,
-        histogram=histogram,
-    )

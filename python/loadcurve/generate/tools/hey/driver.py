@@ -1,0 +1,32 @@
+"""hey: a closed loop, whose text has statuses, errors and percentiles in 0.1 ms."""
+
+from collections.abc import Sequence
+
+from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.hey.reader import read_text
+from loadcurve.generate.tools.source import Source
+
+
+def arguments(wanted: Wanted) -> Sequence[str]:
+    """Return the words behind the program."""
+    load = wanted.load
+    # Its field of Host is an option of its own.
+    named = [] if wanted.authority == wanted.address else ["-host", wanted.authority]
+    fields = [word for name, value in load.headers.items() for word in ("-H", f"{name}: {value.text}")]
+    return [
+        "-c", str(load.connections_at_once),
+        "-z", f"{round((load.duration_s or 0) * 1000)}ms",
+        "-t", f"{load.timeout_s:.0f}",
+        "-cpus", str(wanted.threads),
+        "-disable-compression",
+        *(["-disable-keepalive"] if load.calls == 1 else []),
+        *named,
+        *fields,
+        wanted.url,
+    ]  # fmt: skip
+
+
+def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+    """Return what its text says."""
+    return read_text(Source(output.text_file))

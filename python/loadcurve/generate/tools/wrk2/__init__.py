@@ -1,0 +1,1 @@
+"""wrk2: what it can do, how it is asked, and how its output is read."""

@@ -1,0 +1,36 @@
+"""wrk2: a fixed rate on open connections, whose script prints every latency with its count."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadcurve.generate.tools.driver import Output, Refused, Wanted
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.wrk import driver as wrk
+from loadcurve.loads.http import OpenLoad
+
+_SCRIPT = Path(__file__).with_name("report.lua")
+
+
+def arguments(wanted: Wanted) -> Sequence[str]:
+    """Return the words behind the program."""
+    load = wanted.load
+    if not isinstance(load, OpenLoad) or isinstance(load.rate_rps, list):
+        raise Refused("model", "wrk2 is driven at one rate")
+    return ["--rate", f"{load.rate_rps:.0f}", *wrk.arguments_with(_SCRIPT, wanted)]
+
+
+def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+    """Return what the script has printed."""
+    report = wrk.Report.found_in(output.text, "wrk2's output")
+    return ToolFigures(
+        tool="wrk2",
+        version=output.version,
+        basis="due",
+        duration_s=report.duration_us / 1e6,
+        answered=report.requests,
+        ok=max(report.requests - report.status, 0),
+        failed=sum(report.failed.values()),
+        errors={"timeout": report.failed["timeout"]},
+        latency=wrk.times_of(report.counts) if report.counts else None,
+        bytes_received=report.received,
+    )
