@@ -10,6 +10,7 @@ from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Asked, LatencyBasis, Times, ToolFigures
 from loadcurve.generate.tools.samples import Nanoseconds, series_of, times_of
 from loadcurve.generate.tools.source import Source
+from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import Operation
 
 BEGIN, TIME, STATUS = "begin_ns", "time_ns", "status"
@@ -57,7 +58,7 @@ def nanoseconds(column: str, per_unit: int) -> polars.Expr:
 def together(blocks: Iterable[polars.DataFrame]) -> polars.DataFrame | None:
     """Return the rows of all blocks; ``None`` without any."""
     parts = [block for block in blocks if len(block)]
-    return polars.concat(parts, rechunk=True) if parts else None
+    return polars.concat(parts, rechunk=False) if parts else None
 
 
 def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> ToolFigures:
@@ -65,17 +66,23 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
     if table is None:
         raise source.unreadable(None, "no request", "a line for each request")
     _require_possible(source, table)
-    begins, times = _column(table, BEGIN), _column(table, TIME)
-    begin = int(begins.min()) if form.window is None else form.window[0]
-    end = int((begins + times).max()) if form.window is None else form.window[1]
+    is_answered = table[STATUS] > 0
+    connect = _some(table, is_answered, CONNECT, form)
+    first_byte = _some(table, is_answered, FIRST_BYTE, form)
+    # What is not needed any more makes room for what follows.
+    table = table.drop(CONNECT, FIRST_BYTE, strict=False)
+    begin, end = form.window or _window(table)
     if end <= begin:
         raise source.unreadable(
             None, f"requests within {form.resolution_ms:g} ms", "requests that took longer together"
         )
-    is_answered = table[STATUS] > 0
-    answered = table.filter(is_answered)
+    # Where all were answered nothing is copied.
+    answered = table if is_answered.all() else table.filter(is_answered)
     failed = table.filter(~is_answered)
-    done = _column(answered, BEGIN) + _column(answered, TIME) - begin
+    times = _column(answered, TIME)
+    done = _column(answered, BEGIN) + times
+    done -= begin
+    latency = times_of(times, form.resolution_ms)
     return ToolFigures(
         tool=form.tool,
         version=form.version,
@@ -86,18 +93,18 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
         began_unix_s=begin / _NS_PER_S if form.is_epoch else None,
         errors=_errors(failed),
         status=_status(answered) if form.has_status else None,
-        latency=times_of(_column(answered, TIME), form.resolution_ms),
-        connect=_some(answered, CONNECT, form),
-        first_byte=_some(answered, FIRST_BYTE, form),
+        latency=latency,
+        connect=connect,
+        first_byte=first_byte,
         bytes_body=int(answered[BODY].sum()) if form.has_body else None,
         series=series_of(
             done,
-            _column(answered, TIME),
+            times,
             end - begin,
             failed_ns=_column(failed, BEGIN) + _column(failed, TIME) - begin,
             body_bytes=_column(answered, BODY) if form.has_body else None,
         ),
-        operations=_operations(table),
+        operations=_operations(table, latency.distribution, len(answered)),
         asked=form.asked,
     )
 
@@ -126,8 +133,11 @@ def _require_possible(source: Source, table: polars.DataFrame) -> None:
 
 
 def _status(answered: polars.DataFrame) -> dict[str, int]:
-    classes = numpy.bincount(_column(answered, STATUS) // 100, minlength=6)
-    return {f"{digit}xx": int(classes[digit]) for digit in range(1, 6)}
+    counts = dict(answered.group_by(STATUS).len().iter_rows())
+    return {
+        f"{digit}xx": sum(count for status, count in counts.items() if status // 100 == digit)
+        for digit in range(1, 6)
+    }
 
 
 def _errors(failed: polars.DataFrame) -> Mapping[str, int]:
@@ -136,17 +146,30 @@ def _errors(failed: polars.DataFrame) -> Mapping[str, int]:
     return errors_of({text: count for text, count in failed.group_by(ERROR).len().iter_rows() if text})
 
 
-def _some(answered: polars.DataFrame, name: str, form: Form) -> Times | None:
-    if name not in answered.columns:
+def _window(table: polars.DataFrame) -> tuple[int, int]:
+    """Return when the first request began and the last one ended."""
+    found = table.lazy().select(
+        polars.col(BEGIN).min().alias("begin"), (polars.col(BEGIN) + polars.col(TIME)).max().alias("end")
+    )
+    begin, end = found.collect().row(0)
+    return int(begin), int(end)
+
+
+def _some(table: polars.DataFrame, is_answered: polars.Series, name: str, form: Form) -> Times | None:
+    if name not in table.columns:
         return None
-    times = answered[name].drop_nulls()
-    return times_of(times.to_numpy().astype(numpy.int64), form.resolution_ms)
+    times = table[name].filter(is_answered).drop_nulls()
+    return times_of(times.to_numpy().astype(numpy.int64, copy=False), form.resolution_ms)
 
 
-def _operations(table: polars.DataFrame) -> list[Operation]:
+def _operations(table: polars.DataFrame, latency: Distribution, answered: int) -> list[Operation]:
     if OPERATION not in table.columns:
         return []
-    parts = table.partition_by(OPERATION, as_dict=True, maintain_order=True)
+    names = table[OPERATION].unique()
+    if len(names) == 1:
+        failed = len(table) - answered
+        return [Operation(operation=str(names[0]), answered=answered, failed=failed, latency_ms=latency)]
+    parts = table.select(OPERATION, STATUS, TIME).partition_by(OPERATION, as_dict=True)
     return [
         Operation(
             operation=str(key[0]),

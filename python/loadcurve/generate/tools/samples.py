@@ -13,7 +13,7 @@ import polars
 from numpy.typing import NDArray
 
 from loadcurve.generate.tools.figures import Completeness, Times
-from loadcurve.result.counted import Counted, bucket_of, counted_in, encoded, encoded_counters
+from loadcurve.result.counted import LONGEST_NS, Counted, bucket_of, counted_in, encoded, encoded_counters
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import SeriesPeriod
 
@@ -27,8 +27,15 @@ _WHOLE = 10_000
 _NS_PER_MS = 1e6
 _NS_PER_S = 10**9
 DIGITS, SERIES_DIGITS = 3, 2
+SLICE = 1_000_000
+"""So many times at once are computed with, which bounds the memory that this takes."""
 PERIODS_MAX = 600
 """The most periods of a series, as the engine has them."""
+_NO_FIGURES = polars.DataFrame(
+    schema={"period": polars.Int32, "count": polars.Int64, "min": polars.Int64, "max": polars.Int64}
+    | {"sum": polars.Float64, "bytes": polars.Int64}
+)
+_NO_COUNTS = polars.DataFrame(schema={"period": polars.Int32, "bucket": polars.Int32, "len": polars.Int64})
 
 
 def samples_needed(share: int) -> int:
@@ -92,7 +99,9 @@ def _mean(times: Nanoseconds) -> float:
 
 
 def _stddev(times: Nanoseconds) -> float:
-    return float(numpy.std(times, ddof=1, dtype=numpy.float64))
+    mean = _mean(times)
+    squares = (((times[first : first + SLICE] - mean) ** 2).sum() for first in range(0, len(times), SLICE))
+    return math.sqrt(float(sum(squares)) / (len(times) - 1))
 
 
 def distribution_of_counts(
@@ -137,14 +146,12 @@ def times_of(
 
 
 def _histogram_of(rising: Nanoseconds) -> str:
-    values, counts = _counted(rising)
-    return encoded(values, DIGITS, counts)
-
-
-def _counted(rising: Nanoseconds) -> tuple[Nanoseconds, NDArray[numpy.int64]]:
-    """Return each of the times once, and how often it is there."""
-    begins = numpy.flatnonzero(numpy.concatenate(([True], rising[1:] != rising[:-1])))
-    return rising[begins], numpy.diff(numpy.append(begins, len(rising)))
+    """Return the histogram of times that rise, of which the counters' bounds are looked up."""
+    longest = numpy.minimum(rising[-1:], LONGEST_NS)
+    indices = numpy.arange(int(bucket_of(longest, DIGITS)[0]) + 1)
+    bounds = counted_in(indices, indices, DIGITS).lowest
+    counts = numpy.diff(numpy.append(numpy.searchsorted(rising, bounds), len(rising)))
+    return encoded_counters(indices, counts, DIGITS)
 
 
 def times_of_counts(counted: Counted, resolution_ms: float | None) -> Times:
@@ -176,32 +183,49 @@ def series_of(
     while -(-window_ns // width) > PERIODS_MAX:
         width *= 2
     periods = int(-(-window_ns // width))
-    period = numpy.clip(done_ns // width, 0, periods - 1)
     failed = numpy.zeros(periods, numpy.int64)
     if failed_ns is not None and len(failed_ns):
         failed = numpy.bincount(numpy.clip(failed_ns // width, 0, periods - 1), minlength=periods)
-    table = polars.DataFrame(
-        {
-            "period": period.astype(numpy.int32),
-            "time": times_ns,
-            "bucket": bucket_of(numpy.maximum(times_ns, 0), SERIES_DIGITS).astype(numpy.int32),
-            "bytes": numpy.zeros(1, numpy.int64).repeat(len(times_ns)) if body_bytes is None else body_bytes,
-        }
-    )
-    time = polars.col("time")
-    of_period = {
-        row["period"]: row
-        for row in table.group_by("period")
-        .agg(
-            polars.len().alias("count"),
-            time.min().alias("min"),
-            time.max().alias("max"),
-            time.mean().alias("mean"),
-            polars.col("bytes").sum(),
+    figures, counts = [], []
+    for first in range(0, len(times_ns), SLICE):
+        part = slice(first, first + SLICE)
+        table = polars.DataFrame(
+            {
+                "period": numpy.clip(done_ns[part] // width, 0, periods - 1).astype(numpy.int32),
+                "time": times_ns[part],
+                "bucket": bucket_of(numpy.minimum(times_ns[part], LONGEST_NS), SERIES_DIGITS).astype(
+                    numpy.int32
+                ),
+                "bytes": body_bytes[part]
+                if body_bytes is not None
+                else numpy.zeros(len(times_ns[part]), numpy.int64),
+            }
         )
-        .iter_rows(named=True)
-    }
-    buckets = table.group_by("period", "bucket").len().sort("period", "bucket")
+        time = polars.col("time")
+        figures.append(
+            table.group_by("period").agg(
+                polars.len().cast(polars.Int64).alias("count"),
+                time.min().alias("min"),
+                time.max().alias("max"),
+                time.cast(polars.Float64).sum().alias("sum"),
+                polars.col("bytes").sum(),
+            )
+        )
+        counts.append(table.group_by("period", "bucket").agg(polars.len().cast(polars.Int64)))
+    if not figures:
+        figures, counts = [_NO_FIGURES], [_NO_COUNTS]
+    merged = (
+        polars.concat(figures)
+        .group_by("period")
+        .agg(polars.col("count", "sum", "bytes").sum(), polars.col("min").min(), polars.col("max").max())
+    )
+    of_period = {row["period"]: row for row in merged.iter_rows(named=True)}
+    buckets = (
+        polars.concat(counts)
+        .group_by("period", "bucket")
+        .agg(polars.col("len").sum())
+        .sort("period", "bucket")
+    )
     parts = {key[0]: part for key, part in buckets.partition_by("period", as_dict=True).items()}
     return [
         _period(
@@ -229,7 +253,7 @@ def _period(
         latency = distribution_of_counts(
             counted_in(indices, counts, SERIES_DIGITS),
             extremes=(int(figures["min"]), int(figures["max"])),
-            mean_ns=float(figures["mean"]),
+            mean_ns=float(figures["sum"]) / float(figures["count"]),
         )
     return SeriesPeriod(
         t_s=begin_ns / _NS_PER_S,

@@ -14,6 +14,8 @@ from loadcurve.generate.tools.requests import (
     FIRST_BYTE,
     OPERATION,
     STATUS,
+    STATUS_MAX,
+    STATUS_MIN,
     TIME,
     Form,
     figures_of,
@@ -87,15 +89,16 @@ def read_csv(source: Source) -> ToolFigures:
 
 def _requests(block: polars.DataFrame, names: list[str]) -> polars.DataFrame:
     code = polars.col("responseCode")
-    is_status = code.str.contains(r"^[1-5]\d\d$")
+    status = code.cast(polars.Int16, strict=False)
+    is_status = status.is_between(STATUS_MIN, STATUS_MAX).fill_null(value=False)
     columns = [
         (polars.col("timeStamp") * _NS_PER_MS).alias(BEGIN),
         (polars.col("elapsed") * _NS_PER_MS).alias(TIME),
-        polars.when(is_status).then(code.cast(polars.Int16, strict=False)).otherwise(0).alias(STATUS),
-        polars.when(is_status).then(polars.lit("")).otherwise(code).alias(ERROR),
+        polars.when(is_status).then(status).otherwise(0).alias(STATUS),
+        polars.when(is_status).then(polars.lit("")).otherwise(code).cast(polars.Categorical).alias(ERROR),
     ]
     if "label" in names:
-        columns.append(polars.col("label").alias(OPERATION))
+        columns.append(polars.col("label").cast(polars.Categorical).alias(OPERATION))
     if "Latency" in names:
         columns.append((polars.col("Latency") * _NS_PER_MS).alias(FIRST_BYTE))
     if "Connect" in names:
