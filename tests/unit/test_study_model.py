@@ -168,6 +168,7 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
     assert written["host"] == {
         "server_machine": "here",
         "load_machines": None,
+        "load_nodes": None,
         "server_cpus": None,
         "load_cpus": None,
         "probe_interval_s": 0.1,
