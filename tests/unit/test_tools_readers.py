@@ -331,6 +331,12 @@ def test_what_cannot_be_read_is_refused_with_its_place(name, change, found, tmp_
         read_figures(written(tmp_path, change(text_of(name))), format_name)
 
 
+@pytest.mark.parametrize("name", ["k6-csv", "jmeter-csv", "locust-csv"])
+def test_a_line_end_within_the_names_of_columns_is_refused(name: str, tmp_path: Path):
+    with pytest.raises(Unreadable, match="line 1"):
+        read_figures(written(tmp_path, b"\r\x00\n"), name)
+
+
 def test_an_unknown_file_names_what_is_known(tmp_path: Path):
     with pytest.raises(BadInput, match=r"not recognised.*(?s:.*)hey-csv(?s:.*)--as FORMAT"):
         read_figures(written(tmp_path, "some text\n"), None)

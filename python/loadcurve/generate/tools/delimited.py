@@ -60,7 +60,10 @@ def header_of(source: Source, separator: str = ",") -> list[str]:
         text = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
         raise source.unreadable(1, "bytes that are no text (UTF-8)", "the names of columns") from error
-    return next(csv.reader([text], delimiter=separator), [])
+    try:
+        return next(csv.reader([text], delimiter=separator), [])
+    except csv.Error as error:
+        raise source.unreadable(1, str(error), "the names of columns") from error
 
 
 def tables(source: Source, form: Table) -> Iterator[polars.DataFrame]:

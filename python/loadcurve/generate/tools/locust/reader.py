@@ -7,6 +7,7 @@ rounds: to 1 ms below 100 ms, then to two digits.
 import csv
 import io
 
+from loadcurve.generate.tools.delimited import header_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.samples import distribution
 from loadcurve.generate.tools.source import Source, shown
@@ -35,7 +36,7 @@ def is_csv(head: bytes) -> bool:
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of locust's table of statistics."""
     lines = Lines(source)
-    names = next(csv.reader(lines.lines[:1]), [])
+    names = header_of(source)
     if missing := [name for name in REQUIRED if name not in names]:
         raise source.unreadable(1, f"no column {missing[0]}", f"the columns {', '.join(REQUIRED)}")
     rows = _rows(lines, names)
