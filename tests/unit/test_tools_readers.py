@@ -245,6 +245,11 @@ def test_the_columns_of_gatlings_log_follow_from_its_version(version: str, tmp_p
     assert (found.latency.distribution.max, found.duration_s) == (10.0, 1.01)
 
 
+def test_a_request_of_gatling_without_its_moments_is_refused(tmp_path: Path):
+    with pytest.raises(Unreadable, match="line 4: found 'REQUEST"):
+        read_figures(written(tmp_path, GATLING["3.9"].format(1, 2, "OK", " ") + "REQUEST\n"), None)
+
+
 def test_a_log_of_gatling_that_is_younger_than_its_text_is_refused(tmp_path: Path):
     with pytest.raises(Unreadable, match=r"line 1: found version 3\.13"):
         read_figures(written(tmp_path, GATLING["3.9"].replace("3.9.5", "3.13.1")), None)

@@ -52,9 +52,7 @@ def read_log(source: Source) -> ToolFigures:
             raise source.unreadable(line_number, shown(line), expected, lines.read(line_number))
         if kind != "REQUEST":
             continue
-        name, begin, end, status, *message = [*fields[before[-1] :], *[""] * 4][
-            : len(fields) - before[-1] + 4
-        ]
+        name, begin, end, status, message, *_ = [*fields[before[-1] :], *[""] * 5]
         if not (_MOMENT.fullmatch(begin) and _MOMENT.fullmatch(end) and status in {"OK", "KO"}):
             expected = f"a request of Gatling {version}: name, begin, end (ms), OK or KO"
             raise source.unreadable(line_number, shown(line), expected, lines.read(line_number))
@@ -62,7 +60,7 @@ def read_log(source: Source) -> ToolFigures:
         ends.append(int(end))
         statuses.append(ANSWERED if status == "OK" else 0)
         names.append(name)
-        errors.append(message[0] if message else "")
+        errors.append(message)
     moments = numpy.array(begins, numpy.int64) * _NS_PER_MS
     table = polars.DataFrame(
         {
