@@ -112,6 +112,11 @@ def test_a_run_with_such_results_is_reported_in_every_form(run_folder, tmp_path,
     assert [path.stat().st_size > 0 for path in written.paths]
 
 
+def test_the_page_says_of_which_arm_latencies_begin_when_a_request_was_sent(run_folder, tmp_path):
+    [page] = write_formats(run_folder, ["html"], None, tmp_path).paths
+    assert "of nginx from the moment it was sent" in page.read_text()
+
+
 def test_the_result_for_people_says_what_the_tool_was_and_what_its_latencies_are():
     text = printed(load_summary(driven()))
     for words in ("wrk 4.1.0", "every latency counted", "from when a request was sent", "0.001 ms"):

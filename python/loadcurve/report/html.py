@@ -11,6 +11,7 @@ from loadcurve.report.findings import CAUSE_TITLES, MOST_SERVERS, WEIGHT_TITLES,
 from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.report.shape_words import cost_titles
+from loadcurve.report.tools import arms_counted_from_sending
 from loadcurve.report.trials import trial_titles
 from loadcurve.result.measures import measures
 from loadcurve.result.run_files import REPORT_FILE
@@ -48,6 +49,7 @@ def render_page(content: Content) -> str:
         "plural": text.plural,
         "trial_titles": trial_titles(run.kind),
         "load_kind": run.kind,
+        "sent_arms": arms_counted_from_sending(run.points),
         "with_columns": with_columns,
         "most_rows": MOST_ROWS,
         "most_logs": MOST_LOGS,

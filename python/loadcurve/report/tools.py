@@ -1,5 +1,8 @@
 """What a reader must know of another load generator's figures, in words."""
 
+from collections.abc import Iterable
+
+from loadcurve.result.records import PointRecord
 from loadcurve.result.tool import ToolRecord
 
 _TOLD = {
@@ -29,3 +32,9 @@ def tool_facts(tool: ToolRecord) -> list[str]:
         f"{_TOLD[tool.completeness]}, {_BASES[tool.latency_basis]}{resolution}",
         *([_WARMUPS[tool.warmup]] if tool.warmup else []),
     ]
+
+
+def arms_counted_from_sending(records: Iterable[PointRecord]) -> list[str]:
+    """Return the arms whose latencies begin when requests were sent, not when they were due."""
+    tools = ((record.server, record.load.tool) for record in records)
+    return list(dict.fromkeys(arm for arm, tool in tools if tool and tool.latency_basis == "send"))
