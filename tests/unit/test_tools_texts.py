@@ -88,9 +88,18 @@ def test_ab_is_read_as_its_text_says():
     assert figures.latency is not None
     latency = figures.latency.distribution
     # Its text has the same percentiles in whole milliseconds.
-    assert [round(latency.p50 or -1), round(latency.p95 or -1), round(latency.p99 or -1)] == [0, 2, 4]
-    assert (latency.mean, latency.max, latency.p99_9) == (None, None, None)
+    shown = (latency.p50, latency.p95, latency.p99, latency.max)
+    assert [round(time_ms or -1) for time_ms in shown] == [0, 2, 4, 7]
+    assert (latency.mean, latency.p99_9) == (None, None)
     assert (figures.latency.completeness, figures.latency.histogram) == ("percentiles", None)
+
+
+def test_percentiles_of_the_text_of_ab_are_whole_milliseconds_and_0_is_none():
+    figures = ab.read_text(text_of("ab.txt"), "ab.txt")
+    assert figures.latency is not None
+    latency = figures.latency.distribution
+    assert (latency.p50, latency.p75, latency.p90, latency.p95, latency.p99) == (None, None, 1.0, 2.0, 4.0)
+    assert (latency.max, figures.latency.resolution_ms, latency.mean) == (7.0, 1.0, None)
 
 
 def with_failures(of_class: str) -> str:

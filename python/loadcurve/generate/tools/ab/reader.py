@@ -1,5 +1,6 @@
 """What ApacheBench 2.3 prints, and its tables: of requests (-g), and of percentiles (-e)."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
@@ -18,6 +19,8 @@ _SHOWN = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
 
 def read_text(text: str, file: str, percentiles: Mapping[int, float] | None = None) -> ToolFigures:
     """Return the figures of the text, with the percentiles of a table in ms where there is one.
+
+    Without it those of the text, in whole ms, of which 0 is none.
 
     Raises ``Unreadable``.
     """
@@ -44,7 +47,7 @@ def read_text(text: str, file: str, percentiles: Mapping[int, float] | None = No
         ok=max(answered - errors - lines.count_or_none("Non-2xx responses"), 0),
         failed=errors,
         other_length=max(length - broken, 0),
-        latency=None if percentiles is None else _of_percentiles(percentiles, answered),
+        latency=_of_percentiles(percentiles, answered, 0.001) if percentiles else _of_text(text, answered),
         bytes_received=int(lines.groups(r"^Total transferred: +(\d+) bytes", "the bytes transferred")[0]),
         bytes_body=int(lines.groups(r"^HTML transferred: +(\d+) bytes", "the bytes of bodies")[0]),
         asked=Asked(
@@ -58,7 +61,7 @@ def read_text(text: str, file: str, percentiles: Mapping[int, float] | None = No
 
 
 def read_percentiles(text: str, file: str) -> dict[int, float]:
-    """Return the times in ms of the percentages 0 to 99 of the table of ``-e``; raises ``Unreadable``."""
+    """Return the times in ms of the percentages 0 to 100 of the table of ``-e``; raises ``Unreadable``."""
     table = {}
     for number, line in enumerate(text.splitlines()[1:], start=2):
         percent, _, time_ms = line.partition(",")
@@ -102,9 +105,23 @@ def _of_whole_ms(counts: Mapping[int, int]) -> Times:
     )
 
 
-def _of_percentiles(table: Mapping[int, float], count: int) -> Times:
+def _of_percentiles(table: Mapping[int, float], count: int, resolution_ms: float) -> Times:
     figures = {name: table.get(percent) for name, percent in _SHOWN.items()}
     distribution = Distribution(
-        count=count, min=table.get(0), mean=None, stddev=None, **figures, p99_9=None, p99_99=None, max=None
+        count=count,
+        min=table.get(0),
+        mean=None,
+        stddev=None,
+        **figures,
+        p99_9=None,
+        p99_99=None,
+        max=table.get(100),
     )
-    return Times(distribution=distribution, completeness="percentiles", resolution_ms=0.001)
+    return Times(distribution=distribution, completeness="percentiles", resolution_ms=resolution_ms)
+
+
+def _of_text(text: str, count: int) -> Times | None:
+    """Return the percentiles that the text has for people; ``None`` where it has none but zeros."""
+    found = re.findall(r"^ +(\d+)% +(\d+)(?: \(longest request\))?$", text, re.MULTILINE)
+    table = {int(percent): float(time_ms) for percent, time_ms in found if int(time_ms)}
+    return _of_percentiles(table, count, 1.0) if table else None
