@@ -39,7 +39,7 @@ REPORT = (
 """2,000 requests of 1 ms each: two connections that were never idle for a second."""
 
 
-def seen(cpu_s: float = 0.5) -> Seen:
+def seen(cpu_s: float = 0.5, *, waits_busily: bool = False) -> Seen:
     kernel = Kernel(syn_retransmits=0, retransmits=0, listen_overflows=0, listen_drops=0)
     return Seen(
         began_s=100.0,
@@ -47,6 +47,7 @@ def seen(cpu_s: float = 0.5) -> Seen:
         cpu=CpuTime(cpu_s, 0.0),
         threads=1,
         cpus=1,
+        waits_busily=waits_busily,
         withheld={"steal_share": None, "throttling": None},
         kernel=kernel,
     )
@@ -78,9 +79,21 @@ def test_its_verdict_is_that_of_our_engine_as_far_as_its_figures_reach():
     assert [reason.code for reason in busy.reasons] == ["generator_saturated"]
     failing = driven(answered=1970, ok=1970, failed=30).verdict
     assert (failing.status, [reason.code for reason in failing.reasons]) == ("invalid", ["errors"])
-    # Of three connections one was idle all the time: its latencies do not make up for the throughput.
+    # Of two connections one was idle half of the time: its latencies do not make up for the throughput.
     slow = driven(answered=1500, ok=1500).verdict
     assert [reason.code for reason in slow.reasons] == ["littles_law"]
+
+
+def test_a_tool_that_waits_in_a_busy_loop_is_not_saturated_by_that():
+    result = result_of(PLAN, figures(), TOOL, seen(cpu_s=1.0, waits_busily=True))
+    assert result.verdict.status == "valid"
+    assert result.generator.cpu_user_s == 1.0
+
+
+def test_answers_of_another_length_that_a_tool_counts_make_the_result_suspect():
+    verdict = driven(other_length=20).verdict
+    assert (verdict.status, [reason.code for reason in verdict.reasons]) == ("suspect", ["lengths_differ"])
+    assert "20 of 2,000 answers had another length" in verdict.reasons[0].text
 
 
 def test_without_statuses_failures_alone_are_wrong_answers():

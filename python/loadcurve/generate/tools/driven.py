@@ -22,7 +22,7 @@ from loadcurve.generate.looking import WindowWatch
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.exact import require_exact, threads_of
-from loadcurve.generate.tools.figures import Unreadable
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.kernel import counters_now, increase
 from loadcurve.generate.tools.process import CpuTime, ToolProcess
 from loadcurve.generate.tools.results import Seen, result_of
@@ -34,6 +34,10 @@ _LOOK_INTERVAL_S = 0.1
 """Looking costs the tool time: both are on the load's CPUs."""
 _SLACK_S = 30.0
 """How much longer than its load and one timeout a tool may take, to start, to connect, and to print."""
+
+
+WarmUp = Literal["none", "own", "separate"]
+"""Whether a tool warms up by an option of its own, or another process of it does that before."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Driven(Generator):
 
     def _run(self, plan: HttpPlan, folder: Path, observe: Callable[[Progress], None]) -> LoadResult:
         wanted = self._wanted(plan, folder)
-        program = str(self.tool.require_installed())
+        argv = [str(self.tool.require_installed()), *self.tool.driver.arguments(wanted)]
         begun_s = time.monotonic()
 
         def look() -> None:
@@ -74,14 +78,12 @@ class Driven(Generator):
 
         warmup = self._warmup(plan)
         if warmup == "separate":
-            argv = [program, *self.tool.driver.arguments(wanted)]
             _warm_up(argv, folder, plan, look)
-        argv = [program, *self.tool.driver.arguments(wanted)]
         own_warmup_s = plan.load.warmup_s if warmup == "own" else 0.0
         watch = WindowWatch(own_warmup_s, plan.cpus)
+        interrupts_s = self._interrupted_after_s(plan)
         before = counters_now()
         with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus) as process:
-            interrupts_s = self._interrupted_after_s(plan)
             meter = _CpuMeter(process, own_warmup_s, plan.load.duration_s)
 
             def look_and_measure() -> None:
@@ -92,44 +94,52 @@ class Driven(Generator):
                 if interrupts_s is not None and elapsed_s >= interrupts_s:
                     process.interrupt()
 
-            is_interrupted = False
-            try:
-                process.wait(_limit_s(plan, own_warmup_s), look_and_measure, _LOOK_INTERVAL_S)
-            except KeyboardInterrupt:
-                is_interrupted = True
-                if not process.ask_to_end():
-                    raise
+            is_interrupted = _ends_by_interrupt(process, _limit_s(plan, own_warmup_s), look_and_measure)
             watch.ends()
             kernel = increase(before, counters_now())
-            try:
-                figures = self.tool.driver.figures(
-                    wanted, Output(process.output(), place / "stdout", folder, self.tool.version)
-                )
-            except Unreadable as error:
-                if is_interrupted:
-                    raise KeyboardInterrupt from error
-                raise NothingMeasured(
-                    f"{self.tool.name} ended with status {process.status}, and {error}; "
-                    f"it has printed: {process.last_words()}"
-                ) from error
-            if process.status and not is_interrupted and not figures.answered:
-                raise NothingMeasured(
-                    f"{self.tool.name} ended with status {process.status}: {process.last_words()}"
-                )
+            output = Output(process.output(), place / "stdout", folder, self.tool.version)
+            figures = self._figures(wanted, output, process, is_interrupted=is_interrupted)
             seen = Seen(
                 began_s=process.started_s + own_warmup_s,
                 interrupted=is_interrupted,
                 cpu=meter.used(),
                 threads=wanted.threads,
                 cpus=max(len(plan.cpus), 1),
+                waits_busily=self.tool.table.waits_busily,
                 withheld=watch.withheld(figures.duration_s),
                 kernel=kernel,
             )
+        result = result_of(plan, figures, self._record(argv, figures, warmup, interrupts_s), seen)
+        if is_interrupted:
+            raise LoadInterrupted(result)
+        return result
+
+    def _figures(
+        self, wanted: Wanted, output: Output, process: ToolProcess, *, is_interrupted: bool
+    ) -> ToolFigures:
+        """Return what the tool has printed; raises KeyboardInterrupt where that is too little after one."""
+        try:
+            figures = self.tool.driver.figures(wanted, output)
+        except Unreadable as error:
+            if is_interrupted:
+                raise KeyboardInterrupt from error
+            raise NothingMeasured(
+                f"{self.tool.name} ended with status {process.status}, and {error}; "
+                f"it has printed: {process.last_words()}"
+            ) from error
+        if process.status and not is_interrupted and not figures.answered:
+            text = f"{self.tool.name} ended with status {process.status}: {process.last_words()}"
+            raise NothingMeasured(text)
+        return figures
+
+    def _record(
+        self, argv: Sequence[str], figures: ToolFigures, warmup: WarmUp, interrupts_s: float | None
+    ) -> ToolRecord:
         latency = figures.latency
-        record = ToolRecord(
+        return ToolRecord(
             name=self.tool.name,
             version=self.tool.version,
-            command=argv,
+            command=[*argv],
             latency_basis=figures.basis,
             resolution_ms=latency.resolution_ms if latency else None,
             completeness=latency.completeness if latency else self.tool.table.completeness,
@@ -137,10 +147,6 @@ class Driven(Generator):
             interrupted_after_s=interrupts_s,
             not_measured=self.tool.table.not_measured,
         )
-        result = result_of(plan, figures, record, seen)
-        if is_interrupted:
-            raise LoadInterrupted(result)
-        return result
 
     def _wanted(self, plan: HttpPlan, folder: Path) -> Wanted:
         return Wanted(
@@ -158,7 +164,7 @@ class Driven(Generator):
         is_odd = can is not None and can.whole_seconds and duration_s is not None and duration_s % 1 > 0
         return duration_s if is_odd else None
 
-    def _warmup(self, plan: HttpPlan) -> Literal["none", "own", "separate"]:
+    def _warmup(self, plan: HttpPlan) -> WarmUp:
         can = self.tool.table.can
         if not plan.load.warmup_s or can is None:
             return "none"
@@ -189,6 +195,17 @@ class _CpuMeter:
         return CpuTime(
             max(end.user_s - self._before.user_s, 0.0), max(end.system_s - self._before.system_s, 0.0)
         )
+
+
+def _ends_by_interrupt(process: ToolProcess, limit_s: float, look: Callable[[], None]) -> bool:
+    """Wait for the end of a process; say whether a person's interrupt was it, and raise that if in vain."""
+    try:
+        process.wait(limit_s, look, _LOOK_INTERVAL_S)
+    except KeyboardInterrupt:
+        if not process.ask_to_end():
+            raise
+        return True
+    return False
 
 
 def _warm_up(argv: Sequence[str], folder: Path, plan: HttpPlan, look: Callable[[], None]) -> None:

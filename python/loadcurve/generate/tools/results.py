@@ -33,6 +33,8 @@ class Seen:
     threads: int
     cpus: int
     """How many CPUs it could use."""
+    waits_busily: bool
+    """Whether it uses a CPU while it waits, so that this does not show how near it is to its limit."""
     withheld: Mapping[str, Any]
     """What was withheld from it, by the fields of the generator's record."""
     kernel: Kernel
@@ -177,7 +179,9 @@ def _evidence(plan: HttpPlan, figures: ToolFigures, seen: Seen) -> str:
             "requests_at_once": plan.connections * at_once,
             "mean_latency_ms": mean_ms if is_closed or asked_rps is not None else None,
             "threads": busy,
-            "cpu_share": (seen.cpu.user_s + seen.cpu.system_s) / available_s if available_s > 0 else None,
+            "cpu_share": None
+            if seen.waits_busily or available_s <= 0
+            else (seen.cpu.user_s + seen.cpu.system_s) / available_s,
         }
     )
 

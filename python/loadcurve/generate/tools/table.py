@@ -66,6 +66,8 @@ class ToolTable(TomlTable):
     """The step between two times that it can tell apart, driven from here."""
     completeness: Completeness
     """What it tells of its latencies, driven from here."""
+    waits_busily: bool = False
+    """Whether it uses a CPU while it waits, so that this does not show how near it is to its limit."""
     not_measured: list[Text] = Field(default_factory=list)
     """What results of it lack."""
     notes: list[Text] = Field(default_factory=list)
