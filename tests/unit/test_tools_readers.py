@@ -49,6 +49,7 @@ def written(folder: Path, text: str | bytes, name: str = "file") -> Source:
 @pytest.mark.parametrize(
     ("name", "format_name"),
     [
+        ("wrk.txt", "wrk-text"), ("wrk-not-found.txt", "wrk-text"), ("wrk2.txt", "wrk2-text"),
         ("hey.csv", "hey-csv"), ("hey.txt", "hey-text"), ("hey-refused.txt", "hey-text"),
         ("vegeta.csv", "vegeta-csv"), ("vegeta.jsonl", "vegeta-json"),
         ("vegeta-report.json", "vegeta-report"), ("k6.csv", "k6-csv"), ("k6.jsonl", "k6-json"),

@@ -19,6 +19,7 @@ from loadcurve.generate.tools.locust import reader as locust
 from loadcurve.generate.tools.oha import reader as oha
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta import reader as vegeta
+from loadcurve.generate.tools.wrk import reader as wrk
 from loadcurve.generate.tools.ycsb import reader as ycsb
 from loadcurve.toml.expected import nearest
 
@@ -47,6 +48,8 @@ def _has(*marks: bytes) -> Callable[[bytes], bool]:
 
 
 FORMATS: Sequence[Format] = (
+    Format("wrk-text", "wrk", "wrk, best with --latency", wrk.is_text, wrk.read_text),
+    Format("wrk2-text", "wrk2", "wrk2 --latency", wrk.is_text_of_wrk2, wrk.read_text_of_wrk2),
     Format("ab-text", "ab", "ab", _has(b"This is ApacheBench"), _of_text(ab.read_text)),
     Format(
         "httperf-text",

@@ -1,0 +1,107 @@
+"""What wrk and wrk2 print for people.
+
+The latencies of wrk's text hold times that it did not measure, in place of requests that it could not send
+(``stats_correct`` in its source), so that they are between those of the requests and those of a schedule.
+wrk2 times every request from when it was due.
+"""
+
+import re
+from decimal import Decimal
+from typing import Final
+
+from loadcurve.generate.tools.figures import Asked, LatencyBasis, Times, ToolFigures
+from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.source import Source
+from loadcurve.generate.tools.text_lines import Lines
+
+_UNITS: Final = {"us": "0.001", "ms": "1", "s": "1000", "m": "60000", "h": "3600000"}
+"""Each in ms."""
+_TIME: Final = r"(\d+(?:\.\d+)?)(us|ms|s|m|h)"
+_SHOWN: Final = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9"}
+_SHOWN_OF_WRK2: Final = {**_SHOWN, "99.99": "p99_99"}
+_OF_WRK2: Final = (b"HdrHistogram", b"Thread calibration")
+_CLASSES: Final = ("connect", "read", "write", "timeout")
+
+
+def is_text(head: bytes) -> bool:
+    """Say whether a file begins as the text of wrk, or of wrk2 without its percentiles."""
+    return _is_either(head) and not any(mark in head for mark in _OF_WRK2)
+
+
+def is_text_of_wrk2(head: bytes) -> bool:
+    """Say whether a file begins as the text of wrk2."""
+    return _is_either(head) and any(mark in head for mark in _OF_WRK2)
+
+
+def read_text(source: Source) -> ToolFigures:
+    """Return the figures of a text of wrk."""
+    return _read(source, "wrk", "send", _SHOWN)
+
+
+def read_text_of_wrk2(source: Source) -> ToolFigures:
+    """Return the figures of a text of wrk2; of two distributions, those of option -U, the first."""
+    return _read(source, "wrk2", "due", _SHOWN_OF_WRK2)
+
+
+def _is_either(head: bytes) -> bool:
+    return b"Running " in head and b" threads and " in head and b"Thread Stats" in head
+
+
+def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str]) -> ToolFigures:
+    lines = Lines(source)
+    _, running = lines.match(rf"Running {_TIME} test @ (\S+)$", f'{tool}\'s line "Running"')
+    _, sizes = lines.match(r"\s+(\d{1,9}) threads and (\d{1,9}) connections$", "threads and connections")
+    _, total = lines.match(rf"\s+(\d{{1,15}}) requests in {_TIME}, ", "the requests, and in what time")
+    requests, duration_s = int(total[1]), _ms(total[2], total[3]) / 1e3
+    failed = _failures(lines)
+    wrong = lines.find(r"\s+Non-2xx or 3xx responses: (\d{1,15})$")
+    # An answer that comes later than the timeout counts as both.
+    answered = max(requests - failed["timeout"], 0)
+    if not requests or duration_s <= 0:
+        raise source.unreadable(len(lines.lines), "no request", "the requests of a load")
+    return ToolFigures(
+        tool=tool,
+        version=None,
+        basis=basis,
+        duration_s=duration_s,
+        answered=answered,
+        ok=max(answered - (int(wrong[1][1]) if wrong else 0), 0),
+        failed=sum(failed.values()),
+        errors={"timeout": failed["timeout"]},
+        latency=_latency(lines, names, answered),
+        asked=Asked(
+            target=running[3],
+            threads=int(sizes[1]),
+            connections=int(sizes[2]),
+            duration_s=_ms(running[1], running[2]) / 1e3,
+            http="1.1",
+        ),
+    )
+
+
+def _failures(lines: Lines) -> dict[str, int]:
+    counts = ", ".join(rf"{name} (\d{{1,15}})" for name in _CLASSES)
+    found = lines.find(rf"\s+Socket errors: {counts}$")
+    return dict(zip(_CLASSES, map(int, found[1].groups()) if found else (0, 0, 0, 0), strict=True))
+
+
+def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
+    """Return the mean, the longest and the percentiles, as far as the text has them."""
+    _, stats = lines.match(rf"\s+Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s", "the line Latency")
+    mean_ms, _, longest_ms = (_ms(stats[place], stats[place + 1]) for place in (1, 3, 5))
+    percentiles: dict[str, float] = {}
+    for line in lines.lines:
+        if (found := re.fullmatch(rf"\s*(\d{{2,3}}(?:\.\d+)?)%\s+{_TIME}", line)) is None:
+            continue
+        name = names.get(f"{float(found[1]):g}")
+        if name is not None and name not in percentiles:
+            percentiles[name] = _ms(found[2], found[3])
+    return Times(
+        distribution=distribution(answered, mean=mean_ms, maximum=longest_ms, percentiles=percentiles),
+        completeness="percentiles" if percentiles else "summary",
+        resolution_ms=None,
+    )
+
+
+def _ms(number: str, unit: str) -> float:
+    return float(Decimal(number) * Decimal(_UNITS[unit]))

@@ -1,0 +1,88 @@
+"""The texts of wrk and wrk2 are read as they say; the files are theirs (tests/data/tools)."""
+
+from pathlib import Path
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.formats import read_figures
+from loadcurve.generate.tools.source import Source
+
+DATA = Path(__file__).parents[1] / "data" / "tools"
+
+
+def figures(path: Path, named: str | None = None) -> ToolFigures:
+    return read_figures(Source(path), named)[0]
+
+
+def changed(folder: Path, name: str, *changes: tuple[str, str]) -> Path:
+    text = (DATA / name).read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_the_text_of_wrk_gives_its_counts_percentiles_and_what_was_asked():
+    found = figures(DATA / "wrk.txt")
+    assert (found.tool, found.basis, found.answered, found.ok, found.failed) == (
+        "wrk",
+        "send",
+        72827,
+        72827,
+        0,
+    )
+    assert (found.duration_s, found.asked.duration_s, found.asked.connections) == (2.0, 2.0, 10)
+    assert found.latency is not None
+    latency = found.latency.distribution
+    assert (latency.mean, latency.max) == (0.35179, 8.32)
+    assert (latency.p50, latency.p75, latency.p90, latency.p99) == (0.259, 0.285, 0.37, 3.25)
+    assert (latency.p95, latency.p99_9, found.latency.histogram) == (None, None, None)
+    # Its rate is that of its own last lines.
+    assert found.answered / found.duration_s == pytest.approx(36390.21, rel=1e-2)
+
+
+def test_without_percentiles_and_with_error_statuses_the_rest_is_known():
+    found = figures(DATA / "wrk-not-found.txt")
+    assert (found.answered, found.ok, found.failed) == (41194, 0, 0)
+    assert found.latency is not None
+    assert (found.latency.completeness, found.latency.distribution.p99) == ("summary", None)
+
+
+def test_socket_errors_are_failures_and_late_answers_too(tmp_path):
+    errors = "  Socket errors: connect 1, read 20, write 3, timeout 400\nRequests/sec"
+    found = figures(changed(tmp_path, "wrk.txt", ("Requests/sec", errors)))
+    assert (found.answered, found.failed, found.errors) == (72427, 424, {"timeout": 400})
+
+
+def test_the_text_of_wrk2_has_latencies_from_when_a_request_was_due():
+    found = figures(DATA / "wrk2.txt")
+    assert (found.tool, found.basis, found.answered) == ("wrk2", "due", 5963)
+    assert found.latency is not None
+    latency = found.latency.distribution
+    assert (latency.p50, latency.p99, latency.p99_9, latency.max) == (0.92, 4.1, 5.16, 5.78)
+    # 5,963 samples do not bound it.
+    assert latency.p99_99 is None
+
+
+def test_minutes_seconds_and_milliseconds_are_one_unit(tmp_path):
+    figure = figures(changed(tmp_path, "wrk.txt", ("3.25ms", "1.50s"), ("8.32ms", "1.25m"))).latency
+    assert figure is not None
+    assert (figure.distribution.p99, figure.distribution.max) == (1500.0, 75000.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("  72827 requests in 2.00s, 87.79MB read\n", "", "expected the requests, and in what time"),
+        ("72827 requests in 2.00s", "72827 requests in 2,00s", "expected the requests, and in what time"),
+        ("  1 threads and 10 connections", "  1 threads and 10 connec", "expected threads and connections"),
+        ("72827 requests", "0 requests", "expected the requests of a load"),
+    ],
+)
+def test_a_text_that_is_cut_off_or_another_is_refused(tmp_path, old, new, said):
+    with pytest.raises(BadInput, match=said):
+        figures(changed(tmp_path, "wrk.txt", (old, new)), "wrk")
