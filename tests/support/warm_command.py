@@ -23,6 +23,8 @@ MESSAGE_BYTES = 1 << 17
 """More than any command line and its environment together."""
 ALSO_LOADED = ("loadcurve.report.html", "loadcurve.runs.study", "scipy.optimize", "scipy.special")
 """What most commands load later. Polars stays out: it starts threads, and threads do not outlive a fork."""
+WITH_POLARS = frozenset({"loadcurve.cli.import_files"})
+"""Commands that read files with it."""
 
 
 class WarmCommand:
@@ -78,7 +80,8 @@ def load_modules() -> None:
     """
     commands = importlib.import_module("loadcurve.cli")
     for name in [f"loadcurve.cli.{one.name}" for one in pkgutil.iter_modules(commands.__path__)]:
-        importlib.import_module(name)
+        if name not in WITH_POLARS:
+            importlib.import_module(name)
     for name in ALSO_LOADED:
         importlib.import_module(name)
     templates = importlib.import_module("loadcurve.report.page").templates()

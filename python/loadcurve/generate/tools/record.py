@@ -10,7 +10,7 @@ from typing import Any
 
 import loadcurve._engine as native
 from loadcurve.generate.tools.figures import Times, ToolFigures
-from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.result.classes import Errors, StatusClasses
 from loadcurve.result.distribution import Distribution

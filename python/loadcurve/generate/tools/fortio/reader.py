@@ -9,7 +9,7 @@ from datetime import datetime
 from pydantic import Field
 
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
-from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.source import Json, Source, json_of
 
 _NS_PER_S = 1e9

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
 from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     ANSWERED,
     BEGIN,
@@ -18,7 +19,6 @@ from loadcurve.generate.tools.requests import (
     figures_of,
     together,
 )
-from loadcurve.generate.tools.samples import distribution
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.result.load import Operation

@@ -11,6 +11,7 @@ import polars
 from loadcurve.generate.tools.delimited import DECIMAL, WHOLE_NUMBER, Table, tables
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     BEGIN,
     CONNECT,
@@ -22,7 +23,6 @@ from loadcurve.generate.tools.requests import (
     nanoseconds,
     together,
 )
-from loadcurve.generate.tools.samples import distribution
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
 

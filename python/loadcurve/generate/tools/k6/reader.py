@@ -12,6 +12,7 @@ from pydantic import Field
 from loadcurve.generate.tools.delimited import ANY_TEXT, DECIMAL, Table, header_of, tables
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.json_lines import json_lines
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     BEGIN,
     ERROR,
@@ -22,7 +23,7 @@ from loadcurve.generate.tools.requests import (
     nanoseconds,
     together,
 )
-from loadcurve.generate.tools.samples import distribution, times_of
+from loadcurve.generate.tools.samples import times_of
 from loadcurve.generate.tools.source import Json, Source, json_of
 
 DURATION, CONNECTING, WAITING = "http_req_duration", "http_req_connecting", "http_req_waiting"

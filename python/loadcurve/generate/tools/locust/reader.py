@@ -9,7 +9,7 @@ import io
 
 from loadcurve.generate.tools.delimited import header_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
-from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.result.load import Operation

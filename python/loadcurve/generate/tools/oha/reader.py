@@ -9,6 +9,7 @@ from pydantic import Field
 from loadcurve.generate.tools.delimited import DECIMAL, WHOLE_NUMBER, Table, tables
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     BEGIN,
     BODY,
@@ -21,7 +22,6 @@ from loadcurve.generate.tools.requests import (
     nanoseconds,
     together,
 )
-from loadcurve.generate.tools.samples import distribution
 from loadcurve.generate.tools.source import Json, Source, json_of
 
 _NS_PER_S = 10**9

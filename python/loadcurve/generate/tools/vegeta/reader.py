@@ -9,8 +9,8 @@ from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, ta
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.json_lines import json_lines
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import BEGIN, BODY, ERROR, STATUS, TIME, Form, figures_of, together
-from loadcurve.generate.tools.samples import distribution
 from loadcurve.generate.tools.source import Json, Source, json_of
 
 _NS_PER_S, _NS_PER_MS = 1e9, 1e6

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from loadcurve.generate.tools.figures import Asked, LatencyBasis, Times, ToolFigures
-from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
 

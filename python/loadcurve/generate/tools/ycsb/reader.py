@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from loadcurve.generate.tools.figures import Times, ToolFigures
-from loadcurve.generate.tools.samples import distribution
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.result.load import Operation
