@@ -101,10 +101,12 @@ def test_a_database_that_says_that_its_port_is_taken_gets_another(entry, monkeyp
 
 def test_the_module_for_a_database_keeps_its_contract_on_the_real_server(entry):
     url_variable = f"LOADCURVE_TEST_{entry.description.protocol.upper()}_URL"
-    # The same packages as in all of the project's Rust tests, so that nothing is compiled once more.
+    # The same packages and profile as in all of the project's Rust tests: nothing is compiled once more.
     tests = [
         "cargo",
         "test",
+        "--profile",
+        os.environ.get("TEST_PROFILE", "dev"),
         "--workspace",
         "--exclude",
         "loadcurve-python",
