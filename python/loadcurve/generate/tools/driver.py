@@ -33,8 +33,6 @@ class Wanted:
     """A folder for what the tool writes."""
     version: str | None = None
     """The tool's."""
-    with_warmup: bool = True
-    """Whether a tool that has a warm-up of its own makes it; the process that goes before others has none."""
 
     @property
     def path(self) -> str:

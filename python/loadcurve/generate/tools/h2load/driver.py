@@ -18,8 +18,8 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     total = getattr(load, "requests_total", None)
     end = ["-n", str(total)]
     if load.duration_s is not None:
-        warmup_s = load.warmup_s if wanted.with_warmup else 0.0
-        end = [f"--duration={_milliseconds(load.duration_s)}", f"--warm-up-time={_milliseconds(warmup_s)}"]
+        warmup = f"--warm-up-time={_milliseconds(load.warmup_s)}"
+        end = [f"--duration={_milliseconds(load.duration_s)}", warmup]
     at_once = max(getattr(load, "pipeline", 1), getattr(load, "streams", 1))
     return [
         "-c", str(load.connections_at_once),
