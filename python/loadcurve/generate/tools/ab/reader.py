@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-import loadcurve._engine as native
+from loadcurve.generate.tools.counts import NS_PER_MS, times_of_counts
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures, Unreadable
 from loadcurve.generate.tools.lines import Lines
 from loadcurve.result.distribution import Distribution
@@ -13,7 +13,6 @@ from loadcurve.result.distribution import Distribution
 _TABLE_EXPECTED: Final = 'lines of a percentage and a time in ms, such as "50,0.412"'
 _REQUESTS_EXPECTED: Final = "six columns: starttime, seconds, ctime, dtime, ttime and wait"
 _REQUESTS_HEAD: Final = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
-_NS_PER_MS = 1_000_000
 _SHOWN = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
 
 
@@ -32,7 +31,7 @@ def read_text(text: str, file: str, percentiles: Mapping[int, float] | None = No
     # A connection that is reset counts as both, and once more as an answer of another length.
     broken = max(receive, exceptions)
     errors = connect + broken
-    found = Lines(text, file).optional(r"^This is ApacheBench, Version (\S+)")
+    found = lines.optional(r"^This is ApacheBench, Version (\S+)")
     seconds = 'a line "Time taken for tests:" with seconds'
     host, port, path = (
         lines.optional(rf"^{label}: +(\S+)") for label in ("Server Hostname", "Server Port", "Document Path")
@@ -91,18 +90,7 @@ def read_requests(text: str, file: str) -> Mapping[str, Times]:
         except ValueError as error:
             read = f"{number - 2:,} requests"
             raise Unreadable(file, number, f'"{row[:200]}"', _REQUESTS_EXPECTED, read) from error
-    return {name: _of_whole_ms(counts) for name, counts in counted.items()}
-
-
-def _of_whole_ms(counts: Mapping[int, int]) -> Times:
-    times_ns = [time_ms * _NS_PER_MS for time_ms in counts]
-    distribution, histogram = native.counted_times(times_ns, list(counts.values()))
-    return Times(
-        distribution=Distribution.model_validate_json(distribution),
-        completeness="complete",
-        resolution_ms=1.0,
-        histogram=histogram,
-    )
+    return {name: times_of_counts(counts, NS_PER_MS) for name, counts in counted.items()}
 
 
 def _of_percentiles(table: Mapping[int, float], count: int, resolution_ms: float) -> Times:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import loadcurve._engine as native
+from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.generate.tools.figures import Times, ToolFigures, Unreadable
 from loadcurve.generate.tools.lines import Lines
 from loadcurve.result.distribution import Distribution
@@ -14,7 +14,6 @@ from loadcurve.result.distribution import Distribution
 _SAMPLES_MAX: Final = 1_000_000
 _UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0, "min": 60_000.0, "h": 3_600_000.0}
 _TIME = r"([\d.]+[a-z]+)"
-_NS_PER_US = 1000
 _LOG_EXPECTED = "three columns: start in µs, status, time in µs"
 _STATUSES = 5
 
@@ -87,7 +86,7 @@ def read_log(text: str, file: str) -> tuple[Times, Mapping[str, int], int]:
             continue
         counted[time_us] += 1
         status[f"{code // 100}xx"] += 1
-    return _counted(counted), dict(status), failed
+    return times_of_counts(counted, NS_PER_US), dict(status), failed
 
 
 def _figures(
@@ -151,23 +150,11 @@ def _of_samples(times: Mapping[str, Any], answered: int | None) -> Times | None:
     if not samples:
         return None
     counted = Counter(round(sample * 1e6) for sample in samples)
-    found = _counted(counted)
+    found = times_of_counts(counted, NS_PER_US)
     sampled = answered is not None and answered > len(samples)
     return Times(
         distribution=found.distribution,
         completeness="sampled" if sampled else "complete",
         resolution_ms=found.resolution_ms,
         histogram=None if sampled else found.histogram,
-    )
-
-
-def _counted(counts: Mapping[int, int]) -> Times:
-    distribution, histogram = native.counted_times(
-        [time_us * _NS_PER_US for time_us in counts], list(counts.values())
-    )
-    return Times(
-        distribution=Distribution.model_validate_json(distribution),
-        completeness="complete",
-        resolution_ms=0.001,
-        histogram=histogram,
     )

@@ -4,7 +4,7 @@ import re
 
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.lines import Lines
-from loadcurve.result.distribution import Distribution
+from loadcurve.generate.tools.percentiles import distribution
 
 _NUMBER = r"(-?[\d.]+)"
 _CLASSES = {
@@ -62,8 +62,4 @@ def read_text(text: str, file: str, version: str | None = None) -> ToolFigures:
 
 
 def _mean(count: int, mean_ms: float) -> Times:
-    distribution = Distribution(
-        count=count, min=None, mean=mean_ms, stddev=None, p50=None, p75=None, p90=None, p95=None, p99=None,
-        p99_9=None, p99_99=None, max=None,
-    )  # fmt: skip
-    return Times(distribution=distribution, completeness="summary", resolution_ms=0.1)
+    return Times(distribution=distribution(count, mean=mean_ms), completeness="summary", resolution_ms=0.1)

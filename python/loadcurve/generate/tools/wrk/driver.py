@@ -8,15 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
-import loadcurve._engine as native
+from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.generate.tools.driver import Output, Wanted
-from loadcurve.generate.tools.figures import Times, ToolFigures, Unreadable
-from loadcurve.result.distribution import Distribution
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 
 _SCRIPT = Path(__file__).with_name("report.lua")
 _MARK: Final = "loadcurve {"
 _EXPECTED: Final = "the line of JSON that the script of Loadcurve prints"
-_NS_PER_US = 1000
 
 
 def arguments(wanted: Wanted) -> Sequence[str]:
@@ -93,7 +91,7 @@ def read_report(text: str, file: str, connections: int, version: str | None = No
         ok=max(answered - report.status, 0),
         failed=sum(report.failed.values()),
         errors={"timeout": report.failed["timeout"]},
-        latency=times_of(measured),
+        latency=times_of_counts(measured, NS_PER_US),
         bytes_received=report.received,
     )
 
@@ -119,18 +117,6 @@ def without_corrections(
         for shorter_us in range(time_us - interval_us, interval_us, -interval_us) if count else ():
             measured[shorter_us] = measured.get(shorter_us, 0) - count
     return {time_us: count for time_us, count in sorted(measured.items()) if count}
-
-
-def times_of(counts: Mapping[int, int]) -> Times:
-    """Return the distribution of latencies in µs, each with its count."""
-    times_ns = [time_us * _NS_PER_US for time_us in counts]
-    distribution, histogram = native.counted_times(times_ns, list(counts.values()))
-    return Times(
-        distribution=Distribution.model_validate_json(distribution),
-        completeness="complete",
-        resolution_ms=0.001,
-        histogram=histogram,
-    )
 
 
 def _line_of(text: str, file: str) -> tuple[dict[str, Any], int]:

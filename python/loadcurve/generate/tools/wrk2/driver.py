@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.generate.tools.driver import Output, Refused, Wanted
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.wrk import driver as wrk
@@ -31,6 +32,6 @@ def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- a
         ok=max(report.requests - report.status, 0),
         failed=sum(report.failed.values()),
         errors={"timeout": report.failed["timeout"]},
-        latency=wrk.times_of(report.counts) if report.counts else None,
+        latency=times_of_counts(report.counts, NS_PER_US) if report.counts else None,
         bytes_received=report.received,
     )
