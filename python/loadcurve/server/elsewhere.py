@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 from loadcurve.errors import NothingMeasured
 from loadcurve.host.fitness import Check
@@ -25,7 +25,6 @@ from loadcurve.machines.files import parts_of
 from loadcurve.probe.figures import Window
 from loadcurve.probe.link_watch import LinkWatch
 from loadcurve.probe.window import nothing_observed
-from loadcurve.protocol import ProtocolName
 from loadcurve.redaction import remember_url
 from loadcurve.result.link import InterfaceRecord, InterfaceUse, LinkRecord, LinkUse
 from loadcurve.result.load import LoadResult
@@ -39,7 +38,7 @@ from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.found import MissingServer, Overrides, StartableServer
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.packaged import PACKAGED_CATALOG
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
@@ -53,10 +52,9 @@ NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
-class ServerOnMachine:
+class ServerOnMachine(StartableServer):
     """A server that another machine has and can start, see :class:`loadcurve.server.found.FoundServer`."""
 
-    entry: CatalogEntry
     machine: "ServerMachine"
     asked: Json
     """As the agent is asked for it."""
@@ -65,18 +63,6 @@ class ServerOnMachine:
     """Its path on that machine."""
     binary_sha256: str | None
     container: ContainerRecord | None
-
-    status: ClassVar[Literal["found"]] = "found"
-    is_started_here: ClassVar[bool] = True
-    has_trials: ClassVar[bool] = True
-    url: ClassVar[None] = None
-    install: ClassVar[None] = None
-    reason: ClassVar[None] = None
-
-    @property
-    def protocol(self) -> ProtocolName:
-        """What is spoken with it."""
-        return self.entry.description.protocol
 
 
 class ServerMachine:
@@ -286,11 +272,6 @@ class ServerElsewhere(LiveServer):
     def address(self) -> str:
         """Where the server listens, as ``host:port``."""
         return f"{self._machine.address}:{self._started['port']}"
-
-    @property
-    def authority(self) -> str:
-        """What ``Host`` names."""
-        return self.address
 
     @property
     def url(self) -> str:

@@ -65,10 +65,28 @@ NOTHING_ELSE = Overrides()
 
 
 @dataclass(frozen=True)
-class FoundServer:
-    """A server that can be started. ``settings`` holds each setting of its entry; "auto" is still open."""
+class StartableServer:
+    """A server of the catalogue that can be started, on whichever machine."""
 
     entry: CatalogEntry
+
+    status: ClassVar[Literal["found"]] = "found"
+    is_started_here: ClassVar[bool] = True
+    has_trials: ClassVar[bool] = True
+    url: ClassVar[None] = None
+    install: ClassVar[None] = None
+    reason: ClassVar[None] = None
+
+    @property
+    def protocol(self) -> ProtocolName:
+        """What is spoken with it."""
+        return self.entry.description.protocol
+
+
+@dataclass(frozen=True)
+class FoundServer(StartableServer):
+    """A server that can be started. ``settings`` holds each setting of its entry; "auto" is still open."""
+
     binary: Path
     start: Sequence[str]
     """The command of the server, with placeholders."""
@@ -84,18 +102,6 @@ class FoundServer:
     """Variables that the study adds."""
     user: str | None = None
     """Whom the study lets it become where root starts it."""
-
-    status: ClassVar[Literal["found"]] = "found"
-    is_started_here: ClassVar[bool] = True
-    has_trials: ClassVar[bool] = True
-    url: ClassVar[None] = None
-    install: ClassVar[None] = None
-    reason: ClassVar[None] = None
-
-    @property
-    def protocol(self) -> ProtocolName:
-        """What is spoken with it."""
-        return self.entry.description.protocol
 
 
 @dataclass(frozen=True)

@@ -94,11 +94,6 @@ class Server(LiveServer):
         return f"{self.found.location.address}:{self._running.port}"
 
     @property
-    def authority(self) -> str:
-        """What ``Host`` names."""
-        return self.address
-
-    @property
     def url(self) -> str:
         """Where the server is reached by its protocol; that of a database may hold a password."""
         return self._service.url

@@ -44,8 +44,8 @@ class LiveServer(Protocol):
 
     @property
     def authority(self) -> str:
-        """What a web server's ``Host`` names."""
-        ...
+        """What a web server's ``Host`` names: where it listens, unless it goes by another name."""
+        return self.address
 
     @property
     def transport(self) -> Transport:
