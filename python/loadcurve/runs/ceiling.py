@@ -2,9 +2,10 @@
 
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from loadcurve.generate.engine import ENGINE
 from loadcurve.host.cpus import CpuDivision, own_threads_on
@@ -53,6 +54,25 @@ class CeilingLoad:
             warmup=WARMUP_S,
         )
         return load.model_copy(update={"streams": self.streams})
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What loads of one kind reached, in requests per second, and the one of the median."""
+
+    rates_rps: Sequence[float]
+    """Of those that were answered."""
+    median_rps: float
+    median: LoadResult
+
+    @classmethod
+    def by(cls, results: Sequence[LoadResult]) -> Self:
+        """Return what these reached; raises ``StatisticsError`` where none was answered."""
+        rated = [(result.rate_rps.answered, result) for result in results]
+        known = [(rate, result) for rate, result in rated if rate is not None]
+        median_rps = statistics.median_low(rate for rate, _ in known)
+        median = next(result for rate, result in known if rate == median_rps)
+        return cls([rate for rate, _ in known], median_rps, median)
 
 
 def measure_ceiling(
@@ -120,9 +140,8 @@ def _loads_of(spoken: Spoken) -> list[CeilingLoad]:
 
 
 def _point(load: CeilingLoad, results: Sequence[LoadResult]) -> CeilingPoint:
-    rates = [rate for _, rate in _rates(results)]
-    median = statistics.median_low(rates)
-    result = next(result for result, rate in _rates(results) if rate == median)
+    reached = Reached.by(results)
+    result = reached.median
     generator = result.generator
     return CeilingPoint(
         http=load.spoken.http,
@@ -130,17 +149,11 @@ def _point(load: CeilingLoad, results: Sequence[LoadResult]) -> CeilingPoint:
         connections=load.connections,
         streams=load.streams,
         runs=len(results),
-        requests_per_s=median,
-        lowest_requests_per_s=min(rates),
-        highest_requests_per_s=max(rates),
+        requests_per_s=reached.median_rps,
+        lowest_requests_per_s=min(reached.rates_rps),
+        highest_requests_per_s=max(reached.rates_rps),
         p50_ms=result.latency_ms.p50 or 0.0,
         p99_ms=result.latency_ms.p99,
         generator_cpu_share=(generator.cpu_busy_s or 0.0) / (result.duration_s * (generator.threads or 1)),
         verdict=result.verdict,
     )
-
-
-def _rates(results: Sequence[LoadResult]) -> Iterator[tuple[LoadResult, float]]:
-    for result in results:
-        if result.rate_rps.answered is not None:
-            yield result, result.rate_rps.answered

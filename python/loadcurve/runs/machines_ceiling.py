@@ -1,6 +1,5 @@
 """Measuring whether load machines are the limit: the same load from one of them, two, four and so on."""
 
-import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from loadcurve.loads.plan import HttpPlan
 from loadcurve.machines.table import HERE
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machines_ceiling import MachinesCeiling, MachinesCeilingPoint
-from loadcurve.runs.ceiling import BODY_BYTES, DURATION_S, FILE, WARMUP_S
+from loadcurve.runs.ceiling import BODY_BYTES, DURATION_S, FILE, WARMUP_S, Reached
 from loadcurve.runs.lives import utc_now
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.catalog import load_catalog
@@ -108,19 +107,16 @@ def _served(
 
 
 def _point(names: Sequence[str], results: Sequence[LoadResult]) -> MachinesCeilingPoint:
-    rated = [(result.rate_rps.answered, result) for result in results]
-    rates = [rate for rate, _ in rated if rate]
-    if len(rates) < len(results):
+    if not all(result.rate_rps.answered for result in results):
         raise NothingMeasured(f"a load from {', '.join(names)} got no answer")
-    median = statistics.median_low(rates)
-    result = next(result for rate, result in rated if rate == median)
-    parts = result.machines.parts if result.machines else []
+    reached = Reached.by(results)
+    parts = reached.median.machines.parts if reached.median.machines else []
     return MachinesCeilingPoint(
         machines=[*names],
         runs=len(results),
-        requests_per_s=median,
-        lowest_requests_per_s=min(rates),
-        highest_requests_per_s=max(rates),
+        requests_per_s=reached.median_rps,
+        lowest_requests_per_s=min(reached.rates_rps),
+        highest_requests_per_s=max(reached.rates_rps),
         generator_cpu_share=max((part.cpu_share or 0.0 for part in parts), default=0.0),
-        verdict=result.verdict,
+        verdict=reached.median.verdict,
     )
