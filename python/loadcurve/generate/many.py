@@ -95,8 +95,9 @@ def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:
     away = [machine.name for machine in machines if not machine.is_here]
     if not away:
         return
-    [[_, written]] = json.loads(plan.to_json()).items()
-    if files := files_written(plan.to_json()):
+    text = plan.to_json()
+    [[_, written]] = json.loads(text).items()
+    if files := files_written(text):
         raise BadInput(
             f"the load writes the secrets of its connections to {files[0]}, which is on this machine, and "
             f"not on {', '.join(away)}: leave key_log out, or send the load from this machine"
@@ -143,9 +144,10 @@ class _Joint:
         """Start every part and wait for the connections of all; raises what the first to fail raises."""
         count = len(self._machines)
         self._send_files()
+        texts = [plan.to_json() for plan in self._plans]
         started = [
-            machine.start_part(name, _written(plan, machine), Share(index, count))
-            for name, plan in zip(self._names, self._plans, strict=True)
+            machine.start_part(name, _written(text, machine), Share(index, count))
+            for name, text in zip(self._names, texts, strict=True)
             for index, machine in enumerate(self._machines)
         ]
         _require_all(started)
@@ -153,9 +155,11 @@ class _Joint:
 
     def _send_files(self) -> None:
         """Bring the files that the plans name to the machines that do not share those here."""
-        files = [*dict.fromkeys(file for plan in self._plans for file in files_read(plan.to_json()))]
         away = [machine for machine in self._machines if not machine.is_here]
-        if files and away:
+        if not away:
+            return
+        files = [*dict.fromkeys(file for plan in self._plans for file in files_read(plan.to_json()))]
+        if files:
             with ThreadPoolExecutor(len(away)) as pool:
                 _require_all([pool.submit(machine.receive, files) for machine in away])
 
@@ -230,11 +234,11 @@ def _compared_after(machine: LoadMachine) -> Offset | None:
         return None
 
 
-def _written(plan: Plan, machine: LoadMachine) -> str:
-    """Return a plan as a machine's engine reads it: on CPUs and from addresses of that machine."""
+def _written(plan: str, machine: LoadMachine) -> str:
+    """Return a plan in JSON as a machine's engine reads it: on CPUs and from addresses of that machine."""
     if machine.is_here:
-        return plan.to_json()
-    [[kind, written]] = json.loads(plan.to_json()).items()
+        return plan
+    [[kind, written]] = json.loads(plan).items()
     work = written["work"]
     if "source_addresses" in work:
         work = {**work, "source_addresses": [*machine.source_addresses]}
