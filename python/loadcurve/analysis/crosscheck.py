@@ -30,7 +30,7 @@ class GeneratorRatio:
     point: Point | None
     """``None`` for the whole curve."""
     ratio: PairedRatio | None
-    """``None`` where no block has both, as where the tool does not tell the measure."""
+    """``None`` if no block has both, such as a measure that the tool does not report."""
 
     @property
     def shown(self) -> bool:
@@ -168,6 +168,6 @@ def _mean(values: Iterator[float | None]) -> float | None:
 
 
 def points_of(checked: CrossChecked) -> list[Point]:
-    """Return the points at which generators were compared; none where there is one."""
+    """Return the points at which generators were compared; empty if there is one generator."""
     found = {point_key(one.point): one.point for one in checked.ratios if one.point is not None}
     return list(found.values())

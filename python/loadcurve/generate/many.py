@@ -40,7 +40,7 @@ LEAD_ROUND_TRIPS: Final = 20
 LEAD_PER_PART_S: Final = 0.002
 """Telling it to one machine more takes this long at most."""
 AT_ONCE: Final = 16
-"""With so many machines clocks are compared at once: more would have to wait for the CPUs here."""
+"""The most machines whose clocks are compared at once: more would have to wait for the CPUs here."""
 REPORT_S: Final = 0.1
 """How often a machine reports how far it is; many of them do it less often."""
 REPORTS_PER_S: Final = 1000

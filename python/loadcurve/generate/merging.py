@@ -30,7 +30,7 @@ class Brought:
 
     machine: str
     cpus: tuple[int, ...]
-    """What its threads were bound to; none where its system placed them."""
+    """What its threads were bound to; empty if its system placed them."""
     far: FarPart
     before: Compared
     """By which the common begin was translated to its clock."""

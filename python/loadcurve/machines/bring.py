@@ -28,7 +28,7 @@ DEPENDENCIES = (
 PART_BYTES = 1 << 16
 DIGEST_DIGITS = 16
 ROOM_FACTOR = 2
-"""So many times what is brought must be free: the archive, and what is in it."""
+"""How many times what is brought must be free: the archive, and what is in it."""
 OLDEST_PYTHON = (3, 11)
 
 Send = Callable[[bytes], None]

@@ -32,7 +32,7 @@ READ_BYTES = 1 << 16
 SAID_BYTES_MAX = 1 << 14
 """How much of what the process writes on its standard error is kept: its end."""
 BANNER_LINES_MAX = 1000
-"""So many lines may come before the greeting: a login shell's own greeting, for instance."""
+"""The most lines before the greeting: a login shell's own greeting, for instance."""
 
 Event = Callable[[Any], None]
 BeforeGreeting = Callable[[str, Message, Callable[[bytes], None]], None]

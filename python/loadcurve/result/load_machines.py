@@ -53,7 +53,7 @@ class MachinePart(Record):
     """How busy its threads were: 1 is all of their time."""
     generator: Generator | None
     cpus: Many[Count] | None = None
-    """What its threads were bound to in turn; none where its system placed them. Records may lack it."""
+    """What its threads were bound to in turn; empty if its system placed them. Records may lack it."""
     link: InterfaceInLoad | None = None
     """Where it reaches what it loads; ``None`` where that is not known. Records may lack it."""
 

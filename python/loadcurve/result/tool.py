@@ -6,7 +6,7 @@ from loadcurve.loads.values import Many, Record, Time
 
 
 class ToolRecord(Record):
-    """The tool that has sent a load, and what it tells of it."""
+    """The tool that has sent a load, and what it reports."""
 
     name: str
     """That of ``loadcurve generators``, such as ``wrk``."""

@@ -312,7 +312,7 @@ class Host(TomlTable):
 
     @property
     def named_load_machines(self) -> list[str]:
-        """The names of the machines that send the load; none where the run, or nodes of Ray do."""
+        """The names of the machines that send the load; empty if the run, or nodes of Ray do."""
         return self.load_machines if isinstance(self.load_machines, list) else []
 
     @property

@@ -19,7 +19,7 @@ pub struct Reported {
     duration_s: f64,
     warmup_s: f64,
     answered: u64,
-    /// None where it does not look at statuses.
+    /// None if it does not look at statuses.
     ok: Option<u64>,
     failed: u64,
     /// Of those that failed, as far as it tells reasons apart.

@@ -37,7 +37,7 @@ _SLACK_S = 30.0
 
 
 WarmUp = Literal["none", "own", "separate"]
-"""Whether a tool warms up by an option of its own, or another process of it does that before."""
+"""Whether a tool has an option to warm up, or another process of it does that before."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _ends_by_interrupt(process: ToolProcess, limit_s: float, look: Callable[[], 
 
 
 def _warm_up(argv: Sequence[str], folder: Path, plan: HttpPlan, look: Callable[[], None]) -> None:
-    """Put the load on the server by a process of its own, and end that when the warm-up is over."""
+    """Put the load on the server by a separate process, and end that when the warm-up is over."""
     with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus) as process:
         while time.monotonic() - process.started_s < plan.load.warmup_s and not process.has_ended():
             look()

@@ -20,7 +20,7 @@ def samples_needed(share: int) -> int:
 
 
 def is_bounded(name: str, count: int) -> bool:
-    """Say whether so many samples bound a percentile of this name, such as ``p99_9``."""
+    """Say whether this number of samples bounds a percentile of this name, such as ``p99_9``."""
     return count >= samples_needed(PERCENTILES[name])
 
 

@@ -51,7 +51,7 @@ class Form:
 
 
 def nanoseconds(column: str, per_unit: int) -> polars.Expr:
-    """Return times in a unit of so many ns as whole ns; what cannot be one is null."""
+    """Return times in a unit, given in ns, as whole ns; what cannot be one is null."""
     return (polars.col(column) * per_unit).round().cast(polars.Int64, strict=False)
 
 

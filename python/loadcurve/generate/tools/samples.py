@@ -22,7 +22,7 @@ _NS_PER_MS = 1e6
 _NS_PER_S = 10**9
 DIGITS, SERIES_DIGITS = 3, 2
 SLICE = 1_000_000
-"""So many times at once are computed with, which bounds the memory that this takes."""
+"""How many times are computed with at once, which bounds the memory that this takes."""
 PERIODS_MAX = 600
 """The most periods of a series, as the engine has them."""
 _NO_FIGURES = polars.DataFrame(

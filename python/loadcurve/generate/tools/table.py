@@ -42,7 +42,7 @@ class Abilities(TomlTable):
     whole_seconds: bool = False
     """Whether it takes whole seconds alone: it is interrupted at another end, and prints what it has."""
     warmup: Literal["separate", "own"] = "separate"
-    """Whether the load before the window is one of its own features, or a process that goes before."""
+    """Whether the load before the window is a feature of the tool, or a process that goes before."""
     timeout: Literal["whole seconds", "any", "none"] = "none"
     """Whether it can be given the longest time for an answer."""
 
@@ -65,7 +65,7 @@ class ToolTable(TomlTable):
     resolution_ms: Annotated[float, Field(gt=0)] | None = None
     """The step between two times that it can tell apart, driven from here."""
     completeness: Completeness
-    """What it tells of its latencies, driven from here."""
+    """What it reports of its latencies, driven from here."""
     waits_busily: bool = False
     """Whether it uses a CPU while it waits, so that this does not show how near it is to its limit."""
     not_measured: list[Text] = Field(default_factory=list)

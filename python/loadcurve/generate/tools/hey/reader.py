@@ -1,6 +1,6 @@
 """What hey prints: its text, and the CSV of ``-o csv``.
 
-Its latencies are of the first million requests, so a CSV of so many may be a part of the load, and times have
+Its latencies are of the first million requests, so that a CSV of a million may be a part, and times have
 four decimals of a second. The CSV leaves out failures.
 """
 
@@ -28,7 +28,7 @@ from loadcurve.generate.tools.text_lines import Lines
 
 RESOLUTION_MS = 0.1
 KEPT_MAX = 1_000_000
-"""Of so many requests hey keeps the times."""
+"""The most requests of which hey keeps the times."""
 _NS_PER_S = 10**9
 _MS_PER_S = 1e3
 COLUMNS = (

@@ -75,7 +75,7 @@ class Report:
 
 
 def read_report(text: str, file: str, connections: int, version: str | None = None) -> ToolFigures:
-    """Return the figures of a load on so many connections, of which the script has printed the report."""
+    """Return the figures of a load on some connections, of which the script has printed the report."""
     report = Report.found_in(text, file)
     measured = without_corrections(report.counts, report.requests, report.duration_us, connections)
     answered = report.requests - report.failed["timeout"]
