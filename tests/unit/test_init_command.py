@@ -1,12 +1,14 @@
 """`loadcurve init` writes a commented study for the servers that are installed, and keeps what is there."""
 
 import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from loadcurve.cli.init import study_text
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.check import catalog_rows
+from loadcurve.server.check import CatalogRow, catalog_rows
 from support.command import Command
 from support.read_study import read_study
 from support.tiny_study import write_entry
@@ -29,6 +31,33 @@ def test_each_program_that_is_installed_is_measured_once_beside_limit(rows, tmp_
     file = tmp_path / "study.toml"
     file.write_text(study_text("study.toml", rows))
     assert list(read_study(file).servers) == ["limit", "cat-a", "env"]
+
+
+def found(name, protocol, binary, version):
+    """A server of the catalogue that is installed."""
+    description = SimpleNamespace(protocol=protocol, title=name)
+    program = SimpleNamespace(binary=Path("/usr/sbin") / binary, version=version)
+    return CatalogRow(SimpleNamespace(name=name, description=description), "found", program, None, None)
+
+
+def test_the_server_without_modules_stands_for_its_program(tmp_path):
+    versions = {"apache-cgi": "2.4.71 perl 5.36.0", "apache-event": "2.4.71", "apache-php": "2.4.71 PHP/8.2"}
+    apaches = [found(name, "http", "apache2", version) for name, version in versions.items()]
+    text = study_text("study.toml", [*apaches, found("nginx", "http", "nginx", "1.22.1")])
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    assert list(read_study(file).servers) == ["limit", "apache-event", "nginx"]
+    assert re.findall(r"^# \[servers\.(apache.*?)\]", text, re.MULTILINE) == ["apache-cgi", "apache-php"]
+
+
+def test_databases_that_are_installed_are_named_as_what_takes_another_study(tmp_path):
+    text = study_text("study.toml", [found("postgresql", "postgresql", "postgres", "15.18")])
+    assert re.search(
+        r"^# Databases .*\n# Found here:\n# \[servers\.postgresql\] +# .* 15\.18$", text, re.MULTILINE
+    )
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    assert list(read_study(file).servers) == ["limit"]
 
 
 def test_the_other_servers_are_comments_and_those_to_install_say_how(rows):

@@ -59,6 +59,11 @@ count = 5
 [servers.limit]
 """
 
+DATABASES = """
+# Databases take another study, with model = "ycsb" under [load], such as the bundled study `databases`.
+# Found here:
+"""
+
 TAIL = """
 # The same server can be added again, with other settings and another name:
 # [servers.python-http-1-0]
@@ -83,8 +88,7 @@ def init_command(file: Path, catalogs: Sequence[Path]) -> None:
 
     Raises ``BadInput``: the file is there already or cannot be written.
     """
-    entries = [entry for entry in load_catalog(catalogs) if entry.description.protocol == "http"]
-    text = study_text(file.name, catalog_rows(entries))
+    text = study_text(file.name, catalog_rows(load_catalog(catalogs)))
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)
@@ -114,29 +118,38 @@ def next_lines(study: Study, file: Path) -> list[str]:
 
 def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
     """Return the study: one table for each program that is installed, and the other servers as comments."""
+    web = [row for row in rows if row.entry.description.protocol == "http" and row.name != "limit"]
+    databases = [row for row in rows if row.entry.description.protocol != "http" and row.found]
     programs: dict[Path, CatalogRow] = {}
-    others, missing = [], []
-    for row in rows:
-        if row.name == "limit":
-            continue
+    others = []
+    for row in sorted(web, key=_modules):
         if row.found is None:
-            missing.append(row)
-        elif row.found.binary.is_relative_to(NATIVE_FOLDER) or row.found.binary in programs:
+            continue
+        if row.found.binary.is_relative_to(NATIVE_FOLDER) or row.found.binary in programs:
             others.append(row)
         else:
             programs[row.found.binary] = row
-    parts = [
-        HEAD.format(name=name),
-        *(
-            f"{f'[servers.{row.name}]':{COMMENTS_AT}}# {row.entry.description.title} {row.version}\n"
-            for row in programs.values()
-        ),
-    ]
-    if others:
-        parts += ["\n# Also installed:\n", *map(_comment, others)]
-    if missing:
-        parts += ["\n# Not installed:\n", *map(_comment, missing)]
+    parts = [HEAD.format(name=name), *map(_table, sorted(programs.values(), key=_name))]
+    missing = [row for row in web if row.found is None]
+    for title, listed in {"Also installed": others, "Not installed": missing}.items():
+        if listed:
+            parts += [f"\n# {title}:\n", *map(_comment, sorted(listed, key=_name))]
+    if databases:
+        parts += [DATABASES, *(f"# {_table(row)}" for row in databases)]
     return "".join([*parts, TAIL])
+
+
+def _modules(row: CatalogRow) -> tuple[int, str]:
+    """Order the servers of one program: those without a module, whose version has one part, come first."""
+    return len((row.version or "").split()), row.name
+
+
+def _name(row: CatalogRow) -> str:
+    return row.name
+
+
+def _table(row: CatalogRow) -> str:
+    return f"{f'[servers.{row.name}]':{COMMENTS_AT}}# {row.entry.description.title} {row.version}\n"
 
 
 def _comment(row: CatalogRow) -> str:
