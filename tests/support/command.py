@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from loadcurve.cli.main import app
 from loadcurve.errors import LoadcurveError
+from loadcurve.redaction import hidden
 
 
 class Command:
@@ -29,7 +30,7 @@ class Command:
             result = CliRunner().invoke(app, words)
         code, said = result.exit_code, result.stderr
         if isinstance(result.exception, LoadcurveError):
-            code, said = result.exception.exit_code, f"{said}loadcurve: {result.exception}\n"
+            code, said = result.exception.exit_code, f"{said}loadcurve: {hidden(str(result.exception))}\n"
         elif result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return subprocess.CompletedProcess(words, code, result.stdout, said)

@@ -115,7 +115,7 @@ def test_an_option_for_databases_is_refused_with_a_web_server(option):
 def test_a_url_of_nothing_that_is_known_is_told_before_its_options(url, fault):
     said = refused("--workload", "a", url=url)
     assert fault in said
-    assert "postgresql://host:port" in said
+    assert "postgresql://127.0.0.1:5432" in said
     assert "secret" not in said
 
 

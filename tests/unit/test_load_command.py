@@ -149,4 +149,10 @@ def test_a_bad_url_is_bad_input_and_what_was_expected_is_said(url, command):
     finished = command.run("load", url)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.startswith(f"loadcurve: {url}: ")
-    assert "expected http://host:port/path" in finished.stderr
+    web = "http://127.0.0.1:8080/path"
+    for_web = f"; expected a URL such as {web} or https://127.0.0.1:8443/path\n"
+    for_any = (
+        f"; expected a URL such as {web}, or for a database mongodb://127.0.0.1:27017 or "
+        "postgresql://127.0.0.1:5432\n"
+    )
+    assert finished.stderr.endswith((for_web, for_any))

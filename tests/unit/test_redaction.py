@@ -1,13 +1,17 @@
 """What records, messages and pages hold of a URL: where a server is, and nothing of who uses it."""
 
+import ast
 import json
 import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+import loadcurve
 from loadcurve.errors import BadInput
 from loadcurve.redaction import (
     hidden,
@@ -24,6 +28,7 @@ from loadcurve.study.tables import StudyServer
 
 PARTS = ("Xq7Vt", "Zw9Kp", "Jf4Hm")
 """What a secret is made of: nothing of it stands in any other part of a URL."""
+PACKAGE = Path(loadcurve.__file__).parent
 RAW = "/?#@:%[]=+ \"'\\$!"
 """What a person may have left as it is."""
 
@@ -227,6 +232,21 @@ def test_a_password_that_was_given_in_a_url_is_hidden_where_a_driver_repeats_it_
     remember_url("postgresql://ann:sesame-4711@one/app?password=sesame%2F4712")
     said = hidden('no entry for "ann" with "sesame-4711", "sesame%2F4712" or "sesame/4712" at one:5432')
     assert said == 'no entry for "ann" with "(hidden)", "(hidden)" or "(hidden)" at one:5432'
+
+
+def string_literals(file: Path) -> Iterator[str]:
+    """The texts of a module, but for what documents it."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    statements = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in statements:
+            yield node.value
+
+
+def test_the_examples_in_our_own_messages_are_taken_for_no_passwords():
+    texts = [text for file in PACKAGE.rglob("*.py") for text in string_literals(file) if "://" in text]
+    assert any("postgresql://127.0.0.1:5432" in text for text in texts)
+    assert [text for text in texts if hidden(text) != text] == []
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_a_password_is_encoded_behind_the_user_and_remembered(url: str, together
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("postgresql://db/app", "has no user; expected postgresql://USER@HOST"),
+        ("postgresql://db/app", "has no user; expected the password's user before the host, as in USER@HOST"),
         ("postgresql://joe:other-secret@db/app", "already contains a password"),
         ("http://127.0.0.1:8080", "passwords are for databases"),
     ],

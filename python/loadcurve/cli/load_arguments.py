@@ -24,7 +24,8 @@ def load(
         str,
         typer.Argument(
             metavar="URL",
-            help="Target of the load: http(s)://host:port/path, mongodb://host:port or postgresql://host:port.",
+            help="Target of the load, such as http://127.0.0.1:8080/path, https://127.0.0.1:8443, "
+            "mongodb://127.0.0.1:27017 or postgresql://127.0.0.1:5432.",
         ),
     ],
     connections: Annotated[
@@ -403,8 +404,8 @@ def load(
     protocol = protocol_of_url(url)
     if protocol is None:
         raise BadInput(
-            f"{without_passwords(url)}: {_scheme_in_words(url)}; expected http://host:port/path, or for a "
-            "database mongodb://host:port or postgresql://host:port"
+            f"{without_passwords(url)}: {_scheme_in_words(url)}; expected a URL such as "
+            "http://127.0.0.1:8080/path, or for a database mongodb://127.0.0.1:27017 or postgresql://127.0.0.1:5432"
         )
     raise_on_interrupts()
     options = Options(kind_of_protocol(protocol), context.params, _given(context), _written(context))

@@ -23,7 +23,7 @@ def with_password(url: str, password: str) -> str:
     user, at, hosts = authority.rpartition("@")
     shown = without_password(url)
     if not at or not user:
-        raise BadInput(f"{shown} has no user; expected {scheme}://USER@HOST, the user of the password")
+        raise BadInput(f"{shown} has no user; expected the password's user before the host, as in USER@HOST")
     if ":" in user:
         raise BadInput(f"{shown} already contains a password; keep one of the two")
     return f"{scheme}://{user}:{quote(password, safe='')}@{hosts}{''.join(place)}"

@@ -11,7 +11,7 @@ from loadcurve.redaction import without_passwords
 from loadcurve.server.lookup import endpoints_of
 
 DEFAULT_PORTS: dict[Scheme, int] = {"http": 80, "https": 443}
-EXPECTED = "expected http://host:port/path or https://host:port/path"
+EXPECTED = "expected a URL such as http://127.0.0.1:8080/path or https://127.0.0.1:8443/path"
 LEAST_TIMEOUT_S = 1e-3
 
 

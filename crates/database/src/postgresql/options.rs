@@ -70,9 +70,9 @@ fn configuration(url: &str, target: &Target) -> Result<Config, InvalidTarget> {
     // The driver's text may quote what it could not read, which may be a part of a password.
     let mut config: Config = url.parse().map_err(|_| {
         InvalidTarget(
-            "the address of the database cannot be read; expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE?OPTIONS, \
-             user and password percent-encoded (@ is %40, : is %3A, / is %2F), and options that are known (of those of \
-             encryption sslmode, sslrootcert, sslcert, sslkey, sslnegotiation)"
+            "the address of the database cannot be read; expected an address such as postgresql://127.0.0.1:5432/DATABASE, \
+             before the host USER:PASSWORD@, percent-encoded (@ is %40, : is %3A, / is %2F), and after ? options that \
+             PostgreSQL knows (for encryption sslmode, sslrootcert, sslcert, sslkey, sslnegotiation)"
                 .into(),
         )
     })?;
