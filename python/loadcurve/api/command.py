@@ -1,7 +1,7 @@
 """The command, run in a separate process.
 
-A measurement so shares nothing with the notebook that asks for it: neither its threads nor its CPUs, and an
-error in one does not end the other.
+A measurement so shares no thread and no memory with the notebook that asks for it, and an error in one does
+not end the other. The CPUs are shared unless the load is bound to some of them.
 """
 
 import signal
