@@ -79,8 +79,35 @@ def test_a_figure_rises_from_server_to_server_in_the_order_of_the_claim(syntheti
     assert mixed.contrary_step.ratio.value == pytest.approx(3000 / 4200)
 
 
-def test_a_peak_at_the_end_is_not_near_the_middle(synthetic_run):
-    assert outcome(synthetic_run, kind="peak", server="nginx", near=200) == "replicated"
+def test_a_curve_that_rises_to_its_last_load_leaves_open_whether_its_peak_is_there(synthetic_run):
+    # 42,000 c / (c + 9) rises for ever, so that no peak was reached at 200 connections.
+    at_end = judged(synthetic_run, kind="peak", server="nginx", near=200)
+    assert (at_end.outcome, at_end.obstacle, at_end.grid) == ("cannot_tell", "sweep_ends", (100.0, 200.0))
+    (row,) = claim_rows(analyse(with_claims(synthetic_run, {"kind": "peak", "server": "nginx", "near": 200})))
+    assert row.title == "cannot be told here"
+    assert row.why == (
+        "Here it is greatest at connections = 200. The sweep ends there, and the peak may lie beyond its end."
+    )
+
+
+def test_what_is_claimed_of_loads_beyond_the_sweep_cannot_be_told(synthetic_run):
+    beyond = {"kind": "peak", "server": "nginx", "near": 5000}
+    found = judged(synthetic_run, **beyond)
+    assert (found.outcome, found.obstacle, found.grid) == ("cannot_tell", "sweep_ends", None)
+    (row,) = claim_rows(analyse(with_claims(synthetic_run, beyond)))
+    assert row.why == (
+        "Here it is greatest at connections = 200. The sweep has usable points from 1 to 200, so that "
+        "nothing is known at connections = 5,000."
+    )
+    kept = {"kind": "cheapest", "limits": "mean < 1s", "server": "nginx", "up_to": 5000}
+    run = priced(synthetic_run, nginx=0.01)
+    found = judged(run, **kept)
+    assert (found.outcome, found.obstacle) == ("cannot_tell", "sweep_ends")
+    (row,) = claim_rows(analyse(with_claims(run, kept)))
+    assert row.why.startswith("The sweep has usable points from 1 to 200, so that nothing is known at")
+
+
+def test_a_curve_that_rises_to_its_end_is_not_greatest_near_the_middle(synthetic_run):
     away = judged(synthetic_run, kind="peak", server="nginx", near=10)
     assert (away.outcome, away.grid) == ("not_replicated", (5.0, 25.0))
 

@@ -13,6 +13,7 @@ from loadcurve.stats.claims import (
     falling,
     grid_around,
     level,
+    may_lie_beyond,
     peak_between,
     rising,
     within,
@@ -94,6 +95,24 @@ def test_a_peak_is_found_no_more_precisely_than_the_loads_around_it():
     assert grid_around([1, 10, 50, 100, 200], 100) == (50, 200)
     assert grid_around([1, 10, 50], 30) == (10, 50)
     assert grid_around([1, 10], 10) == (1, 10)
+    assert grid_around([1, 10], 11) is None
+    assert grid_around([1, 10], 0.5) is None
+
+
+@pytest.mark.parametrize(
+    ("loads", "values", "beyond"),
+    [
+        ([1.0, 2.0, 3.0], [1, 2, 3], True),
+        ([1.0, 2.0, 3.0], [1, 3, 2], False),
+        ([10.0, 20.0, 30.0], [3, 2, 1], True),
+        # There is no load below one connection.
+        ([1.0, 2.0, 3.0], [3, 2, 1], False),
+    ],
+)
+def test_a_peak_at_an_open_end_of_the_sweep_may_lie_beyond_it(loads, values, beyond):
+    top = greatest(loads, [[value * f for value in values] for f in (1.0, 1.01, 0.99)])
+    assert top is not None
+    assert may_lie_beyond(top, loads) == beyond
 
 
 def test_a_peak_is_told_by_every_load_that_may_be_the_greatest():

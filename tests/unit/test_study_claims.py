@@ -41,7 +41,7 @@ over = "connections"
 {CLAIM}kind = "cheapest"
 server = "nginx"
 limits = "p90 < 200ms"
-up_to = 600
+up_to = 6
 """,
         encoding="utf-8",
     )
@@ -68,6 +68,20 @@ up_to = 600
             (
                 ':5: claims.over: found "conections"; expected a key of [sweep]: connections; '
                 'did you mean "connections"?'
+            ),
+        ),
+        (
+            'kind = "peak"\nserver = "nginx"\nnear = 5000\n',
+            (
+                ":5: claims.near: found 5000; expected a load within the sweep, from 1 to 10: beyond it "
+                "nothing is measured. The nearest value is 10"
+            ),
+        ),
+        (
+            'kind = "cheapest"\nserver = "nginx"\nlimits = "p90 < 2ms"\nup_to = 12\n',
+            (
+                ":6: claims.up_to: found 12; expected a load within the sweep, from 1 to 10: beyond it "
+                "nothing is measured. The nearest value is 10"
             ),
         ),
         (

@@ -30,7 +30,9 @@ from loadcurve.study.claims import (
     claims_of,
 )
 
-Obstacle = Literal["not_measured", "generator_limit", "too_few_trials", "undecided", "no_machine"]
+Obstacle = Literal[
+    "not_measured", "generator_limit", "too_few_trials", "undecided", "no_machine", "sweep_ends"
+]
 """Why a claim can neither be confirmed nor refuted."""
 
 _TRENDS = {"rises": judge.rising, "falls": judge.falling, "level": judge.level}
@@ -165,12 +167,18 @@ class _Judge:
         return replace(base, obstacle="generator_limit" if reasons & GENERATOR_FAULTS else "too_few_trials")
 
     def _peak(self, base: JudgedClaim, claim: PeakClaim) -> JudgedClaim:
-        curve = self.curves[claim.server]
-        top = greatest(curve.loads, self._figures(claim, claim.server))
+        loads, rows = complete_rows(self.curves[claim.server].loads, self._figures(claim, claim.server))
+        top = greatest(loads, rows)
         if top is None or top.alike is None:
             return self._without(replace(base, peak=top))
-        grid = judge.grid_around(curve.loads, claim.near)
-        return _decided(replace(base, peak=top, grid=grid, loads=curve.loads), judge.peak_between(top, *grid))
+        base = replace(base, peak=top, loads=list(loads))
+        grid = judge.grid_around(loads, claim.near)
+        if grid is None:
+            return replace(base, obstacle="sweep_ends")
+        outcome = judge.peak_between(top, *grid)
+        if outcome == "replicated" and judge.may_lie_beyond(top, loads):
+            return replace(base, obstacle="sweep_ends", grid=grid)
+        return _decided(replace(base, grid=grid), outcome)
 
     def _compared(self, base: JudgedClaim, claim: RatioClaim | PairClaim) -> JudgedClaim:
         first, second = (self.curves[name] for name in claim.servers)
@@ -255,7 +263,11 @@ class _Judge:
             return replace(base, obstacle="no_machine")
         chosen = offers[claim.server]
         cheaper = [one for one in offers.values() if one.usd_per_hour < chosen.usd_per_hour]
-        return _decided(base, _cheapest_outcome(chosen, cheaper, claim.up_to))
+        decided = _decided(base, _cheapest_outcome(chosen, cheaper, claim.up_to))
+        loads = self.curves[claim.server].loads
+        if decided.obstacle == "undecided" and not loads[0] <= claim.up_to <= loads[-1]:
+            return replace(decided, obstacle="sweep_ends", loads=loads)
+        return decided
 
 
 def _cheapest_outcome(chosen: JudgedOffer, cheaper: Sequence[JudgedOffer], up_to: float) -> Outcome:

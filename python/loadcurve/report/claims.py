@@ -12,6 +12,7 @@ from loadcurve.analysis.claims import JudgedClaim, Obstacle
 from loadcurve.report import text
 from loadcurve.result.measures import PUBLISHED_MEASURES, Measure
 from loadcurve.stats.claims import Outcome
+from loadcurve.stats.peak import Greatest
 
 OUTCOMES: dict[Outcome, str] = {
     "replicated": "replicated",
@@ -130,6 +131,8 @@ def _why(judged: JudgedClaim) -> str:
         return f"Not measured here: {text.listing(judged.missing)}."
     if judged.obstacle in _OBSTACLES:
         return _OBSTACLES[judged.obstacle]
+    if judged.obstacle == "sweep_ends":
+        return _why_beyond_the_sweep(judged)
     match judged.kind:
         case "peak":
             return _why_of_peak(judged)
@@ -146,16 +149,32 @@ _OBSTACLES: dict[Obstacle | None, str] = {
 }
 
 
+def _why_beyond_the_sweep(judged: JudgedClaim) -> str:
+    """Say that what is claimed lies, or may lie, where nothing was measured."""
+    first, last = (text.setting(judged.loads[place]) for place in (0, -1))
+    unknown = f"nothing is known at {_load(judged, judged.expected)}"
+    said = f"The sweep has usable points from {first} to {last}, so that {unknown}."
+    if judged.peak is None:
+        return f"{said} {_why_of_cheapest(judged)}"
+    where = _greatest_here(judged, judged.peak)
+    if judged.grid is None:
+        return f"{where}. {said}"
+    return f"{where}. The sweep ends there, and the peak may lie beyond its end."
+
+
 def _why_of_peak(judged: JudgedClaim) -> str:
-    top, grid = judged.peak, judged.grid
-    if top is None or grid is None:
+    if judged.peak is None or judged.grid is None:
         return ""
+    ends = " to ".join(map(text.setting, judged.grid))
+    return f"{_greatest_here(judged, judged.peak)}. Near is from {ends}, the loads measured around it."
+
+
+def _greatest_here(judged: JudgedClaim, top: Greatest) -> str:
     alike = [text.setting(load) for load in top.alike or ()]
     where = f"Here it is greatest at {_load(judged, top.load)}"
     if len(alike) > 1:
         where += f"; by the trials the peak may be at {text.listing(alike, 'or')}"
-    ends = " to ".join(map(text.setting, grid))
-    return f"{where}. Near is from {ends}, the loads measured around it."
+    return where
 
 
 def _why_of_cheapest(judged: JudgedClaim) -> str:

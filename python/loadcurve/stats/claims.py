@@ -143,14 +143,26 @@ def peak_between(top: Greatest, lowest: float, highest: float) -> Outcome:
     return "cannot_tell" if any(inside) else "not_replicated"
 
 
-def grid_around(loads: Sequence[float], value: float) -> tuple[float, float]:
+def grid_around(loads: Sequence[float], value: float) -> tuple[float, float] | None:
     """Return the measured loads on both sides of a value: a sweep finds a peak no more precisely.
 
-    ``loads`` rise; beyond their ends the value itself is the end.
+    ``loads`` rise. At an end of them the value itself is the end; beyond their ends nothing was measured, and
+    the result is ``None``.
     """
+    if not loads or not loads[0] <= value <= loads[-1]:
+        return None
     below = max((load for load in loads if load < value), default=value)
     above = min((load for load in loads if load > value), default=value)
     return below, above
+
+
+def may_lie_beyond(top: Greatest, loads: Sequence[float]) -> bool:
+    """Say whether the true peak may lie outside of the measured loads, because it may be at an end of them.
+
+    ``loads`` rise. No load of less than one connection, thread or request exists below a first load of 1.
+    """
+    alike = top.alike or ()
+    return loads[-1] in alike or (loads[0] > 1 and loads[0] in alike)
 
 
 def _ends(estimate: Estimate) -> tuple[float, float]:

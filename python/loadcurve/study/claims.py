@@ -44,6 +44,11 @@ class _ClaimTable(TomlTable):
     over: Text | None = None
     """The key of the sweep along which the curve runs; needed where several keys are swept."""
 
+    @property
+    def claimed_loads(self) -> dict[str, float]:
+        """The loads that the claim is about by their keys, which lie within the sweep."""
+        return {}
+
 
 class _ClaimOfOneServer(_ClaimTable):
     """A claim about one server."""
@@ -89,6 +94,11 @@ class PeakClaim(_ClaimOfOneServer):
     near: Load
     """The load of the peak."""
 
+    @property
+    def claimed_loads(self) -> dict[str, float]:
+        """The load of the peak."""
+        return {"near": self.near}
+
 
 class RatioClaim(_ClaimOfServers):
     """The first server's figure is a number of times the second's, within a margin."""
@@ -126,6 +136,11 @@ class CheapestClaim(_ClaimOfOneServer):
     """The limits that it keeps."""
     up_to: Load
     """The load up to which it keeps them."""
+
+    @property
+    def claimed_loads(self) -> dict[str, float]:
+        """The load up to which the limits are kept."""
+        return {"up_to": self.up_to}
 
 
 Claim = Annotated[
@@ -172,8 +187,16 @@ def _inconsistencies(claim: Claim, servers: list[str], sweep: dict[str, list[flo
     if claim.over is None and len(sweep) > 1:
         yield Problem((), f'expected "over", one of {", ".join(sweep)}: several keys are swept')
         return
+    loads = sweep[axis_of(claim, sweep)]
+    for key, load in claim.claimed_loads.items():
+        if not min(loads) <= load <= max(loads):
+            closest = min(loads, key=lambda value: abs(value - load))
+            text = (
+                f"found {load:g}; expected a load within the sweep, from {min(loads):g} to {max(loads):g}: "
+                f"beyond it nothing is measured. The nearest value is {closest:g}"
+            )
+            yield Problem((key,), text)
     if isinstance(claim, _ClaimOfServers):
-        loads = sweep[axis_of(claim, sweep)]
         taken = [load for load in loads if claim.takes(load)]
         along = isinstance(claim, TrendClaim) and len(claim.servers) == 1
         if len(taken) < (2 if along else 1):
