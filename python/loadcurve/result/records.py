@@ -90,7 +90,7 @@ class ServerRecord(Record):
     driver: dict[str, Any] = Field(default_factory=dict)
     """How a load asks a database, by the settings of its driver."""
     configuration: dict[str, str]
-    """Rendered configuration files by name, with the port and folders of the check before the first trial."""
+    """Rendered configuration files by name, with placeholders for the port and the folders of a start."""
     install: str | None
     """How to install a missing server, as a command."""
     problem: str | None = None
