@@ -1,9 +1,11 @@
 """Whether generated credentials show anywhere: in a file, on stdout or stderr, in a list of processes.
 
 A quarter of them each are header fields, variables of a server that prints its environment, passwords in
-URLs of databases, and passwords that a database repeats when it refuses them, through the real driver. They
-stand in the study, in the environment or in a file. A few real commands are run with all of them; meanwhile
-the command line of every process is read again and again, and afterwards all that the commands have written.
+URLs of databases, and passwords that a database repeats when it refuses them, through the real driver. A few
+more are bodies and header fields of two loads at once, and of a load that another tool is to send, which
+repeats them. They stand in the study, in the environment or in a file. A few real commands are run with all
+of them; meanwhile the command line of every process is read again and again, and afterwards all that the
+commands have written.
 
     python -m benches.credentials [--count 1000] [--seed 1]
 """
@@ -104,6 +106,63 @@ start = ["sh", "-c", "env; env >&2; exit 1", "{port}"]
 version = "1"
 """
 
+TWO_LOADS = """\
+title = "Two loads" # Cookie: {comment}
+[content]
+"1k.txt" = "1KiB"
+{loads}
+[sweep]
+left.pipeline = [1]
+[trials]
+count = 1
+[servers.one]
+use = "limit"
+load = "left"
+[servers.other]
+use = "limit"
+load = "right"
+"""
+
+ONE_OF_TWO = """\
+[loads.{name}]
+model = "closed"
+requests = ["/1k.txt"]
+connections = 1
+warmup = "0s"
+duration = "50ms"
+method = "PUT"
+verify = "status"
+headers = {headers}
+body = {body}
+"""
+
+DRIVEN = """\
+title = "Another tool"
+[content]
+"1k.txt" = "1KiB"
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+warmup = "0s"
+duration = "1s"
+generator = "wrk"
+[sweep]
+connections = [1]
+[trials]
+count = 1
+[servers.limit]
+environment = {{ API_TOKEN = {token} }}
+{load}
+"""
+
+REPEATING_TOOL = """\
+#!/bin/sh
+[ "$1" = -v ] && echo "wrk 4.1.0" && exit 0
+echo "the server's token $REPEATED is none of mine" >&2
+exit 1
+"""
+"""A wrk that repeats what it finds in its environment."""
+
 DATABASES = """\
 title = "Databases"
 [load]
@@ -142,6 +201,31 @@ def web_study(credentials: Credentials, count: int) -> str:
         arms.append(f'[servers.arm-{first}]\nuse = "limit"\nload.headers = {in_toml(headers)}\n')
     variables = {f"API_TOKEN_{number}": credentials.given(number) for number in range(count)}
     return "\n".join([*arms, f"{TALKATIVE}environment = {in_toml(variables)}\n"])
+
+
+def study_of_two_loads(credentials: Credentials) -> str:
+    """Return a study of two loads, both with secret headers and a body."""
+    loads = []
+    for number, name in enumerate(("left", "right")):
+        headers = {header: credentials.given(place + number) for place, header in enumerate(HEADERS)}
+        body = in_toml(credentials.one())
+        loads.append(ONE_OF_TWO.format(name=name, headers=in_toml(headers), body=body))
+    return TWO_LOADS.format(comment=credentials.one(), loads="\n".join(loads))
+
+
+def driven_study(load: str = "") -> str:
+    """Return a study whose load a tool sends that repeats the token of the server."""
+    return DRIVEN.format(token=in_toml({"env": "REPEATED"}), load=load)
+
+
+def repeating_tool(credentials: Credentials) -> Path:
+    """Return a folder with a program that is taken for wrk."""
+    folder = credentials.folder / "programs"
+    folder.mkdir()
+    program = folder / "wrk"
+    program.write_text(REPEATING_TOOL, encoding="utf-8")
+    program.chmod(0o755)
+    return folder
 
 
 def database_study(credentials: Credentials, absent: int, repeating: int, port: int) -> str:
@@ -267,16 +351,24 @@ def tried(count: int, seed: int, given: Path, written: Path, command: Command) -
         raw = quarter // 3
         studies = {
             "web": web_study(credentials, quarter),
+            "two": study_of_two_loads(credentials),
+            "driven": driven_study(),
+            "secretive": driven_study(f"load.headers.Cookie = {in_toml(credentials.one())}"),
             "databases": database_study(credentials, quarter - raw, quarter, port),
             "refused": refused_study(credentials, raw),
         }
         files = {name: str(credentials.in_file(f"{name}.toml", text)) for name, text in studies.items()}
         headers = credentials.in_file("headers", f"Authorization: Bearer {credentials.one()}\n")
         credentials.variables["MINE"] = credentials.one()
+        credentials.variables["REPEATED"] = credentials.one()
+        credentials.variables["PATH"] = f"{repeating_tool(credentials)}:{os.environ['PATH']}"
         database = f"postgresql://me@127.0.0.1:{port}/app?sslmode=disable"
         commands = [
             ["run", files["web"], "--out", "out"],
             ["report", "out", "--format", "md,csv,json,xlsx"],
+            ["run", files["two"], "--out", "two"],
+            ["run", files["driven"], "--out", "driven"],
+            ["run", files["secretive"], "--out", "secretive"],
             ["run", files["databases"], "--out", "none"],
             ["run", files["refused"], "--out", "never"],
             [
@@ -295,7 +387,13 @@ def tried(count: int, seed: int, given: Path, written: Path, command: Command) -
     found += [one for text in outputs for one in shown("output", text.encode())]
     said = "\n".join(outputs)
     # Without these the trial would have shown nothing.
-    expected = (r"API_TOKEN_\d+=\(hidden\)", r"the password \(hidden\) is none of mine", "percent-encoded")
+    expected = (
+        r"API_TOKEN_\d+=\(hidden\)",
+        r"the server's token \(hidden\) is none of mine",
+        "Cookie may be secret",
+        r"the password \(hidden\) is none of mine",
+        "percent-encoded",
+    )
     missed = [words for words in expected if re.search(words, said) is None]
     return Outcome(credentials.count, [one.returncode for one in finished], lines.looks, found, missed)
 

@@ -10,7 +10,7 @@ What a server or a driver writes may repeat a secret that it was given. Whoever 
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -96,6 +96,15 @@ def is_secret_variable(name: str) -> bool:
     return any(secret in name.lower() for secret in SECRET_VARIABLES)
 
 
+_SECRET_MEMBERS: dict[str, Callable[[str], bool]] = {
+    "headers": may_be_secret,
+    "environment": is_secret_variable,
+}
+"""The tables of a study with secrets among their texts, each with what says so by the name of one."""
+_TABLES_OF_NAMES = ("content", "loads", "machines", "servers")
+"""The tables of a study whose keys are names that people choose, and say nothing of what is in them."""
+
+
 def without_password(url: str) -> str:
     """Return the URL of a server without what belongs to whoever uses it."""
     scheme, separator, rest = url.partition("://")
@@ -146,27 +155,26 @@ def study_without_secrets(text: str) -> str:
     return _TOML_TOKEN.sub(lambda token: _shown_token(token, secrets), text)
 
 
-def _secrets_in(study: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts in a study that are secrets as a whole."""
-    servers = [one for one in _table(study, "servers").values() if isinstance(one, dict)]
-    for load in (_table(study, "load"), *(_table(server, "load") for server in servers)):
-        for name, value in _table(load, "headers").items():
-            if may_be_secret(name) and isinstance(value, str):
-                yield value
-        body = load.get("body")
-        if isinstance(body, str) and not body.startswith("@"):
-            yield body
-    for server in servers:
-        if isinstance(password := server.get("password"), str):
-            yield password
-        for name, value in _table(server, "environment").items():
-            if is_secret_variable(name) and isinstance(value, str):
-                yield value
+def _secrets_in(table: dict[str, Any], *, keys_are_names: bool = False) -> Iterator[str]:
+    """Yield the texts in a study, or in a table of it, that are secrets as a whole.
+
+    A key says so wherever it stands: a study may have loads in several places.
+    """
+    for key, value in table.items():
+        if not keys_are_names:
+            yield from _secrets_of(key, value)
+        if isinstance(value, dict):
+            named = not keys_are_names and key in _TABLES_OF_NAMES
+            yield from _secrets_in(value, keys_are_names=named)
 
 
-def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
-    value = table.get(key)
-    return value if isinstance(value, dict) else {}
+def _secrets_of(key: str, value: object) -> Iterator[str]:
+    """Yield what a key of a study holds that is a secret."""
+    if isinstance(value, str):
+        if key == "password" or (key == "body" and not value.startswith("@")):
+            yield value
+    elif isinstance(value, dict) and (is_secret := _SECRET_MEMBERS.get(key)):
+        yield from (one for name, one in value.items() if is_secret(name) and isinstance(one, str))
 
 
 def _place(rest: str) -> str | None:

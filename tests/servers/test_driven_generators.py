@@ -17,6 +17,7 @@ from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.redaction import remember
 from loadcurve.result.folder import read_run
 from loadcurve.runs.generator_check import check_generator
 from support.command import Command
@@ -102,6 +103,15 @@ def test_whatever_ends_a_tool_nothing_of_it_is_left(tmp_path):
         assert is_running(grandchild)
     assert process.status == -signal.SIGKILL
     wait_until(lambda: not is_running(grandchild))
+
+
+def test_what_a_tool_has_printed_is_quoted_without_secrets_wherever_the_quotation_begins(tmp_path):
+    secret = "Xq7VtZw9KpJf4Hm"
+    remember(secret)
+    for behind in range(280, 300):
+        with ToolProcess(["printf", f"{secret} {'.' * behind}"], tmp_path, ()) as process:
+            process.wait(10, lambda: None, 0.001)
+        assert secret[-3:] not in process.last_words()
 
 
 def test_a_tool_that_does_not_end_is_killed_when_its_time_is_over(tmp_path):

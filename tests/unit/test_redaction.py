@@ -5,11 +5,13 @@ import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import loadcurve
 from loadcurve.errors import BadInput
@@ -24,7 +26,11 @@ from loadcurve.redaction import (
     without_passwords_in,
 )
 from loadcurve.server.target import read_url
+from loadcurve.study.model import Study
+from loadcurve.study.several import LoadPart, parts_of
 from loadcurve.study.tables import StudyServer
+from loadcurve.toml.document import TomlDocument, TomlTable
+from loadcurve.toml.problems import KeyPath
 
 PARTS = ("Xq7Vt", "Zw9Kp", "Jf4Hm")
 """What a secret is made of: nothing of it stands in any other part of a URL."""
@@ -201,6 +207,130 @@ def test_headers_bodies_and_variables_that_may_be_secret_are_hidden_in_a_study_t
         },
         "load": {"headers": {"X-Own": "(hidden)"}},
     }
+
+
+def models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from models_in(part)
+
+
+def keys_of(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, object]]:
+    """The place of every key that a study may have, with its type; "one" is a name that people choose."""
+    for name, field in model.model_fields.items():
+        place = (*path, field.alias or name)
+        tables = list(models_in(field.annotation))
+        if not tables:
+            yield place, Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        # Arms and machines have names; a union of tables, as a load is, has not.
+        named = any(get_origin(part) is dict for part in parts_in(field.annotation))
+        for table in tables:
+            yield from keys_of(table, (*place, "one") if named else place)
+
+
+def parts_in(annotation: object) -> Iterator[object]:
+    yield annotation
+    for part in get_args(annotation):
+        yield from parts_in(part)
+
+
+GIVEN: tuple[Any, ...] = (PARTS[0], {"Authorization": PARTS[0]}, {"API_TOKEN": PARTS[0]})
+"""A secret in each form in which a key may have one."""
+
+
+def secret_in_records(annotation: object) -> Any:
+    """A value of a key, with a secret that records leave out; ``None`` where they leave out none."""
+    for given_value in GIVEN:
+        try:
+            adapter = TypeAdapter(annotation, config=TomlTable.model_config)
+            recorded = adapter.dump_json(adapter.validate_python(given_value)).decode()
+        except ValidationError:
+            continue
+        if has_no_secret(recorded):
+            return given_value
+    return None
+
+
+PLACES_OF_SECRETS = {
+    place: value for place, kind in keys_of(Study) if (value := secret_in_records(kind)) is not None
+}
+"""Every key of a study whose value a run's record leaves out, with such a value."""
+
+TWO_LOADS = """\
+title = "Two at once"
+[content]
+"1k.txt" = "1KiB"
+[loads.body]
+model = "closed"
+requests = ["/1k.txt"]
+duration = "5s"
+load_cpus = [0]
+[loads.headers]
+model = "closed"
+requests = ["/1k.txt"]
+connections = 1
+duration = "5s"
+[sweep]
+body.connections = [1, 10]
+[servers.one]
+use = "limit"
+load = "body"
+[servers.headers]
+use = "limit"
+load = "headers"
+"""
+
+
+def with_key(place: KeyPath, value: object) -> str:
+    """A text of TOML with one key."""
+    members = value if isinstance(value, dict) else {}
+    written = ", ".join(f"{json.dumps(key)} = {json.dumps(one)}" for key, one in members.items())
+    return f"{'.'.join(map(json.dumps, place))} = {f'{{ {written} }}' if members else json.dumps(value)}\n"
+
+
+def test_a_study_that_is_kept_lacks_what_records_lack_wherever_a_study_may_have_it():
+    loads = {("load",), ("servers", "one", "load")}
+    assert {(*load, key) for load in loads for key in ("headers", "body")} < PLACES_OF_SECRETS.keys()
+    assert {("servers", "one", key) for key in ("password", "environment")} < PLACES_OF_SECRETS.keys()
+    for place, value in PLACES_OF_SECRETS.items():
+        assert has_no_secret(study_without_secrets(with_key(place, value))), place
+
+
+def place_in_the_file(part: LoadPart, place: KeyPath) -> KeyPath:
+    """Where the file of several loads has what the study of one of them has at a place."""
+    for length in range(len(place), 0, -1):
+        if place[:length] in part.document.origins:
+            return (*part.document.origins[place[:length]], *place[length:])
+    return place
+
+
+def test_a_study_of_several_loads_that_is_kept_lacks_the_secrets_of_each(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(TWO_LOADS)
+    assert study_without_secrets(TWO_LOADS) == TWO_LOADS
+    places = {
+        place_in_the_file(part, tuple(part.server if name == "one" else name for name in place))
+        for part, _ in parts_of(TomlDocument.read(file))
+        for place in PLACES_OF_SECRETS
+    }
+    assert {("loads", load, key) for load in ("body", "headers") for key in ("headers", "body")} < places
+    for place in places:
+        value = next(one for known, one in PLACES_OF_SECRETS.items() if known[-1] == place[-1])
+        assert has_no_secret(study_without_secrets(with_key(place, value))), place
+
+
+@pytest.mark.parametrize("name", ["body", "headers", "environment", "password"])
+def test_names_that_people_choose_are_not_taken_for_keys(name: str):
+    study = f"""\
+[content]
+{name} = "1KiB"
+[machines.{name}]
+ssh = "web.example"
+[servers.{name}]
+use = "nginx"
+"""
+    assert study_without_secrets(study) == study
 
 
 @given(secrets(), some.sampled_from(["{}", "token={}&x", 'user "ann", "{}"', "Bearer {}"]))

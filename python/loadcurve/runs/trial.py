@@ -10,6 +10,7 @@ from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Generator as LoadGenerator
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
+from loadcurve.redaction import hidden
 from loadcurve.result.attempts import asks_for_another
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import (
@@ -103,7 +104,7 @@ class TrialRunner:
             log_tail = failure.log_tail
         except LoadcurveError as error:
             # The load could not be started, for a lack of open files for instance.
-            reason = Reason(code="load_not_started", text=str(error))
+            reason = Reason(code="load_not_started", text=hidden(str(error)))
             log_tail = ""
         except OSError as error:
             text = f"the system refused an operation that the trial requires: {refusal(error)}"

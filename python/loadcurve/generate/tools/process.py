@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from loadcurve.errors import NothingMeasured
+from loadcurve.redaction import hidden
 from loadcurve.server.spawn import bound_to, ends_with_parent
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -112,10 +113,11 @@ class ToolProcess:
         return (self._folder / "stdout").read_text(encoding="utf-8", errors="replace")
 
     def last_words(self) -> str:
-        """Return the end of what it has printed, of its errors first, in one line."""
+        """Return the end of what it has printed, of its errors first, in one line and without secrets."""
         for name in ("stderr", "stdout"):
-            text = (self._folder / name).read_text(encoding="utf-8", errors="replace").split()
+            text = hidden((self._folder / name).read_text(encoding="utf-8", errors="replace")).split()
             if text:
+                # A secret that was cut in two would not be known for one: what is hidden goes before.
                 return " ".join(text)[-_TEXT_SHOWN:]
         return "nothing"
 

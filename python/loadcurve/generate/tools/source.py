@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from loadcurve.errors import BadInput
 from loadcurve.files import open_regular, read_regular
 from loadcurve.generate.tools.figures import Unreadable
+from loadcurve.redaction import hidden
 
 TEXT_BYTES_MAX = 64 * 2**20
 """Of what is read as a whole; files with a line for each request are read in blocks and have no limit."""
@@ -75,7 +76,8 @@ def as_text(name: str, data: bytes) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text of a file as messages quote it: on one line, and not too long."""
+    """Return a text of a file as messages quote it: on one line, not too long, and without secrets."""
+    text = hidden(text)
     short = text if len(text) <= SHOWN_CHARACTERS_MAX else text[:SHOWN_CHARACTERS_MAX] + "…"
     return repr(short)
 
