@@ -99,11 +99,20 @@ def _read_layers(file: Path, below: tuple[Path, ...] = ()) -> list[TomlDocument]
     bases = given if isinstance(given, list) else [given]
     # What is no text is refused with the other values of the file.
     for base in (base for base in bases if isinstance(base, str)):
-        based_on = (file.parent / base).resolve()
-        if not based_on.is_file() or based_on in below:
+        based_on = _existing_file(file.parent / base)
+        if based_on is None or based_on in below:
             text = (
                 "expected the path, relative to this folder, of a description that is not based on this one"
             )
             raise BadInput(document.report(Problem(("base",), f"found {show(base)}; {text}")))
         layers += _read_layers(based_on, below)
     return layers
+
+
+def _existing_file(path: Path) -> Path | None:
+    """Return a file's path without links, or None where there is none, or can be none of that name."""
+    try:
+        resolved = path.resolve()
+        return resolved if resolved.is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        return None

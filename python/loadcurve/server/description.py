@@ -116,7 +116,7 @@ class VersionSource(TomlTable):
     def _check_pattern(self) -> Self:
         try:
             groups = re.compile(self.pattern).groups
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"the pattern is not a regular expression: {error}") from None
         if groups == 0:
             raise ValueError("the pattern has no group: expected one around the version")

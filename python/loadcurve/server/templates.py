@@ -55,6 +55,9 @@ class Templates:
         except OSError as error:
             reason = error.strerror or f"it is not in {' or '.join(self._loader.searchpath)}"
             raise BadInput(f"The template {template} cannot be read: {reason}.") from None
+        except (ValueError, RecursionError) as error:
+            # Bytes that are no UTF-8, a number of thousands of digits, or as many parentheses.
+            raise BadInput(f"The template {template} cannot be read: {error}.") from None
         unknown = used - known
         if unknown:
             name = min(unknown)

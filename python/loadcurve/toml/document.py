@@ -60,8 +60,9 @@ class TomlDocument:
             raise BadInput(f"{path}:{line}: not TOML at column {column}: {message}") from error
         try:
             data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            # The engine reads TOML 1.1, and Python's standard library 1.0; its message names the line.
+        except ValueError as error:
+            # The engine reads TOML 1.1, and Python's standard library 1.0; its message names the line, but for a number
+            # of thousands of digits.
             raise BadInput(f"{path}: not TOML 1.0: {error}") from error
         return cls(path, data, places)
 
