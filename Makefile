@@ -14,6 +14,8 @@ STAMPS := .stamps
 NATIVE_SOURCES := Cargo.toml Cargo.lock pyproject.toml packaging/build_backend.py packaging/install_editable.py \
 	$(shell find crates -name '*.rs' -o -name Cargo.toml)
 LOCKS := requirements/installer.lock requirements/development.lock
+# The other locks are parts of these.
+AUDITED_LOCKS := requirements/development.lock requirements/ray.lock
 
 # The servers that the catalogue holds as source: Rust, each a workspace of its own, and Go, each a module.
 CATALOG := python/loadcurve/catalog
@@ -132,14 +134,16 @@ check-servers: setup ## Format, lint and test the servers that the catalogue hol
 	done
 	$(BIN)/pytest --quiet -m builds
 
-audit: setup ## Look for known holes, licences and duplicates in what this project depends on (needs cargo-deny and a network)
+audit: setup ## Look for known holes, licences and duplicates in what this project depends on (needs cargo-deny, govulncheck and a network)
 	@command -v cargo-deny > /dev/null || \
 	    { echo "loadcurve: cargo-deny is missing: cargo install --locked cargo-deny" >&2; exit 1; }
 	cargo deny --locked check
 	@for manifest in fuzz/Cargo.toml $(RUST_SERVERS:%=$(CATALOG)/%/Cargo.toml); do \
-	    cargo deny --locked --config deny.toml --manifest-path $$manifest check --allow unmatched-skip; \
+	    cargo deny --locked --config deny.toml --manifest-path $$manifest check --allow unmatched-skip --allow unnecessary-skip; \
 	done
-	$(BIN)/uv tool run --python $(BIN)/python pip-audit --requirement requirements/development.lock --disable-pip
+	$(BIN)/python packaging/audit_go.py $(GO_SERVERS:%=$(CATALOG)/%)
+# Strict, because a package that the index tells nothing of would otherwise pass.
+	$(BIN)/uv tool run --python $(BIN)/python pip-audit --strict --disable-pip $(AUDITED_LOCKS:%=--requirement %)
 
 fuzz-corpus: ## Read the corpus of each fuzz target once
 	fuzz/run 0
