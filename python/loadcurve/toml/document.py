@@ -61,8 +61,8 @@ class TomlDocument:
         try:
             data = tomllib.loads(text)
         except ValueError as error:
-            # The engine reads TOML 1.1, and Python's standard library 1.0; its message names the line, but for a number
-            # of thousands of digits.
+            # The engine reads TOML 1.1, and Python's standard library 1.0; its message names the line,
+            # but for a number of thousands of digits.
             raise BadInput(f"{path}: not TOML 1.0: {error}") from error
         return cls(path, data, places)
 
