@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from loadcurve.cli.main import app
-from loadcurve.cli.parsing import ARGUMENTS, by_section
+from loadcurve.cli.parsing import ARGUMENTS, by_section, help_record
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 
@@ -80,7 +80,7 @@ def _command(command: Any, context: typer.Context) -> Command:  # noqa: ANN401 -
     }
     return Command(
         name=context.command_path,
-        usage=re.sub(r"[{}]", "", usage).replace("......", "..."),
+        usage=usage,
         summary=summary,
         details=details,
         arguments=sections.pop(ARGUMENTS, ()),
@@ -89,9 +89,7 @@ def _command(command: Any, context: typer.Context) -> Command:  # noqa: ANN401 -
 
 
 def _parameter(one: Any, context: typer.Context) -> Parameter:  # noqa: ANN401 -- as above
-    names, about = one.get_help_record(context)
-    if one.param_type_name == "argument":
-        names = re.sub(r" <.*>$", "", names)
+    names, about = help_record(one, context)
     return Parameter(names, _sentences(about))
 
 

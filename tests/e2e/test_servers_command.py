@@ -1,5 +1,6 @@
 """`loadcurve servers`, and what every start of the command costs."""
 
+import re
 import subprocess
 import sys
 
@@ -21,16 +22,20 @@ def test_the_catalogue_lists_what_is_installed_and_how_to_install_the_rest(sandb
     write_missing_server(sandbox.work / "catalog", "gone")
     finished = sandbox.run("servers", "--catalog", "catalog")
     assert (finished.returncode, finished.stderr) == (0, "")
-    web_servers, databases = (rows_of(table) for table in finished.stdout.split("\n\n"))
+    *tables, install = finished.stdout.split("\n\n")
+    web_servers, databases = map(rows_of, tables)
     rows = {**databases, **web_servers}
     assert {"postgresql", "mongodb", "ferretdb", "url"} <= databases.keys()
     assert web_servers.keys() & databases.keys() == {"url"}, "what runs already may be either"
     assert {"apache-event", "limit", "nginx", "gone"} <= rows.keys()
     assert __version__ in rows["limit"]
     assert "missing" in rows["gone"]
-    assert "make -C gone install" in rows["gone"]
+    assert "\n  gone\n    make -C gone install\n" in install
+    assert set(re.findall(r"^  (\S+)$", install, re.MULTILINE)) == {
+        name for name, row in rows.items() if " missing" in row or " not built" in row
+    }
     for table in (web_servers, databases):
-        missing = [" missing " in row or " not built " in row for row in table.values()]
+        missing = [" missing" in row or " not built" in row for row in table.values()]
         assert missing == sorted(missing), "what is missing comes last"
     assert max(map(len, finished.stdout.splitlines())) <= 80
 

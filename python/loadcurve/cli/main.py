@@ -25,7 +25,6 @@ app = typer.Typer(
     name="loadcurve",
     cls=CommandGroup,
     help="Puts real servers under load and returns the curve, with an interval on every number.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -80,7 +79,7 @@ GeneratorOption = Annotated[
     typer.Option(
         "--generator",
         metavar="NAME",
-        help="Measure each server under this load generator besides; may be repeated.",
+        help="Measure each server under this load generator, too; may be repeated.",
     ),
 ]
 WatchOption = Annotated[
@@ -157,7 +156,7 @@ def init(
     ] = Path("study.toml"),
     catalog: CatalogOption = None,
 ) -> None:
-    """Write a commented study for the servers that are installed here."""
+    """Write a commented study for the servers found here."""
     from loadcurve.cli.init import init_command
 
     raise_on_interrupts()
@@ -192,7 +191,10 @@ def capacity(
     watch: WatchOption = False,
     watch_address: WatchAddressOption = None,
 ) -> None:
-    """Search the highest load at which limits hold, for each server, with an interval."""
+    """Search the highest load at which limits hold.
+
+    The result is a load for each server, with its interval over trials.
+    """
     from loadcurve.cli.capacity import capacity_command
     from loadcurve.runs.study import RunOptions
 
@@ -217,7 +219,8 @@ command()(load)
 @command()
 def studies(
     first: Annotated[
-        str | None, typer.Argument(metavar="check", help="Read a study and print how long it takes.")
+        str | None,
+        typer.Argument(metavar="check", help="Read a study without running it, and print how long it takes."),
     ] = None,
     second: Annotated[
         str | None,
@@ -226,7 +229,10 @@ def studies(
         ),
     ] = None,
 ) -> None:
-    """List the bundled studies; or read a study without running it, with `studies check STUDY`."""
+    """List the bundled studies, or check one.
+
+    `studies check STUDY` reads a study without running it, and prints how long it takes.
+    """
     from loadcurve.cli.studies import check_command, list_command
 
     if first is None:
@@ -248,9 +254,10 @@ def machines(
         ),
     ],
 ) -> None:
-    """List the machines that a study names; reach them, with `check`; or remove what was brought there.
+    """List, check or clean up the machines that studies name.
 
-    `check` brings what a machine lacks and tries the way for the load, as a run does. `remove` takes it away.
+    `check` connects to each machine, copies what it lacks and tests the path of the load, as a run does.
+    `remove` deletes what was copied.
     """
     from loadcurve.cli.machines import check_command, list_command, remove_command
 
@@ -258,7 +265,7 @@ def machines(
     first, *rest = named
     carry_out = {"check": check_command, "remove": remove_command}.get(first)
     if carry_out is not None and not rest:
-        raise typer.BadParameter(f"missing; expected a study file or a destination of ssh behind {first}")
+        raise typer.BadParameter(f"missing; expected a study file or an ssh destination after {first}")
     if carry_out is None:
         list_command(named)
     else:
@@ -271,7 +278,7 @@ def import_files(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Files of other load generators; or patterns with {server}, {trial} or a key in braces.",
+            help="Files of other load generators, or patterns with {server}, {trial} or a key in braces.",
         ),
     ],
     named: Annotated[
@@ -279,30 +286,34 @@ def import_files(
         typer.Option(
             "--as",
             metavar="TOOL",
-            help="Of this tool or format; default: what the content shows. "
-            "requests: an access log becomes a list of requests.",
+            help="The tool or format of the files; default: recognised from their content. "
+            "requests: make a list of requests from an access log.",
         ),
     ] = None,
     server: Annotated[
-        str | None, typer.Option("--server", metavar="NAME", help="What was measured; default: the tool.")
+        str | None,
+        typer.Option("--server", metavar="NAME", help="The server that was measured; default: the tool."),
     ] = None,
     point: Annotated[
         list[str] | None,
         typer.Option(
             "--point",
             metavar="KEY=NUMBER",
-            help="Under which load, such as connections=50; may be repeated.",
+            help="A setting of the load, such as connections=50; may be repeated.",
         ),
     ] = None,
     trials: Annotated[
         str,
-        typer.Option("--trials", metavar="PATTERN", help="What stands before each FILE, such as '{trial}/'."),
+        typer.Option(
+            "--trials", metavar="PATTERN", help="A prefix for the pattern of each FILE, such as '{trial}/'."
+        ),
     ] = "",
     out: OutOption = None,
 ) -> None:
-    """Make a run folder of files that other load generators wrote, with its report.
+    """Make a run folder from files of other load generators.
 
-    Files of one point of one server are its trials. Nothing is written where one cannot be read.
+    It has a report, as any run. Several files of one server at one point are its trials. If a file cannot be
+    read, nothing is written.
     """
     from loadcurve.cli.import_files import import_command
 
@@ -340,7 +351,10 @@ def servers(
         typer.Option(help="check: the container's network: this machine's, or its own."),
     ] = None,
 ) -> None:
-    """List the catalogue; show one server; or start, verify and stop one with `servers check NAME`."""
+    """List the catalogue, show one server, or check one.
+
+    `servers check NAME` starts a server, verifies its answers, and stops it.
+    """
     from loadcurve.cli.servers import check_command, container_options, list_command, show_command
 
     raise_on_interrupts()
@@ -378,7 +392,9 @@ def crosscheck(
         bool, typer.Option("--json", help="Print the comparison as one JSON object to stdout.")
     ] = False,
 ) -> None:
-    """Run a study under our engine and others in turn: where they differ, and what may be the reason.
+    """Run a study under several load generators in turn.
+
+    The result shows where they differ from our engine, and possible reasons.
 
     Without --generator the study's own generators are used, or every installed one that can send its load.
     """
@@ -396,14 +412,17 @@ def crosscheck(
 def generators(
     first: Annotated[
         str | None,
-        typer.Argument(metavar="check", help="Put a short load on a server, and compare the counts."),
+        typer.Argument(metavar="check", help="Put a short load on a server and compare the counts."),
     ] = None,
     second: Annotated[str | None, typer.Argument(metavar="NAME", help="The generator to check.")] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the list as one JSON object to stdout.")
     ] = False,
 ) -> None:
-    """List what can send loads; show one; or try one against a server with `generators check NAME`."""
+    """List the load generators, show one, or check one.
+
+    `generators check NAME` puts a short load on a server and compares its count with the generator's.
+    """
     from loadcurve.cli.generators import check_command, list_command, show_command
 
     raise_on_interrupts()
@@ -438,8 +457,8 @@ def report(
         typer.Option(
             "--format",
             metavar="LIST",
-            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, json, or of latency alone "
-            "hgrm, hlog, fortio, k6-summary, wrk2; separated by commas; prints the paths.",
+            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, json, or for latency alone "
+            "hgrm, hlog, fortio, k6-summary, wrk2, separated by commas. The paths are printed.",
         ),
     ] = None,
     out: Annotated[
@@ -460,9 +479,10 @@ def report(
         typer.Option("--at", metavar="KEY=VALUE", help="With --as: a setting of the point; may be repeated."),
     ] = None,
 ) -> None:
-    """Make report.html again from a run folder alone, or one page of several runs side by side.
+    """Make the report of a run again, or one page of several runs.
 
-    Of one run its findings are shown and, with limits, the capacity; of several, what differs and the ratios.
+    For one run it also prints the findings, the answer, the curves and, with limits, the capacity; for
+    several, what differs and the ratios.
     """
     raise_on_interrupts()
     first, *others = run_folders
@@ -551,7 +571,7 @@ def runs(
     ] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
-    """List runs with their questions and answers, the newest first."""
+    """List runs with their questions and answers, newest first."""
     from loadcurve.cli.runs import runs_command
 
     raise_on_interrupts()
@@ -594,7 +614,10 @@ def compare(
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
-    """Compare two runs of one study: ratios with intervals, and what is shown to differ."""
+    """Compare two runs of one study.
+
+    The result is a ratio with its interval for each point, and which differences are shown.
+    """
     from loadcurve.cli.compare import CompareOptions, compare_command
 
     raise_on_interrupts()
@@ -618,7 +641,7 @@ def doctor(
         bool,
         typer.Option(
             "--quick",
-            help="Measure the ceiling of HTTP/1.1 in some seconds, for a first look; it is not saved.",
+            help="Measure only the ceiling of HTTP/1.1, in a few seconds; it is not saved.",
         ),
     ] = False,
     noise: Annotated[
@@ -634,21 +657,22 @@ def doctor(
     ] = "limit",
     machine: Annotated[
         str | None,
-        typer.Option(
-            metavar="DESTINATION", help="Check another machine for servers, to which ssh leads, alone."
-        ),
+        typer.Option(metavar="DESTINATION", help="Check only this machine for servers, an ssh destination."),
     ] = None,
     machines: Annotated[
         str | None,
         typer.Option(
             metavar="HOST[,HOST…]",
-            help="Measure what the first of these load machines reaches, the first two, four and so on, "
-            "against a server here, or on --machine.",
+            help="Measure the ceiling of the first of these load machines, of the first two, four and so on, "
+            "against a server here or on --machine.",
         ),
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
-    """Say whether this machine is fit to measure, and what the rig's ceiling and noise are."""
+    """Check whether this machine is fit to measure.
+
+    It also measures the rig's ceiling and, with --noise, its noise.
+    """
     from loadcurve.cli.doctor import doctor_command, machine_doctor, machines_doctor
 
     raise_on_interrupts()

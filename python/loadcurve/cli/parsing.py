@@ -4,10 +4,16 @@ typer converts values with pydantic, whose import takes longer than all else tha
 completion needs.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
+
+from loadcurve.errors import BadInput
 
 ARGUMENTS, OPTIONS = "Arguments", "Options"
 """The sections of parameters for which no other one is named."""
@@ -34,6 +40,14 @@ class _Light(_Base):
                 parameter._runtime_param = _AsWritten()  # type: ignore[attr-defined]  # noqa: SLF001
         return list(super().parse_args(ctx, args))
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- as above
+        """Return the parts of the line of usage: `RUN...` for what is required, `[RUN]` for what is not."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [
+            re.sub(r"^\{(.*)\}", r"\1", piece).replace("......", "...").replace("…...", "…")
+            for piece in pieces
+        ]
+
 
 class Command(_Light, TyperCommand):
     """A subcommand, whose help lists its options by section."""
@@ -42,7 +56,16 @@ class Command(_Light, TyperCommand):
         """Write arguments and options into the help."""
         for section, parameters in by_section(self.get_params(ctx)).items():
             with formatter.section(section):
-                formatter.write_dl([parameter.get_help_record(ctx) for parameter in parameters])
+                formatter.write_dl([help_record(parameter, ctx) for parameter in parameters])
+
+
+def help_record(parameter: Any, ctx: Any) -> tuple[str, str]:  # noqa: ANN401 -- as above
+    """Return how a person writes an argument or an option, and what it is for."""
+    names, about = parameter.get_help_record(ctx)
+    if parameter.param_type_name == "argument":
+        # A name such as RUN says more than the type of its value.
+        names = re.sub(r" <.*>$", "", names)
+    return names, about
 
 
 def by_section(parameters: Iterable[Any]) -> dict[str, list[Any]]:
@@ -55,4 +78,77 @@ def by_section(parameters: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 class CommandGroup(_Light, TyperGroup):
-    """The command with its subcommands."""
+    """The command with its subcommands; without one it shows its help.
+
+    What cannot be used on the command line is reported as all bad input is.
+    """
+
+    def make_context(self, *args: Any, **named: Any) -> Any:  # noqa: ANN401 -- as above
+        """Read the words before the subcommand."""
+        with _as_bad_input():
+            return super().make_context(*args, **named)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 -- as above
+        """Show the help where there are no words at all."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help(), err=True)
+            ctx.exit(BadInput.exit_code)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- as above
+        """Run the subcommand."""
+        with _as_bad_input():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _as_bad_input() -> Iterator[None]:
+    try:
+        yield
+    except TyperException as error:
+        raise BadInput(_in_words(error)) from None
+
+
+_PLAIN_WORDS = (
+    (re.compile(r"Input should be a valid integer.*"), "expected a whole number"),
+    (re.compile(r"Input should be a valid number.*"), "expected a number"),
+    (re.compile(r"Input should be greater than or equal to (.+)"), r"expected at least \1"),
+    (re.compile(r"Input should be less than or equal to (.+)"), r"expected at most \1"),
+    (re.compile(r"Value error, (.*)\."), r"\1"),
+    (re.compile(r"Option '(.+)' requires an argument\."), r"\1: the value is missing"),
+    (
+        re.compile(r"Got unexpected extra argument.*\((.+)\)"),
+        r"found \1 behind the last argument; expected options",
+    ),
+    (re.compile(r"No such command '(.+?)'\."), r"there is no command \1."),
+    (
+        re.compile(r"\. Did you mean (.+)\?|\.$"),
+        lambda found: f" (did you mean {found[1]}?)" if found[1] else "",
+    ),
+)
+"""What typer and pydantic say of a value, and what messages here say instead."""
+
+
+def _in_words(error: Any) -> str:  # noqa: ANN401 -- as above
+    """Return what is wrong with a command line: where, what was expected, and what lists the options."""
+    text, context = _fault(error), getattr(error, "ctx", None)
+    return text if context is None else f"{text}; see {context.command_path} --help"
+
+
+def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
+    if hasattr(error, "possibilities"):
+        meant = f" (did you mean {' or '.join(sorted(error.possibilities))}?)" if error.possibilities else ""
+        return f"there is no option {error.option_name}{meant}"
+    message = error.message or "missing"
+    for pattern, words in _PLAIN_WORDS:
+        message = pattern.sub(words, message)
+    if not isinstance(error, typer.BadParameter):
+        return message
+    place = error.param_hint or _names(error.param)
+    return f"{place}: {message}" if place else message
+
+
+def _names(parameter: Any) -> str | None:  # noqa: ANN401 -- as above
+    if parameter is None:
+        return None
+    return "/".join(parameter.opts) if parameter.param_type_name == "option" else parameter.display_name_raw

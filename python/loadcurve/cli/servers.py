@@ -1,10 +1,12 @@
 """``loadcurve servers``: the catalogue, as it is on this machine."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -21,13 +23,16 @@ from loadcurve.study.container import ContainerTable
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import problems_of
 
+INDENT = "    "
+
 
 def list_command(catalogs: Sequence[Path]) -> None:
-    """Print the catalogue, web servers and databases apart: what is here, what studies name, and the rest."""
+    """Print the catalogue, web servers and databases apart, and how what is missing is installed."""
     entries = list(load_catalog(catalogs))
+    here = catalog_rows(entries)
     rows = {
-        "web server": _rows(entry for entry in entries if entry.description.protocol == "http"),
-        "database": _rows(entry for entry in entries if entry.description.may_be_database),
+        "web server": _rows((entry for entry in entries if entry.description.protocol == "http"), here),
+        "database": _rows((entry for entry in entries if entry.description.may_be_database), here),
     }
     widths = [max(len(row[column]) for row in chain(*rows.values())) for column in range(2)]
     out = new_console()
@@ -37,16 +42,27 @@ def list_command(catalogs: Sequence[Path]) -> None:
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column(kind, min_width=widths[0])
         table.add_column("version", min_width=widths[1])
-        table.add_column("where, or how to install it", overflow="fold")
+        table.add_column("where", overflow="fold")
         for row in cells:
             table.add_row(*map(Text, row))
         out.print(table)
+    _print_installation([row for row in here if row.found is None], out)
 
 
-def _rows(entries: Iterable[CatalogEntry]) -> list[tuple[str, str, str]]:
+def _print_installation(missing: Sequence[CatalogRow], out: Console) -> None:
+    """Print how servers are installed, outside of tables, which would break commands at their columns."""
+    if missing:
+        out.print(Text("\nto install or build", style="dim"))
+    for row in missing:
+        out.print(Text(f"  {row.name}"))
+        for line in command_lines(_install(row), out.width - len(INDENT)):
+            out.print(Text(f"{INDENT}{line}"), soft_wrap=True)
+
+
+def _rows(entries: Iterable[CatalogEntry], here: Iterable[CatalogRow]) -> list[tuple[str, str, str]]:
     """Return name, version and place of each server: what is here, then what a study names, then the rest."""
     entries = list(entries)
-    rows = catalog_rows(entries)
+    rows = [row for row in here if row.entry in entries]
     named = [
         (entry.name, "any", f"set in the study with {entry.description.from_study} = …")
         for entry in entries
@@ -65,13 +81,13 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
         "title": entry.description.title,
         "protocol": entry.description.protocol if entry.description.from_study is None else None,
     }
-    for row in catalog_rows([entry]):
+    rows = catalog_rows([entry])
+    for row in rows:
         facts |= {
             "status": row.status,
             "version": row.version,
             "program": None if row.found is None else str(row.found.binary),
             "problem": row.problem,
-            "install": row.install,
         }
     facts |= {
         "documentation": entry.description.documentation,
@@ -85,6 +101,7 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
             table.add_row(key, Text(value))
     out = new_console()
     out.print(table)
+    _print_installation([row for row in rows if row.install], out)
     if entry.description.settings:
         out.print()
         out.print(_settings(entry))
@@ -161,9 +178,24 @@ def _inside(location: Location) -> str:
     return f" in {location.image.name} by {location.engine.name} {location.engine_version}"
 
 
+def command_lines(commands: str, width: int) -> list[str]:
+    """Return commands as lines that can be copied: each begins a line, and no word is broken."""
+    first, *others = commands.split(" && ")
+    lines = [f"{line} &&" for line in (first, *others[:-1])] + others[-1:] if others else [first]
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+    ]
+
+
+def _install(row: CatalogRow) -> str:
+    return row.install or f"unknown; see: loadcurve servers {row.name}"
+
+
 def _where(row: CatalogRow) -> str:
     if row.found is None:
-        return row.install or f"unknown; see: loadcurve servers {row.name}"
+        return ""
     if row.found.binary.is_relative_to(NATIVE_FOLDER):
         return "part of Loadcurve"
     return str(row.found.binary)

@@ -43,7 +43,7 @@ else:
         WorkloadTable,
         WrapValidator(_table_unless_named),
         PlainSerializer(_summary),
-        Expected('one of the workloads "a" to "f", the name of a file of YCSB properties, or a table'),
+        Expected('one of the workloads "a" to "f", a file of YCSB properties, or in a study a table'),
     ]
 
 

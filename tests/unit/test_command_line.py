@@ -1,0 +1,82 @@
+"""The command line: its help at 80 columns, and what it says of words that it cannot use."""
+
+import re
+
+import pytest
+from docs.generate.command import read_command
+
+from loadcurve.cli.servers import command_lines
+from support.command import Command
+
+SUMMARY_LENGTH_MAX = 60
+"""Behind the longest name of a subcommand a terminal of 80 columns has room for this many characters."""
+_, SUBCOMMANDS = read_command()
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS, ids=lambda one: one.name)
+def test_the_list_of_commands_shows_each_summary_whole(subcommand):
+    assert len(subcommand.summary) <= SUMMARY_LENGTH_MAX
+    assert subcommand.summary.endswith(".")
+    assert subcommand.summary.count(".") - subcommand.summary.count("report.html") == 1
+
+
+@pytest.mark.parametrize("subcommand", SUBCOMMANDS, ids=lambda one: one.name)
+def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = Command(tmp_path).run(*subcommand.name.split()[1:], "--help").stdout
+    assert shown.startswith(f"Usage: {subcommand.usage}\n")
+    assert not re.search(r"[{}]|\\.{6}|…\\.", subcommand.usage)
+    for argument in subcommand.arguments:
+        assert re.search(rf"^  {re.escape(argument.names)}  ", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("load http://x -c", "-c: the value is missing"),
+        ("load http://x -c x", "-c/--connections: expected a whole number; see loadcurve load --help"),
+        ("load http://x -c 0", "-c/--connections: expected at least 1; see loadcurve load --help"),
+        (
+            "load http://x --full-handshakes 2",
+            "--full-handshakes: expected at most 1; see loadcurve load --help",
+        ),
+        ("load", "URL: missing; see loadcurve load --help"),
+        (
+            "load http://x --io foo",
+            "--io: 'foo' is not one of 'auto', 'uring', 'epoll'; see loadcurve load --help",
+        ),
+        (
+            "load http://x y",
+            "found y behind the last argument; expected options; see loadcurve load --help",
+        ),
+        (
+            "load http://x --foo 1",
+            "there is no option --foo (did you mean --from or --io?); see loadcurve load --help",
+        ),
+        ("lod", "there is no command lod (did you mean 'load'?); see loadcurve --help"),
+        ("--zzz", "there is no option --zzz; see loadcurve --help"),
+        ("servers check", "found check; expected NAME, or check NAME; see loadcurve servers --help"),
+        ("run", "STUDY.toml: missing; expected a study file, or --resume RUN; see loadcurve run --help"),
+    ],
+)
+def test_words_that_cannot_be_used_are_reported_as_all_bad_input_is(arguments, said, tmp_path):
+    finished = Command(tmp_path).run(*arguments.split())
+    assert (finished.returncode, finished.stdout, finished.stderr) == (2, "", f"loadcurve: {said}\n")
+
+
+def test_without_words_the_help_is_shown(tmp_path):
+    finished = Command(tmp_path).run()
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.startswith("Usage: loadcurve [OPTIONS] COMMAND [ARGS]...\n")
+
+
+def test_commands_to_install_a_server_are_lines_whose_words_stay_whole():
+    url = f"https://one.example/{'x' * 80}.tar.gz"
+    assert command_lines(f"curl -sSf {url} | tar xz && make && make install", 40) == [
+        "curl -sSf",
+        url,
+        "| tar xz &&",
+        "make &&",
+        "make install",
+    ]
+    assert command_lines("apt-get install nginx", 40) == ["apt-get install nginx"]
