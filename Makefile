@@ -172,10 +172,11 @@ docs: $(STAMPS)/environment ## Build the documentation as a site into target/doc
 	@$(BIN)/uv tool run --quiet --python $(BIN)/python $(SITE_BUILDER) build --strict
 	@echo target/docs/index.html
 
-pictures: setup ## Make the README's pictures from a new run of the quickstart (needs Chromium)
-	rm -rf target/pictures
-	$(BIN)/loadcurve run studies/quickstart.toml --quick --out target/pictures
-	$(BIN)/python docs/pictures/make.py target/pictures
+PICTURED := loadcurve-runs/quickstart
+pictures: setup ## Make the documents' pictures from a new run of the quickstart (needs Chromium)
+	rm -rf target/pictures && mkdir -p target/pictures
+	cd target/pictures && $(CURDIR)/$(BIN)/loadcurve run quickstart --quick --out $(PICTURED)
+	cd target/pictures && $(CURDIR)/$(BIN)/python $(CURDIR)/docs/pictures/make.py $(PICTURED)
 
 notebook: setup ## Run the documentation's notebook anew, and keep what it shows
 	$(BIN)/python -m docs.run_notebook

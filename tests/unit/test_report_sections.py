@@ -22,7 +22,7 @@ from loadcurve.report.formats import tables, write
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.formats.workbook import workbook_bytes
 from loadcurve.report.html import render_page
-from loadcurve.report.terminal import closing, print_findings, print_shapes, summary
+from loadcurve.report.terminal import print_results
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
 from loadcurve.watch import feed, status
@@ -148,10 +148,7 @@ def shown_by(analysed: Analysis) -> str:
     """What the terminal shows at the end of a run."""
     out = io.StringIO()
     console = Console(file=out, width=200)
-    console.print(summary(analysed))
-    print_shapes(analysed, console)
-    print_findings(analysed, "full", console)
-    console.print(closing(analysed))
+    print_results(analysed, console)
     return out.getvalue()
 
 

@@ -86,7 +86,7 @@ def terminal(wild: WildRun) -> None:
     analysis = material(wild).analysis
     out = io.StringIO()
     print_shapes(analysis, Console(file=out, width=80))
-    check_words(printed(summary(analysis), findings_text(analysis.findings, "full")) + out.getvalue())
+    check_words(printed(summary(analysis), findings_text(analysis.findings)) + out.getvalue())
 
 
 def end_of_a_run(wild: WildRun) -> None:

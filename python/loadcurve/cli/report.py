@@ -11,13 +11,13 @@ from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.cli.together import report_together
 from loadcurve.report.content import content_of
 from loadcurve.report.html import write_page
-from loadcurve.report.terminal import print_findings, print_shapes
+from loadcurve.report.terminal import closing, print_findings, print_shapes
 from loadcurve.result.run_files import has_several_loads
 from loadcurve.stats.slo import parse_objective
 
 
 def report_command(folder: Path, slo: str | None) -> None:
-    """Write the report of a run, and print its findings and, last, the report's path.
+    """Write the report of a run, and print its findings, the answer, the curves and, last, the report's path.
 
     With limits, say up to which load they hold.
 
@@ -34,7 +34,8 @@ def report_command(folder: Path, slo: str | None) -> None:
     out = new_console()
     if objective is not None:
         print_shapes(analysis, out)
-    print_findings(analysis, "full", out)
+    print_findings(analysis, out)
+    out.print(closing(analysis))
     out.print(report, soft_wrap=True)
     fail_where_left_out(analysis.not_computed)
 

@@ -139,7 +139,7 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
         from loadcurve.report.content import content_of
         from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import numbers_of
-        from loadcurve.report.terminal import closing, print_findings, print_shapes, summary
+        from loadcurve.report.terminal import print_results
         from loadcurve.result.folder import read_run
         from loadcurve.result.summary import source_of
 
@@ -152,10 +152,7 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     keep_numbers(folder, numbers_of(analysis, source))
     report = write_page(content_of(run, analysis))
     out = new_console()
-    out.print(summary(analysis))
-    print_shapes(analysis, out)
-    print_findings(analysis, "brief", out)
-    out.print(closing(analysis))
+    print_results(analysis, out)
     out.print(report, soft_wrap=True)
     if interrupted and run.run.search is None and not analysis.complete:
         talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)

@@ -48,7 +48,7 @@ def show_together(folder: Path, talk: Console, *, interrupted: bool) -> list[Run
         tell_damage(analysis, run.folder)
         out.print(Text(f"{load.name}: {load.server}", style="bold"))
         out.print(summary(analysis))
-        print_findings(analysis, "brief", out)
+        print_findings(analysis, out)
         out.print()
         runs.append(run)
         faults += analysis.not_computed

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from rich.console import Group
 from rich.padding import Padding
@@ -17,8 +16,6 @@ MOST_FINDINGS = 8
 """The terminal shows at most this many; the page shows all."""
 MOST_SERVERS = 4
 """The servers that one cause was seen of are named up to this many."""
-MOST_EVIDENCE = 5
-"""A finding in the terminal names at most this many figures, the most telling first."""
 
 WEIGHT_TITLES: dict[Weight, str] = {
     "invalidates": "do not use these figures",
@@ -143,35 +140,27 @@ def _unit(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-Detail = Literal["brief", "full"]
-"""What is shown of a finding: what was seen and why; or also the evidence, and what to do."""
+def findings_text(findings: Sequence[Finding], limit: str | None = None) -> Group:
+    """Return the weightiest findings by cause for a terminal of 80 columns; nothing where there is none.
 
-
-def findings_text(findings: Sequence[Finding], detail: Detail, limit: str | None = None) -> Group:
-    """Return the weightiest findings by cause for a terminal of 80 columns; nothing where there is none."""
+    Of each it has what was seen, and why; the report has the evidence, and what to do.
+    """
     if not findings:
         return Group()
     groups = grouped(findings, limit)
     shown = groups[:MOST_FINDINGS]
     parts: list[Text | Padding] = [Text(""), Text("Findings", style="bold")]
     for group in shown:
-        parts += _group(group, detail)
+        parts += _group(group)
     rest = [f"{len(groups) - len(shown):,} more"] if len(groups) > len(shown) else []
-    rest += ["their evidence, and what to do"] if detail == "brief" else []
-    if rest:
-        parts.append(Text(f"in the report: {', '.join(rest)}", style="dim"))
-    parts.append(Text(""))
+    rest.append("their evidence, and what to do")
+    parts += [Text(f"in the report: {', '.join(rest)}", style="dim"), Text("")]
     return Group(*parts)
 
 
-def _group(group: FindingGroup, detail: Detail) -> list[Text | Padding]:
+def _group(group: FindingGroup) -> list[Text | Padding]:
     """Return the lines of one cause; names are shown as they are, not as markup."""
     first = group.findings[0]
     head = Text.assemble(("● ", _STYLES[group.weight]), (group.title, "bold"), f": {group.seen_of}")
-    evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
-    seen, cause = Text(group.seen), Text(f"{CAUSE_TITLES[first.certainty]}: {first.cause}")
-    lines = {
-        "brief": [seen, cause],
-        "full": [seen, Text(evidence, style="dim"), cause, Text(f"To do: {first.advice}")],
-    }[detail]
+    lines = [Text(group.seen), Text(f"{CAUSE_TITLES[first.certainty]}: {first.cause}")]
     return [head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines)]

@@ -14,7 +14,7 @@ from loadcurve.report.answer import answer_words
 from loadcurve.report.arms import loads_in_words
 from loadcurve.report.claims import ClaimsInTerminal, claim_rows
 from loadcurve.report.ending import trials_in_words
-from loadcurve.report.findings import Detail, findings_text
+from loadcurve.report.findings import findings_text
 from loadcurve.report.hopeless import visible_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.report.servers import measured_servers, servers_table
@@ -35,6 +35,14 @@ _STYLES: dict[VerdictStatus | None, str] = {
     "invalid": "red",
     None: "dim",
 }
+
+
+def print_results(analysis: Analysis, out: Console) -> None:
+    """Print what a run ends with: the table of points, shapes, findings, the answer and the curves."""
+    out.print(summary(analysis))
+    print_shapes(analysis, out)
+    print_findings(analysis, out)
+    out.print(closing(analysis))
 
 
 def summary(analysis: Analysis) -> RenderableType:
@@ -136,14 +144,14 @@ def _shapes(analysis: Analysis) -> Iterator[RenderableType]:
         yield from map(Text, shape_words.conclusions(load, found))
 
 
-def print_findings(analysis: Analysis, detail: Detail, out: Console) -> None:
+def print_findings(analysis: Analysis, out: Console) -> None:
     """Print what was found, and why."""
     shown = Sections(analysis.not_computed).get(
         "the findings in words",
-        lambda: findings_text(analysis.findings, detail, visible_words(analysis)),
+        lambda: findings_text(analysis.findings, visible_words(analysis)),
         Group(),
     )
-    out.print(shown if analysis.findings or detail == "full" else "")
+    out.print(shown if analysis.findings else "")
 
 
 def _figures(titles: list[str], rows: list[list[str]]) -> Table:
