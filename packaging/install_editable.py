@@ -1,7 +1,8 @@
 """Build the native parts and install the package as editable, with cargo's progress in sight.
 
 An installer would hide what cargo says until the build is over, which takes minutes the first time. With
-``--without-databases`` the drivers of databases and TLS are left out, which halves what there is to compile.
+``--demo`` the drivers of databases and TLS are left out, and what takes the compiler longest for the last
+percent of speed: together most of its work.
 """
 
 import contextlib
@@ -14,35 +15,44 @@ import tempfile
 
 import build_backend
 
-CPU_MINUTES = {True: (5, 15), False: (2, 7)}
-"""What the native parts take to compile, with databases or without, on a fast and on a slow processor."""
+CPU_MINUTES = {False: (5, 15), True: (1, 4)}
+"""What the native parts take to compile, whole or for a demo, on a fast and on a slow processor."""
 WITHOUT_DATABASES = {build_backend.BUILD_ARGUMENTS: "--no-default-features --features extension-module"}
+DEMO_PROFILE = {
+    "CARGO_PROFILE_RELEASE_LTO": "off",
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "2",
+    "CARGO_PROFILE_RELEASE_DEBUG": "false",
+    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+}
+"""A demo has the folder of releases, which its programs are taken from, and not their optimisation."""
 LEAST_MINUTES = 1
 """However many CPUs there are, some crates wait for others."""
 
 
-def expected_minutes(cpus: int, *, databases: bool = True) -> str:
+def expected_minutes(cpus: int, *, demo: bool = False) -> str:
     """Return about how long a first build takes on a number of CPUs, such as ``3 to 8 minutes``."""
-    low, high = (max(LEAST_MINUTES, math.ceil(minutes / cpus)) for minutes in CPU_MINUTES[databases])
+    low, high = (max(LEAST_MINUTES, math.ceil(minutes / cpus)) for minutes in CPU_MINUTES[demo])
     if high == LEAST_MINUTES:
         return "a minute"
     return f"{low} to {high} minutes" if low < high else f"{high} minutes"
 
 
-def main(*, databases: bool) -> None:
+def main(*, demo: bool) -> None:
     """Build and install."""
     if not (build_backend.ROOT / "target" / "release").is_dir():
         cpus = len(os.sched_getaffinity(0))
-        minutes = expected_minutes(cpus, databases=databases)
+        minutes = expected_minutes(cpus, demo=demo)
         sys.stderr.write(
             f"loadcurve: compiling the native parts, about {minutes} on {cpus} CPUs; "
             "later builds compile only what has changed\n"
         )
     os.chdir(build_backend.ROOT)
+    if demo:
+        os.environ.update(DEMO_PROFILE)
     with tempfile.TemporaryDirectory() as folder:
         # What maturin says of the wheel is of no use here; cargo's progress goes to stderr.
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
-            wheel = build_backend.build_editable(folder, None if databases else WITHOUT_DATABASES)
+            wheel = build_backend.build_editable(folder, WITHOUT_DATABASES if demo else None)
         installer = [
             "uv",
             "pip",
@@ -58,6 +68,6 @@ def main(*, databases: bool) -> None:
 
 if __name__ == "__main__":
     try:
-        main(databases=sys.argv[1:] != ["--without-databases"])
+        main(demo=sys.argv[1:] == ["--demo"])
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)

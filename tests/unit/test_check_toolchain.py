@@ -232,6 +232,22 @@ def test_too_little_disk_is_said_with_both_figures(machine):
     assert machine.check(NEEDED_MB=str(needed_mb)).returncode == 0
 
 
+def test_the_disk_of_the_crates_is_checked_where_it_is_another_one(machine):
+    machine.lacks("df")
+    machine.has(
+        "df",
+        f"""case "$2" in
+        {machine.home}*) echo /dev/b 100 60 40 60% /home ;;
+        *) echo /dev/a 100000 0 100000 0% / ;;
+    esac""",
+    )
+    problems, commands = machine.said(NEEDED_MB="3000")
+    assert problems == [f"500 MB of free disk are required in {machine.home}: 40 MB are free"]
+    assert commands == [f"du -xh {machine.home} | sort -h | tail    # shows what takes the most"]
+    assert machine.check(NEEDED_MB="3000", CARGO_HOME=str(machine.work / "cargo" / "home")).returncode == 0
+    assert machine.check(NEEDED_MB="3000", CRATES_MB="40").returncode == 0
+
+
 def test_without_a_network_the_address_and_the_reason_are_said(machine):
     machine.has_python(network="Name or service not known")
     problems, commands = machine.said()
@@ -294,8 +310,8 @@ def test_the_time_of_a_first_build_is_a_range_for_the_cpus(monkeypatch, cpus, wo
     assert expected_minutes(cpus) == words
 
 
-def test_a_build_without_databases_is_said_to_be_shorter(monkeypatch):
+def test_a_build_for_a_demo_is_said_to_be_shorter(monkeypatch):
     monkeypatch.syspath_prepend(SCRIPT.parent)
     from install_editable import expected_minutes
 
-    assert expected_minutes(1, databases=False) == "2 to 7 minutes"
+    assert expected_minutes(1, demo=True) == "1 to 4 minutes"
