@@ -5,7 +5,7 @@ completion needs.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -109,22 +109,16 @@ def _as_bad_input() -> Iterator[None]:
         raise BadInput(_in_words(error)) from None
 
 
-_PLAIN_WORDS = (
-    (re.compile(r"Input should be a valid integer.*"), "expected a whole number"),
-    (re.compile(r"Input should be a valid number.*"), "expected a number"),
-    (re.compile(r"Input should be greater than or equal to (.+)"), r"expected at least \1"),
-    (re.compile(r"Input should be less than or equal to (.+)"), r"expected at most \1"),
-    (re.compile(r"Value error, (.*)\."), r"\1"),
-    (re.compile(r"Option '(.+)' requires an argument\."), r"\1: the value is missing"),
-    (
-        re.compile(r"Got unexpected extra argument.*\((.+)\)"),
-        r"found \1 behind the last argument; expected options",
-    ),
-    (re.compile(r"No such command '(.+?)'\."), r"there is no command \1."),
-    (
-        re.compile(r"\. Did you mean (.+)\?|\.$"),
-        lambda found: f" (did you mean {found[1]}?)" if found[1] else "",
-    ),
+_PLAIN_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"Input should be a valid integer.*", "expected a whole number"),
+    (r"Input should be a valid number.*", "expected a number"),
+    (r"Input should be greater than or equal to (.+)", r"expected at least \1"),
+    (r"Input should be less than or equal to (.+)", r"expected at most \1"),
+    (r"Value error, (.*)\.", r"\1"),
+    (r"Option '(.+)' requires an argument\.", r"\1: the value is missing"),
+    (r"Got unexpected extra argument.*\((.+)\)", r"found \1 behind the last argument; expected options"),
+    (r"No such command '(.+?)'\.", r"there is no command \1."),
+    (r"\. Did you mean (.+)\?|\.$", lambda found: f" (did you mean {found[1]}?)" if found[1] else ""),
 )
 """What typer and pydantic say of a value, and what messages here say instead."""
 
@@ -139,9 +133,9 @@ def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
     if hasattr(error, "possibilities"):
         meant = f" (did you mean {' or '.join(sorted(error.possibilities))}?)" if error.possibilities else ""
         return f"there is no option {error.option_name}{meant}"
-    message = error.message or "missing"
+    message = str(error.message or "missing")
     for pattern, words in _PLAIN_WORDS:
-        message = pattern.sub(words, message)
+        message = re.sub(pattern, words, message)
     if not isinstance(error, typer.BadParameter):
         return message
     place = error.param_hint or _names(error.param)
@@ -151,4 +145,6 @@ def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
 def _names(parameter: Any) -> str | None:  # noqa: ANN401 -- as above
     if parameter is None:
         return None
-    return "/".join(parameter.opts) if parameter.param_type_name == "option" else parameter.display_name_raw
+    return (
+        "/".join(parameter.opts) if parameter.param_type_name == "option" else str(parameter.display_name_raw)
+    )
