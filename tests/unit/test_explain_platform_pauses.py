@@ -27,6 +27,10 @@ def test_slowest_requests_in_a_pause_of_either_side_are_counted(side: str):
     finding = found(plant)["slowest_in_pauses"]
     assert (finding.trials, finding.points) == ([2], [{"connections": 10}])
     assert "Of the 10 slowest requests, 6 spent half or more of their time in a pause" in finding.seen
+    assert finding.briefly == (
+        "6 of the 10 slowest requests, the slowest of them of 130 ms, spent half or more of their time in "
+        "pauses of this machine"
+    )
     shown = evidence(finding)
     assert shown["slowest requests in pauses"] == 6
     assert shown["longest pause"] == pytest.approx(100)

@@ -16,12 +16,16 @@ def test_a_limit_of_requests_for_each_connection_is_named_as_the_cause_of_reconn
     [finding] = found(lambda record, *_: close_after(record, 98.0), Setup(settings=settings)).values()
     assert (finding.code, finding.certainty) == ("reconnects", "shown")
     assert "after 100 requests" in finding.cause
+    assert finding.briefly is not None
+    assert finding.briefly.endswith(
+        "because the server is configured to close a connection after 100 requests"
+    )
     assert evidence(finding)["reconnections"] == 50
 
 
 def test_reconnects_that_no_setting_explains_are_told_as_likely_a_rule_of_the_server():
     [finding] = found(lambda record, *_: close_after(record, 40.0)).values()
-    assert (finding.code, finding.certainty) == ("reconnects", "likely")
+    assert (finding.code, finding.certainty, finding.briefly) == ("reconnects", "likely", None)
 
 
 def test_an_idle_timeout_explains_connections_that_lived_as_long():

@@ -26,6 +26,10 @@ def test_a_generator_that_was_late_is_shown_by_its_lateness():
     [finding] = found(plant).values()
     assert (finding.code, finding.certainty, finding.trials) == ("rig_limit", "shown", [2])
     assert evidence(finding)["lateness of the generator, p99"] == 4
+    assert finding.briefly == (
+        "these figures are those of the rig, because the generator sent requests late although a connection "
+        "was free"
+    )
 
 
 def test_a_limit_of_which_no_figure_is_known_stays_with_the_verdict_alone():

@@ -35,8 +35,12 @@ def test_a_stall_is_told_with_what_the_server_did_in_it(cpu_in_stall: float, cau
     assert shown["CPU of the server in the stall"] == 2 * cpu_in_stall
 
 
-def test_a_throttled_stall_is_told_as_that():
-    throttled = [0.1 if 10 <= sample <= 14 else 0.0 for sample in range(20)]
+# Five samples lie in the stall of 0.6 s: 0.5 s of throttling is most of it, and 0.05 s is not.
+@pytest.mark.parametrize(("in_sample_s", "certainty"), [(0.1, "shown"), (0.01, "likely")])
+def test_throttling_for_most_of_a_stall_shows_its_cause_and_less_makes_it_likely(
+    in_sample_s: float, certainty: str
+):
+    throttled = [in_sample_s if 10 <= sample <= 14 else 0.0 for sample in range(20)]
 
     def plant(record: Data, trial: int, connections: float) -> None:
         stall(record)
@@ -44,6 +48,9 @@ def test_a_throttled_stall_is_told_as_that():
 
     [finding] = found(plant).values()
     assert "used its CPU quota" in finding.cause
+    assert finding.certainty == certainty
+    brief = "nothing was answered for 600 ms, because the CPU limit stopped the server"
+    assert finding.briefly == (brief if certainty == "shown" else None)
 
 
 @pytest.mark.parametrize(("stolen_cpus", "is_told"), [(0.6, True), (0.4, False)])

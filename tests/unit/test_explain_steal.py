@@ -1,6 +1,8 @@
 """Processor time that the host kept back."""
 
-from support.explained_run import Data, Setup, found
+import pytest
+
+from support.explained_run import Data, Setup, doubt, found
 
 
 def test_steal_is_told_and_burst_credits_where_the_machine_has_them():
@@ -14,6 +16,17 @@ def test_steal_is_told_and_burst_credits_where_the_machine_has_them():
     assert "credit" not in finding.cause
     [finding] = found(plant, Setup(host={"machine_product": "t3.large"})).values()
     assert "credit" in finding.cause
+
+
+@pytest.mark.parametrize(("status", "is_in_answer"), [("invalid", True), ("suspect", False)])
+def test_steal_is_part_of_the_answer_where_it_made_points_invalid(status: str, is_in_answer: bool):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        doubt(record, "steal")
+        record["load"]["verdict"]["status"] = status
+        record["probe"]["cpus"] = [{"cpu": 0, "busy_share": 0.8, "softirq_share": 0.1, "steal_share": 0.4}]
+
+    brief = found(plant)["steal"].briefly
+    assert (brief is not None and "up to 40 % of the time" in brief) == is_in_answer
 
 
 def test_a_single_tick_of_steal_in_a_short_window_is_no_finding():

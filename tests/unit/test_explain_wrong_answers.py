@@ -17,6 +17,9 @@ def test_fast_errors_are_told_with_the_rate_of_the_good_answers():
     # Half of 500 answers.
     assert shown["requests without a correct answer"] == 0.5
     assert (shown["answers"], shown["correct answers"]) == (40_000, 20_000)
+    assert finding.briefly == (
+        "up to 50 % of the requests got no correct answer: these were answered with status 5xx"
+    )
 
 
 def test_short_bodies_are_wrong_answers():
@@ -27,6 +30,8 @@ def test_short_bodies_are_wrong_answers():
 
     [finding] = found(plant).values()
     assert finding.code == "wrong_answers"
+    assert finding.briefly is not None
+    assert finding.briefly.endswith("these were answered with another length than the verified one")
     assert evidence(finding)["requests that were answered with another length than the verified one"] == 100
 
 

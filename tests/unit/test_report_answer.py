@@ -125,11 +125,17 @@ def test_without_any_server_installed_the_answer_says_so(run: Run):
     assert answer_of(nothing).sentences == ["Nothing was measured: no server of the study is installed."]
 
 
-def test_figures_that_are_not_to_be_used_are_named_beside_the_answer():
+def test_figures_that_are_not_to_be_used_are_named_beside_the_answer_with_what_happened():
     assert caution([finding(1), finding(1, server="tiny", weight="distorts")]) is None
-    odd = [finding(5, 200, weight="invalidates"), finding(1, server="tiny", weight="invalidates")]
+    odd = [
+        finding(5, 200, weight="invalidates", code="rig_limit"),
+        finding(1, server="tiny", weight="invalidates", code="rig_limit"),
+        finding(1, server="tiny", weight="invalidates", code="wrong_answers"),
+    ]
     assert caution([finding(1), *odd]) == (
-        "Do not rely on the figures of nginx at connections = 5 to 200 and tiny at connections = 1."
+        "Do not rely on the figures of nginx at connections = 5 to 200 and tiny at connections = 1: "
+        "the rig was the limit. "
+        "Do not rely on the figures of tiny at connections = 1: requests without a correct answer."
     )
 
 

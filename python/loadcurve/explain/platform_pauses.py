@@ -94,4 +94,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Paused]]) -> Explanati
         "a signal, look the same.",
         advice=f"Do not attribute these {requests} to the server; measure again at another time, or on a "
         "dedicated machine.",
+        briefly=f"{len(worst.explained)} of the {worst.slowest} slowest {requests}, the slowest of them of "
+        f"{slowest.latency_ms:,.0f} ms, spent half or more of their time in pauses of this machine",
     )

@@ -107,6 +107,10 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
         ],
         cause=f"{why.cause}. These figures include the cost of reconnecting, in throughput, latency and CPU.",
         advice=f"{why.advice}, or give all servers the same limit, so that all have the same cost.",
+        briefly=f"up to one new connection {_per_requests(most.share)}, because "
+        f"{why.cause[:1].lower()}{why.cause[1:]}"
+        if why.certainty == "shown"
+        else None,
     )
 
 

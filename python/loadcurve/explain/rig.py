@@ -89,10 +89,11 @@ def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanat
     details = [one.detail for one in seen]
     at_ceiling = "rig_ceiling" in codes
     never_sent = "rate_not_sent" in codes
+    # Late and unsent requests are the generator's own doing; a busy one may still have been fast enough.
+    is_shown = bool({"generator_late", "rate_not_sent"} & set(codes))
     return Explanation(
         weight="invalidates",
-        # Late and unsent requests are the generator's own doing; a busy one may still have been fast enough.
-        certainty="shown" if {"generator_late", "rate_not_sent"} & set(codes) else "likely",
+        certainty="shown" if is_shown else "likely",
         seen=f"{sentence[:1].upper()}{sentence[1:]}.",
         evidence=[
             *ranged(
@@ -107,4 +108,5 @@ def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanat
         ],
         cause="The rig had reached its own limit: a faster server would have given the same figures.",
         advice=f"{advice[:1].upper()}{advice[1:]}. Do not rank servers by these points.",
+        briefly=f"these figures are those of the rig, because {sentence}" if is_shown else None,
     )

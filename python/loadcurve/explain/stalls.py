@@ -1,10 +1,10 @@
 """Stalls: stretches of time in which nothing was answered, and what server and kernel did in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged
+from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
@@ -19,7 +19,8 @@ CODE = FindingCode(
     title="The server stalled",
     seen_where="no answer for at least 0.1 s and 20 times the mean time between answers, while one of the "
     "ten slowest requests was in flight for 80 % of that time, the generator was neither paused nor late "
-    "for half of it, and the platform was not paused for 80 % of it; the cause is likely",
+    "for half of it, and the platform was not paused for 80 % of it; the cause is likely, or shown where "
+    "throttling by the CPU limit was counted for half of it",
     because="random gaps are that long once in e²⁰; without a request in flight there was nothing to "
     "answer. The probe's samples in the stall show what the server did",
 )
@@ -36,6 +37,8 @@ OWN_LATENESS_SHARE = 0.5
 IDLE_CPUS = 0.1
 BUSY_CPUS = 0.9
 """A server that used less of a CPU in a stall waited for something, and with more it worked at something."""
+THROTTLED_SHARE = 0.5
+"""Throttling counted for this part of a stall shows its cause; less may have come at its end only."""
 STOLEN_CPUS = 0.5
 """Steal of more than half a CPU in a stall is enough to hold up one thread that must run."""
 
@@ -46,6 +49,7 @@ class Cause:
 
     cause: str
     advice: str
+    certainty: Certainty = "likely"
 
 
 THROTTLED = Cause(
@@ -206,7 +210,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stalled]]) -> Explanat
     why = _why(load, longest)
     return Explanation(
         weight="distorts",
-        certainty="likely",
+        certainty=why.certainty,
         seen=f"For {longest.longest.length_ms:,.0f} ms, from {longest.longest.start_s:,.2f} s on, nothing "
         f"was answered, although {load.requests} were in flight.",
         evidence=[
@@ -231,6 +235,10 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stalled]]) -> Explanat
         ],
         cause=why.cause,
         advice=why.advice,
+        briefly=f"nothing was answered for {longest.longest.length_ms:,.0f} ms, because the CPU limit "
+        "stopped the server"
+        if why.certainty == "shown"
+        else None,
     )
 
 
@@ -238,7 +246,8 @@ def _why(load: LoadKind, stalled: Stalled) -> Cause:
     """Return the cause that fits what happened meanwhile."""
     now = stalled.meanwhile
     if now.throttled_s:
-        return THROTTLED
+        is_shown = now.throttled_s >= THROTTLED_SHARE * stalled.longest.length_ms / 1000
+        return replace(THROTTLED, certainty="shown") if is_shown else THROTTLED
     if (now.stolen_cpus or 0.0) >= STOLEN_CPUS:
         return STOLEN
     if now.server_cpus is None:

@@ -32,6 +32,8 @@ class Stolen:
     share: float
     worst_share: float
     worst_moment_cpus: float | None
+    invalidates: bool
+    """Whether the verdict of the point is invalid, and steal is one of its reasons."""
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -52,7 +54,9 @@ def _stolen(record: PointRecord, used: set[int]) -> Stolen | None:
         return None
     series = record.probe.series
     moments = [value for value in (series.steal_cpus or []) if value is not None] if series else []
-    return Stolen(sum(shares) / len(shares), worst, max(moments, default=None))
+    verdict = record.load.verdict
+    invalidates = verdict.status == "invalid" and any(reason.code == "steal" for reason in verdict.reasons)
+    return Stolen(sum(shares) / len(shares), worst, max(moments, default=None), invalidates)
 
 
 def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanation:
@@ -85,4 +89,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanati
         f"or for its own work, which cannot be distinguished from here.{credits_used} Whatever runs on "
         f"such a CPU is paused meanwhile, which affects the slowest {subject.load.requests} first.",
         advice=f"{advice}; do not compare these windows with those without steal.",
+        briefly=f"points are invalid, because for up to {rounded(100 * worst)} % of the time the host did "
+        "not run a CPU that had work (steal)"
+        if any(one.detail.invalidates for one in seen)
+        else None,
     )

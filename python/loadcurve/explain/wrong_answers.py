@@ -98,8 +98,19 @@ def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
         "fast.",
         advice=f"Read the server's log and send it one of the {load.requests} by hand. Do not compare "
         "these points until every answer is correct.",
-        briefly=f"up to {rounded(100 * most.share)} % of the {load.requests} got no correct answer",
+        briefly=f"up to {rounded(100 * most.share)} % of the {load.requests} got no correct answer: "
+        f"{_mostly(most, load)}",
     )
+
+
+def _mostly(bad: Bad, load: LoadKind) -> str:
+    """Say what became of most requests without a correct answer, with the server's words if it gave any."""
+    by_count = {f"were answered with status {code}": count for code, count in bad.by_status.items()} | {
+        FAILURES[code].happened_to(load): count for code, count in bad.failed.items()
+    }
+    most = max(by_count, key=lambda words: by_count[words])
+    which = "most of these" if sum(count > 0 for count in by_count.values()) > 1 else "these"
+    return f"{which} {most}" + (f" ({bad.reason.removesuffix('.')})" if bad.reason else "")
 
 
 def _overstated(bad: Bad) -> float:

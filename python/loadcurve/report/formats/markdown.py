@@ -27,7 +27,7 @@ def markdown_bytes(content: Content) -> bytes:
         f"## {escaped(content.title)}",
         *([f"**Question.** {escaped(content.question)}"] if content.question else []),
         f"**Answer.** {escaped(content.answer.text)}",
-        *([f"**With care.** {escaped(content.caution)}"] if content.caution else []),
+        *([f"**Caution.** {escaped(content.caution)}"] if content.caution else []),
         escaped(" ".join(content.summary)),
         *([escaped(f"{left_out.words}.")] if (left_out := content.run.run.left_out) else []),
         *_ranking(content),
