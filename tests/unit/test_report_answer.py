@@ -6,9 +6,13 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+import pytest
+
 from loadcurve.analysis.analysis import analyse
 from loadcurve.explain.all import FINDINGS
 from loadcurve.report.answer import MOST_CAUSES, Answer, Group, answer, causes, caution
+from loadcurve.report.appearance import appearances
+from loadcurve.report.figures import parts
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
@@ -49,6 +53,48 @@ def test_limits_that_were_asked_for_come_before_the_ranking():
     [sentence] = answer_of(machine_run(), "p90 < 20ms").sentences
     assert sentence.startswith("t2.medium keeps p90 < 20ms at every load that could be judged")
     assert "t2.micro keeps them up to 600" in sentence
+
+
+def asking(run: Run, **keys: str) -> Run:
+    """A run whose study says what answers its question."""
+    return replace(run, run=run.run.model_copy(update={"study": run.run.study | keys}))
+
+
+def test_the_limits_of_a_study_answer_its_question_as_those_of_a_reader_do():
+    limits = "p90 < 20ms"
+    answered = answer_of(asking(machine_run(), limits=limits)).sentences
+    assert answered == answer_of(machine_run(), limits).sentences
+    # By construction the p90 of every machine is 1 ms or more.
+    stricter = answer_of(asking(machine_run(), limits=limits), "p90 < 0.1ms").sentences
+    assert all("at no measured load" in sentence for sentence in stricter)
+
+
+@pytest.mark.parametrize("limits", ["rate >= 99 %", "no limits", 7])
+def test_limits_that_do_not_apply_to_what_was_measured_leave_the_ranking_to_answer(run: Run, limits: str):
+    assert answer_of(asking(run, limits=limits)).sentences == answer_of(run).sentences
+
+
+def test_the_measure_of_a_study_answers_its_question(run: Run):
+    found = answer_of(asking(run, answer_by="p99"))
+    assert found.ranked_by == "p99"
+    assert "the lowest p99" in found.sentences[0]
+    # A study of another release, or one that was changed by hand, may name what is no measure.
+    assert answer_of(asking(run, answer_by="p98")) == answer_of(run)
+
+
+@pytest.mark.parametrize(
+    ("keys", "beside"),
+    [
+        ({}, "99th percentile"),
+        ({"answer_by": "p95"}, "95th percentile"),
+        ({"limits": "errors < 1 %, mean < 1s"}, "Mean"),
+        ({"answer_by": "memory_peak_mib"}, "99th percentile"),
+    ],
+)
+def test_the_latency_that_answers_is_drawn_beside_throughput(run: Run, keys: dict[str, str], beside: str):
+    asked = asking(run, **keys)
+    [part] = parts(asked, analyse(asked), appearances(asked.run.servers))
+    assert part.main_latency == beside
 
 
 def test_servers_that_cannot_be_told_apart_are_one_group(run: Run):

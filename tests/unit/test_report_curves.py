@@ -84,7 +84,9 @@ def test_a_limit_beyond_the_curves_is_within_the_axis(run: Run):
 
 
 def test_a_finding_is_a_ring_around_the_means_where_it_was_seen(run: Run):
-    figure = measure_figure(THROUGHPUT, *drawn(run), LOOKS, Overlay(findings=[finding(50, 100)]))
+    figure = measure_figure(
+        THROUGHPUT, *drawn(run), LOOKS, Overlay(findings=[finding(50, 100)]), is_main=True
+    )
     [rows] = layers(figure, "point", size=260)
     truth = synthetic.SERVERS["nginx"]
     assert [(row["x"], row["y"]) for row in rows] == [
@@ -95,7 +97,9 @@ def test_a_finding_is_a_ring_around_the_means_where_it_was_seen(run: Run):
 
 def test_a_finding_over_the_whole_sweep_marks_no_place(run: Run):
     overlay = Overlay(findings=[finding(*synthetic.CONNECTIONS)])
-    assert layers(measure_figure(THROUGHPUT, *drawn(run), LOOKS, overlay), "point", size=260) == []
+    assert (
+        layers(measure_figure(THROUGHPUT, *drawn(run), LOOKS, overlay, is_main=True), "point", size=260) == []
+    )
 
 
 def test_single_trials_wait_for_their_signal_and_invalid_ones_do_not(run: Run):

@@ -2,6 +2,7 @@
 
 import itertools
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from loadcurve.loads.http import ClosedLoad, OpenLoad, SessionsLoad
 from loadcurve.loads.rates import RateStretch
 from loadcurve.loads.table import attributes
+from loadcurve.result.measure_names import RankedMeasureName
+from loadcurve.result.measures import MEASURES
 from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
 from loadcurve.study.model import Study
 
@@ -285,3 +288,9 @@ def test_a_fixed_number_of_trials_is_the_most_there_are():
 def test_the_quick_form_does_not_wait_for_narrow_intervals():
     trials = study(trials={"until": "3 %", "at_most": 30, "measure": "p99"}).quick().trials
     assert (trials.count, trials.most) == (3, 3)
+
+
+def test_a_question_can_be_answered_by_every_measure_of_which_one_value_is_the_better():
+    assert get_args(RankedMeasureName) == tuple(
+        one.name for one in MEASURES.values() if one.better is not None
+    )

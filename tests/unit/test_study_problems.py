@@ -12,8 +12,16 @@ duration = "1s" -> duraton = "1s"
     full_handshakes, source_addresses, generator, threads, connections, requests_total, pipeline, streams,
     calls, think; did you mean "duration"?
 [trials] -> [trails]
-    :11: trails: unknown key; expected one of title, question, content, load, sweep, trials, host,
-    machines, published, servers, claims, quick; did you mean "trials"?
+    :11: trails: unknown key; expected one of title, question, answer_by, limits, content, load,
+    sweep, trials, host, machines, published, servers, claims, quick; did you mean "trials"?
+[content] -> answer_by = "cpu_share"\n[content]
+    :2: answer_by: found "cpu_share"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
+    "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib" or "memory_peak_mib"
+[content] -> limits = "p98 < 10ms"\n[content]
+    :2: limits: "p98 < 10ms": "p98" cannot be limited; expected one of mean, p50, p75, p90, p95, p99, p99.9,
+    p99.99, max, errors, rate; did you mean "p99"?
+[content] -> limits = "p99 < 10ms, rate >= 99 %"\n[content]
+    :2: limits: "rate" requires a load with a rate; limit a latency or the errors instead
 count = 3 -> zzz = 3
     :12: trials.zzz: unknown key; expected one of count, restart, between_points, warmup, until, at_most,
     measure, until_drop, repeat_disturbed
@@ -162,6 +170,13 @@ use = "nginx" -> use = 5
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
 def test_a_problem_is_told_with_its_line_its_key_and_what_was_expected(tmp_path, change, problem):
     assert problems_in(tmp_path, changed(GOOD, change)) == [problem]
+
+
+def test_limits_require_a_sweep_over_a_load(tmp_path):
+    limited = changed(GOOD, r'[content] -> limits = "p99 < 10ms"\n[content]')
+    assert problems_in(tmp_path, limited) == []
+    [problem] = problems_in(tmp_path, changed(limited, "connections = [1, 10] -> connections = [10]"))
+    assert problem.startswith(":2: limits: requires a [sweep] over a load: connections, rate")
 
 
 def test_every_problem_is_told_in_the_order_of_the_file(tmp_path):

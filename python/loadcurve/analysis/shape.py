@@ -1,12 +1,13 @@
 """The shape of each curve of a run: peak, knee, scalability, capacity, cost, and whom to take where."""
 
+import contextlib
 from dataclasses import dataclass
 
 from loadcurve.analysis.limits import CLIENT_KEYS, observed, observed_failure
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
-from loadcurve.result.measures import LATENCIES, THROUGHPUT
+from loadcurve.result.measures import LATENCIES, MEASURES, THROUGHPUT
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.capacity import Capacity, capacity
 from loadcurve.stats.peak import Greatest, knee, peak
@@ -37,21 +38,21 @@ class SliceShapes:
 
     part: Slice
     objective: Objective | None
-    """The limits that were given, or that were searched for."""
+    """The limits that were given, that were searched for, or that the study names."""
     shapes: list[Shape]
     cheapest: list[Offer]
     """Who keeps the limits for the least money, range by range; empty without limits or prices."""
     leaders: list[Leader]
     """Who is the fastest without regard to price, range by range; empty with fewer than two servers."""
     leading_measure: str
-    """What the leaders lead by: ``throughput``, or a latency."""
+    """What the leaders lead by: the latency that is limited, as limits name it, or a measure by its name."""
 
 
 def shapes(run: Run, objective: Objective | None) -> list[SliceShapes]:
     """Return the shapes of every slice of the sweep whose key is a load.
 
-    A search has its own limits, if no others are given, and no curve but its capacities: each of its trials
-    measures other loads.
+    If no limits are given, those of a search or of the study apply. A search has no curve but its capacities:
+    each of its trials measures other loads.
 
     Raises ``BadInput``: limits are given, and the run has no such slice or no load that they apply to.
     """
@@ -61,6 +62,8 @@ def shapes(run: Run, objective: Objective | None) -> list[SliceShapes]:
     parts = _parts(run)
     if objective is not None:
         _require_loads(run, parts, objective)
+    else:
+        objective = _limits_of_study(run, parts)
     is_closed = run.is_closed_loop
     return [_slice_shapes(run, part, objective, is_closed=is_closed) for part in parts]
 
@@ -85,6 +88,19 @@ def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
                 f'"{limit.text}" requires a load with a rate; the model of this run is '
                 f"{run.run.study.get('load', {}).get('model')}. Limit a latency or the errors instead."
             )
+
+
+def _limits_of_study(run: Run, parts: list[Slice]) -> Objective | None:
+    """Return the limits by which the study's question is answered, where they apply to what was measured."""
+    limits = run.run.study.get("limits")
+    if not isinstance(limits, str):
+        return None
+    # What was measured may be less than the study: of one load, or nothing yet. Then the limits say nothing.
+    with contextlib.suppress(BadInput):
+        objective = parse_objective(limits)
+        _require_loads(run, parts, objective)
+        return objective
+    return None
 
 
 def _slice_shapes(run: Run, part: Slice, objective: Objective | None, *, is_closed: bool) -> SliceShapes:
@@ -157,11 +173,13 @@ def _limited_latency(objective: Objective) -> str | None:
 
 
 def _leaders(part: Slice, curves: list[TrialCurves], measure: str) -> list[Leader]:
+    by = MEASURES[LATENCY_FIELDS.get(measure, measure)]
+
     def figure(record: PointRecord) -> float | None:
-        if measure == "throughput":
-            return THROUGHPUT.value(record)
-        latency = LATENCIES[LATENCY_FIELDS[measure]].value(record)
-        return 1 / latency if latency else None
+        value = by.value(record)
+        if by.better == "higher":
+            return value
+        return 1 / value if value else None
 
     values = {curve.server: dict(zip(curve.blocks, curve.figures(figure), strict=True)) for curve in curves}
     return leaders(part.values, values)

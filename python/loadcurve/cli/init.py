@@ -23,6 +23,8 @@ HEAD = """\
 
 title = "My study"
 question = "Which server gives the most throughput, and what happens to its latency, as connections grow?"
+# answer_by = "p99"         # the measure that answers it; here throughput is the default
+# limits = "p99 < 10ms"     # or limits: the answer is up to which load each server keeps them
 
 # What the servers serve: generated files, by name and size, or a folder with your own.
 [content]

@@ -54,7 +54,7 @@ NO_ANSWER = Answer(["The answer is left out, by a fault of Loadcurve's."], "", [
 
 
 def answer(analysis: Analysis) -> Answer:
-    """Return the answer by the limits that were asked for or searched for, and else by the ranking."""
+    """Return the answer by the limits of the reader, the search or the study, and else by the ranking."""
     load, measure = analysis.load_kind, analysis.measure(analysis.ranked_by)
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None

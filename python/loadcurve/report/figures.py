@@ -32,16 +32,24 @@ from loadcurve.result.measures import (
     point_key,
 )
 from loadcurve.stats.price import MILLION, scaled
+from loadcurve.stats.slo import LATENCY_FIELDS
 
 if TYPE_CHECKING:
     from loadcurve.result.records import PointRecord
 
-SHOWN_LATENCIES = {
+SHOWN_LATENCIES = ("p50", "p90", "p99", "max")
+LATENCY_TITLES = {
+    "mean": "Mean",
     "p50": "Median",
+    "p75": "75th percentile",
     "p90": "90th percentile",
+    "p95": "95th percentile",
     "p99": "99th percentile",
+    "p99_9": "99.9th percentile",
+    "p99_99": "99.99th percentile",
     "max": "Longest",
 }
+"""By the names of the measures; all of these are latencies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +67,9 @@ class Part:
     """Of a database: the figures of each kind of operation, by their titles."""
     loading: Figure | None
     """Of a database: how fast its records were loaded."""
-
-    @property
-    def main_latency(self) -> str | None:
-        """The title of the latency that is shown beside throughput: the p99, or the first that is known."""
-        wanted = SHOWN_LATENCIES["p99"]
-        return wanted if wanted in self.latency else next(iter(self.latency), None)
+    main_latency: str | None
+    """The title of the latency that is shown beside throughput: the one that answers the study's question,
+    or else the p99, or the first that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,6 @@ def curve_parts(
 ) -> list[Part]:
     """Return the curves of every slice of the sweep in which anything was measured."""
     shown, named = slices(run.sweep_points), measures(run.kind)
-    latencies = {title: MEASURES[name] for name, title in SHOWN_LATENCIES.items()}
     resources = {named[name].heading: named[name] for name in SHOWN_RESOURCES}
     operations = {
         kind: {measure.heading: measure for measure in operation_measures(kind)} for kind in kinds_of(run)
@@ -98,14 +102,24 @@ def curve_parts(
     found_parts = []
     for one in shown:
         overlay = overlay_of(one)
-        throughput = measure_figure(named["throughput"], one, found, looks, overlay)
+        throughput = measure_figure(named["throughput"], one, found, looks, overlay, is_main=True)
         if throughput is None:
             continue
+        main = _main_latency(run, overlay)
+        names = sorted({*SHOWN_LATENCIES, main}, key=list(LATENCY_TITLES).index)
+        latencies = {
+            LATENCY_TITLES[name]: measure_figure(
+                MEASURES[name], one, found, looks, overlay, is_main=name == main
+            )
+            for name in names
+        }
+        known = {title: figure for title, figure in latencies.items() if figure is not None}
+        wanted = LATENCY_TITLES[main]
         found_parts.append(
             Part(
                 heading=text.point(one.fixed) if len(shown) > 1 else None,
                 throughput=throughput,
-                latency=_figures(latencies, one, found, looks, overlay),
+                latency=known,
                 resources=_figures(resources, one, found, looks),
                 errors=errors_figure(one, found, looks, run.kind),
                 throughput_latency=throughput_latency_figure(one, found, looks, run.kind),
@@ -113,9 +127,18 @@ def curve_parts(
                     kind: _figures(of_kind, one, found, looks) for kind, of_kind in operations.items()
                 },
                 loading=measure_figure(LOADING, one, found, looks),
+                main_latency=wanted if wanted in known else next(iter(known), None),
             )
         )
     return found_parts
+
+
+def _main_latency(run: Run, overlay: Overlay) -> str:
+    """Return the name of the latency by which the study's question is answered, or else the p99."""
+    limits = overlay.objective.limits if overlay.objective else ()
+    limited = [LATENCY_FIELDS[limit.measure] for limit in limits if limit.measure in LATENCY_FIELDS]
+    asked = next(iter(limited), run.default_measure)
+    return asked if asked in LATENCY_TITLES else "p99"
 
 
 def _figures(
@@ -123,12 +146,9 @@ def _figures(
     shown: Slice,
     found: Sequence[Curve],
     looks: Mapping[str, Appearance],
-    overlay: Overlay = NOTHING,
 ) -> dict[str, Figure]:
     """Return the figures of measures by their titles, without those that nothing was measured of."""
-    drawn = {
-        title: measure_figure(measure, shown, found, looks, overlay) for title, measure in titled.items()
-    }
+    drawn = {title: measure_figure(measure, shown, found, looks) for title, measure in titled.items()}
     return {title: figure for title, figure in drawn.items() if figure is not None}
 
 

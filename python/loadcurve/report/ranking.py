@@ -65,7 +65,9 @@ class RankingContent:
 def ranking_content(analysis: Analysis) -> RankingContent | None:
     """Return what a report says about which server is better; ``None`` where there are no two to compare."""
     said = measures(analysis.load_kind)
-    found = [(said[name], analysis.ranking(said[name])) for name in RANKED_BY]
+    answering = next(name for name, measure in said.items() if measure.column == analysis.ranked_by)
+    names = dict.fromkeys([*RANKED_BY, answering])
+    found = [(said[name], analysis.ranking(said[name])) for name in names]
     rankings = [(measure, one) for measure, one in found if one is not None and len(one.over_curve.ranks) > 1]
     if not rankings:
         return None

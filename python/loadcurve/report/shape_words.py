@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
+from loadcurve.result.measures import measures
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.price import MILLION, Leader, Offer, scaled
@@ -47,7 +48,9 @@ def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
     if found.cheapest:
         said.append(cheapest_words(key, found.cheapest, limits))
     if found.leaders:
-        words = leaders_words(load, key, found.leaders, found.leading_measure)
+        named = measures(load).get(found.leading_measure)
+        by = named.title if named else found.leading_measure
+        words = leaders_words(load, key, found.leaders, by)
         said.append(f"Without regard to price, {words}" if found.cheapest else f"By load, {words}")
     return said
 

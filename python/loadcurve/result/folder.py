@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from loadcurve.loads.values import Point
 from loadcurve.result.attempts import counted, without_measured
 from loadcurve.result.checksum import digest, sealed, unsealed
 from loadcurve.result.curve_end import curve_ends, until_drop
+from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.result.measures import point_key
 from loadcurve.result.records import (
     FailureRecord,
@@ -98,8 +99,11 @@ class Run:
         return self.kind.is_closed_loop(self.load_model, has_rate=self._has_rate)
 
     @property
-    def default_measure(self) -> Literal["throughput", "p99"]:
-        """The measure by which its servers are compared where nobody says."""
+    def default_measure(self) -> str:
+        """The name of the measure that answers the study's question: the study's, or that of its load."""
+        asked = self.run.study.get("answer_by")
+        if asked in get_args(RankedMeasureName):
+            return str(asked)
         return self.kind.default_measure(self.load_model, has_rate=self._has_rate)
 
     @property

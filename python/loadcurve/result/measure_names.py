@@ -19,6 +19,22 @@ MeasureName = Literal[
     "memory_peak_mib",
     "processes_max",
 ]
+RankedMeasureName = Literal[
+    "throughput",
+    "mean",
+    "p50",
+    "p75",
+    "p90",
+    "p95",
+    "p99",
+    "p99_9",
+    "p99_99",
+    "max",
+    "cpu_per_request_us",
+    "memory_mean_mib",
+    "memory_peak_mib",
+]
+"""Measures of which one of two values is the better one."""
 ConnectionMeasureName = Literal[
     "connection_rate",
     "connections_concurrent_max",

@@ -6,6 +6,7 @@ from loadcurve.loads.models import LoadTables
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.machines.table import HERE, RAY, MachineTable
+from loadcurve.stats.slo import RATE_KEPT, parse_objective
 from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Host, StudyServer, Sweep, Trials, own_keys
 from loadcurve.toml.expected import nearest, show
@@ -111,6 +112,28 @@ def drop_inconsistencies(trials: Trials, sweep: Sweep) -> Iterator[Problem]:
             "intervals stay wide"
         )
         yield Problem(place, text)
+
+
+def limit_inconsistencies(limits: str | None, arms: Iterable[Arm], sweep: Sweep) -> Iterator[Problem]:
+    """Yield what keeps limits from being held against the curves of a study."""
+    if limits is None:
+        return
+    loads = [arm.load for arm in arms]
+    keys = dict.fromkeys(key for load in loads for key in load.kind.load_keys)
+    if not any(len(sweep.get(key, ())) > 1 for key in keys):
+        text = (
+            f"requires a [sweep] over a load: {', '.join(keys)}; they are answered by the load up to which "
+            "each server keeps them"
+        )
+        yield Problem(("limits",), text)
+    keeps_rate = any(limit.measure == RATE_KEPT for limit in parse_objective(limits).limits)
+    if keeps_rate and "rate" not in sweep and all(_has_no_rate(load) for load in loads):
+        text = f'"{RATE_KEPT}" requires a load with a rate; limit a latency or the errors instead'
+        yield Problem(("limits",), text)
+
+
+def _has_no_rate(load: LoadTables) -> bool:
+    return getattr(load, "rate_rps", None) is None
 
 
 def warmup_inconsistencies(trials: Trials, arms: Iterable[Arm]) -> Iterator[Problem]:

@@ -12,12 +12,14 @@ from loadcurve.loads.models import LoadTables, WrittenLoad
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.machines.table import HERE, MachineTable
+from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.study.arm import Arm, overridden_load
-from loadcurve.study.claims import ClaimsFile, read_claims
+from loadcurve.study.claims import ClaimsFile, Limits, read_claims
 from loadcurve.study.consistency import (
     continuation_inconsistencies,
     drop_inconsistencies,
     inconsistencies,
+    limit_inconsistencies,
     load_machine_inconsistencies,
     undivided_connections,
     unknown_machines,
@@ -73,6 +75,13 @@ class Study(TomlTable):
     """What the report is called."""
     question: Text | None = None
     """What the study asks; the report shows it above the answer."""
+    answer_by: RankedMeasureName | None = None
+    """The measure that answers the question, where no limits do.
+
+    Without it throughput answers where it is found, as in a closed loop, and else the p99.
+    """
+    limits: Limits | None = None
+    """Limits that answer the question: up to which load each server keeps them."""
     content: Content | None = None
     """What the servers serve.
 
@@ -189,6 +198,7 @@ class Study(TomlTable):
         problems += drop_inconsistencies(self.trials, self.sweep)
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())
+        problems += limit_inconsistencies(self.limits, self.arms.values(), self.sweep)
         if self.published is not None:
             problems += self.published.inconsistencies(list(self.servers))
         if self.shortening is not None:

@@ -70,11 +70,12 @@ def measure_figure(
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
     overlay: Overlay = NOTHING,
+    *,
+    is_main: bool = False,
 ) -> Figure | None:
     """Draw a measure against the sweep; ``None`` where nothing was measured.
 
-    Throughput and the 99th percentile are drawn larger, with findings marked; throughput with the rig's
-    ceiling.
+    A main figure is drawn larger, with findings marked; throughput with the rig's ceiling.
     """
     is_throughput = measure.column == THROUGHPUT.column
     drawn = Drawn(
@@ -83,7 +84,7 @@ def measure_figure(
         estimate=lambda at: at.estimate(measure),
         values=lambda at: at.values(measure),
         bound=latency_bound(overlay, measure.name),
-        marks_findings=measure.name in {"throughput", "p99"},
+        marks_findings=is_main,
         has_ceiling=is_throughput,
     )
     height = MAIN_FIGURE_HEIGHT if drawn.marks_findings else SMALL_FIGURE_HEIGHT
