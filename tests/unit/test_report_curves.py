@@ -8,6 +8,7 @@ import altair
 import pytest
 import vl_convert
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.curves import Curve, curves
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report.appearance import appearances
@@ -16,6 +17,7 @@ from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
 from loadcurve.report.charts.intervals import are_far_apart, bands_and_lines
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, measure_figure
+from loadcurve.report.figures import parts
 from loadcurve.result.ceiling import CeilingCurve
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, THROUGHPUT
@@ -237,3 +239,16 @@ def test_loads_are_labelled_as_they_were_swept_on_every_scale(loads: list[float]
     drawing = vl_convert.vegalite_to_svg(chart.properties(width=600).to_dict())
     labels = re.findall(r"<text[^>]*>([\d.,e+]+)</text>", drawing)
     assert labels == [f"{load:,}" for load in loads]
+
+
+def test_only_findings_that_cast_doubt_on_figures_draw_rings(run: Run):
+    found = [
+        finding(50, weight="explains"),
+        finding(100, code="stall", weight="distorts"),
+        finding(25, code="wrong_answers", weight="invalidates"),
+        finding(10, code="steal", weight="distorts"),
+    ]
+    analysis = dataclasses.replace(analyse(run), findings=found)
+    [part] = parts(run, analysis, LOOKS)
+    [rows] = layers(part.throughput, "point", size=260)
+    assert {row["x"] for row in rows} == {25, 100}

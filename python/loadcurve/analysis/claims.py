@@ -199,9 +199,10 @@ class _Judge:
             return self._without(base)
         found = paired_ratios(block_means(logs[0] - logs[1])[None, :])[0]
         base = replace(base, loads=[first.loads[place] for place in places])
-        if found is None or found.estimate.n < TRIALS_MIN:
-            return self._without(replace(base, ratio=None if found is None else found.estimate))
-        return _decided(replace(base, ratio=found.estimate), _compared_outcome(claim, found.estimate))
+        ratio = None if found is None else found.estimate
+        if ratio is None or ratio.n < TRIALS_MIN:
+            return self._without(replace(base, ratio=ratio))
+        return _decided(replace(base, ratio=ratio), _compared_outcome(claim, ratio))
 
     def _trend(self, base: JudgedClaim, claim: TrendClaim) -> JudgedClaim:
         loads = next(iter(self.curves.values())).loads

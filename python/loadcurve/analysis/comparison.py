@@ -19,6 +19,7 @@ from loadcurve.result.differences import (
 )
 from loadcurve.result.measures import Measure, measures
 from loadcurve.stats.independent import IndependentRatio
+from loadcurve.stats.interval import LOGARITHM_MAX
 from loadcurve.stats.paired import Array
 from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_adjusted
@@ -47,7 +48,8 @@ class Change:
     @property
     def worse_by(self) -> float:
         """By which share the new run is worse, such as 0.05 for 5 %; negative where it is better."""
-        change = math.expm1(self.ratio.logarithm)
+        logarithm = self.ratio.logarithm
+        change = math.expm1(logarithm) if logarithm <= LOGARITHM_MAX else math.inf
         return -change if self.measure.better == "higher" else change
 
 

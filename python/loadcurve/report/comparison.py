@@ -135,6 +135,8 @@ def _cell(change: Change | None) -> Text:
 def ratio_in_words(change: Change, to: str = " to ") -> str:
     """Return a ratio with its interval, such as ``0.80 (0.76 to 0.84)``."""
     ratio = change.ratio.estimate()
+    if ratio is None:
+        return "beyond any number"
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.2f}"
     return f"{ratio.value:.2f} ({ratio.low:.2f}{to}{_times(ratio.high)})"
@@ -186,11 +188,11 @@ def _change_json(change: Change) -> dict[str, Any]:
         "server": change.server,
         "measure": change.measure.name,
         "point": change.point,
-        "ratio": ratio.value,
-        "low": ratio.low,
-        "high": ratio.high,
-        "n": ratio.n,
-        "method": ratio.method,
+        "ratio": None if ratio is None else ratio.value,
+        "low": None if ratio is None else ratio.low,
+        "high": None if ratio is None else ratio.high,
+        "n": change.ratio.n,
+        "method": None if ratio is None else ratio.method,
         "adjusted_p_value": change.adjusted_p_value,
         "shown": change.shown,
     }

@@ -51,6 +51,8 @@ def _ratio(one: GeneratorRatio) -> str:
     if one.ratio is None:
         return ABSENT
     estimate = one.ratio.estimate
+    if estimate is None:
+        return "beyond any number"
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f}"
     return f"{estimate.value:.3f}\n{estimate.low:.3f} to {estimate.high:.3f}"

@@ -176,7 +176,9 @@ def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
         findings=[
             one
             for one in analysis.findings
-            if not FINDINGS[one.code].of_machine
+            # What only explains the server's own figures casts no doubt on a point.
+            if one.weight != "explains"
+            and not FINDINGS[one.code].of_machine
             and any(shown.fixed.items() <= point.items() for point in one.points)
         ],
     )

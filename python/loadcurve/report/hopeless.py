@@ -16,6 +16,8 @@ USEFUL = 0.25
 """A difference that is worth more trials."""
 ENOUGH_TRIALS = 20
 """Where this number of trials would show a useful difference, trials are too few and the machine is fit."""
+PLAIN_DIFFERENCE = 0.5
+"""A larger difference is said as a factor: nobody thinks of three times as much as of 210 % more."""
 DISTURBING_SHARE = 0.1
 """Of a CPU, or of the time: less spreads no trials so far."""
 
@@ -60,6 +62,11 @@ def visible_words(analysis: Analysis) -> str | None:
     seen = visible_difference(spread, trials, servers).value
     if seen is None:
         return f"No difference in {measure.title}, however large, can be seen in this run."
+    if seen > PLAIN_DIFFERENCE:
+        least = difference_words(seen)
+        return (
+            f"Only servers that differ by {least} or more in {measure.title} can be told apart in this run."
+        )
     return f"Differences below {text.percent(seen)} in {measure.title} cannot be seen in this run."
 
 
@@ -76,7 +83,14 @@ def _tells_anything(analysis: Analysis) -> bool:
 
 
 def _shown(seen: float | None) -> str:
-    return "no difference, however large," if seen is None else f"no difference below {text.percent(seen)}"
+    if seen is None:
+        return "no difference, however large,"
+    return f"no difference below {difference_words(seen)}"
+
+
+def difference_words(share: float) -> str:
+    """Return a difference between two servers as people say it: ``8 %``, or ``a factor of 3.1``."""
+    return text.percent(share) if share <= PLAIN_DIFFERENCE else f"a factor of {text.number(1 + share, 2)}"
 
 
 def _causes(found: Disturbance) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from loadcurve.report import text
 from loadcurve.result.measures import Measure
+from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Pair, Ranking
 
 MOST_NAMED = 4
@@ -56,12 +57,16 @@ def _lead(behind: Sequence[Pair], ranking: Ranking, before: str = "") -> str:
     """Give the leader's ratio to the first and to the last of the servers that are told apart from it."""
     if not behind:
         return ""
-    ratios = [f"{text.ratio(pair.ratio)} times that of {pair.second}" for pair in behind]
+    ratios = [f"{_times(pair.ratio)} that of {pair.second}" for pair in behind]
     if len(ratios) > 1:
         is_last = len(ratios) > 2 and behind[-1].second == ranking.ranks[-1].server  # noqa: PLR2004
         last = f", the last of {len(ranking.ranks)}" if is_last else ""
         ratios = [ratios[0], f"{ratios[-1]}{last}"]
     return f"{before}{text.listing(ratios)}"
+
+
+def _times(ratio: Estimate | None) -> str:
+    return "more times than a number can say" if ratio is None else f"{text.ratio(ratio)} times"
 
 
 def _other_difference(ranking: Ranking, measure: Measure) -> str:
@@ -70,4 +75,4 @@ def _other_difference(ranking: Ranking, measure: Measure) -> str:
     if not apart:
         return ""
     widest = [pair for pair in apart if pair.first == apart[0].first][-1]
-    return f"; {widest.first} has {text.ratio(widest.ratio)} times the {measure.title} of {widest.second}"
+    return f"; {widest.first} has {_times(widest.ratio)} the {measure.title} of {widest.second}"

@@ -9,7 +9,7 @@ from loadcurve.analysis.ranking import LeftOut, RunRanking
 from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
-from loadcurve.report.hopeless import hopeless_words
+from loadcurve.report.hopeless import difference_words, hopeless_words
 from loadcurve.report.leader import uncompared
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.noise import Noise
@@ -269,4 +269,4 @@ def _differences(spreads: dict[str, Spread], trials: int, servers: int) -> str:
 
 
 def _difference(share: float | None) -> str:
-    return "none" if share is None else text.percent(share)
+    return "none" if share is None else difference_words(share)

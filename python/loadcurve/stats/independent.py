@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.stats.interval import CONFIDENCE, Estimate, exponential_ends
+from loadcurve.stats.interval import CONFIDENCE, Estimate, exponential_ends, ratio_of_logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,15 @@ class IndependentRatio:
         degrees = variance**2 / parts if parts > 0 else float(len(new) + len(base) - 2)
         return cls(new_mean - base_mean, math.sqrt(variance), degrees, n)
 
-    def estimate(self) -> Estimate:
-        """Return the ratio with its interval, which is open where a sample has one value only."""
+    def estimate(self) -> Estimate | None:
+        """Return the ratio with its interval, which is open where a sample has one value only.
+
+        ``None`` where the ratio is beyond any number.
+        """
         method = f"ratio of geometric means, Welch's t on logarithms, {CONFIDENCE:.4g}"
-        ratio = math.exp(self.logarithm)
+        ratio = ratio_of_logarithm(self.logarithm)
+        if ratio is None:
+            return None
         if self.standard_error is None or self.degrees_of_freedom is None:
             return Estimate(ratio, None, None, self.n, method)
 

@@ -11,6 +11,8 @@ GEOMETRIC = "geometric mean, Student's t on the logarithms"
 """The method of :func:`geometric_interval`."""
 MODERATED = "geometric mean, moderated t on the logarithms"
 """The method where the variance of few trials is moderated by those of other servers."""
+LOGARITHM_MAX = 708.0
+"""A ratio whose logarithm is larger, or smaller than minus this, has no number, or its inverse has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,11 @@ def method_of(degrees: float, own_degrees: float) -> str:
     return f"{GEOMETRIC}, {CONFIDENCE:.4g}"
 
 
+def ratio_of_logarithm(logarithm: float) -> float | None:
+    """Return the ratio that has a logarithm; ``None`` where it or its inverse is beyond any number."""
+    return math.exp(logarithm) if abs(logarithm) <= LOGARITHM_MAX else None
+
+
 def exponential_ends(logarithm: float, half_width: float | None) -> tuple[float | None, float | None]:
     """Return exp of both ends of an interval of logarithms.
 
@@ -105,11 +112,9 @@ def exponential_ends(logarithm: float, half_width: float | None) -> tuple[float 
     """
     if half_width is None:
         return None, None
-    try:
-        low, high = math.exp(logarithm - half_width), math.exp(logarithm + half_width)
-    except OverflowError:
+    if not abs(logarithm) + half_width <= LOGARITHM_MAX:
         return None, None
-    return (low, high) if low > 0 else (None, None)
+    return math.exp(logarithm - half_width), math.exp(logarithm + half_width)
 
 
 def estimate_over_trials(values: Iterable[float | None]) -> Estimate | None:

@@ -1,13 +1,12 @@
 """Ratios between servers, paired by block: what a whole block has in common cancels out."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loadcurve.stats.interval import CONFIDENCE, Estimate, exponential_ends, method_of
+from loadcurve.stats.interval import CONFIDENCE, Estimate, exponential_ends, method_of, ratio_of_logarithm
 from loadcurve.stats.moderated import FOR_RATIOS, BlockSpread, Variances, moderated
 
 Array = NDArray[np.float64]
@@ -19,11 +18,13 @@ Logs = Mapping[str, Array]
 class PairedRatio:
     """A ratio over blocks, and how probable one at least as far from 1 is if there is no difference.
 
+    ``logarithm`` is that of the ratio, and ``estimate`` is ``None`` where the ratio is beyond any number.
     ``p_value`` is two-sided, and ``log_sd`` the standard deviation of the blocks' log ratios that it rests
     on; both are ``None`` where there are too few blocks: with one there is no spread.
     """
 
-    estimate: Estimate
+    logarithm: float
+    estimate: Estimate | None
     p_value: float | None
     log_sd: float | None = None
 
@@ -133,9 +134,11 @@ def paired_ratios(
 def _paired_ratio(n: int, mean: float, *over_blocks: float) -> PairedRatio | None:
     if n == 0:
         return None
-    value = math.exp(mean)
+    value = ratio_of_logarithm(mean)
     if n == 1:
-        return PairedRatio(Estimate(value, None, None, n, method_of(0, 0)), None)
+        estimate = None if value is None else Estimate(value, None, None, n, method_of(0, 0))
+        return PairedRatio(mean, estimate, None)
     reach, p_value, log_sd, degrees = over_blocks
     method = method_of(degrees, n - 1)
-    return PairedRatio(Estimate(value, *exponential_ends(mean, reach), n, method), p_value, log_sd)
+    estimate = None if value is None else Estimate(value, *exponential_ends(mean, reach), n, method)
+    return PairedRatio(mean, estimate, p_value, log_sd)

@@ -1,7 +1,6 @@
 """The ranking of servers by one measure: which can be told apart, and which cannot."""
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -31,7 +30,10 @@ class Pair:
     first: str
     second: str
     ratio: Estimate | None
-    """The measure of the first over that of the second; ``None`` where no block has both."""
+    """The measure of the first over that of the second.
+
+    ``None`` where no block has both, and where the ratio is beyond any number.
+    """
     p_value: float | None
     """Adjusted by Holm's method for all pairs; ``None`` where fewer than two blocks have both."""
     trials_to_show: int | None = None
@@ -61,7 +63,8 @@ class Tier:
 
     servers: tuple[str, ...]
     to_next: Estimate | None
-    """The measure of this tier over that of the next, as geometric means of their servers."""
+    """The measure of this tier over that of the next, as geometric means of their servers; of the last tier,
+    and of a ratio beyond any number, ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +171,15 @@ def _pair(first: str, second: str, ratio: PairedRatio | None, p_value: float | N
     pair = Pair(first, second, ratio.estimate if ratio else None, p_value)
     if ratio is None or ratio.log_sd is None or pair.told_apart:
         return pair
-    return replace(pair, trials_to_show=trials_to_show(math.log(ratio.estimate.value), ratio.log_sd, servers))
+    return replace(pair, trials_to_show=trials_to_show(ratio.logarithm, ratio.log_sd, servers))
 
 
 def _wins(pair: Pair, better: Better) -> str:
     """Return which of two servers that can be told apart is the better one."""
-    first_is_higher = pair.ratio is not None and pair.ratio.value > 1
+    if pair.ratio is None:
+        # Beyond any number: the order of the servers follows it.
+        return pair.first
+    first_is_higher = pair.ratio.value > 1
     return pair.first if first_is_higher == (better == "higher") else pair.second
 
 
