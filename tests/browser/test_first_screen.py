@@ -1,14 +1,26 @@
 """The first screen of the report on a small laptop: question, answer and main curves without scrolling."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.opened_report import PHONE, reports_in
+from loadcurve.analysis.analysis import analyse
+from loadcurve.explain.all import FINDINGS
+from loadcurve.report.content import content_of
+from loadcurve.report.html import write_page
+from support import synthetic_run as synthetic
+from support.findings import finding
+from support.large_run import large_run
+from support.opened_report import PHONE, OpenReport, reports_in
 
 LAPTOP = {"width": 1280, "height": 800}
+PHONE_HEIGHT = 844
+CAUSE = (
+    "844 requests waited about 1 s for a connection, because the server's listen queue (backlog 5) overflowed"
+)
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +82,54 @@ def test_on_a_phone_the_contents_are_folded_and_a_choice_folds_them_again(page: 
     assert heading is not None
     assert above["y"] == 0
     assert heading["y"] >= above["height"]
+
+
+def report_of(folder: Path, servers: int, *, measured: bool) -> Path:
+    """Write the report of a run of servers with long answers: a shown cause, and findings of many kinds."""
+    made = large_run(servers=servers, points=4, trials=2)
+    run = dataclasses.replace(made, records=made.records if measured else [])
+    synthetic.write_run(folder, run.run, run.points)
+    codes = [code for code in FINDINGS if code != "listen_queue_overflow"][:6]
+    odd = [finding(10, server="server-1", code=code, weight="distorts") for code in codes]
+    caused = finding(
+        20, 40, server="server-1", code="listen_queue_overflow", certainty="shown", briefly=CAUSE
+    )
+    analysis = dataclasses.replace(analyse(run), findings=[caused, *odd] if measured else [])
+    return write_page(content_of(dataclasses.replace(run, folder=folder), analysis))
+
+
+def bottom(page: Page, part: str) -> float:
+    box = page.locator(part).first.bounding_box()
+    assert box is not None, part
+    return box["y"] + box["height"]
+
+
+@pytest.mark.parametrize("servers", [1, 6, 12])
+def test_a_report_of_any_number_of_servers_answers_in_the_first_screen(
+    open_report: OpenReport, tmp_path: Path, servers: int
+):
+    page = open_report(report_of(tmp_path / "run", servers, measured=True), width=LAPTOP["width"]).page
+    page.set_viewport_size({"width": LAPTOP["width"], "height": LAPTOP["height"]})
+    curves = ["#throughput-1 svg.marks", "#latency-1-3 svg.marks"]
+    for curve in curves:
+        page.locator(curve).wait_for()
+    assert "(" in page.locator(".lead").first.inner_text()
+    for part in ("h1", ".question", ".lead", ".cause", ".answer .legend", *curves, ".overview"):
+        assert bottom(page, part) <= LAPTOP["height"], part
+    page.set_viewport_size({"width": PHONE, "height": PHONE_HEIGHT})
+    page.wait_for_function(f"document.querySelector('{curves[0]}').getBoundingClientRect().width < {PHONE}")
+    for part in ("h1", ".question", ".lead", ".cause", ".answer .legend", curves[0]):
+        assert bottom(page, part) <= PHONE_HEIGHT, part
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
+    hidden = "(names) => names.map((name) => name.scrollWidth - name.clientWidth)"
+    names = page.locator(".answer .legend li").evaluate_all(hidden)
+    assert names == [0] * servers
+
+
+def test_a_report_of_nothing_measured_says_so_in_the_first_screen(open_report: OpenReport, tmp_path: Path):
+    page = open_report(report_of(tmp_path / "run", 3, measured=False), width=PHONE).page
+    page.set_viewport_size({"width": PHONE, "height": PHONE_HEIGHT})
+    assert page.locator(".lead").inner_text() == "Nothing was measured."
+    assert bottom(page, ".notice") <= PHONE_HEIGHT
+    assert page.locator(".chart").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
@@ -24,6 +25,8 @@ from loadcurve.stats.ranking import Ranking
 
 MOST_CAUSES = 3
 """The answer names the causes of at most this many things that stand out."""
+MOST_PLACED = 6
+"""The first screen places at most this many servers, in whole groups; the ranking has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,11 @@ class Group:
 
     places: str
     servers: tuple[str, ...]
+
+    @property
+    def first_servers(self) -> tuple[str, ...]:
+        """The servers that the first screen names."""
+        return self.servers[:MOST_PLACED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,14 @@ class Answer:
     groups: list[Group]
     causes: list[str] = field(default_factory=list)
     """What stands out of the curves, with its shown cause: a sentence each."""
+
+    @property
+    def first_groups(self) -> list[Group]:
+        """The groups that the first screen names: the first one, and others as far as there is room."""
+        placed = accumulate(len(group.servers) for group in self.groups)
+        return [one for one, count in zip(self.groups, placed, strict=True) if count <= MOST_PLACED] or (
+            self.groups[:1]
+        )
 
     @property
     def text(self) -> str:
