@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
+from loadcurve.result.machine import explained_percentiles
 from loadcurve.result.measures import (
     LOADING,
     MEASURES,
@@ -72,6 +73,9 @@ class CurvePoint:
     """By the column of the measure."""
     ended_before: list[int] = field(default_factory=list)
     """The blocks whose curve had ended before this point, because throughput had fallen."""
+    pauses_explain: dict[str, list[int]] = field(default_factory=dict)
+    """By the name of a percentile, such as ``p99``, the trials in which pauses of the platform alone explain
+    half or more of it; a percentile of which they do in none is not there."""
 
     def estimate(self, measure: Measure) -> Estimate | None:
         """Return the estimate of a measure; ``None`` where it was not measured."""
@@ -82,6 +86,11 @@ class CurvePoint:
         """Return the figures of the trials."""
         figure = self.figures.get(measure.column)
         return figure.values if figure else [None] * len(self.trials)
+
+    def is_marked(self, percentile: str) -> bool:
+        """Say whether pauses of the platform explain a percentile in any trial that its estimate rests on."""
+        explained = self.pauses_explain.get(percentile, [])
+        return any(self.trials[place] in explained for place in self.usable)
 
     @property
     def usable(self) -> list[int]:
@@ -183,7 +192,16 @@ def _curve_point(
             wrong=[wrong_answers(trial) for trial in trials],
         ),
         figures=figures,
+        pauses_explain=_pauses_explain(trials),
     )
+
+
+def _pauses_explain(trials: Sequence[PointRecord]) -> dict[str, list[int]]:
+    explained: dict[str, list[int]] = {}
+    for trial in trials:
+        for name in explained_percentiles(trial.load, trial.probe):
+            explained.setdefault(name, []).append(trial.trial)
+    return explained
 
 
 def usable_logs(found: Sequence[Curve], measure: Measure) -> "tuple[list[int], Logs]":

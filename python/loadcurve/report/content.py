@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from loadcurve.analysis.analysis import Analysis
@@ -26,7 +26,7 @@ from loadcurve.report.hopeless import visible_words
 from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
-from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, remarks
+from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, notes, remarks
 from loadcurve.report.servers import MeasuredServer, measured_servers
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
@@ -108,6 +108,9 @@ class Content:
     rest_of_rows: dict[str, Any] | None
     """The rows that the page holds as data, of a long table."""
     remarks: list[Remark]
+    notes: list[Remark]
+    has_paused_percentiles: bool
+    """Whether any percentile in the table is marked, because pauses of the machine explain it."""
     caveats: list[Caveat]
     failures: list[FailedTrials]
     servers: dict[str, MeasuredServer]
@@ -145,6 +148,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     rest = sections.get("the rest of the table", lambda: rest_of(rows, looks), None)
     failures = sections.several("the trials that failed", lambda: failed_trials(run))
     remarked = sections.several("the reasons of verdicts", lambda: remarks(run))
+    noted = sections.several("the notes on points", lambda: notes(run))
     caveats = sections.several("what must be known of servers", lambda: _caveats(run))
     loads: dict[float, str] = sections.get("the loads to choose from", lambda: _loads(run), {})
     found = sections.several("the servers", lambda: measured_servers(analysis))
@@ -186,6 +190,10 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         rows=rows,
         rest_of_rows=rest,
         remarks=remarked,
+        notes=noted,
+        has_paused_percentiles=any(
+            at.is_marked(name) for curve in analysis.curves for at in curve.points for name in SHOWN_LATENCIES
+        ),
         caveats=caveats,
         failures=failures,
         servers={server.name: server for server in found},
@@ -289,17 +297,18 @@ def _row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
         trials=Cell(_usable_trials(at), len(at.usable)),
         throughput=_estimate_cell(at.estimate(THROUGHPUT)),
         latencies=[
-            *(
-                _estimate_cell(at.estimate(MEASURES[statistic]))
-                for statistic in SHOWN_LATENCIES
-                if statistic != "max"
-            ),
+            *(_marked_cell(at, statistic) for statistic in SHOWN_LATENCIES if statistic != "max"),
             Cell(text.number(at.latency_max_ms), at.latency_max_ms),
         ],
         resources=[_estimate_cell(at.estimate(MEASURES[name])) for name in SHOWN_RESOURCES],
         failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
         verdict=at.verdict,
     )
+
+
+def _marked_cell(at: CurvePoint, statistic: str) -> Cell:
+    cell = _estimate_cell(at.estimate(MEASURES[statistic]))
+    return replace(cell, shown=text.marked(cell.shown, paused=at.is_marked(statistic)))
 
 
 def _usable_trials(at: CurvePoint) -> str:

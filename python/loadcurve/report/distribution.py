@@ -41,6 +41,9 @@ class LatencyDistribution:
     quantiles: list[Quantile]
     density: list[DensityClass]
     """Without gaps: a class between others has a share of 0 where no request was."""
+    pauses: list[Quantile]
+    """How long a request that is due at any moment would have waited for pauses of the machine alone; empty
+    where there were none, or they were not measured."""
 
 
 def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyDistribution | None:
@@ -60,7 +63,24 @@ def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyD
     count = sum(count for count, _ in answered)
     name = f"a latency histogram of {server} at {text.point(trials[0].point)}"
     curve = merged_curve([histogram for _, histogram in answered], name)
-    return LatencyDistribution(_thinned(curve, count), density(curve)) if curve else None
+    if not curve:
+        return None
+    return LatencyDistribution(_thinned(curve, count), density(curve), _delays(server, trials))
+
+
+def _delays(server: str, trials: Sequence[PointRecord]) -> list[Quantile]:
+    """Merge the delays by pauses over trials, of each trial those of the side that was paused for longer."""
+    sides = [
+        max(measured, key=lambda side: side.paused_s)
+        for trial in trials
+        if (measured := [one for one in (trial.load.generator.pauses, trial.probe.pauses) if one is not None])
+    ]
+    if not any(side.count for side in sides):
+        return []
+    name = f"a histogram of pauses of {server} at {text.point(trials[0].point)}"
+    curve = merged_curve([side.histogram for side in sides], name)
+    moments = sum(side.delay_ms.count for side in sides)
+    return [one for one in _thinned(curve, moments) if one.latency_ms > 0] if curve and moments else []
 
 
 def density(curve: Sequence[tuple[float, float]]) -> list[DensityClass]:

@@ -80,6 +80,8 @@ class Distribution:
     density: Figure
     choices: dict[int, str]
     chosen: int
+    has_pauses: bool
+    """Whether pauses of the machine were seen at any point, which are drawn beside the latency."""
 
 
 def parts(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> list[Part]:
@@ -230,4 +232,5 @@ def distribution(run: Run, looks: Mapping[str, Appearance]) -> Distribution | No
     density = density_figure(by_point, chosen, looks, run.kind)
     if len(choices) > 1:
         choices[ALL_POINTS] = "all points at once"
-    return Distribution(figure, density, choices, chosen) if figure and density else None
+    has_pauses = any(one.pauses for _, found in by_point for one in found.values())
+    return Distribution(figure, density, choices, chosen, has_pauses) if figure and density else None

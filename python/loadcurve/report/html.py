@@ -44,6 +44,8 @@ def render_page(content: Content) -> str:
         "resource_titles": [measures(run.kind)[name].heading for name in SHOWN_RESOURCES],
         "cost_titles": cost_titles(run.kind),
         "absent": text.ABSENT,
+        "paused_mark": text.PAUSED_MARK,
+        "paused_words": text.PAUSED_WORDS,
         "moment": text.moment,
         "key_title": text.key_title,
         "plural": text.plural,

@@ -1,6 +1,6 @@
-"""Why points are not valid and trials failed: the reasons of single ones, those of one kind together."""
+"""Why points are not valid, what is noted of them, and why trials failed: those of one kind together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loadcurve.analysis.curves import VerdictStatus
@@ -9,14 +9,16 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PointRecord
+from loadcurve.result.verdict import Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One kind of reason that some of a server's points are not valid."""
+    """One kind of reason that some of a server's points are not valid, or one kind of note on them."""
 
     server: str
-    status: VerdictStatus
+    status: VerdictStatus | None
+    """``None`` of a note, which casts no doubt on a point."""
     where: str
     """The range of the points, in words."""
     count: int
@@ -26,7 +28,7 @@ class Remark:
     trial: int
     """The trial of the example."""
     example: str
-    """The reason as it was told of one of them."""
+    """The reason or note as one of them has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +68,34 @@ def remarks(run: Run) -> list[Remark]:
 
     The example is the last of those at the highest load, where most things are worst.
     """
+    return _grouped(
+        run,
+        (
+            (record, record.load.verdict.status, reason)
+            for record in run.points
+            for reason in record.load.verdict.reasons
+        ),
+    )
+
+
+def notes(run: Run) -> list[Remark]:
+    """Return what is noted of points without any doubt, by server and kind, as :func:`remarks`."""
+    return _grouped(
+        run, ((record, None, note) for record in run.points for note in record.load.verdict.notes)
+    )
+
+
+def _grouped(run: Run, said: Iterable[tuple[PointRecord, VerdictStatus | None, Reason]]) -> list[Remark]:
     places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
-    groups: dict[tuple[str, VerdictStatus, str], list[tuple[PointRecord, str]]] = {}
-    for record in run.points:
-        verdict = record.load.verdict
-        for reason in verdict.reasons:
-            key = (record.server, verdict.status, reason.code)
-            groups.setdefault(key, []).append((record, reason.text))
+    groups: dict[tuple[str, VerdictStatus | None, str], list[tuple[PointRecord, str]]] = {}
+    for record, status, reason in said:
+        groups.setdefault((record.server, status, reason.code), []).append((record, reason.text))
     return [_remark(server, status, found, places) for (server, status, _), found in groups.items()]
 
 
 def _remark(
     server: str,
-    status: VerdictStatus,
+    status: VerdictStatus | None,
     found: Sequence[tuple[PointRecord, str]],
     places: dict[PointKey, int],
 ) -> Remark:

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.curves import CurvePoint, VerdictStatus
+from loadcurve.analysis.curves import Curve, CurvePoint, VerdictStatus
 from loadcurve.analysis.sections import Sections
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import answer_words
@@ -26,6 +26,8 @@ MOST_POINTS = 6
 SERVER_WIDTH = 16
 POINT_WIDTH = 14
 TITLE_WIDTH = 12
+SHOWN_PERCENTILES = ("p50", "p99")
+"""The percentiles of the table."""
 MOST_LEFT_OUT = 5
 """What the ranking leaves out takes at most this many lines."""
 
@@ -48,7 +50,7 @@ def print_results(analysis: Analysis, out: Console) -> None:
 def summary(analysis: Analysis) -> RenderableType:
     """Return the table, how many trials there were and why, the ranking in words, and the servers."""
     sections = Sections(analysis.not_computed)
-    curves = sections.several("the table of curves", lambda: [summary_table(analysis)])
+    curves = sections.several("the table of curves", lambda: [summary_table(analysis), *_marks(analysis)])
     words = [
         *sections.several("how loads differ in words", lambda: loads_in_words(analysis)),
         *sections.several("how many trials there were in words", lambda: trials_in_words(analysis)),
@@ -57,6 +59,18 @@ def summary(analysis: Analysis) -> RenderableType:
     servers = sections.several("the servers", lambda: _servers(analysis))
     left_out = [Text(one.words, style="yellow") for one in sections.not_computed]
     return Group(*curves, *left_out, *map(Text, words), *ranked, *servers)
+
+
+def _marks(analysis: Analysis) -> list[Text]:
+    """Return what the mark at a percentile of the table means, where there is one."""
+    points = [at for curve in analysis.curves for at in text.evenly(_measured(curve), MOST_POINTS)]
+    if not any(at.is_marked(name) for at in points for name in SHOWN_PERCENTILES):
+        return []
+    return [Text(f"{text.PAUSED_MARK} {text.PAUSED_WORDS}", style="dim")]
+
+
+def _measured(curve: Curve) -> list[CurvePoint]:
+    return [at for at in curve.points if at.trials]
 
 
 def _servers(analysis: Analysis) -> list[RenderableType]:
@@ -111,7 +125,7 @@ def summary_table(analysis: Analysis) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     names = text.shortened(analysis.run.servers, SERVER_WIDTH)
-    measured = {curve.server: [at for at in curve.points if at.trials] for curve in analysis.curves}
+    measured = {curve.server: _measured(curve) for curve in analysis.curves}
     for name, server in analysis.run.servers.items():
         points = text.evenly(measured.get(name, []), MOST_POINTS)
         if not points:
@@ -180,10 +194,13 @@ def _longest_word(title: str) -> int:
 
 
 def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
-    latencies = [at.estimate(MEASURES[name]) for name in ("p50", "p99")]
+    latencies = [(at.estimate(MEASURES[name]), at.is_marked(name)) for name in SHOWN_PERCENTILES]
     return [
         text.point_values(at.point, keys),
         text.short_estimate(at.estimate(THROUGHPUT)),
-        *(text.number(latency.value if latency else None) for latency in latencies),
+        *(
+            text.marked(text.number(latency.value if latency else None), paused=paused)
+            for latency, paused in latencies
+        ),
         Text(at.verdict or "not measured", style=_STYLES[at.verdict]),
     ]

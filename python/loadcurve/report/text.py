@@ -62,6 +62,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{rounded:,.{decimals}f}"
 
 
+PAUSED_MARK = "†"
+PAUSED_WORDS = "pauses of this machine alone explain half or more of this percentile in at least one trial"
+"""What the mark behind a percentile says."""
+
+
+def marked(figure: str, *, paused: bool) -> str:
+    """Return the figure of a percentile, with a mark where pauses of the machine explain it."""
+    return f"{figure} {PAUSED_MARK}" if paused else figure
+
+
 def percent(share: float | None) -> str:
     """Return a share of one in per cent, such as ``3.4 %``; nothing is said below 0.01 %."""
     if share is None:

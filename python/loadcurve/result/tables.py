@@ -115,6 +115,7 @@ _MEASURED_COLUMNS: Schema = {
         "listen_backlog:int listen_queue_max:int throttled_s:float verdict"
     ),
     "verdict_codes": polars.List(polars.String),
+    "verdict_notes": polars.List(polars.String),
 }
 
 
@@ -162,6 +163,7 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "throttled_s": record.probe.throttling.throttled_s if record.probe.throttling else None,
         "verdict": load.verdict.status,
         "verdict_codes": [reason.code for reason in load.verdict.reasons],
+        "verdict_notes": [note.code for note in load.verdict.notes],
     }
 
 

@@ -1,6 +1,6 @@
 """The distribution of latency: by percentile, and as density."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import altair
 
@@ -20,7 +20,7 @@ from loadcurve.report.charts.figure import (
     log_ticks,
     shape,
 )
-from loadcurve.report.distribution import CLASS_RATIO, LatencyDistribution
+from loadcurve.report.distribution import CLASS_RATIO, LatencyDistribution, Quantile
 
 TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
@@ -37,55 +37,49 @@ def distribution_figure(
 ) -> Figure | None:
     """Draw latency by percentile for every server at the point that the signal ``point`` chooses, or at all.
 
-    The axis is that of HdrHistogram's plots: each decade is one more nine.
+    The axis is that of HdrHistogram's plots: each decade is one more nine. What pauses of the machine alone
+    would have made of the latencies is a dashed line.
     """
-    rows: list[Row] = [
-        {
-            "place": place,
-            "of": name,
-            "server": server,
-            "x": compact(quantile.inverse_tail),
-            "y": compact(quantile.latency_ms),
-            "last": quantile is found.quantiles[-1],
-        }
-        for place, (name, by_server) in enumerate(distributions)
-        for server, found in by_server.items()
-        for quantile in found.quantiles
-        if quantile.latency_ms > 0
-    ]
+    rows = _rows(distributions, lambda found: found.quantiles)
     if not rows:
         return None
+    pauses = _rows(distributions, lambda found: found.pauses)
     point = altair.param(name="point", value=chosen)
     datasets = Datasets()
     smallest_tail = max(row["x"] for row in rows)
-    base = (
-        altair.Chart(datasets.named(rows))
-        .encode(
-            x=altair.X(
-                "x:Q",
-                title="percentile",
-                scale=altair.Scale(type="log", nice=False, padding=8),
-                axis=altair.Axis(
-                    values=[tick for tick in TAIL_TICKS if tick <= smallest_tail],
-                    labelExpr="format(100 - 100 / datum.value, '.8~g') + ' %'",
-                    labelOverlap="greedy",
-                    labelSeparation=8,
+    heights = extent(row["y"] for row in (*rows, *pauses))
+
+    def line(drawn: list[Row], title: str) -> altair.Chart:
+        return (
+            altair.Chart(datasets.named(drawn))
+            .encode(
+                x=altair.X(
+                    "x:Q",
+                    title="percentile",
+                    scale=altair.Scale(type="log", nice=False, padding=8),
+                    axis=altair.Axis(
+                        values=[tick for tick in TAIL_TICKS if tick <= smallest_tail],
+                        labelExpr="format(100 - 100 / datum.value, '.8~g') + ' %'",
+                        labelOverlap="greedy",
+                        labelSeparation=8,
+                    ),
                 ),
-            ),
-            y=latency_axis("y", extent(row["y"] for row in rows)),
-            color=colour(looks),
-            detail="place:N",
-            tooltip=[
-                altair.Tooltip("server:N", title="server"),
-                altair.Tooltip("of:N", title="at"),
-                altair.Tooltip("percentile:N", title="percentile"),
-                altair.Tooltip("y:Q", title="latency, ms", format=",.3~r"),
-            ],
+                y=latency_axis("y", heights),
+                color=colour(looks),
+                detail="place:N",
+                tooltip=[
+                    altair.Tooltip("server:N", title="server"),
+                    altair.Tooltip("of:N", title="at"),
+                    altair.Tooltip("percentile:N", title="percentile"),
+                    altair.Tooltip("y:Q", title=title, format=",.3~r"),
+                ],
+            )
+            .transform_filter(OF_CHOSEN_POINT)
+            # A text in each of many thousand rows would make the page heavy.
+            .transform_calculate(percentile="format(100 - 100 / datum.x, '.7~g') + ' %'")
         )
-        .transform_filter(OF_CHOSEN_POINT)
-        # A text in each of many thousand rows would make the page heavy.
-        .transform_calculate(percentile="format(100 - 100 / datum.x, '.7~g') + ' %'")
-    )
+
+    base = line(rows, "latency, ms")
     marks = [
         base.mark_line(strokeWidth=2),
         base.transform_filter("datum.last")
@@ -94,11 +88,35 @@ def distribution_figure(
         # A wide invisible line makes the thin one easy to point at.
         base.mark_line(strokeWidth=14, opacity=0),
     ]
+    # A layer without rows would have no extent for its axes, so it is left out.
+    if pauses:
+        waits = line(pauses, "wait for pauses of this machine, ms")
+        marks.append(waits.mark_line(strokeWidth=1.5, strokeDash=[4, 3]))
     alternative = (
         "Latency by percentile, in ms. One line for each server at the chosen point; the table below has the "
         "values."
+        + (" Dashed lines are what pauses of this machine alone would have made of them." if pauses else "")
     )
     return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
+
+
+def _rows(
+    distributions: Distributions, quantiles: Callable[[LatencyDistribution], Sequence[Quantile]]
+) -> list[Row]:
+    return [
+        {
+            "place": place,
+            "of": name,
+            "server": server,
+            "x": compact(quantile.inverse_tail),
+            "y": compact(quantile.latency_ms),
+            "last": quantile is quantiles(found)[-1],
+        }
+        for place, (name, by_server) in enumerate(distributions)
+        for server, found in by_server.items()
+        for quantile in quantiles(found)
+        if quantile.latency_ms > 0
+    ]
 
 
 def density_figure(

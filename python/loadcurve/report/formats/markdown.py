@@ -36,6 +36,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_claims(content),
         *_published(content),
         *_findings(content),
+        *_notes(content),
         *_failures(content),
         *_method(content),
     ]
@@ -115,6 +116,8 @@ def _curve(content: Content) -> list[str]:
         "Geometric means over the usable trials, in brackets their 95 % intervals; "
         "the longest latency is over all of them together."
     )
+    if content.has_paused_percentiles:
+        explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
     if left_out:
         explained += f" {text.plural(left_out, 'more row')} in the other forms of the report."
     return ["### Curve", _table(titles, map(_curve_row, shown)), explained]
@@ -178,6 +181,14 @@ def _findings(content: Content) -> list[str]:
             f"*To do:* {escaped(first.advice)}"
         )
     return ["### Findings", *_list(items)]
+
+
+def _notes(content: Content) -> list[str]:
+    items = [
+        escaped(f"{note.server}, {note.where}, {text.plural(note.count, 'time')}: {note.example}.")
+        for note in content.notes
+    ]
+    return ["### Notes on points", *_list(items)] if items else []
 
 
 def _failures(content: Content) -> list[str]:

@@ -68,7 +68,8 @@ def _published(analysis: Analysis) -> polars.DataFrame | None:
 def _estimate_rows(analysis: Analysis) -> Iterator[Row]:
     """Yield one row for each measure, server and point, rising along each slice of the sweep.
 
-    ``n`` is 0 where nothing usable was measured.
+    ``n`` is 0 where nothing usable was measured. ``trials_of_pauses`` counts the trials in which pauses of
+    the platform alone explain half or more of a percentile.
     """
     along = [point for part in slices(analysis.points) for point in part.rising]
     for measure in analysis.measures:
@@ -83,6 +84,7 @@ def _estimate_rows(analysis: Analysis) -> Iterator[Row]:
                     **_estimate(estimate),
                     "n": estimate.n if estimate else 0,
                     "trials": len(at.trials),
+                    "trials_of_pauses": len(at.pauses_explain.get(measure.name, [])),
                     "verdict": at.verdict,
                 }
 
@@ -90,7 +92,7 @@ def _estimate_rows(analysis: Analysis) -> Iterator[Row]:
 _ESTIMATES: Schema = {
     **column_types("measure unit server point:point"),
     **_ESTIMATE,
-    **column_types("trials:int verdict"),
+    **column_types("trials:int trials_of_pauses:int verdict"),
 }
 _RANKING = column_types("measure point:point server rank_best:int rank_worst:int")
 _RATIOS: Schema = {
