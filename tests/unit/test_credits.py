@@ -138,6 +138,28 @@ def test_the_quota_falls_when_credits_are_used_up_and_rises_when_some_were_earne
         assert group.set_to == [0.1, 1.0, 0.1]
 
 
+def test_a_machine_that_is_not_restarted_takes_what_is_left_of_its_credits_to_its_next_server() -> None:
+    group = Group()
+    burst = Burst(credits=0.05, baseline_cpus=0.1, max_earned=144, restarted=False)
+    with governed(group, burst) as governor:
+        # 2.5 s at 1 CPU take 2.25 s of the 3 s.
+        group.let_pass(2.5, cpus=1.0)
+        assert governor.use().remaining == pytest.approx(0.75 / 60)
+    group.let_pass(1.0, cpus=0.0)
+    with governed(group, burst) as governor:
+        assert governor.use().remaining == pytest.approx(0.85 / 60)
+        group.let_pass(2.0, cpus=1.0)
+        assert governor.use().ran_out_s == 2.0
+    with governed(group, burst) as governor:
+        assert (governor.use().ran_out_s, group.set_to) == (0, [0.1, 0.1])
+    restarted = Burst(credits=0.05, baseline_cpus=0.1, max_earned=144)
+    for _ in range(2):
+        with governed(group, restarted) as governor:
+            assert governor.use().remaining == pytest.approx(0.05)
+            group.let_pass(2.5, cpus=1.0)
+            assert governor.use().remaining == pytest.approx(0.75 / 60)
+
+
 def test_a_machine_without_credits_begins_at_its_baseline() -> None:
     group = Group()
     with governed(group, Burst(credits=0, baseline_cpus=0.3, max_earned=864)) as governor:

@@ -58,12 +58,26 @@ def _explain(burst: BurstRecord, subject: Subject, seen: Sequence[Observation[Cr
             *ranged("throughput", subject.load.per_second, throughput),
         ],
         cause="The server used more than the baseline, which spends credits, until none were left. These "
-        "points depend on what was measured before them, and not on their own load alone.",
-        advice='Restart the server for each point (restart = "point" in [trials]), which gives it the '
-        "credits of a machine that has just been started, or measure for less time. Without `burst` its "
-        "CPUs do not depend on credits.",
+        "points depend on what was measured before them, and not on their own load alone."
+        + (_BETWEEN_TRIALS if not burst.restarted else ""),
+        advice=_ADVICE if burst.restarted else _ADVICE_TO_RESTART,
         briefly=f"its CPU credits ran out {after}, so it had {baseline} of its CPUs from then on",
     )
+
+
+_BETWEEN_TRIALS = (
+    " The machine went on running between the trials, so that each trial began with what the one before had "
+    "left: trials that are identical otherwise disagree."
+)
+_ADVICE = (
+    'Restart the server for each point (restart = "point" in [trials]), which gives it the credits of a '
+    "machine that has just been started, or measure for less time. Without `burst` its CPUs do not depend on "
+    "credits."
+)
+_ADVICE_TO_RESTART = (
+    "Stop and start the machine before each trial, which renews its credits (restarted = true in burst), or "
+    "let it rest until they are earned again. More trials on a machine that goes on running do not help."
+)
 
 
 def _after(ran_out_s: Sequence[float]) -> str:

@@ -67,6 +67,11 @@ def _throttled_s(record: PointRecord) -> float | None:
     return record.probe.throttling.throttled_s if record.probe.throttling else None
 
 
+def _at_baseline_s(record: PointRecord) -> float | None:
+    credits_used = None if record.limit_use is None else record.limit_use.credits
+    return credits_used.at_baseline_s if credits_used else None
+
+
 def _cpu_wait(record: PointRecord) -> float | None:
     return record.probe.pressure.cpu_some_share if record.probe.pressure else None
 
@@ -91,6 +96,7 @@ def _counters(load: LoadKind) -> tuple[Counter, ...]:
         Counter("overflows of listen queues", "", 1, lambda record: record.load.kernel.listen_overflows),
         Counter("segments retransmitted", "", 10, lambda record: record.load.kernel.retransmits),
         Counter("time throttled", "s", 0.05, _throttled_s),
+        Counter("time without CPU credits, at the baseline", "s", 0.05, _at_baseline_s),
         Counter(f"failed {load.requests}", "", 10, lambda record: record.load.requests.failed),
         Counter("time waiting for a CPU", "share", 0.05, _cpu_wait),
         Counter("time waiting for disks", "share", 0.02, _disk_wait),

@@ -1,12 +1,25 @@
 """CPU credits of burstable machine types: a pure account of what was used and what that leaves to be used."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 CREDIT_CPU_S = 60.0
 """One credit is one CPU of the machine type, used for a minute (AWS's EC2 user guide)."""
 
 DAY_S = 24 * 3600
+
+
+class CreditsLeft:
+    """What is left of a machine's credits between two servers on it; ``None`` before the first one ends."""
+
+    def __init__(self) -> None:
+        """Begin before the first server."""
+        self.account: CreditAccount | None = None
+        self.at_s = 0.0
+
+    def leave(self, account: "CreditAccount", at_s: float) -> None:
+        """Keep what a server leaves, at a moment of the monotonic clock."""
+        self.account, self.at_s = account, at_s
 
 
 @dataclass(frozen=True)
@@ -21,15 +34,29 @@ class Burst:
     """The most credits that it accrues out of what it earns."""
     credit_cpu_s: float = CREDIT_CPU_S
     """Processor seconds of this machine that one credit is; fewer where less than a CPU represents a vCPU."""
+    restarted: bool = True
+    """Whether the machine itself is started before each start of its server, which renews the credits."""
+    left: CreditsLeft = field(default_factory=CreditsLeft, init=False, compare=False, repr=False)
+    """What the last server on a machine that goes on running has left of them."""
 
     @classmethod
-    def of_a_day(cls, credits_at_start: float, baseline_cpus: float) -> Self:
+    def of_a_day(cls, credits_at_start: float, baseline_cpus: float, *, restarted: bool = True) -> Self:
         """Return a burst that accrues what it earns in 24 hours, as AWS's machine types do."""
-        return cls(credits_at_start, baseline_cpus, baseline_cpus * DAY_S / CREDIT_CPU_S)
+        most = baseline_cpus * DAY_S / CREDIT_CPU_S
+        return cls(credits_at_start, baseline_cpus, most, restarted=restarted)
 
     def at_start(self) -> "CreditAccount":
         """Return the account of a machine that has just been started."""
         return CreditAccount(self, self.credits * self.credit_cpu_s, 0.0)
+
+    def at_start_of_server(self, now_s: float) -> "CreditAccount":
+        """Return the account of the machine when a server starts on it, at a moment of the monotonic clock.
+
+        A machine that goes on running between two servers earns its baseline meanwhile.
+        """
+        if self.restarted or self.left.account is None:
+            return self.at_start()
+        return self.left.account.after(now_s - self.left.at_s, 0.0)
 
 
 @dataclass(frozen=True)

@@ -51,20 +51,22 @@ class CreditGovernor:
         self._thread = threading.Thread(target=self._govern, name="CPU credits", daemon=True)
 
     def start(self) -> None:
-        """Start the thread, of a machine that starts now; what its group had used before does not count.
+        """Start the thread, of a server that starts now; what its group had used before does not count.
 
         Raises ``OSError`` where the group cannot be read or its quota not be written.
         """
         self._started_s = self._settled_s = self._monotonic_s()
         self._settled_cpu_s = self._used_cpu_s()
+        self._account = self._burst.at_start_of_server(self._started_s)
         self._hold_if_used_up()
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; the quota stays as it is."""
+        """End the thread and leave the account to the machine's next server; the quota stays as it is."""
         self._closed.set()
         if self._thread.ident is not None:
             self._thread.join()
+            self._burst.left.leave(self._account, self._settled_s)
 
     def use(self) -> CreditUse:
         """Return what became of the credits since the start.

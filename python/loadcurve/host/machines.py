@@ -40,6 +40,8 @@ class MachineCredits(BaseModel):
         cpus_per_vcpu: float = 1.0,
         credits_at_start: float | None = None,
         baseline_share: float | None = None,
+        *,
+        restarted: bool = True,
     ) -> Burst:
         """Return the credits in standard mode; with others at the start, or another baseline, if given."""
         scale = 1.0 if baseline_share is None else baseline_share / self.baseline_share
@@ -48,6 +50,7 @@ class MachineCredits(BaseModel):
             baseline_cpus=self.per_hour / 60 * scale * cpus_per_vcpu,
             max_earned=self.max_earned * scale,
             credit_cpu_s=CREDIT_CPU_S * cpus_per_vcpu,
+            restarted=restarted,
         )
 
 

@@ -65,7 +65,8 @@ def _limits(limits: Mapping[str, Any]) -> list[str]:
         said.append(f"{size:.3g} {unit}")
     if (burst := limits.get("burst")) is not None:
         share = 100 * burst["baseline_share"]
-        said.append(f"{burst['credits']:g} CPU credits, then {share:.3g} % of its CPU time")
+        kept = "" if burst.get("restarted", True) else " for all trials together"
+        said.append(f"{burst['credits']:g} CPU credits{kept}, then {share:.3g} % of its CPU time")
     return said
 
 

@@ -32,6 +32,8 @@ class BurstRecord(Record):
     """At the start of the server; one is one CPU of its machine type, used for a minute."""
     baseline_share: Annotated[float, Field(gt=0)]
     """Of its CPUs: what it earns, and what remains when the credits are used up."""
+    restarted: bool = True
+    """Whether each start of the server is one of its machine, which renews the credits."""
 
 
 KERNEL_PERIOD_MS = 100.0

@@ -37,7 +37,9 @@ def limits_record(server: StudyServer, host: Host) -> LimitsRecord | None:
     burst = None
     if limits.burst is not None:
         share = limits.burst.baseline_cpus / limits.cpus
-        burst = BurstRecord(credits=limits.burst.credits, baseline_share=share)
+        burst = BurstRecord(
+            credits=limits.burst.credits, baseline_share=share, restarted=limits.burst.restarted
+        )
     _, period_us = quota_and_period_us(limits.cpus, limits.period_us)
     return LimitsRecord(
         cpus=limits.cpus, memory_bytes=limits.memory_bytes, burst=burst, period_ms=period_us / 1000
@@ -80,12 +82,14 @@ def _burst_of_machine(server: StudyServer, machine: MachineType, host: Host) -> 
     if machine.credits is None:
         text = f"{server.machine} has no CPU credits; remove it, or use a machine type that has some"
         raise UnusableSetting("burst", text)
-    return machine.credits.burst(host.cpus_per_vcpu, asked.credits, asked.baseline_share)
+    return machine.credits.burst(
+        host.cpus_per_vcpu, asked.credits, asked.baseline_share, restarted=asked.restarted
+    )
 
 
 def _limits_of_table(table: LimitsTable) -> Limits:
     burst, cpus = None, table.cpus
     if table.burst is not None and cpus is not None:
         baseline_cpus = (table.burst.baseline_share or 0.0) * cpus
-        burst = Burst.of_a_day(table.burst.credits or 0.0, baseline_cpus)
+        burst = Burst.of_a_day(table.burst.credits or 0.0, baseline_cpus, restarted=table.burst.restarted)
     return Limits(cpus=cpus, memory_bytes=table.memory_bytes, burst=burst)

@@ -35,9 +35,17 @@ def asked_for(
             for name, value in overrides.environment.items()
         },
         "user": overrides.user,
-        "limits": dataclasses.asdict(overrides.limits),
+        "limits": _limits_as_json(overrides.limits),
         "container": table.model_dump(mode="json", include=set(ContainerTable.model_fields)),
     }
+
+
+def _limits_as_json(limits: Limits) -> Json:
+    """Return limits without what is left of credits here: the machine there keeps account of its own."""
+    found = dataclasses.asdict(limits)
+    if found["burst"] is not None:
+        del found["burst"]["left"]
+    return found
 
 
 def container_of(asked: Mapping[str, Any]) -> ContainerTable:

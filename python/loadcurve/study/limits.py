@@ -19,6 +19,9 @@ class BurstTable(TomlTable):
         Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, above 0 and below 100 %")] | None
     ) = Field(None, alias="baseline")
     """The share of its CPUs that earns the credits, and remains when they are used up."""
+    restarted: bool = True
+    """Whether the machine is stopped and started before each start of the server, which renews the credits;
+    `false` lets them go on from trial to trial."""
 
 
 class LimitsTable(TomlTable):
