@@ -58,8 +58,8 @@ def test_a_folder_with_a_study_is_found_as_its_file(tmp_path):
 
 
 EXPERIMENTS = [
-    "A-database", "A-web", "B-instances", "B-platforms", "C-bound", "C-pages", "C-servers", "D-connections",
-    "E-rate", "E-scale",
+    "A-database", "A-web", "B-instances", "B-platforms", "C-bound", "C-computed", "C-pages", "C-servers",
+    "D-connections", "E-rate", "E-scale",
 ]  # fmt: skip
 
 
@@ -75,7 +75,10 @@ def test_an_experiment_is_a_folder_with_its_claims_and_what_differs(name):
     assert all(part in told for part in ("**Asked", "**Found then:**", "**Here:**"))
 
 
-@pytest.mark.parametrize("name", ["C-bound", "C-pages", "C-servers", "D-connections", "E-rate", "E-scale"])
+@pytest.mark.parametrize(
+    "name",
+    ["A-credits", "C-bound", "C-computed", "C-pages", "C-servers", "D-connections", "E-rate", "E-scale"],
+)
 def test_an_experiment_has_a_first_look_of_less_than_two_minutes(name):
     quick = read_study(find_study(name)).quick()
     duration_s = estimated_duration_s(quick, dict.fromkeys(quick.arms, quick.trials.most))
@@ -92,6 +95,22 @@ def test_a_shortened_study_keeps_what_its_table_names(tmp_path):
     assert list(quick.arms) == ["other"]
     assert quick.points() == [{"connections": 10}]
     assert quick.load.requests_total == 300
+
+
+def test_a_shortened_study_keeps_all_values_and_the_duration_that_its_table_names(tmp_path):
+    loads = list(range(1, 13))
+    text = GOOD.replace("connections = [1, 10]", f"connections = {loads}").replace(
+        'duration = "1s"', 'duration = "30s"'
+    )
+    (tmp_path / "s.toml").write_text(
+        f'{text}[quick]\nsweep = {{ connections = {loads[1:]} }}\nduration = "2s"\n'
+    )
+    quick = read_study(tmp_path / "s.toml").quick()
+    assert [point["connections"] for point in quick.points()] == loads[1:]
+    assert quick.load.duration_s == 2.0
+    # A study whose loads are shorter does not become longer.
+    (tmp_path / "s.toml").write_text(f'{GOOD}[quick]\nduration = "2s"\n')
+    assert read_study(tmp_path / "s.toml").quick().load.duration_s == 1.0
 
 
 @pytest.mark.parametrize(

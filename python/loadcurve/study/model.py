@@ -170,14 +170,15 @@ class Study(TomlTable):
         At most 3 trials, however wide their intervals, and 8 points, wherever throughput falls, a warm-up of
         at most 0.2 s and a duration of at most 0.4 s, swept or not. Of every key of the sweep at most equally
         many values stay, evenly chosen, the first and the last among them. A load that ends after a number of
-        requests or connections keeps that number. The table ``[quick]`` has what is to stay besides.
+        requests or connections keeps that number. The table ``[quick]`` has what is to stay besides: all
+        values of the sweep that it names, and loads as long as it says.
         """
         kept = self.shortening or QuickTable()
-        sweep = shortened_sweep({**self.sweep, **(kept.sweep or {})}, kept.count_max)
+        sweep = shortened_sweep(self.sweep, kept)
         servers = {
             name: server.model_copy(
                 update={
-                    "load": server.load and shortened_load(server.load, kept.count_max),
+                    "load": server.load and shortened_load(server.load, kept),
                     "sweep": server.sweep and values_at_kept(server.sweep, self.sweep, sweep),
                 }
             )
@@ -185,7 +186,7 @@ class Study(TomlTable):
             if kept.servers is None or name in kept.servers
         }
         trials = shortened_trials(self.trials)
-        load = shortened_load(self.load, kept.count_max)
+        load = shortened_load(self.load, kept)
         shortened = {"load": load, "servers": servers, "sweep": sweep, "trials": trials}
         return self.model_copy(update=shortened)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.table import attributes
-from loadcurve.loads.values import PositiveCount
+from loadcurve.loads.values import Duration, PositiveCount
 from loadcurve.study.tables import Sweep, Trials
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
@@ -18,8 +18,6 @@ TRIALS_MAX = 3
 POINTS_MAX = 8
 WARMUP_S_MAX = 0.2
 DURATION_S_MAX = 0.4
-MAXIMA = {"warmup": WARMUP_S_MAX, "duration": DURATION_S_MAX}
-"""The largest value that a key of the sweep keeps."""
 COUNTS = ("requests_total", "num_connections", "operations", "records")
 """The keys that count what a load does."""
 
@@ -32,7 +30,9 @@ class QuickTable(TomlTable):
     ) = None
     """The servers that are measured; all unless they are given."""
     sweep: Sweep | None = None
-    """Fewer values of the sweep's keys."""
+    """Fewer values of the sweep's keys, all of which stay."""
+    duration_s: Duration = Field(DURATION_S_MAX, alias="duration")
+    """The longest time that a load takes."""
     count_max: PositiveCount | None = None
     """The most requests, connections or operations after which a load ends, and records of a table.
 
@@ -56,11 +56,12 @@ class QuickTable(TomlTable):
                     yield Problem(("quick", "sweep", key, str(place)), text)
 
 
-def shortened_load(load: LoadTables, count_max: int | None) -> LoadTables:
+def shortened_load(load: LoadTables, kept: QuickTable) -> LoadTables:
     """Return a load with a short warm-up and duration, and no greater counts than the most."""
+    count_max = kept.count_max
     shorter: dict[str, object] = {
         "warmup_s": min(load.warmup_s, WARMUP_S_MAX),
-        "duration_s": None if load.duration_s is None else min(load.duration_s, DURATION_S_MAX),
+        "duration_s": None if load.duration_s is None else min(load.duration_s, kept.duration_s),
     }
     known = attributes(type(load))
     for name in (known[key] for key in COUNTS if key in known):
@@ -82,11 +83,19 @@ def shortened_trials(trials: Trials) -> Trials:
     return trials.exactly(min(trials.count, TRIALS_MAX)).model_copy(update=changes)
 
 
-def shortened_sweep(sweep: Sweep, count_max: int | None) -> Sweep:
-    """Return a sweep with at most 8 points, none of which is longer than the loads of a first look."""
+def shortened_sweep(sweep: Sweep, kept: QuickTable) -> Sweep:
+    """Return a sweep with at most 8 points, or with those that are named, none longer than a first look."""
     values_max = max(number for number in range(1, POINTS_MAX + 1) if number ** len(sweep) <= POINTS_MAX)
-    most = MAXIMA | (dict.fromkeys(COUNTS, count_max) if count_max is not None else {})
-    return {key: evenly_chosen(at_most(values, most.get(key)), values_max) for key, values in sweep.items()}
+    most = {"warmup": WARMUP_S_MAX, "duration": kept.duration_s}
+    if kept.count_max is not None:
+        most |= dict.fromkeys(COUNTS, kept.count_max)
+    named = kept.sweep or {}
+    return {
+        key: at_most(named[key], most.get(key))
+        if key in named
+        else evenly_chosen(at_most(values, most.get(key)), values_max)
+        for key, values in sweep.items()
+    }
 
 
 def values_at_kept(own: Sweep, sweep: Sweep, kept: Sweep) -> Sweep:
