@@ -18,6 +18,7 @@ from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.server.description import Ready, ServerDescription, Stop, Unsupported, VersionSource
 from loadcurve.server.install import Packages
 from loadcurve.study.claims import (
+    BestValueClaim,
     CheapestClaim,
     PairClaim,
     PeakClaim,
@@ -27,7 +28,7 @@ from loadcurve.study.claims import (
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.limits import BurstTable, LimitsTable
 from loadcurve.study.model import Study
-from loadcurve.study.published import Published, PublishedFigure, PublishedFile
+from loadcurve.study.published import Published, PublishedFact, PublishedFigure, PublishedFile
 from loadcurve.study.tables import Content, Host, StudyServer, Trials, TrialWarmup
 
 
@@ -50,6 +51,7 @@ _CLAIMS: Mapping[str, type[BaseModel]] = {
     "pair": PairClaim,
     "trend": TrendClaim,
     "cheapest": CheapestClaim,
+    "value": BestValueClaim,
 }
 _OF_ALL_CLAIMS = {"text", "over"}
 _ALL, _WEB = LoadTable.model_fields, HttpLoadTable.model_fields
@@ -73,6 +75,7 @@ KEY_TABLES: Tables = {
     "published": partial(key_table, Published),
     "published-file": partial(key_table, PublishedFile),
     "published-figure": partial(key_table, PublishedFigure),
+    "published-fact": partial(key_table, PublishedFact),
     "measures": _measures,
     "claim": partial(key_table, PeakClaim, but=PeakClaim.model_fields.keys() - _OF_ALL_CLAIMS),
     **{

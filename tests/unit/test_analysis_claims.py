@@ -168,6 +168,26 @@ def test_the_cheapest_machine_keeps_limits_where_no_cheaper_one_does(synthetic_r
     assert (found.outcome, found.obstacle) == ("cannot_tell", "no_machine")
 
 
+def test_the_best_value_answers_most_for_its_price(synthetic_run):
+    # At one connection nginx answers 4,200 requests per second, apache 3,000 and tiny 30,000 / 26.
+    claim = {"kind": "best_value", "greatest": 1}
+    run = priced(synthetic_run, nginx=0.02, apache=0.01, tiny=0.01)
+    found = judged(run, server="apache", **claim)
+    assert found.outcome == "replicated"
+    ratios = {value.server: value.ratio.value for value in found.values}
+    assert ratios == {
+        "nginx": pytest.approx(3000 / 4200 * 2),
+        "tiny": pytest.approx(3000 / (30_000 / 26)),
+    }
+    assert outcome(run, server="nginx", **claim) == "not_replicated"
+    alone = judged(priced(synthetic_run, nginx=0.02), server="nginx", **claim)
+    assert (alone.outcome, alone.obstacle) == ("cannot_tell", "no_machine")
+    (row,) = claim_rows(analyse(with_claims(run, {"server": "apache", **claim})))
+    assert row.statement == "For its price apache answers more than each other machine at connections = 1."
+    assert row.why.startswith("Here what it answers for a dollar is 2.60")
+    assert "times that of tiny; 1.43" in row.why
+
+
 def test_every_form_of_the_report_has_the_claims_with_what_decides(synthetic_run, tmp_path):
     run = with_claims(
         synthetic_run,

@@ -42,13 +42,16 @@ over = "connections"
 server = "nginx"
 limits = "p90 < 200ms"
 up_to = 6
+{CLAIM}kind = "best_value"
+server = "nginx"
+from = 10
 """,
         encoding="utf-8",
     )
     study = read_study(write(tmp_path, WITH_CLAIMS))
     assert study.claims is not None
     kinds = [claim.kind for claim in study.claims.claims]
-    assert kinds == ["peak", "ratio", "greater", "alike", "falls", "cheapest"]
+    assert kinds == ["peak", "ratio", "greater", "alike", "falls", "cheapest", "best_value"]
     assert claims_of(study.model_dump(mode="json")) == study.claims.claims
 
 

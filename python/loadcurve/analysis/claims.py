@@ -12,7 +12,7 @@ from loadcurve.analysis.shape import capacity_of
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
-from loadcurve.result.measures import PUBLISHED_MEASURES, is_usable
+from loadcurve.result.measures import PUBLISHED_MEASURES, THROUGHPUT, is_usable
 from loadcurve.stats import claims as judge
 from loadcurve.stats.claims import Outcome, Region
 from loadcurve.stats.complete import Rows, complete_rows
@@ -21,6 +21,7 @@ from loadcurve.stats.paired import Array, block_means, paired_ratios
 from loadcurve.stats.peak import Greatest, greatest
 from loadcurve.stats.slo import parse_objective
 from loadcurve.study.claims import (
+    BestValueClaim,
     CheapestClaim,
     Claim,
     PairClaim,
@@ -34,6 +35,9 @@ Obstacle = Literal[
     "not_measured", "generator_limit", "too_few_trials", "undecided", "no_machine", "sweep_ends"
 ]
 """Why a claim can neither be confirmed nor refuted."""
+
+LoadsClaim = RatioClaim | PairClaim | TrendClaim | BestValueClaim
+"""Claims about the curves from one load to another."""
 
 _TRENDS = {"rises": judge.rising, "falls": judge.falling, "level": judge.level}
 TRIALS_MIN = 2
@@ -50,6 +54,15 @@ class JudgedOffer:
     """The limits hold up to here."""
     greatest_load: float | None
     """They do not hold above; ``None`` where the sweep has not found an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedValue:
+    """What another server costs, and how many times as much the claimed one answers for its price."""
+
+    server: str
+    usd_per_hour: float
+    ratio: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +84,7 @@ class JudgedClaim:
     kind: str
     servers: list[str]
     measure: str | None
-    """Its name; ``None`` of a claim about the cheapest."""
+    """Its name; ``None`` of claims about prices."""
     key: str | None
     """Along which the curves run."""
     fixed: Point
@@ -87,13 +100,15 @@ class JudgedClaim:
     loads: list[float] = field(default_factory=list)
     """Those that were used."""
     ratio: Estimate | None = None
-    """What decides of all but peaks and the cheapest; of a trend the last place over the first."""
+    """What decides of ratios, and of a trend the last place over the first; ``None`` of other claims."""
     peak: Greatest | None = None
     grid: tuple[float, float] | None = None
     """The measured loads around the claimed peak."""
     contrary_step: ContraryStep | None = None
     limits: str | None = None
     offers: list[JudgedOffer] = field(default_factory=list)
+    values: list[JudgedValue] = field(default_factory=list)
+    """What decides of a claim about the best value."""
 
 
 def judged_claims(run: Run) -> list[JudgedClaim]:
@@ -122,7 +137,7 @@ class _Judge:
             text=claim.text,
             kind=claim.kind,
             servers=claim.named_servers,
-            measure=None if isinstance(claim, CheapestClaim) else claim.measure,
+            measure=None if isinstance(claim, CheapestClaim | BestValueClaim) else claim.measure,
             key=self.part.key,
             fixed=self.part.fixed,
             expected=_expected(claim),
@@ -137,6 +152,8 @@ class _Judge:
                 return self._peak(base, claim)
             case CheapestClaim():
                 return self._cheapest(base, claim)
+            case BestValueClaim():
+                return self._best_value(base, claim)
             case TrendClaim():
                 return self._trend(base, claim)
             case _:
@@ -181,33 +198,34 @@ class _Judge:
         return _decided(replace(base, grid=grid), outcome)
 
     def _compared(self, base: JudgedClaim, claim: RatioClaim | PairClaim) -> JudgedClaim:
-        first, second = (self.curves[name] for name in claim.servers)
-        blocks = [block for block in first.blocks if block in second.blocks]
-        places = [place for place, load in enumerate(first.loads) if claim.takes(load)]
-        logs = [
-            _logs(
-                [
-                    row
-                    for block, row in zip(curve.blocks, self._figures(claim, curve.server), strict=True)
-                    if block in blocks
-                ],
-                places,
-            )
-            for curve in (first, second)
-        ]
-        if not blocks or not places:
-            return self._without(base)
-        found = paired_ratios(block_means(logs[0] - logs[1])[None, :])[0]
-        base = replace(base, loads=[first.loads[place] for place in places])
+        log_ratios = self._log_ratios(*claim.servers, claim.measure, claim)
+        found = paired_ratios(log_ratios[None, :])[0] if len(log_ratios) else None
         ratio = None if found is None else found.estimate
+        base = replace(base, loads=self._loads(claim), ratio=ratio)
         if ratio is None or ratio.n < TRIALS_MIN:
-            return self._without(replace(base, ratio=ratio))
-        return _decided(replace(base, ratio=ratio), _compared_outcome(claim, ratio))
+            return self._without(base)
+        return _decided(base, _compared_outcome(claim, ratio))
+
+    def _loads(self, claim: LoadsClaim) -> list[float]:
+        return [load for load in next(iter(self.curves.values())).loads if claim.takes(load)]
+
+    def _log_ratios(self, first: str, second: str, measure: str, claim: LoadsClaim) -> Array:
+        """Return the log ratio of two servers in each of their common blocks, over the loads of a claim."""
+        curves = [self.curves[name] for name in (first, second)]
+        blocks = [block for block in curves[0].blocks if block in curves[1].blocks]
+        places = [place for place, load in enumerate(curves[0].loads) if claim.takes(load)]
+        if not blocks or not places:
+            return np.empty(0)
+        logs = []
+        for curve in curves:
+            by_block = dict(zip(curve.blocks, curve.figures(PUBLISHED_MEASURES[measure].value), strict=True))
+            logs.append(_logs([by_block[block] for block in blocks], places))
+        return block_means(logs[0] - logs[1])
 
     def _trend(self, base: JudgedClaim, claim: TrendClaim) -> JudgedClaim:
         loads = next(iter(self.curves.values())).loads
         taken = [place for place, load in enumerate(loads) if claim.takes(load)]
-        base = replace(base, loads=[loads[place] for place in taken])
+        base = replace(base, loads=self._loads(claim))
         if len(claim.servers) == 1:
             names = [f"{loads[place]:g}" for place in taken]
             table = [[row[place] for place in taken] for row in self._figures(claim, claim.servers[0])]
@@ -269,6 +287,29 @@ class _Judge:
         if decided.obstacle == "undecided" and not loads[0] <= claim.up_to <= loads[-1]:
             return replace(decided, obstacle="sweep_ends", loads=loads)
         return decided
+
+    def _best_value(self, base: JudgedClaim, claim: BestValueClaim) -> JudgedClaim:
+        """Compare the answers for one dollar: the ratio of throughputs, times that of the prices."""
+        prices = {
+            name: machine.price_usd_per_hour
+            for name, curve in self.curves.items()
+            if (machine := self.run.run.servers[name].machine) is not None and curve.blocks
+        }
+        others = [name for name in prices if name != claim.server]
+        base = replace(base, loads=self._loads(claim))
+        if claim.server not in prices or not others:
+            return replace(base, obstacle="no_machine")
+        of_prices = {name: math.log(prices[name] / prices[claim.server]) for name in others}
+        log_ratios = []
+        for name in others:
+            by_block = self._log_ratios(claim.server, name, THROUGHPUT.name, claim)
+            known = by_block[np.isfinite(by_block)] + of_prices[name]
+            if len(known) < TRIALS_MIN:
+                return self._without(base)
+            log_ratios.append(known.tolist())
+        outcome, ratios = judge.above_all(log_ratios, claim.within)
+        values = [JudgedValue(name, prices[name], ratio) for name, ratio in zip(others, ratios, strict=True)]
+        return _decided(replace(base, values=values), outcome)
 
 
 def _cheapest_outcome(chosen: JudgedOffer, cheaper: Sequence[JudgedOffer], up_to: float) -> Outcome:

@@ -83,6 +83,8 @@ def _measure(analysis: Analysis, name: str) -> Measure:
 def _statement(judged: JudgedClaim, measure: Measure | None) -> str:
     """Return what was checked, in the terms of the run."""
     names = judged.servers
+    if judged.kind == "best_value":
+        return f"For its price {names[0]} answers more than each other machine{_where(judged)}."
     if measure is None:
         limit = _load(judged, judged.expected)
         return f"{names[0]} is the cheapest machine that keeps {judged.limits} up to {limit}."
@@ -133,13 +135,8 @@ def _why(judged: JudgedClaim) -> str:
         return _OBSTACLES[judged.obstacle]
     if judged.obstacle == "sweep_ends":
         return _why_beyond_the_sweep(judged)
-    match judged.kind:
-        case "peak":
-            return _why_of_peak(judged)
-        case "cheapest":
-            return _why_of_cheapest(judged)
-        case _:
-            return _why_of_ratio(judged)
+    words = {"peak": _why_of_peak, "cheapest": _why_of_cheapest, "best_value": _why_of_value}
+    return words.get(judged.kind, _why_of_ratio)(judged)
 
 
 _OBSTACLES: dict[Obstacle | None, str] = {
@@ -188,6 +185,12 @@ def _why_of_cheapest(judged: JudgedClaim) -> str:
         )
         + "."
     )
+
+
+def _why_of_value(judged: JudgedClaim) -> str:
+    found = sorted(judged.values, key=lambda one: one.usd_per_hour)
+    times = (f"{text.ratio(one.ratio)} times that of {one.server}" for one in found)
+    return f"Here what it answers for a dollar is {'; '.join(times)}."
 
 
 def _why_of_ratio(judged: JudgedClaim) -> str:

@@ -32,11 +32,23 @@ class PublishedComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedFactRow:
+    """A single figure in words."""
+
+    name: str
+    value: str
+    """With its unit."""
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedContent:
     """What the page says of published figures."""
 
     source: str
+    """The publication, its year, and the machine that was measured."""
     url: str | None
+    facts: list[PublishedFactRow]
     comparisons: list[PublishedComparison]
     left_out: str | None
 
@@ -49,10 +61,16 @@ def published_content(
     if published is None:
         return None
     matched = analysis.published
-    year = "" if published.file.year is None else f", {published.file.year}"
+    file = published.file
+    year = "" if file.year is None else f", {file.year}"
+    machine = "" if file.machine is None else f", measured on {file.machine}"
     return PublishedContent(
-        source=f"{published.file.source}{year}",
-        url=published.file.url,
+        source=f"{file.source}{year}{machine}",
+        url=file.url,
+        facts=[
+            PublishedFactRow(fact.name, f"{fact.value:,} {fact.unit or ''}".rstrip(), fact.at or "")
+            for fact in file.facts
+        ],
         comparisons=[_comparison(one, looks) for one in matched],
         left_out=_left_out(published, matched),
     )

@@ -44,5 +44,20 @@ ConnectionMeasureName = Literal[
     "connection_time_max",
     "connection_time_stddev",
 ]
-"""Measures that only published figures have, to lay those of a run beside them."""
-PublishedMeasureName = Literal[MeasureName, ConnectionMeasureName]
+TransferMeasureName = Literal[
+    "received_kib_per_s",
+    "header_bytes",
+    "load_duration_s",
+    "connect_min",
+    "connect_mean",
+    "connect_p50",
+    "connect_max",
+    "connect_stddev",
+    "first_byte_min",
+    "first_byte_mean",
+    "first_byte_p50",
+    "first_byte_max",
+    "first_byte_stddev",
+]
+PublishedMeasureName = Literal[MeasureName, ConnectionMeasureName, TransferMeasureName]
+"""The measures that published figures and claims may name: they include what only those have."""

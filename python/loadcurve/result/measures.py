@@ -1,6 +1,6 @@
 """The measures: every figure that one trial has at one point, under the names that everything else uses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal
@@ -8,11 +8,12 @@ from typing import Literal
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.result.distribution import Distribution
-from loadcurve.result.load import Operation
+from loadcurve.result.load import LoadResult, Operation
 from loadcurve.result.records import LOAD_PHASE, PointRecord
 
 Better = Literal["higher", "lower"]
 
+BYTES_PER_KIB = 1 << 10
 BYTES_PER_MIB = 1 << 20
 
 
@@ -193,12 +194,33 @@ def _of_connections(name: str, unit: str, value: Callable[[PointRecord], float |
     return Measure(name, name, title, title, unit, None, name == "connection_rate", value)
 
 
-def _lifetime(statistic: str) -> Measure:
-    return _of_connections(
-        f"connection_time_{statistic}",
-        "ms",
-        lambda trial: _statistic(trial.load.connections.lifetime_ms, statistic),
-    )
+def _times(name: str, title: str, of: Callable[[LoadResult], Distribution | None]) -> Iterator[Measure]:
+    """Yield the statistics of one kind of times, in ms."""
+    for statistic in ("min", "mean", "p50", "max", "stddev"):
+        value = partial(_time, of=of, statistic=statistic)
+        said = f"{title} {statistic}"
+        yield Measure(f"{name}_{statistic}", f"{name}_{statistic}", said, said, "ms", None, False, value)  # noqa: FBT003
+
+
+def _time(
+    trial: PointRecord, of: Callable[[LoadResult], Distribution | None], statistic: str
+) -> float | None:
+    return _statistic(of(trial.load), statistic)
+
+
+def _received_kib_per_s(trial: PointRecord) -> float | None:
+    received = trial.load.bytes.received
+    return None if received is None else received / BYTES_PER_KIB / trial.load.duration_s
+
+
+def _header_bytes(trial: PointRecord) -> float | None:
+    header, answered = trial.load.bytes.header, trial.load.requests.answered
+    return header / answered if header is not None and answered else None
+
+
+def _measure(name: str, title: str, unit: str, value: Callable[[PointRecord], float | None]) -> Measure:
+    heading = f"{title}, {unit}"
+    return Measure(name, name, title, heading, unit, None, from_zero=True, value=value)
 
 
 PUBLISHED_MEASURES: dict[str, Measure] = {
@@ -210,7 +232,12 @@ PUBLISHED_MEASURES: dict[str, Measure] = {
             "connections",
             lambda trial: trial.load.connections.concurrent_max,
         ),
-        *map(_lifetime, ("min", "mean", "p50", "max", "stddev")),
+        *_times("connection_time", "connection time", lambda load: load.connections.lifetime_ms),
+        _measure("received_kib_per_s", "rate of received bytes", "KiB/s", _received_kib_per_s),
+        _measure("header_bytes", "headers of a response", "bytes", _header_bytes),
+        _measure("load_duration_s", "time that the load took", "s", lambda trial: trial.load.duration_s),
+        *_times("connect", "time to connect,", lambda load: load.connect_ms),
+        *_times("first_byte", "time to the first byte,", lambda load: load.first_byte_ms),
     ),
 }
 """By name: what published figures may have."""

@@ -60,6 +60,21 @@ def above_one(estimate: Estimate, margin: float) -> Outcome:
     return "not_replicated" if high < 1 or Region.around(1, margin).holds(estimate) else "cannot_tell"
 
 
+def above_all(log_ratios: Sequence[Sequence[float]], margin: float) -> tuple[Outcome, list[Estimate]]:
+    """Judge the claim that each of several ratios is above 1, and return their intervals.
+
+    ``log_ratios`` has a row for each ratio and a column for each block. Where all are above 1 together, none
+    needs a stricter level (Berger 1982, as in :func:`level`). Any one of them contradicts, at its part of
+    the level (Bonferroni).
+    """
+    ratios = [interval_of_logarithms(row) for row in log_ratios]
+    if all(above_one(ratio, margin) == "replicated" for ratio in ratios):
+        return "replicated", ratios
+    strict = 1 - (1 - CONFIDENCE) / len(log_ratios)
+    contrary = (above_one(interval_of_logarithms(row, strict), margin) for row in log_ratios)
+    return "not_replicated" if "not_replicated" in contrary else "cannot_tell", ratios
+
+
 @dataclass(frozen=True, slots=True)
 class Trend:
     """How a figure changes from the first of several places to the last, and the step that contradicts it."""

@@ -62,27 +62,32 @@ class _ClaimOfOneServer(_ClaimTable):
         return [self.server]
 
 
-class _ClaimOfServers(_ClaimTable):
-    """A claim about part of the curves of servers: from one load to another, both included."""
+class _ClaimOfLoads(_ClaimTable):
+    """A claim about part of curves: from one load to another, both included."""
 
-    measure: PublishedMeasureName = "throughput"
-    """The figure that is compared."""
     least: Load | None = Field(None, alias="from")
     """The least load of the part of the curve; the whole curve without `from` and `to`."""
     greatest: Load | None = Field(None, alias="to")
     """The greatest load of that part."""
-    servers: list[Text]
     within: Margin = NEGLIGIBLE
     """The share up to which a difference is none."""
+
+    def takes(self, load: float) -> bool:
+        """Say whether the claim is about a load."""
+        return (self.least is None or self.least <= load) and (self.greatest is None or load <= self.greatest)
+
+
+class _ClaimOfServers(_ClaimOfLoads):
+    """A claim that compares the figures of servers."""
+
+    measure: PublishedMeasureName = "throughput"
+    """The figure that is compared."""
+    servers: list[Text]
 
     @property
     def named_servers(self) -> list[str]:
         """The servers that the claim is about."""
         return self.servers
-
-    def takes(self, load: float) -> bool:
-        """Say whether the claim is about a load."""
-        return (self.least is None or self.least <= load) and (self.greatest is None or load <= self.greatest)
 
 
 class PeakClaim(_ClaimOfOneServer):
@@ -143,8 +148,14 @@ class CheapestClaim(_ClaimOfOneServer):
         return {"up_to": self.up_to}
 
 
+class BestValueClaim(_ClaimOfLoads, _ClaimOfOneServer):
+    """A server answers most for its price, of those with a machine type."""
+
+    kind: Literal["best_value"]
+
+
 Claim = Annotated[
-    PeakClaim | RatioClaim | PairClaim | TrendClaim | CheapestClaim,
+    PeakClaim | RatioClaim | PairClaim | TrendClaim | CheapestClaim | BestValueClaim,
     Field(discriminator="kind"),
 ]
 
@@ -196,7 +207,7 @@ def _inconsistencies(claim: Claim, servers: list[str], sweep: dict[str, list[flo
                 f"beyond it nothing is measured. The nearest value is {closest:g}"
             )
             yield Problem((key,), text)
-    if isinstance(claim, _ClaimOfServers):
+    if isinstance(claim, _ClaimOfLoads):
         taken = [load for load in loads if claim.takes(load)]
         along = isinstance(claim, TrendClaim) and len(claim.servers) == 1
         if len(taken) < (2 if along else 1):

@@ -9,7 +9,7 @@ from loadcurve.result.measure_names import PublishedMeasureName
 from loadcurve.toml.document import TomlTable, read_toml_model
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.paths import Text
-from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.problems import Problem, own_problem, own_problems
 
 EARLIEST_YEAR = 1950
 
@@ -55,19 +55,42 @@ class PublishedFigure(TomlTable):
         return self
 
 
+class PublishedFact(TomlTable):
+    """A single figure, which stands on the page beside no curve."""
+
+    name: Text
+    """What the figure is of."""
+    value: Annotated[int | float, Expected("a number")]
+    """The figure."""
+    unit: Text | None = None
+    """The publication's own unit; a count of nothing in particular needs none."""
+    at: Text | None = None
+    """Where it was measured, such as `"500 connections"`."""
+
+
 class PublishedFile(TomlTable):
     """A file of published figures."""
 
     source: Text
     """The publication."""
+    machine: Text | None = None
+    """What the figures were measured on."""
     year: (
         Annotated[int, Field(ge=EARLIEST_YEAR), Expected("the year of the publication, such as 2018")] | None
     ) = None
     """The year of the publication."""
     url: Text | None = None
     """Where the publication is found."""
-    figures: Annotated[list[PublishedFigure], Field(min_length=1), Expected("at least one [[figures]]")]
-    """The figures."""
+    figures: list[PublishedFigure] = Field(default=[])
+    """The figures along a key of the load."""
+    facts: list[PublishedFact] = Field(default=[])
+    """Single figures."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.figures and not self.facts:
+            raise own_problem("expected at least one [[figures]] or [[facts]]")
+        return self
 
     @property
     def names(self) -> list[str]:

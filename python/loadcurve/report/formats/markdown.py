@@ -156,7 +156,7 @@ def _claims(content: Content) -> list[str]:
 
 def _published(content: Content) -> list[str]:
     published = content.published
-    if published is None or not published.comparisons:
+    if published is None or not (published.comparisons or published.facts):
         return []
     blocks = [
         "### Beside what was published",
@@ -164,6 +164,9 @@ def _published(content: Content) -> list[str]:
     ]
     for comparison in published.comparisons:
         blocks += [escaped(comparison.heading), *_list(map(escaped, comparison.sentences))]
+    if published.facts:
+        rows = [[fact.name, fact.value, fact.at] for fact in published.facts]
+        blocks.append(_table(["single figure", "published", "at"], rows))
     return blocks
 
 
