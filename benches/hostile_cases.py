@@ -1,6 +1,7 @@
 """Run folders as somebody might send them to do harm: each is a good one with one change."""
 
 import base64
+import hashlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE
+from loadcurve.version import VERSION
 
 SECRET = "canary-6f1d-only-for-me"  # noqa: S105 - what must not be shown
 SCRIPT = "</script><script>window.stolen=1</script><img src=x onerror=window.stolen=1>"
@@ -159,6 +161,43 @@ def with_inflating_histogram(place: Place) -> None:
     with_histogram(histogram(2**26, bytes(2**26)))(place)
 
 
+def with_its_own_study(place: Place) -> None:
+    """Let an unfinished run name a study in the folder, and a catalogue, whose commands write outside."""
+    write = ["sh", "-c", f"echo taken > {place.private}"]
+    study = f"""\
+title = "Mine"
+[content]
+"1k.txt" = "1KiB"
+[load]
+model = "closed"
+requests = ["/1k.txt"]
+duration = "50ms"
+[sweep]
+connections = [1]
+[servers.mine]
+[servers.other]
+use = "command"
+version_command = {json.dumps(write)}
+start = {json.dumps([*write, "{port}"])}
+"""
+    entry = place.run / "catalog" / "mine"
+    entry.mkdir(parents=True)
+    words = f'binary = ["/bin/sh"]\nstart = {json.dumps(write)}\n[version]\ncommand = {json.dumps(write)}\n'
+    (entry / "server.toml").write_text(f'title = "Mine"\ndocumentation = "/"\n{words}pattern = "(.*)"\n')
+    for name in (STUDY_FILE, "mine.toml"):
+        (place.run / name).write_text(study)
+    place.change_run(
+        lambda record: record.update(
+            study_file=str(place.run / "mine.toml"),
+            study_sha256=hashlib.sha256(study.encode()).hexdigest(),
+            options=["--catalog", str(place.run / "catalog"), "--trials", "1"],
+            loadcurve_version=VERSION,
+            search=None,
+        )
+    )
+    place.write_records(place.records()[:1])
+
+
 def with_empty_lines(place: Place) -> None:
     """Fill the file of records with nothing."""
     (place.run / TRIALS_FILE).write_bytes(b"\n" * 50_000_000)
@@ -303,5 +342,6 @@ CASES: dict[str, Case] = {
     "a server named ../../x": with_named("../../../outside/private.txt"),
     "a server with an absolute name": with_named("/etc/passwd"),
     "numbers that are forged": with_forged_numbers,
+    "a record that names a study of its own": with_its_own_study,
 }
 """By what is wrong with them."""

@@ -63,6 +63,7 @@ class Room:
             "compare": ["compare", run, str(self.folder / "good")],
             "runs": ["runs", str(self.folder / "runs"), "--html"],
             "watch": ["watch", run],
+            "resume": ["run", "--resume", run],
         }
 
     @property

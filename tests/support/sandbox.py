@@ -14,6 +14,7 @@ from typing import IO
 
 import psutil
 
+from loadcurve.runs.begun import BEGUN_RUNS
 from support.warm_command import WarmCommand
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
@@ -183,10 +184,14 @@ class Sandbox:
         wait_until(none_is_left, "the processes of the sandbox end")
 
     def leftovers(self) -> list[str]:
-        """Return what the command left behind: processes, records of started servers, temporary files."""
+        """Return what the command left behind: processes, records of started servers, temporary files.
+
+        That an interrupted run was begun is known until it is resumed and complete.
+        """
+        state = (file for file in self.state.rglob("*") if file.is_file())
         return [
             *(f"process {process.pid} {process.info['name']}" for process in self.processes()),
-            *(str(file) for file in self.state.rglob("*") if file.is_file()),
+            *(str(file) for file in state if file.parent.name != BEGUN_RUNS),
             *(str(file) for file in self.temporary.iterdir()),
         ]
 

@@ -9,8 +9,10 @@ import pytest
 from benches.hostile_cases import CASES, SECRET, Place
 from benches.sample_run import write_sample
 from pydantic import ValidationError
+from rich.console import Console
 
 from loadcurve.analysis.numbers import analysis_of
+from loadcurve.cli.display import RunDisplay
 from loadcurve.errors import LoadcurveError
 from loadcurve.report.formats.write import write_formats
 from loadcurve.report.run_summary import make_summary
@@ -18,12 +20,15 @@ from loadcurve.result.folder import read_run
 from loadcurve.result.following import FollowedRun
 from loadcurve.result.progress import read_progress
 from loadcurve.result.records import RunRecord
+from loadcurve.runs.resume import interrupted_run
+from loadcurve.runs.study import StudyRun
 from loadcurve.watch.feed import Feed
 
 USES = {
     "page": lambda run: write_formats(run, ["html"], None, None),
     "list of runs": make_summary,
     "comparison": analysis_of,
+    "resumption": lambda run: StudyRun.resume(interrupted_run(run, None), RunDisplay(Console(), live=False)),
     "page of a run as it goes": lambda run: (FollowedRun(run).read(), read_progress(run), Feed(run).look()),
 }
 RUNNABLE = re.compile(rb"<script>window\.stolen|<img src=x")

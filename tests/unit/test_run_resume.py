@@ -1,5 +1,6 @@
 """Which runs can be resumed, what must be as it was, and which records figures are computed from."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from loadcurve.report.ending import trials_in_words
 from loadcurve.result.folder import RunFolder, read_run
 from loadcurve.result.following import FollowedRun
 from loadcurve.result.records import ResumedRecord, RunRecord, SearchRecord
-from loadcurve.result.run_files import STUDY_FILE, TRIALS_FILE
+from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.result.verdict import Caveat
+from loadcurve.runs.begun import BEGUN_RUNS, has_begun, remember_begun
 from loadcurve.runs.resume import interrupted_run, require_as_before
 from loadcurve.runs.study import RunOptions
 from support import synthetic_run as synthetic
@@ -21,8 +23,22 @@ WHOLE_BLOCK = 3 * len(synthetic.CONNECTIONS)
 RESUMED = ResumedRecord(kind="resumed", block=1, started_at="2026-03-14T11:00:00Z")
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of this user's state."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "loadcurve" / BEGUN_RUNS
+
+
 def interrupted(folder: Path, *, records: int = WHOLE_BLOCK + 5, **changes: Any) -> Path:
-    """Write a run that was interrupted after a number of records, with its study beside it."""
+    """Write a run of this user's that was interrupted after some records, with its study beside it."""
+    received(folder, records=records, **changes)
+    remember_begun(folder, (folder / RUN_FILE).read_bytes())
+    return folder
+
+
+def received(folder: Path, *, records: int = WHOLE_BLOCK + 5, **changes: Any) -> Path:
+    """Write such a run of somebody else's."""
     record = synthetic.run_record()
     study = folder.with_name("given.toml")
     study.write_text(synthetic.study_text(synthetic.Texts()))
@@ -131,6 +147,67 @@ def test_the_report_shows_the_gap_and_what_is_not_used(tmp_path: Path):
     assert sentences[1] == "From then on another run was in progress."
 
 
+def test_the_study_of_a_run_that_somebody_else_began_must_be_named(tmp_path: Path):
+    folder = received(tmp_path / "run", options=["--catalog", "/their/catalog"])
+    said = rf"a study runs commands.* loadcurve run STUDY.toml --resume {folder} --catalog DIR$"
+    with pytest.raises(BadInput, match=said):
+        interrupted_run(folder, None)
+    found = interrupted_run(folder, str(tmp_path / "given.toml"))
+    assert (found.study_file, found.is_own) == (tmp_path / "given.toml", False)
+
+
+def test_a_record_that_was_changed_is_not_taken_for_that_of_the_own_run(tmp_path: Path):
+    folder = interrupted(tmp_path / "run")
+    record = folder / RUN_FILE
+    record.write_text(record.read_text().replace("given.toml", "other.toml"))
+    (tmp_path / "given.toml").rename(tmp_path / "other.toml")
+    with pytest.raises(BadInput, match="is none of those that you have begun"):
+        interrupted_run(folder, None)
+
+
+def test_the_own_run_is_known_wherever_its_folder_is_moved(tmp_path: Path):
+    moved = interrupted(tmp_path / "run").rename(tmp_path / "moved")
+    assert interrupted_run(moved, None).is_own
+
+
+@pytest.mark.parametrize("mode", [0o660, 0o606, 0o644])
+def test_what_others_may_read_or_write_does_not_say_which_runs_are_own(
+    tmp_path: Path, state: Path, mode: int
+):
+    folder = interrupted(tmp_path / "run")
+    (file,) = state.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(mode)
+    assert not has_begun(folder)
+
+
+def test_a_link_or_another_users_file_does_not_say_which_runs_are_own(
+    tmp_path: Path, state: Path, monkeypatch
+):
+    folder = interrupted(tmp_path / "run")
+    (file,) = state.iterdir()
+    with monkeypatch.context() as other:
+        other.setattr("os.geteuid", lambda: os.getuid() + 1)
+        assert not has_begun(folder)
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert not has_begun(folder)
+
+
+def test_of_a_run_that_somebody_else_began_only_the_catalogs_that_are_given_are_used():
+    record = synthetic.run_record().model_copy(update={"options": ["--quick", "--catalog", "/theirs"]})
+    assert RunOptions.of_run(Path("run"), record, ()).catalogs == ()
+    assert RunOptions.of_run(Path("run"), record, [Path("/mine")]).catalogs == (Path("/mine"),)
+    assert RunOptions.of_run(Path("run"), record, ()).quick
+
+
+@pytest.mark.parametrize("count", ["", "0", "-1", "many", "1000000000000"])
+def test_a_number_of_trials_that_does_not_give_the_recorded_ones_is_refused(count: str):
+    record = synthetic.run_record().model_copy(update={"options": ["--trials", count]})
+    with pytest.raises(BadInput, match="which does not give them"):
+        RunOptions.of_run(Path("run"), record)
+
+
 def gone_study(folder: Path) -> None:
     folder.with_name("given.toml").unlink()
 
@@ -179,6 +256,7 @@ REFUSALS = {
 def test_a_run_that_cannot_be_resumed_is_refused_with_what_to_do(tmp_path: Path, change, said: str):
     folder = interrupted(tmp_path / "run")
     change(folder)
+    remember_begun(folder, (folder / RUN_FILE).read_bytes())
     before = (folder / TRIALS_FILE).read_bytes()
     with pytest.raises(BadInput, match=said):
         interrupted_run(folder, None)
@@ -232,6 +310,17 @@ def test_what_has_changed_since_is_named(change, said: str):
     before = synthetic.run_record()
     with pytest.raises(BadInput, match=f"cannot be resumed(?s:.*){said}(?s:.*)Restore these"):
         require_as_before(Path("run"), before, change(before))
+
+
+def test_before_any_server_is_tried_all_is_compared_but_what_only_a_start_shows():
+    before = synthetic.run_record()
+    untried = changed_server(before, settings={}, configuration={})
+    require_as_before(Path("run"), before, untried, tried=False)
+    with pytest.raises(BadInput, match=r"servers.nginx.configuration"):
+        require_as_before(Path("run"), before, untried)
+    for change in ("kernel", "version", "program", "content", "study"):
+        with pytest.raises(BadInput, match=r"cannot be resumed"):
+            require_as_before(Path("run"), before, CHANGES[change][0](untried), tried=False)
 
 
 def test_what_no_figure_depends_on_may_change():

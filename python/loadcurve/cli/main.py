@@ -70,7 +70,8 @@ ResumeOption = Annotated[
     typer.Option(
         "--resume",
         metavar="RUN",
-        help="Resume the interrupted run in this folder, with its own options.",
+        help="Resume the interrupted run in this folder, with its own options; name its study where somebody "
+        "else began it.",
         autocompletion=completion.run_folders,
     ),
 ]
@@ -140,9 +141,10 @@ def run(
     )
     if resume is None and study is None:
         raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
-    if resume is not None and options != RunOptions():
+    kept = RunOptions() if study is None else RunOptions(catalogs=options.catalogs)
+    if resume is not None and options != kept:
         raise typer.BadParameter(
-            "a resumed run keeps its original options; expected only --watch",
+            "a resumed run keeps its original options; expected only --watch, or --catalog beside STUDY.toml",
             param_hint="--resume",
         )
     raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address), resume))

@@ -37,7 +37,8 @@ def run_command(
     with ExitStack() as followers:
         with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
             if resumed is not None:
-                study_run = StudyRun.resume(interrupted_run(resumed, argument), display)
+                interrupted_one = interrupted_run(resumed, argument)
+                study_run = StudyRun.resume(interrupted_one, display, options.catalogs)
             else:
                 study_run = StudyRun(find_study(argument or ""), options, display)
             followers.enter_context(followed(study_run, display, watch_at))

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -319,8 +320,16 @@ class RunFolder:
         self._trials.close()
 
     @classmethod
-    def create(cls, path: Path, run_record: RunRecord, study_text: str) -> "RunFolder":
+    def create(
+        cls,
+        path: Path,
+        run_record: RunRecord,
+        study_text: str,
+        begins: Callable[[bytes], None] = lambda _: None,
+    ) -> "RunFolder":
         """Make the folder with its three files, so that a run that is stopped at once can still be read.
+
+        ``begins`` is called with what ``run.json`` will hold, before the file is there.
 
         Raises ``BadInput`` where the folder is already in use, cannot be written, or lies on a disk without
         room for the planned points.
@@ -334,6 +343,7 @@ class RunFolder:
             # The file that makes this a run folder comes last.
             record = run_record.model_copy(update={"study_sha256": digest(study_text.encode())})
             text = sealed(record.model_dump_json(by_alias=True, indent=2)) + b"\n"
+            begins(text)
             for name in (RUN_COPY_FILE, RUN_FILE):
                 write_whole(path / name, text, durably=True)
             return cls(path, append_regular(path / TRIALS_FILE))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from loadcurve.result.records import (
     ServerRecord,
 )
 from loadcurve.result.verdict import Caveat
+from loadcurve.runs.begun import remember_begun
 from loadcurve.runs.beside import disturbing
 from loadcurve.runs.capacity import CapacitySearch
 from loadcurve.runs.display import Display
@@ -37,6 +39,7 @@ from loadcurve.runs.optional import left_out_record, not_installed, without
 from loadcurve.runs.prepare import (
     Found,
     Served,
+    TriedServer,
     chosen_cpus,
     describe_missing,
     find_servers,
@@ -170,6 +173,15 @@ class PlannedRun:
     def _cpus_of(self, server: str) -> CpuDivision:
         return self._cpus[server]
 
+    def require_as_before(self, served: Served | None) -> None:
+        """Raise ``BadInput`` where anything has changed since the run that is resumed began; starts nothing.
+
+        What only a start of a server shows, :meth:`opened_folder` compares.
+        """
+        if self._resumed is not None:
+            record = self._record(served, (), self._server_records({}))
+            require_as_before(self.folder, self._resumed.run.run, record, tried=False)
+
     def opened_folder(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunFolder:
         """Return the folder for the records: a new one, or that of the run that is resumed.
 
@@ -177,9 +189,10 @@ class PlannedRun:
             BadInput: it cannot be written, or something has changed since the run that is resumed was begun.
 
         """
-        record = self._record(served, caveats)
+        record = self._record(served, caveats, self._server_records(self._tried(served)))
         if self._resumed is None:
-            return RunFolder.create(self.folder, record, self._study_text())
+            remember = partial(remember_begun, self.folder)
+            return RunFolder.create(self.folder, record, self._study_text(), remember)
         before = self._resumed.run.run
         require_as_before(self.folder, before, record)
         new_caveats = tuple(caveat for caveat in caveats if caveat not in before.caveats)
@@ -194,7 +207,9 @@ class PlannedRun:
             return []
         return [record for record in self._resumed.run.records if record.block < self._resumed.first_block]
 
-    def _record(self, served: Served | None, caveats: tuple[Caveat, ...]) -> RunRecord:
+    def _record(
+        self, served: Served | None, caveats: tuple[Caveat, ...], servers: Mapping[str, ServerRecord]
+    ) -> RunRecord:
         context = self._context
         return RunRecord(
             format=FORMAT,
@@ -212,7 +227,7 @@ class PlannedRun:
             machines=context.machines.records(self.study),
             ceiling=self.ceiling,
             noise=self._noise,
-            servers=self._server_records(served),
+            servers=servers,
             left_out=self.left_out,
             content=dict(served.records) if served else {},
             caveats=caveats,
@@ -223,16 +238,22 @@ class PlannedRun:
         record: dict[str, Any] = without_passwords_in(self.study.model_dump(mode="json"))
         return record
 
-    def _server_records(self, served: Served | None) -> Mapping[str, ServerRecord]:
-        records = {}
+    def _tried(self, served: Served | None) -> Mapping[str, TriedServer | ServerFailure]:
+        """Start each server once, and return what came of it."""
+        found = {}
         for name, server in self.servers.items():
-            tried, arm = None, self.study.arms[name]
             if not isinstance(server, MissingServer):
-                tried = try_server(server, served, arm, self._context.seed, self._cpus_of(name))
+                arm, cpus = self.study.arms[name], self._cpus_of(name)
+                found[name] = tried = try_server(server, served, arm, self._context.seed, cpus)
                 if isinstance(tried, ServerFailure):
                     self._context.display.note(f"{name} failed before the first trial: {tried}")
+        return found
+
+    def _server_records(self, tried: Mapping[str, TriedServer | ServerFailure]) -> Mapping[str, ServerRecord]:
+        records = {}
+        for name, server in self.servers.items():
             cpus = None if self._cpus_of(name) == self.cpus else self._cpus_of(name)
-            record = server_record(self.study, name, server, tried, cpus)
+            record = server_record(self.study, name, server, tried.get(name), cpus)
             records[name] = record.model_copy(update={"beside": self._beside.get(name, [])})
         return records
 

@@ -1,5 +1,6 @@
 """Resuming an interrupted run: what may be resumed, and what must be as it was."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
 from loadcurve.result.run_files import STUDY_FILE, has_several_loads
 from loadcurve.result.several import read_loads
+from loadcurve.runs.begun import has_begun
 from loadcurve.study.find import find_study
 from loadcurve.toml.text_file import read_text
 from loadcurve.version import VERSION
@@ -20,6 +22,8 @@ from loadcurve.version import VERSION
 LONGEST_SHOWN = 60
 """A longer value, such as a configuration, is only named."""
 MOST_SHOWN = 10
+CATALOG_OPTION = "--catalog"
+_KNOWN_WHEN_TRIED = re.compile(r"servers\..+\.(settings|configuration)\.")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class InterruptedRuns:
     folder: Path
     runs: list[InterruptedRun]
     study_file: Path
+    is_own: bool
+    """Whether this user has begun it here; the options of another one's record are not followed blindly."""
 
     @property
     def first_block(self) -> int:
@@ -52,13 +58,16 @@ class InterruptedRuns:
 def interrupted_run(path: Path, study: str | None) -> InterruptedRuns:
     """Return the interrupted run in a folder, with ``study`` for its study where that lies elsewhere now.
 
+    Where this user has not begun the run, its record does not say what is run, and ``study`` is required.
+
     Raises:
         BadInput: the folder cannot be read as a run, or written; the run is still under way, has ended or
-            cannot be resumed; or its study is gone or has changed.
+            cannot be resumed; its study is gone or has changed, or must be named.
 
     """
     folders = [path / load.name for load in read_loads(path).loads] if has_several_loads(path) else [path]
-    found = [_run_to_resume(folder, study) for folder in folders]
+    is_own = all(map(has_begun, folders))
+    found = [_run_to_resume(folder, study, is_own=is_own) for folder in folders]
     if all(one.is_complete for one in found):
         raise BadInput(
             f"the run in {path} is complete: there is nothing to resume. Its report: loadcurve report {path}"
@@ -69,10 +78,11 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRuns:
         path,
         [replace(one, first_block=block) for one in found],
         next(one.study_file for one in found if not one.is_complete),
+        is_own,
     )
 
 
-def _run_to_resume(path: Path, study: str | None) -> InterruptedRun:
+def _run_to_resume(path: Path, study: str | None, *, is_own: bool) -> InterruptedRun:
     """Return the run in a folder, which may be complete where it is one of several."""
     folder = RunFolder.reopen(path)
     run = read_run(path)
@@ -96,8 +106,20 @@ def _run_to_resume(path: Path, study: str | None) -> InterruptedRun:
         )
     ended = ending(run)
     is_complete = ended.reason != "unfinished"
+    if not (is_complete or is_own) and study is None:
+        raise BadInput(_study_must_be_named(run))
     file = Path() if is_complete else _study_file(run, study)
     return InterruptedRun(folder, run, file, ended.blocks, is_complete=is_complete)
+
+
+def _study_must_be_named(run: Run) -> str:
+    """Say why the study of a run that somebody else may have begun is not looked for, and what to do."""
+    catalog = " --catalog DIR" if CATALOG_OPTION in run.run.options else ""
+    return (
+        f"the run in {run.folder} is none of those that you have begun on this machine and not finished, so "
+        "the study that its record names is not run: a study runs commands. Read the study as you would read "
+        f"a script, and name it: loadcurve run STUDY.toml --resume {run.folder}{catalog}"
+    )
 
 
 def _study_file(run: Run, argument: str | None) -> Path:
@@ -116,9 +138,13 @@ def _study_file(run: Run, argument: str | None) -> Path:
     return file
 
 
-def require_as_before(path: Path, before: RunRecord, now: RunRecord) -> None:
-    """Raise ``BadInput`` where anything that figures may depend on is not as it was when the run began."""
-    found = list(_changes(before, RunRecord.model_validate_json(now.model_dump_json(by_alias=True))))
+def require_as_before(path: Path, before: RunRecord, now: RunRecord, *, tried: bool = True) -> None:
+    """Raise ``BadInput`` where anything that figures may depend on is not as it was when the run began.
+
+    Before servers were ``tried`` nothing is known of the settings in use and of configurations.
+    """
+    now = RunRecord.model_validate_json(now.model_dump_json(by_alias=True))
+    found = [one for one in _changes(before, now) if tried or not _KNOWN_WHEN_TRIED.match(one.name)]
     if not found:
         return
     more = [f"and {len(found) - MOST_SHOWN:,} more"] if len(found) > MOST_SHOWN else []

@@ -26,6 +26,7 @@ from loadcurve.result.several import (
     write_loads,
 )
 from loadcurve.result.verdict import Caveat
+from loadcurve.runs.begun import forget_begun
 from loadcurve.runs.beside import not_alone
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
@@ -33,7 +34,7 @@ from loadcurve.runs.machines import Machines, sending_machines
 from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop
 from loadcurve.runs.prepare import Served
-from loadcurve.runs.resume import InterruptedRuns
+from loadcurve.runs.resume import CATALOG_OPTION, InterruptedRuns
 from loadcurve.runs.trial import TrialRunner
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.interrupts import interrupts_deferred
@@ -70,25 +71,33 @@ class RunOptions:
         """Return the options that change the study, as they are given on the command line."""
         trials = [] if self.trials is None else ["--trials", str(self.trials)]
         only = [word for name in self.only for word in ("--only", name)]
-        catalogs = [word for folder in self.catalogs for word in ("--catalog", str(folder.absolute()))]
+        catalogs = [word for folder in self.catalogs for word in (CATALOG_OPTION, str(folder.absolute()))]
         generators = [word for name in self.generators for word in ("--generator", name)]
         return [*(["--quick"] if self.quick else []), *trials, *only, *catalogs, *generators]
 
     @classmethod
-    def of_run(cls, folder: Path, record: RunRecord) -> Self:
-        """Return the options with which a run was begun."""
+    def of_run(cls, folder: Path, record: RunRecord, catalogs: Sequence[Path] | None = None) -> Self:
+        """Return the options with which a run was begun, with these catalogs where they are given.
+
+        Raises ``BadInput`` where the record has no such options as a run can have.
+        """
         given: dict[str, list[str]] = {}
         words = iter(record.options)
         for word in words:
             given.setdefault(word, []).append("" if word == "--quick" else next(words, ""))
-        trials = given.get("--trials")
+        count = next(iter(given.get("--trials", ())), None)
+        if count is not None and count not in map(str, range(1, len(record.order) + 1)):
+            raise BadInput(
+                f"the run in {folder} cannot be resumed: its record has {len(record.order):,} trials, and "
+                f'the option --trials "{count}", which does not give them.'
+            )
         return cls(
             out=folder,
-            trials=int(trials[0]) if trials else None,
+            trials=None if count is None else int(count),
             only=tuple(given.get("--only", ())),
             quick="--quick" in given,
             seed=record.seed,
-            catalogs=tuple(map(Path, given.get("--catalog", ()))),
+            catalogs=tuple(map(Path, given.get(CATALOG_OPTION, ()) if catalogs is None else catalogs)),
             generators=tuple(given.get("--generator", ())),
         )
 
@@ -178,9 +187,13 @@ class StudyRun:
             self.parts, self.starts = [part], [Start(trial, [(part, trial)]) for trial in part.order]
 
     @classmethod
-    def resume(cls, interrupted: InterruptedRuns, display: Display) -> Self:
-        """Return an interrupted run with the options that it was begun with; raises as the constructor."""
-        options = RunOptions.of_run(interrupted.folder, interrupted.runs[0].run.run)
+    def resume(cls, interrupted: InterruptedRuns, display: Display, catalogs: Sequence[Path] = ()) -> Self:
+        """Return an interrupted run with the options that it was begun with; raises as the constructor.
+
+        A catalog runs commands, so that of a run which this user has not begun is only what is given here.
+        """
+        given = catalogs if catalogs or not interrupted.is_own else None
+        options = RunOptions.of_run(interrupted.folder, interrupted.runs[0].run.run, given)
         return cls(interrupted.study_file, options, display, resumed=interrupted)
 
     @property
@@ -222,6 +235,8 @@ class StudyRun:
         with ExitStack() as stack:
             stack.callback(self._machines.close)
             served = [stack.enter_context(part.content()) for part in self.parts]
+            for part, of_part in zip(self.parts, served, strict=True):
+                part.require_as_before(of_part)
             stack.enter_context(own_threads_on({cpu for part in self.parts for cpu in part.cpus.load}))
             if self.has_several_loads and not self._is_resumed:
                 require_new_folder(self.folder)
@@ -234,7 +249,10 @@ class StudyRun:
             if self.has_several_loads and not self._is_resumed:
                 write_loads(self.folder, self._loads_record())
             announce()
-            return self._run_trials(folders, served, machines)
+            measured = self._run_trials(folders, served, machines)
+            for folder in folders:
+                forget_begun(folder.path)
+            return measured
 
     def _run_trials(
         self, folders: Sequence[RunFolder], served: Sequence[Served | None], machines: ManyMachines | None
