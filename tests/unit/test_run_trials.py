@@ -11,7 +11,7 @@ from loadcurve.result.folder import RunFolder
 from loadcurve.result.noise import Noise
 from loadcurve.result.records import LimitUse
 from loadcurve.server.failure import ServerFailure
-from support.scripted_run import ScriptedRun, answered
+from support.scripted_run import ScriptedRun, ScriptedServer, answered
 from support.tiny_study import study_text
 
 LIMIT = "[servers.limit]"
@@ -38,6 +38,44 @@ def test_a_server_is_started_for_each_trial_or_for_each_point(scripted, restart)
     assert scripted.script.events == START + start * (4 // loads)
     measured = [(one.trial, one.point) for one in scripted.run.points]
     assert measured == [(trial, {"connections": count}) for trial in (0, 1) for count in (1, 2)]
+
+
+def fails_after_a_load(monkeypatch, name, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(ScriptedServer, name, fail)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ZeroDivisionError("division by zero"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        ServerFailure("machine_lost", "the machine left was lost"),
+    ],
+)
+def test_a_load_is_recorded_where_what_the_probe_saw_cannot_be_summed_up(scripted, monkeypatch, error):
+    fails_after_a_load(monkeypatch, "observed", error)
+    assert scripted.measure(study_text(LIMIT, trials=1)) == 2
+    assert failures(scripted) == []
+    for record in scripted.run.points:
+        assert record.probe.server is None
+        ((code, text),) = [(one.code, one.text) for one in record.probe.caveats]
+        assert code == "probe_unreadable"
+        assert str(error.args[-1]) in text
+
+
+def test_a_server_that_turns_out_to_have_ended_in_a_load_costs_its_trial(scripted, monkeypatch):
+    fails_after_a_load(monkeypatch, "observed", DIED)
+    scripted.measure(study_text(LIMIT, trials=1))
+    assert failures(scripted) == [(0, {"connections": 1}, "died")]
+
+
+def test_an_interrupt_while_the_probe_is_read_interrupts(scripted, monkeypatch):
+    fails_after_a_load(monkeypatch, "observed", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        scripted.measure(study_text(LIMIT, trials=1))
 
 
 WARMED = 'warmup = { rate = 15, duration = "10s" }\n[host]'

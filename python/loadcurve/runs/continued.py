@@ -13,6 +13,7 @@ from loadcurve.result.records import MEASURED, LimitUse, PointRecord
 from loadcurve.runs.beside import Beside
 from loadcurve.runs.display import Display
 from loadcurve.runs.lives import Live, limit_use_since, utc_now
+from loadcurve.server.after_load import limit_use_after, seen_during
 
 
 @dataclass(frozen=True)
@@ -96,13 +97,13 @@ class ContinuedSweep:
     def _record(self, level: int, result: LoadResult) -> PointRecord:
         begin, place = self._begins[level], level - self._offset
         following = self._begins[level + 1 : level + 2]
-        used = following[0].used if following else self._live.server.limit_use()
+        used = following[0].used if following else limit_use_after(self._live.server)
         values = self._live.member.arm.values_at(self._points[place])
         measured = self._live.member.marked(self._live.under_load.checked(values, result))
         return self._live.recorded(
             self._live.member.own_point(self._points[place]),
             {MEASURED: measured},
-            begin.beside.marked(self._live.probe.observed(measured)),
+            begin.beside.marked(seen_during(measured, self._live.probe)),
             started_at=begin.at,
             limit_use=limit_use_since(begin.used, used),
         )

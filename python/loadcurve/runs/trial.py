@@ -28,6 +28,7 @@ from loadcurve.runs.lives import Live, Records, limit_use_since, utc_now
 from loadcurve.runs.member import Member
 from loadcurve.runs.points import PointChooser
 from loadcurve.runs.prepare import serve
+from loadcurve.server.after_load import limit_use_after, seen_during
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
 
@@ -178,9 +179,9 @@ class TrialRunner:
             live.recorded(
                 own_point,
                 loads,
-                beside.marked(live.probe.observed(loads[MEASURED])),
+                beside.marked(seen_during(loads[MEASURED], live.probe)),
                 started_at=started_at,
-                limit_use=limit_use_since(used, live.server.limit_use()),
+                limit_use=limit_use_since(used, limit_use_after(live.server)),
                 attempt=attempt,
             )
             for live, own_point, loads, used in zip(lives, points, measured, used_before, strict=True)

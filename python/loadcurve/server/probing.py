@@ -140,7 +140,8 @@ class Probe:
                 # What the load has measured must not be lost for it.
                 text = "not enough memory to read the probe's samples"
                 record = nothing_observed([*caveats, Caveat.of("probe_unreadable", text)])
-            store.forget_before(window.end_s - KEPT_BEFORE_S)
+            finally:
+                store.forget_before(window.end_s - KEPT_BEFORE_S)
         return record
 
     def _started(self, marks: ServerMarks) -> RunningProbe:
