@@ -2,6 +2,7 @@
 
 All share one state folder. After each kill what is left is cleaned up as the next run does it. Nobody else's
 server may be ended, nothing of the killed run may go on, and no point may be lost but the one under way.
+Some of them, killed when they had a record, are resumed: then each must have all points of its plan.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from pathlib import Path
 from benches.generators import LOADCURVE
 from benches.rig import machine
 from loadcurve.cli.main import main as loadcurve
+from loadcurve.exit_codes import EXIT_INVALID
 from loadcurve.host.cgroups import remove_groups
 from loadcurve.result.folder import read_run
 from loadcurve.result.progress import read_progress
@@ -31,13 +33,18 @@ from loadcurve.result.run_files import RUN_FILE
 from loadcurve.runs import study as _run_modules  # noqa: F401 -- what is forked has them loaded
 from loadcurve.server.ledger import Start, clean_up_after_killed_runs, ledger_folder
 from loadcurve.server.processes import PROC, running_processes, uses_folder
+from loadcurve.study.order import trial_order
 
 ELSEWHERE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 CONNECTIONS = (1, 2)
+SERVERS = ("limit", "hiding")
 TRIALS = 20
+RESUMED_TRIALS = 3
+"""Fewer, so that what is left of a run is soon measured."""
 SIBLING_TRIALS = 10_000
 SETTLING_S = 10.0
 POLL_S = 0.02
+RESUMPTION_TIMEOUT_S = 300.0
 SHOWN_CHARACTERS = 500
 FIRST_RECORD_TIMEOUT_S = 180.0
 STUDY = """\
@@ -106,6 +113,28 @@ class KilledRun:
             -SHOWN_CHARACTERS:
         ]
 
+    def resumed(self) -> Iterator[str]:
+        """Resume it, and yield what is then not as in a run that nobody has killed."""
+        with (self.place / "work" / f"run-{self.number}.log").open("wb") as log:
+            finished = subprocess.run(
+                [LOADCURVE, "run", "--resume", self.folder.name],
+                cwd=self.place / "work",
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "TMPDIR": str(self.temporary)},
+                timeout=RESUMPTION_TIMEOUT_S,
+                check=False,
+            )
+        if finished.returncode not in {0, EXIT_INVALID}:
+            yield f"its resumption ended with {finished.returncode}: {self.said()}"
+        run = read_run(self.folder)
+        found = [(one.block, one.server, one.point.get("connections")) for one in run.points]
+        order = trial_order(SERVERS, RESUMED_TRIALS, self.number)
+        planned = [(one.block, one.server, place) for one, place in product(order, CONNECTIONS)]
+        if found != planned or run.failures or not run.complete:
+            yield f"resumed, it has the points {found} and not {planned}; failures: {run.failures}"
+        yield from self.complaints()
+
     def _survivors(self) -> list[str]:
         """Return the processes of its servers that run on, after a moment in which they may end."""
         deadline = time.monotonic() + SETTLING_S
@@ -152,7 +181,7 @@ def _command(pid: int) -> str:
     return ""
 
 
-def become_run(number: int, place: Path) -> None:
+def become_run(number: int, place: Path, trials: int) -> None:
     """Be `loadcurve run`, in a process that was forked, until its end."""
     temporary = place / f"tmp-{number}"
     os.setsid()
@@ -164,7 +193,7 @@ def become_run(number: int, place: Path) -> None:
         os.dup2(log.fileno(), 2)
     catalog = write_catalog(place / f"catalog-{number}", daemon_of(number))
     sys.argv = ["loadcurve", "run", "hiding.toml", "--out", f"run-{number}", "--catalog", str(catalog)]
-    sys.argv += ["--trials", str(TRIALS), "--seed", str(number)]
+    sys.argv += ["--trials", str(trials), "--seed", str(number)]
     loadcurve()
 
 
@@ -177,7 +206,9 @@ def write_catalog(folder: Path, daemon: str) -> Path:
     return folder
 
 
-def killed_run(number: int, place: Path, kill_now: Callable[[Path, float], bool]) -> KilledRun:
+def killed_run(
+    number: int, place: Path, kill_now: Callable[[Path, float], bool], trials: int = TRIALS
+) -> KilledRun:
     """Start a run and kill it when ``kill_now`` says so of its run folder and its age in seconds."""
     temporary = place / f"tmp-{number}"
     temporary.mkdir()
@@ -187,7 +218,7 @@ def killed_run(number: int, place: Path, kill_now: Callable[[Path, float], bool]
     if pid == 0:
         code = 1
         try:
-            become_run(number, place)
+            become_run(number, place, trials)
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 1
         except BaseException:  # noqa: BLE001 -- it must not go on as the campaign
@@ -206,6 +237,22 @@ def killed_run(number: int, place: Path, kill_now: Callable[[Path, float], bool]
 def is_aged(moment_s: float, _: Path, age_s: float) -> bool:
     """Say whether the moment has come."""
     return age_s >= moment_s
+
+
+class AgedSinceItsRecord:
+    """Says whether a time has gone by since a run had its record, from which on it can be resumed."""
+
+    def __init__(self, moment_s: float) -> None:
+        """Take the time in seconds."""
+        self._moment_s = moment_s
+        self._recorded_at_s: float | None = None
+
+    def __call__(self, folder: Path, age_s: float) -> bool:
+        """Look at a run folder, at the age of its run."""
+        if self._recorded_at_s is None and (folder / RUN_FILE).exists():
+            self._recorded_at_s = age_s
+        began_s = self._recorded_at_s
+        return age_s > FIRST_RECORD_TIMEOUT_S or (began_s is not None and age_s >= began_s + self._moment_s)
 
 
 def has_records(folder: Path, count: int) -> bool:
@@ -276,11 +323,14 @@ def main() -> None:
         metavar="SECONDS",
         help="the latest kill; by default how long a first run takes to record 6 points",
     )
+    parser.add_argument(
+        "--resume-every", type=int, default=5, metavar="N", help="resume the N-th, 2N-th … killed run"
+    )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     print(machine())
     moments = random.Random(arguments.seed)  # noqa: S311 -- reproducible, not secret
-    wrong = readable = points = cleaned_up = 0
+    wrong = readable = points = cleaned_up = resumed = 0
     with place_of_campaign() as place, ExitStack() as stack:
         siblings = [
             stack.enter_context(sibling(f"sibling-{index}", place)) for index in range(arguments.siblings)
@@ -294,9 +344,17 @@ def main() -> None:
         print(f"kills within {latest_s:.1f} s of a run's start", flush=True)
         for number in range(1, arguments.kills + 1):
             moment_s = moments.uniform(0, latest_s)
-            killed = killed_run(number, place, functools.partial(is_aged, moment_s))
+            is_resumed = number % arguments.resume_every == 0
+            if is_resumed:
+                kill_now: Callable[[Path, float], bool] = AgedSinceItsRecord(moment_s / 2)
+                killed = killed_run(number, place, kill_now, RESUMED_TRIALS)
+            else:
+                killed = killed_run(number, place, functools.partial(is_aged, moment_s))
             cleaned_up += len(clean_up_after_killed_runs())
             complaints = [*killed.complaints(), *complaints_of(siblings)]
+            if is_resumed and not complaints and not read_run(killed.folder).complete:
+                complaints = [*killed.resumed()]
+                resumed += 1
             for complaint in complaints:
                 print(f"kill {number} after {killed.killed_after_s:.3f} s: {complaint}", flush=True)
             wrong += bool(complaints)
@@ -306,6 +364,7 @@ def main() -> None:
         counts = [len(read_run(folder).points) for folder in siblings]
     print(f"{arguments.kills} kills, {wrong} with complaints; {cleaned_up} starts cleaned up")
     print(f"{readable} runs can be read, with {points} points; siblings went on to {counts} points")
+    print(f"{resumed} runs were resumed")
     sys.exit(1 if wrong else 0)
 
 

@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs namespaces of process ids, which root may make")
 def test_runs_that_are_killed_leave_nothing_lose_nothing_and_disturb_nobody():
     script = [sys.executable, "-m", "benches.killed_runs", "--kills", "3", "--siblings", "1", "--latest", "3"]
+    script += ["--resume-every", "3"]
     finished = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "3 kills, 0 with complaints" in finished.stdout
+    assert "1 runs were resumed" in finished.stdout
