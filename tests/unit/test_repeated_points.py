@@ -10,16 +10,23 @@ import pytest
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.ending import trials_in_words
 from loadcurve.result.attempts import counted
+from loadcurve.result.machine import judged
 from loadcurve.result.records import FailureRecord, PlannedTrial
 from loadcurve.result.verdict import Reason
 from loadcurve.runs.points import RepeatedPoints, SweptPoints
 from loadcurve.stats.interval import geometric_interval
 from support import synthetic_run as synthetic
-from support.disturbed import DURATION_S, record
+from support.disturbed import DURATION_S, SERVER_CPUS, cpus, load, probe, record
 from support.explained_run import planted_run
 
 POINTS = [{"connections": 10}, {"connections": 25}, {"connections": 50}]
+CPUS = {"nginx": SERVER_CPUS}
 TRIAL = PlannedTrial(trial=0, block=0, server="nginx")
+
+
+def of_attempts(records):
+    """Those that count, and the others."""
+    return counted(records, CPUS)
 
 
 def failure(point, attempt=1):
@@ -47,7 +54,7 @@ def gone_through(points, steals):
 
 
 def repeated(most=3, *, at_once=False):
-    return RepeatedPoints(SweptPoints(POINTS), most, at_once=at_once)
+    return RepeatedPoints(SweptPoints(POINTS), most, CPUS, at_once=at_once)
 
 
 def test_on_a_quiet_machine_nothing_is_repeated():
@@ -105,7 +112,7 @@ def test_the_undisturbed_attempt_counts_and_the_others_are_kept_beside():
         record(POINTS[0], attempt=number + 1, steal=steal) for number, steal in enumerate((0.3, 0.2, 0.0))
     ]
     other = record(POINTS[1])
-    kept, others = counted([attempts[0], other, *attempts[1:]])
+    kept, others = of_attempts([attempts[0], other, *attempts[1:]])
     assert kept == [other, attempts[2]]
     assert others == tuple(attempts[:2])
 
@@ -114,7 +121,53 @@ def test_of_disturbed_attempts_the_least_disturbed_counts():
     attempts = [
         record(POINTS[0], attempt=number + 1, steal=steal) for number, steal in enumerate((0.3, 0.2, 0.5))
     ]
-    assert counted(attempts)[0] == [attempts[1]]
+    assert of_attempts(attempts)[0] == [attempts[1]]
+
+
+def with_cpus(one, *steal_shares):
+    """An attempt during which the host kept these shares of the machine's CPUs back."""
+    seen = one.probe.model_copy(update={"cpus": probe(cpus=cpus(*steal_shares)).cpus})
+    return one.model_copy(update={"probe": seen})
+
+
+def test_steal_of_a_cpu_that_neither_side_uses_does_not_decide_which_attempt_counts():
+    first, second = record(POINTS[0], steal=0.3), record(POINTS[0], attempt=2, steal=0.2)
+    attempts = [with_cpus(first, 0.3, 0.0), with_cpus(second, 0.2, 0.9)]
+    assert of_attempts(attempts)[0] == [attempts[1]]
+    assert counted(attempts, {"nginx": (0, 1)})[0] == [attempts[0]]
+
+
+def suspended(one):
+    """An attempt during which the machine was suspended."""
+    verdict = one.load.verdict.with_reason("machine_suspended", "the machine was suspended", "suspect")
+    return one.model_copy(update={"measurements": {"load": one.load.model_copy(update={"verdict": verdict})}})
+
+
+def test_a_point_is_measured_again_where_the_machine_was_suspended():
+    points = repeated(1)
+    first = points.next_point(TRIAL, None)
+    asleep, whole = suspended(record(first)), record(first, attempt=2)
+    assert points.next_point(TRIAL, asleep) == POINTS[1]
+    assert points.next_point(TRIAL, record(POINTS[1])) == POINTS[2]
+    assert points.next_point(TRIAL, record(POINTS[2])) == first
+    assert points.next_point(TRIAL, whole) is None
+    assert of_attempts([asleep, whole]) == ([whole], (asleep,))
+
+
+def test_an_attempt_in_a_suspension_is_more_disturbed_than_any_other():
+    stolen, asleep = record(POINTS[0], attempt=2, steal=0.9), suspended(record(POINTS[0]))
+    assert of_attempts([asleep, stolen])[0] == [stolen]
+
+
+def test_memory_pressure_which_a_server_may_make_itself_does_not_decide_which_attempt_counts():
+    pressure = {"cpu_some_share": 0.0, "io_some_share": 0.0, "io_full_share": 0.0}
+    pressure |= {"memory_some_share": 0.9, "memory_full_share": 0.5}
+    short = record(POINTS[0])
+    judged_short = judged(load(point=POINTS[0]), probe(pressure=pressure), SERVER_CPUS)
+    assert [reason.code for reason in judged_short.verdict.reasons] == ["memory_pressure"]
+    short = short.model_copy(update={"measurements": {"load": judged_short}})
+    again = record(POINTS[0], attempt=2)
+    assert of_attempts([short, again])[0] == [short]
 
 
 def test_a_report_says_how_many_points_came_again_and_how_many_attempts_do_not_count():
@@ -126,7 +179,7 @@ def test_a_report_says_how_many_points_came_again_and_how_many_attempts_do_not_c
         record(second, attempt=2),
         record(first, attempt=3, steal=0.2),
     ]
-    kept, others = counted(attempts)
+    kept, others = of_attempts(attempts)
     run = replace(synthetic.with_records(planted_run(), kept), repeated=others)
     assert (
         "2 points of a trial were measured again because the machine was disturbed: the least disturbed "
@@ -137,13 +190,13 @@ def test_a_report_says_how_many_points_came_again_and_how_many_attempts_do_not_c
 def test_an_attempt_that_failed_takes_nothing_from_the_one_that_was_measured():
     first = record(POINTS[0], steal=0.3)
     lost = failure(POINTS[0], attempt=2)
-    assert counted([first, lost]) == ([first, lost], ())
+    assert of_attempts([first, lost]) == ([first, lost], ())
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
 def test_no_figure_of_the_server_decides_which_attempt_counts(factor):
     disturbed, quiet = record(POINTS[0], steal=0.3), record(POINTS[0], attempt=2, factor=factor)
-    assert counted([disturbed, quiet])[0] == [quiet]
+    assert of_attempts([disturbed, quiet])[0] == [quiet]
 
 
 SPREAD = 0.05
@@ -163,7 +216,7 @@ def simulated_trial(drawn: random.Random, repeats: int) -> float:
         attempts.append((rate, record_of(steal, number + 1)))
         if not steal:
             break
-    [kept], _ = counted([one for _, one in attempts])
+    [kept], _ = of_attempts([one for _, one in attempts])
     return next(rate for rate, one in attempts if one is kept)
 
 

@@ -17,10 +17,11 @@ from loadcurve.runs.resume import interrupted_run
 from loadcurve.watch.feed import Feed
 from loadcurve.watch.status import status
 from support import synthetic_run as synthetic
-from support.disturbed import record
+from support.disturbed import SERVER_CPUS, record
 from support.scripted_run import ScriptedRun, answered
 from support.tiny_study import study_text
 
+CPUS = {"nginx": SERVER_CPUS}
 TRIAL = PlannedTrial(trial=0, block=0, server="nginx")
 
 
@@ -41,7 +42,7 @@ def gone_through(rates, share, *, most=0, disturbed=None):
     The first attempts at places that are ``disturbed``, as many as it says, answer a third less.
     """
     sweep = [{"connections": place + 1} for place in range(len(rates))]
-    points = RepeatedPoints(UntilDrop(SweptPoints(sweep), share), most, at_once=True)
+    points = RepeatedPoints(UntilDrop(SweptPoints(sweep), share), most, CPUS, at_once=True)
     last, visited = None, []
     while (point := points.next_point(TRIAL, last)) is not None:
         place = sweep.index(point)

@@ -80,8 +80,7 @@ class Subject:
     @property
     def cpus(self) -> list[int]:
         """The CPUs that the server was bound to; empty where the run did not record them."""
-        own = self.server.cpus
-        return _numbers(self.run.host.get("server_cpus")) if own is None else list(own)
+        return self.run.server_cpus[self.name]
 
     @property
     def load_cpus(self) -> list[int]:

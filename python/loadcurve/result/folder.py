@@ -213,7 +213,7 @@ def read_run(folder: Path) -> Run:
     run_record, run_damage = read_run_record(folder)
     lines, cut_off = _read_trials(folder / TRIALS_FILE, run_record)
     used, gaps = used_records(lines)
-    records, repeated = counted(used)
+    records, repeated = counted(used, run_record.server_cpus)
     study_text, study_damage = read_study(folder, run_record)
     return Run(
         folder=folder,

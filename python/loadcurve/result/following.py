@@ -49,7 +49,7 @@ class FollowedRun:
         except UnknownRecordError as unknown:
             raise another_version(self.folder, begin.record, unknown) from unknown
         used, gaps = used_records(self._lines)
-        records, repeated = counted(used)
+        records, repeated = counted(used, begin.record.server_cpus)
         return Run(
             self.folder,
             begin.record,

@@ -15,7 +15,10 @@ from loadcurve.result.verdict import VerdictNote
 Status = Literal["suspect", "invalid"]
 
 GENERATOR_PAUSED: Final = "generator_paused"
-DISTURBANCES: Final = frozenset({GENERATOR_PAUSED, "generator_throttled", "platform_paused", "steal"})
+SUSPENDED: Final = "machine_suspended"
+DISTURBANCES: Final = frozenset(
+    {GENERATOR_PAUSED, "generator_throttled", SUSPENDED, "platform_paused", "steal"}
+)
 """The reasons for which a point is disturbed: what the host or a limit did, whatever the server did."""
 
 SUSPECT_PAUSED: Final = 0.01
@@ -59,18 +62,22 @@ def is_disturbed(load: LoadResult) -> bool:
     return any(reason.code in DISTURBANCES for reason in load.verdict.reasons)
 
 
-def disturbance(load: LoadResult, probe: ProbeRecord) -> float:
+def disturbance(load: LoadResult, probe: ProbeRecord, cpus: Collection[int]) -> float:
     """Return how much of the window the machine was disturbed for, to compare loads of one length.
 
-    The sum of pauses of both sides, of steal on the CPUs that lost most, and of throttling, as shares.
+    The sum of pauses of both sides, of steal on the CPU of the load or the server that lost most, and of
+    throttling, as shares. A suspension, whose length is not recorded, counts as the whole window. ``cpus``
+    are those of the server.
     """
     if load.duration_s <= 0:
         return math.inf
     generator = load.generator
     paused_s = sum(end_s - start_s for start_s, end_s in together(generator.pauses, probe.pauses))
     throttled_s = generator.throttling.throttled_s if generator.throttling else 0.0
-    steal = max([generator.steal_share or 0.0, *(cpu.steal_share for cpu in probe.cpus or [])])
-    return (paused_s + throttled_s) / load.duration_s + steal
+    of_server = (cpu.steal_share for cpu in probe.cpus or [] if cpu.cpu in cpus)
+    steal = max([generator.steal_share or 0.0, *of_server])
+    suspended = any(reason.code == SUSPENDED for reason in load.verdict.reasons)
+    return (paused_s + throttled_s) / load.duration_s + steal + suspended
 
 
 def _of_generator(load: LoadResult) -> Iterator[tuple[str, str, Status]]:

@@ -229,6 +229,13 @@ class RunRecord(SealedRecord):
         command = "run" if self.search is None else "capacity"
         return ["loadcurve", command, STUDY_FILE, "--seed", str(self.seed), *self.options]
 
+    @property
+    def server_cpus(self) -> dict[str, list[int]]:
+        """The CPUs that each server was bound to; none where the run did not record them."""
+        usual = self.host.get("server_cpus")
+        cpus = [cpu for cpu in usual if isinstance(cpu, int)] if isinstance(usual, list | tuple) else []
+        return {name: cpus if one.cpus is None else list(one.cpus) for name, one in self.servers.items()}
+
     def host_of(self, server: ServerRecord) -> dict[str, Any]:
         """Return what is known of the machine on which a server ran: ``host``, or that of another one."""
         other = None if server.server_machine is None else self.machines.get(server.server_machine)

@@ -170,6 +170,11 @@ class PlannedRun:
                 some_share = f"the load shares CPU {shared} with {named}"
                 yield disturbing("cpus_shared", all_share if names == started else some_share)
 
+    @property
+    def server_cpus(self) -> Mapping[str, Sequence[int]]:
+        """The CPUs of each server."""
+        return {name: cpus.server for name, cpus in self._cpus.items()}
+
     def _cpus_of(self, server: str) -> CpuDivision:
         return self._cpus[server]
 

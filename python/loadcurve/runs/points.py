@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from loadcurve.loads.values import Point
-from loadcurve.result.attempts import asks_for_another, counting
+from loadcurve.result.attempts import ServerCpus, asks_for_another, counting
 from loadcurve.result.curve_end import marked_drop
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
@@ -62,9 +62,10 @@ class RepeatedPoints:
     the last one, a point comes again at once.
     """
 
-    def __init__(self, points: PointChooser, most: int, *, at_once: bool) -> None:
+    def __init__(self, points: PointChooser, most: int, server_cpus: ServerCpus, *, at_once: bool) -> None:
         """Repeat each of ``points`` at most ``most`` times in a trial."""
         self._points = points
+        self._server_cpus = server_cpus
         self._most = most
         self._at_once = at_once
         self._begin()
@@ -99,7 +100,7 @@ class RepeatedPoints:
         if self._is_to_come_again(attempts):
             self._attempts[point_key(last.point)] = attempts
             return last.point
-        return self._points.next_point(trial, counting(attempts))
+        return self._points.next_point(trial, counting(attempts, self._server_cpus))
 
     def _next_of_round(self) -> Point | None:
         if not self._round:

@@ -14,7 +14,7 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.many import ManyMachines
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
-from loadcurve.result.attempts import counted
+from loadcurve.result.attempts import ServerCpus, counted
 from loadcurve.result.curve_end import marked_drop
 from loadcurve.result.folder import RunFolder, require_new_folder
 from loadcurve.result.measures import point_key
@@ -216,6 +216,10 @@ class StudyRun:
         """The CPUs for what runs beside the measurement and is none of it: where the probe runs, too."""
         return self.parts[0].cpus.observers
 
+    @property
+    def _server_cpus(self) -> ServerCpus:
+        return {name: cpus for part in self.parts for name, cpus in part.server_cpus.items()}
+
     def measure(self) -> int:
         """Run every trial, appending each record to its run folder; return how many points got an answer.
 
@@ -276,7 +280,7 @@ class StudyRun:
             for start in starts:
                 of_start = self._run_start(runner, start, folders, served)
                 for place, records in of_start.items():
-                    counting, _ = counted(records)
+                    counting, _ = counted(records, self._server_cpus)
                     self._tell_curve_end(counting)
                     measured += sum(map(_is_answered, counting))
                     watched[place] += figures(counting, rule) if rule else []
@@ -331,7 +335,7 @@ class StudyRun:
             points = UntilDrop(points, share)
         # Where what follows depends on a point's figures, these are to be the ones that count.
         depends = self._search is not None or share is not None
-        return RepeatedPoints(points, study.repeats, at_once=depends)
+        return RepeatedPoints(points, study.repeats, self._server_cpus, at_once=depends)
 
     def _tell_curve_end(self, counting: Sequence[PointRecord | FailureRecord]) -> None:
         """Tell the display where the curve of a trial ended before the end of the sweep."""
