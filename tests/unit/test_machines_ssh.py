@@ -17,7 +17,7 @@ from loadcurve.machines.table import MachineTable
 HERE = {
     "python": [*sys.version_info[:3]],
     "processor": platform.machine(),
-    "libc": platform.libc_ver()[0],
+    "libc": [*platform.libc_ver()],
     "folder": "/home/bench/.cache/loadcurve/agent",
     "free_bytes": 1 << 40,
     "there": [],
@@ -111,7 +111,11 @@ def test_a_full_disk_is_told_by_the_machine(ssh, tmp_path):
         ({"python": [3, 9, 2]}, r"its python3 is 3\.9, and 3\.11 or newer is needed"),
         ({"python": [3, sys.version_info.minor + 1, 0]}, "for which the packages .* are compiled"),
         ({"processor": "riscv64"}, f"its processor is riscv64, and this one's {platform.machine()}"),
-        ({"libc": ""}, "its C library is an unknown one"),
+        ({"libc": ["", ""]}, "its C library is an unknown one"),
+        (
+            {"libc": [platform.libc_ver()[0], "2.4"]},
+            r"glibc 2\.4, and the programs of this installation need 2\.",
+        ),
         ({"free_bytes": 1 << 20}, "has 1 MiB free"),
     ],
 )
@@ -120,6 +124,19 @@ def test_a_machine_that_cannot_run_the_agent_is_refused_before_anything_is_sent(
     with pytest.raises(NothingMeasured, match=f"^machine web: .*{words}"):
         bring.brought("web", {**HERE, **fact}, sent.append)
     assert sent == []
+
+
+def test_the_c_library_that_is_needed_is_that_of_the_newest_symbol_of_any_compiled_file(tmp_path):
+    contents = {
+        "old.so": b"\x7fELF...\0GLIBC_2.4\0GLIBC_2.9\0",
+        "new.so": b"\x7fELF...\0GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_PRIVATE\0",
+        "notes.txt": b"\0GLIBC_9.99\0",
+    }
+    files = [tmp_path / name for name in contents]
+    for file in files:
+        file.write_bytes(contents[file.name])
+    assert bring.glibc_needed(files) == (2, 34)
+    assert bring.glibc_needed([tmp_path / "notes.txt"]) == ()
 
 
 def test_the_address_is_the_tables_or_that_of_the_host_that_ssh_connects_to(ssh):

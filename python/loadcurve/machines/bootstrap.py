@@ -90,7 +90,7 @@ def main() -> None:
             "format": "loadcurve-bootstrap/1",
             "python": list(sys.version_info[:3]),
             "processor": platform.machine(),
-            "libc": platform.libc_ver()[0],
+            "libc": list(platform.libc_ver()),
             "folder": folder,
             "free_bytes": free_bytes(folder),
             "there": there,

@@ -6,10 +6,11 @@ import hashlib
 import io
 import json
 import platform
+import re
 import shlex
 import sys
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -30,6 +31,8 @@ DIGEST_DIGITS = 16
 ROOM_FACTOR = 2
 """How many times what is brought must be free: the archive, and what is in it."""
 OLDEST_PYTHON = (3, 11)
+ELF = b"\x7fELF"
+GLIBC = re.compile(rb"GLIBC_(\d+\.\d+)\0")
 
 Send = Callable[[bytes], None]
 
@@ -52,8 +55,8 @@ def brought(machine: str, found: Message, send: Send) -> None:
 
     Raises ``NothingMeasured``: it cannot run what would be brought, or has no room for it; says what to do.
     """
-    _require_fit(machine, found)
     files = dict(_files())
+    _require_fit(machine, found, files)
     name = _digest(files)
     archive = b"" if name in found["there"] else _archive(files)
     needed = ROOM_FACTOR * sum(file.stat().st_size for file in files.values())
@@ -67,7 +70,7 @@ def brought(machine: str, found: Message, send: Send) -> None:
         send(archive[start : start + PART_BYTES])
 
 
-def _require_fit(machine: str, found: Message) -> None:
+def _require_fit(machine: str, found: Message, files: Mapping[str, Path]) -> None:
     """Refuse a machine on which what is compiled for this one does not run."""
     here, there = sys.version_info[:2], tuple(found["python"][:2])
     own, its = (".".join(map(str, version)) for version in (here, there))
@@ -82,16 +85,42 @@ def _require_fit(machine: str, found: Message) -> None:
             f"machine {machine}: its processor is {found['processor']}, and this one's {platform.machine()}: "
             "what is brought along is compiled for this one's. Run Loadcurve on a machine with such a one"
         )
-    if found["libc"] != platform.libc_ver()[0]:
+    libc, version = found["libc"]
+    if libc != platform.libc_ver()[0]:
         raise NothingMeasured(
-            f"machine {machine}: its C library is {found['libc'] or 'an unknown one'}, and this one's "
+            f"machine {machine}: its C library is {libc or 'an unknown one'}, and this one's "
             f"{platform.libc_ver()[0]}: what is brought along is compiled for this one's"
+        )
+    if (needed := glibc_needed(files.values())) > _numbers(version):
+        raise NothingMeasured(
+            f"machine {machine}: its C library is {libc} {version}, and the programs of this installation "
+            f"need {'.'.join(map(str, needed))} or newer: use a machine with a newer system, or install a "
+            "Loadcurve that was built on one as old as that"
         )
     if there != here:
         raise NothingMeasured(
             f"machine {machine}: its Python is {its}, and this one's {own}, for which the packages that are "
             f"brought along are compiled: install python{own} there, or run Loadcurve with Python {its} here"
         )
+
+
+def glibc_needed(files: Iterable[Path]) -> tuple[int, ...]:
+    """Return the oldest version of the GNU C library with which compiled files can run; nothing without any.
+
+    A symbol that a program takes from the library is named with the version that brought it, such as
+    ``GLIBC_2.34``, and the dynamic loader refuses a program that names one that is not there.
+    """
+    versions = {found for file in files if _is_compiled(file) for found in GLIBC.findall(file.read_bytes())}
+    return max((_numbers(version.decode()) for version in versions), default=())
+
+
+def _is_compiled(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(ELF)) == ELF
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
 def _files() -> Iterator[tuple[str, Path]]:
