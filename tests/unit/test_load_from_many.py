@@ -1,6 +1,8 @@
 """One load from several machines: one begin, one result, and what is said of each machine."""
 
 import json
+import math
+import socket
 import threading
 import time
 from concurrent.futures import Future
@@ -11,14 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate import many
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import LastSecond, LoadInterrupted, Progress
-from loadcurve.generate.hosts import loopback_in
-from loadcurve.generate.load_machine import Compared
+from loadcurve.generate.hosts import loopback_in, named_ports
+from loadcurve.generate.load_machine import AgentMachine, Compared, FarPart, Observe, Share
+from loadcurve.generate.load_machines import AGENT_HERE
 from loadcurve.generate.many import AT_ONCE, ManyMachines, added_up, of_each, with_fitting_threads
 from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.machines.channel import MachineLost
+from loadcurve.machines.channel import Channel, MachineLost
 from loadcurve.machines.clock_offsets import Exchange, offset_of
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.runs.plan import plan_at_point
@@ -44,8 +48,7 @@ def open_plan(address, *, connections=16, duration_s=0.3, **options):
         requests=["/a"],
         rate=400.0,
         connections=connections,
-        warmup=0.0,
-        **{"duration": duration_s, **options},
+        **{"warmup": 0.0, "duration": duration_s, **options},
     )
     return plan_at_point(load, address, {}, (), seed=0)
 
@@ -74,6 +77,71 @@ def counts(result):
     """Every count that a load of a number of requests has, whoever sends them."""
     operations = [(one.operation, one.answered, one.failed) for one in result.operations]
     return result.requests, result.bytes, result.status, operations, result.latency_ms.count
+
+
+class MachineElsewhere(NearMachine):
+    """One that is not here, and reaches the first servers that it is asked for, or none."""
+
+    is_here = False
+
+    def __init__(self, name: str, *, reaches: int):
+        super().__init__(name)
+        self.reaches, self.asked = reaches, []
+
+    def reach(self, host: str, port: int) -> Future[None]:
+        self.asked.append((host, port))
+        answer: Future[None] = Future()
+        if len(self.asked) <= self.reaches:
+            answer.set_result(None)
+        else:
+            answer.set_exception(NothingMeasured(f"machine {self.name}: no way to {host}"))
+        return answer
+
+    def start_part(self, load: str, plan: str, share: Share) -> Future[None]:
+        del load, plan
+        self.shares.append(share)
+        raise MachineLost(self.name, "it is made up")
+
+
+def test_nothing_is_started_where_a_machine_does_not_reach_the_server():
+    one, another = MachineElsewhere("one", reaches=1), MachineElsewhere("another", reaches=0)
+    with pytest.raises(NothingMeasured, match=r"machine another: no way to 192\.0\.2\.1"):
+        run(open_plan("192.0.2.1:8080"), one, another)
+    assert (one.asked, another.asked) == ([("192.0.2.1", 8080)], [("192.0.2.1", 8080)])
+    assert (one.shares, another.shares) == ([], [])
+
+
+def test_a_server_that_was_reached_is_not_asked_again():
+    machine = MachineElsewhere("one", reaches=2)
+    machines = ManyMachines([machine])
+    for port in (8080, 8080, 8081):
+        with pytest.raises(MachineLost):
+            machines.run(open_plan(f"192.0.2.1:{port}"), lambda _: None)
+    assert machine.asked == [("192.0.2.1", 8080), ("192.0.2.1", 8081)]
+
+
+def test_a_server_that_refuses_connections_is_named_with_its_port_and_the_machine():
+    with socket.socket() as unused, Channel("m", AGENT_HERE) as channel:
+        unused.bind(("127.0.0.1", 0))
+        host, port = unused.getsockname()
+        with pytest.raises(
+            NothingMeasured, match=rf"machine m: .* to port {port} of {host} failed: Connection refused"
+        ):
+            AgentMachine(channel).reach(host, port).result()
+
+
+@pytest.mark.parametrize(
+    ("work", "ports"),
+    [
+        ({"address": "web.example:8080"}, [("web.example", 8080)]),
+        ({"address": "[2001:db8::1]:80"}, [("2001:db8::1", 80)]),
+        ({"url": "mongodb://me:secret@a:1,b:2/x"}, [("a", 1), ("b", 2)]),
+        ({"url": "postgresql://me@db.example/x"}, []),
+        ({"url": "postgresql:///x?host=/run/postgresql"}, []),
+    ],
+)
+def test_a_load_goes_to_the_ports_that_its_plan_names(work, ports):
+    assert named_ports(work) == ports
 
 
 def test_each_machine_has_no_more_threads_than_connections_unless_the_load_says_so(address):
@@ -145,6 +213,31 @@ def test_a_lost_machine_makes_the_result_invalid_by_name_and_loses_nothing_of_th
     assert (gone.requests, gone.clock, gone.generator) == (None, None, None)
     # Half of 400 requests/s, for 0.6 s.
     assert part.requests.answered == result.requests.answered == 120
+
+
+class HangingMachine(NearMachine):
+    """One whose part neither ends when it should, nor when it is asked to."""
+
+    def run_part(self, load: str, at_ns: int, report_s: float, observe: Observe) -> Future[FarPart]:
+        del at_ns, report_s, observe
+        self.loads[load].stop()
+        return Future()
+
+
+def test_a_part_that_does_not_end_is_waited_for_in_vain_for_a_bounded_time(address, monkeypatch):
+    monkeypatch.setattr(many, "ENDING_S", 0.2)
+    plan, kept = open_plan(address, timeout=0.1), NearMachine("kept")
+    began_s = time.monotonic()
+    result = run(plan, HangingMachine("hangs"), kept)
+    assert time.monotonic() - began_s < many.LEAD_S + many.longest_s(plan) + 5
+    assert "machine hangs: its part of the load did not end" in codes(result)["machine_lost"]
+    assert result.requests.answered == result.machines.parts[1].requests.answered > 0
+
+
+def test_the_longest_time_of_a_load_is_its_warm_up_its_window_and_a_timeout(address):
+    plan = open_plan(address, duration_s=2.0, warmup=0.5, timeout=3.0)
+    assert many.longest_s(plan) == 2.0 + 0.5 + 3.0
+    assert many.longest_s(closed_plan(address, 10)) == math.inf
 
 
 def test_where_every_machine_is_lost_nothing_was_measured(address):

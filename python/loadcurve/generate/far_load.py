@@ -6,6 +6,7 @@ asked of it while it runs; it reports on its own how far it is.
 
 import json
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from loadcurve._engine import ClockEcho, Load
-from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.errors import BadInput, NothingMeasured, refusal
 from loadcurve.generate.clocks import Clocks
 from loadcurve.generate.hosts import numeric_host
 from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch, progress_of, start_refusals
@@ -29,6 +30,7 @@ READY_INTERVAL_S: Final = 0.002
 LINK_INTERVAL_S: Final = 0.1
 NS_PER_S: Final = 1e9
 KEY_BYTES: Final = 16
+REACH_TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class AgentRole:
             "put": lambda call: self._files.put(**call.arguments),
             "seal": lambda call: self._files.seal(**call.arguments),
             "clock": self._clock,
+            "reach": _reach,
             "start": self._start,
             "ready": self._ready,
             "run": self._run,
@@ -176,6 +179,18 @@ class AgentRole:
                 "no_such_part", "this part of the load was not started, or has been brought home"
             )
         return part
+
+
+def _reach(call: Call) -> None:
+    """Open and close one connection to a server, so that a firewall between is noticed before a load."""
+    host, port = call.arguments["host"], call.arguments["port"]
+    try:
+        socket.create_connection((host, port), REACH_TIMEOUT_S).close()
+    except OSError as error:
+        raise NothingMeasured(
+            f"a connection from there to port {port} of {host} failed: {refusal(error)}. Check the address "
+            "of the server, and the firewall between"
+        ) from error
 
 
 def clean_up_after_killed() -> None:

@@ -24,6 +24,13 @@ def numeric_host(work: Mapping[str, Any]) -> str | None:
     return next((host for host in _hosts_of(work) if _address(host) is not None), None)
 
 
+def named_ports(work: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return each host of a plan's work with its port, where the plan names the port."""
+    named = hosts_of(str(work["url"])).split(",") if "url" in work else [str(work["address"])]
+    found = [(_without_port(one), one.rpartition(":")[2]) for one in named if ":" in one]
+    return [(host, int(port)) for host, port in found if host and port.isdecimal()]
+
+
 def _hosts_of(work: Mapping[str, Any]) -> list[str]:
     return [*_database_hosts(str(work["url"]))] if "url" in work else [_without_port(str(work["address"]))]
 

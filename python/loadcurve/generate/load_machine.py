@@ -71,6 +71,10 @@ class LoadMachine(Protocol):
         """Bring files there that plans name; raises BadInput for one that cannot be read here."""
         ...
 
+    def reach(self, host: str, port: int) -> Future[Any]:
+        """Open and close one connection from there; raises NothingMeasured where none can be opened."""
+        ...
+
     def start_part(self, load: str, plan: str, share: Share) -> Future[Any]:
         """Start a share of a plan under the name ``load``; its connections are opened."""
         ...
@@ -138,6 +142,10 @@ class AgentMachine(LoadMachine):
                     self._channel.call("load.put", digest=digest, data=data)
                 self._channel.call("load.seal", digest=digest)
             self._files[name] = digest
+
+    def reach(self, host: str, port: int) -> Future[Any]:
+        """Open and close one connection from there."""
+        return self._channel.start("load.reach", host=host, port=port)
 
     def start_part(self, load: str, plan: str, share: Share) -> Future[Any]:
         """Start a share of a plan; raises also BadInput and NothingMeasured, as a load here does."""

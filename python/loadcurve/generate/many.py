@@ -6,9 +6,10 @@ What the machines bring home merges to what one generator would have measured.
 """
 
 import json
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from collections.abc import Generator as Yielding
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -25,7 +26,7 @@ from loadcurve.generate.generator import (
     Plan,
     Progress,
 )
-from loadcurve.generate.hosts import loopback_in
+from loadcurve.generate.hosts import loopback_in, named_ports
 from loadcurve.generate.load_machine import Compared, FarPart, LoadMachine, Share
 from loadcurve.generate.looking import LOOK_INTERVAL_S
 from loadcurve.generate.merging import Brought, Lost, merged
@@ -41,6 +42,8 @@ LEAD_PER_PART_S: Final = 0.002
 """Telling it to one machine more takes this long at most."""
 AT_ONCE: Final = 16
 """The most machines whose clocks are compared at once: more would have to wait for the CPUs here."""
+ENDING_S: Final = 10.0
+"""How long after its last timeout a part may take to end, and then once more after it was asked to."""
 REPORT_S: Final = 0.1
 """How often a machine reports how far it is; many of them do it less often."""
 REPORTS_PER_S: Final = 1000
@@ -54,6 +57,7 @@ class ManyMachines(Generator):
     def __init__(self, machines: Sequence[LoadMachine]) -> None:
         """Take the machines, of which there is at least one."""
         self._machines = machines
+        self._reached: set[tuple[str, int]] = set()
 
     def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
         """Run loads to their end; ``observe`` is called about twenty times a second.
@@ -63,7 +67,14 @@ class ManyMachines(Generator):
         fitted = [with_fitting_threads(plan, len(self._machines)) for plan in plans]
         for plan in fitted:
             require_shareable(plan, self._machines)
+        self._require_reached({port for plan in fitted for port in ports_of(plan)} - self._reached)
         return _Joint(self._machines, fitted).run(observe)
+
+    def _require_reached(self, ports: Set[tuple[str, int]]) -> None:
+        """Connect to each new server from every other machine; raises what the first to fail raises."""
+        away = [machine for machine in self._machines if not machine.is_here]
+        _require_all([machine.reach(*port) for port in sorted(ports) for machine in away])
+        self._reached |= ports
 
     def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:
         """Refuse: levels follow each other on one machine."""
@@ -73,6 +84,19 @@ class ManyMachines(Generator):
             '(between_points = "pause"), or send the load from one machine'
         )
         raise BadInput(text)
+
+
+def ports_of(plan: Plan) -> list[tuple[str, int]]:
+    """Return the hosts and ports that a plan's load goes to, as far as the plan names them."""
+    [[_, written]] = json.loads(plan.to_json()).items()
+    return named_ports(written["work"])
+
+
+def longest_s(plan: Plan) -> float:
+    """Return how long a load may take from its begin to its last timeout; infinite if no time ends it."""
+    [[_, written]] = json.loads(plan.to_json()).items()
+    window_s = written["stop"].get("duration_s", math.inf)
+    return float(written["warmup_s"] + window_s + written["timeout_s"])
 
 
 def with_fitting_threads(plan: Plan, machines: int) -> Plan:
@@ -186,9 +210,21 @@ class _Joint:
         self._progress[number][index] = progress
 
     def _watch(self, observe: ObserveAll) -> None:
-        while not all(part.done() for row in self._running for part in row):
+        until_s = self._at_ns / 1e9 + max(map(longest_s, self._plans)) + ENDING_S
+        while not (is_over := self._is_over()) and time.monotonic() < until_s:
             time.sleep(LOOK_INTERVAL_S)
             observe([added_up(row) for row in self._progress])
+        if not is_over:
+            self._stop_what_hangs()
+
+    def _stop_what_hangs(self) -> None:
+        for name, row in zip(self._names, self._running, strict=True):
+            for machine, part in zip(self._machines, row, strict=True):
+                if not part.done():
+                    machine.stop_part(name)
+
+    def _is_over(self) -> bool:
+        return all(part.done() for row in self._running for part in row)
 
     def _stop(self) -> None:
         for name in self._names:
@@ -196,7 +232,8 @@ class _Joint:
                 machine.stop_part(name)
 
     def _wait_for_all(self) -> None:
-        wait([part for row in self._running for part in row])
+        """Wait for the parts; one that hangs is not waited for without end."""
+        wait([part for row in self._running for part in row], ENDING_S)
 
     def _results(self) -> list[LoadResult]:
         self._wait_for_all()
@@ -257,6 +294,10 @@ def _brought(
 ) -> Brought | Lost:
     """Return what a machine has brought home of a load, or why that is nothing."""
     cpus = plan.cpus if machine.is_here else machine.cpus
+    if not part.done():
+        return Lost(
+            machine.name, f"machine {machine.name}: its part of the load did not end when it was to end"
+        )
     try:
         return Brought(machine.name, tuple(cpus), part.result(), before, course)
     except (NothingMeasured, FarError) as error:
