@@ -39,6 +39,32 @@ def test_a_study_names_the_machine_of_its_servers(tmp_path):
     assert (name, table.ssh, table.address) == ("web", "bench@web.example", "10.0.0.5")
 
 
+def test_servers_are_swept_over_machines_as_an_arm_on_each(tmp_path):
+    more = """
+        sweep.server_machine = ["small", "here"]
+        machines.small.ssh = "small"
+        machines.large.ssh = "large"
+        servers.alone = { use = "nginx", server_machine = "large" }
+    """
+    study = read_study(at_top(tmp_path, more))
+    places = {name: place and place[0] for name in study.arms for place in [study.server_machine_of(name)]}
+    assert places == {"alone": "large", "nginx-small": "small", "nginx-here": None}
+    assert {arm.server.use for arm in study.arms.values()} == {"nginx"}
+    assert study.points() == [{"connections": 5}]
+
+
+@pytest.mark.parametrize("values", ["[]", "[1]", '"small"', '["small", 2]'])
+def test_a_sweep_over_machines_takes_names(tmp_path, values):
+    (problem,) = problems_of(at_top(tmp_path, f"sweep.server_machine = {values}"))
+    assert ":1: sweep.server_machine: found" in problem
+    assert 'expected names of [machines], such as ["small", "large"]' in problem
+
+
+def test_a_swept_machine_that_the_study_does_not_have_is_named_with_the_nearest(tmp_path):
+    more = 'sweep.server_machine = ["smal"]\nmachines.small.ssh = "small"'
+    assert "small" in problems_of(at_top(tmp_path, more))[0]
+
+
 def test_a_study_gives_the_speed_of_a_link_that_no_driver_knows(tmp_path):
     study = read_study(written(tmp_path, '[machines.web]\nssh = "web"\nlink_speed = "2.5Gbit"\n'))
     assert study.machines["web"].link_speed_bits_per_s == 2_500_000_000

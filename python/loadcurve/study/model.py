@@ -33,6 +33,7 @@ from loadcurve.study.quick import (
     shortened_trials,
     values_at_kept,
 )
+from loadcurve.study.server_machines import beside_machines
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
@@ -90,7 +91,10 @@ class Study(TomlTable):
     load: WrittenLoad
     """The load of every server without a load table."""
     sweep: Sweep
-    """What is swept: each key of the load with its values; several keys give every combination."""
+    """What is swept: each key of the load with its values; several keys give every combination.
+
+    ``server_machine`` with names of ``[machines]`` gives every server a curve on each of them.
+    """
     trials: Trials = Trials()
     """How often each server is measured."""
     host: Host = Host()
@@ -189,6 +193,11 @@ class Study(TomlTable):
         load = shortened_load(self.load, kept)
         shortened = {"load": load, "servers": servers, "sweep": sweep, "trials": trials}
         return self.model_copy(update=shortened)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_an_arm_for_each_machine(cls, study: object) -> object:
+        return beside_machines(study)
 
     @model_validator(mode="after")
     def _parts_fit_together(self, info: ValidationInfo) -> Self:
