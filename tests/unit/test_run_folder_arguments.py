@@ -1,5 +1,7 @@
 """What is named as a run folder is looked at before anything else is done."""
 
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -18,6 +20,7 @@ from support import synthetic_run as synthetic
         ["compare", "run", "nowhere"],
         ["compare", "nowhere", "run"],
         ["watch", "nowhere"],
+        ["run", "--resume", "nowhere"],
     ],
     ids=" ".join,
 )
@@ -28,3 +31,13 @@ def test_a_folder_that_is_no_run_is_named(arguments, tmp_path, monkeypatch):
     assert isinstance(finished.exception, BadInput)
     assert str(finished.exception).startswith("nowhere is not a run folder: it contains no run.json.")
     assert finished.exception.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run", "nowhere.toml"], ["capacity", "nowhere.toml", "--slo", "p99 < 1s"]]
+)
+def test_a_study_that_is_not_there_is_named_before_what_runs_one_is_imported(arguments, monkeypatch):
+    monkeypatch.setitem(sys.modules, f"loadcurve.cli.{arguments[0]}", None)
+    finished = CliRunner().invoke(app, arguments)
+    assert isinstance(finished.exception, BadInput)
+    assert str(finished.exception).startswith("nowhere.toml: there is no such file, and no bundled study")

@@ -174,14 +174,22 @@ def test_a_file_of_progress_is_written_over_by_shorter_texts(run: GrowingRun):
     assert (kept.progress.point, kept.progress.left_s, kept.run_lives) == (None, None, True)
 
 
-def test_a_load_of_its_own_stands_beside_a_servers_name(tmp_path: Path):
+def test_what_differs_of_an_arm_follows_the_name_of_its_server(tmp_path: Path):
     record = synthetic.run_record()
     own = {"nginx": {"load": {**record.study["load"], "calls": 1}}}
-    record = record.model_copy(update={"study": {**record.study, "servers": own}})
+    elsewhere = record.servers["apache"].model_copy(update={"server_machine": "web", "cpus": (1, 2)})
+    servers = {**record.servers, "apache": elsewhere}
+    record = record.model_copy(update={"study": {**record.study, "servers": own}, "servers": servers})
     synthetic.write_run(tmp_path / "run", record, records=[])
     now = status(Seen(tmp_path, read_run(tmp_path / "run"), None, has_report=False), NOW_S)
     loads = {one["name"]: one["load"] for one in now["servers"]}
-    assert loads == {"nginx": "calls = 1", "apache": "", "tiny": "", "absent": ""}
+    assert loads == {
+        "nginx": "calls = 1, on this machine",
+        "apache": "on web, CPUs 1 and 2",
+        "tiny": "on this machine",
+        # It ran nowhere.
+        "absent": "on this machine",
+    }
 
 
 def test_hostile_text_stays_as_it_is(tmp_path: Path):

@@ -204,6 +204,21 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
     )
 
 
+def servers_of(run: Run) -> dict[str, ServerFacts]:
+    """Return which servers a run measures, by name, in the order of the study."""
+    return {
+        name: ServerFacts(
+            server.title,
+            server.version,
+            server.status,
+            server_facts(server),
+            run.own_load(name),
+            server.documentation,
+        )
+        for name, server in run.run.servers.items()
+    }
+
+
 def _facts(run: Run) -> RunFacts:
     record = run.run
     question = record.study.get("question")
@@ -216,17 +231,7 @@ def _facts(run: Run) -> RunFacts:
         seed=record.seed,
         repeat=shlex.join(record.repeating),
         host=record.host,
-        servers={
-            name: ServerFacts(
-                server.title,
-                server.version,
-                server.status,
-                server_facts(server),
-                run.own_load(name),
-                server.documentation,
-            )
-            for name, server in record.servers.items()
-        },
+        servers=servers_of(run),
         conditions=conditions_of(run),
         left_out=record.left_out,
     )

@@ -65,6 +65,24 @@ SeedOption = Annotated[
         help="Seed of the order of trials and of the content, to repeat another run.",
     ),
 ]
+
+
+def run_folders_there(folders: Path | list[Path] | None) -> Path | list[Path] | None:
+    """Refuse what is no run folder, before what reads one is imported."""
+    for folder in folders if isinstance(folders, list) else filter(None, [folders]):
+        require_run_folder(folder)
+    return folders
+
+
+def study_there(study: str | None) -> str | None:
+    """Refuse what names no study, before what runs one is imported."""
+    if study is not None and not Path(study).is_file():
+        from loadcurve.study.find import find_study
+
+        find_study(study)
+    return study
+
+
 ResumeOption = Annotated[
     Path | None,
     typer.Option(
@@ -73,6 +91,7 @@ ResumeOption = Annotated[
         help="Resume the interrupted run in this folder, with its own options; name its study where somebody "
         "else began it.",
         autocompletion=completion.run_folders,
+        callback=run_folders_there,
     ),
 ]
 GeneratorOption = Annotated[
@@ -94,13 +113,6 @@ WatchAddressOption = Annotated[
 ]
 
 
-def run_folders_there(folders: Path | list[Path]) -> Path | list[Path]:
-    """Refuse what is no run folder, before what reads one is imported."""
-    for folder in folders if isinstance(folders, list) else [folders]:
-        require_run_folder(folder)
-    return folders
-
-
 def folders_to_report(folders: list[Path]) -> list[Path]:
     """Refuse what is neither a run folder nor the only one, of several loads."""
     if not (len(folders) == 1 and has_several_loads(folders[0])):
@@ -117,7 +129,10 @@ def run(
     study: Annotated[
         str | None,
         typer.Argument(
-            metavar="STUDY.toml", help="A study file, or a bundled study.", autocompletion=completion.studies
+            metavar="STUDY.toml",
+            help="A study file, or a bundled study.",
+            autocompletion=completion.studies,
+            callback=study_there,
         ),
     ] = None,
     out: OutOption = None,
@@ -170,7 +185,10 @@ def capacity(
     study: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help="A study file, or a bundled study.", autocompletion=completion.studies
+            metavar="STUDY",
+            help="A study file, or a bundled study.",
+            autocompletion=completion.studies,
+            callback=study_there,
         ),
     ],
     slo: SloOption,

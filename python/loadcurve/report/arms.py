@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.loads.models import keys_of
 from loadcurve.report import text
 
@@ -13,16 +13,20 @@ LONGEST_VALUE = 40
 
 
 def own_loads(analysis: Analysis) -> dict[str, str]:
+    """Return how servers of an analysis differ, as :func:`arms_in_words`."""
+    return arms_in_words(analysis.run.load_model, analysis.run.servers)
+
+
+def arms_in_words(model: str | None, servers: Mapping[str, ServerFacts]) -> dict[str, str]:
     """Return how a server's load, machine and CPUs differ, as ``calls = 1, on web, CPU 1``, where they do."""
-    model = analysis.run.load_model
-    are_apart = len(_by_machine(analysis)) > 1
+    are_apart = len(_by_machine(servers)) > 1
     words = {
         name: [
             *([own_load_in_words(model, server.load)] if server.load else []),
             *([f"on {server.facts.get('server_machine') or THIS_MACHINE}"] if are_apart else []),
             *([_cpus(server.facts["cpus"])] if server.facts.get("cpus") else []),
         ]
-        for name, server in analysis.run.servers.items()
+        for name, server in servers.items()
     }
     return {name: ", ".join(said) for name, said in words.items() if said}
 
@@ -58,17 +62,17 @@ def loads_in_words(analysis: Analysis) -> list[str]:
     return [*sentences, *_machines_in_words(analysis), *_cpus_in_words(analysis)]
 
 
-def _by_machine(analysis: Analysis) -> dict[str | None, list[str]]:
+def _by_machine(servers: Mapping[str, ServerFacts]) -> dict[str | None, list[str]]:
     """Return the servers that were measured by the other machine on which they ran; ``None`` for this one."""
     by_machine: dict[str | None, list[str]] = {}
-    for name, server in analysis.run.servers.items():
+    for name, server in servers.items():
         if server.status == "found":
             by_machine.setdefault(server.facts.get("server_machine"), []).append(name)
     return by_machine
 
 
 def _machines_in_words(analysis: Analysis) -> Iterator[str]:
-    for machine, names in _by_machine(analysis).items():
+    for machine, names in _by_machine(analysis.run.servers).items():
         if machine is not None:
             yield f"{text.listing(names)} ran on machine {machine}."
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from loadcurve.analysis.analysis import servers_of
 from loadcurve.analysis.curves import VERDICTS
 from loadcurve.analysis.ending import ending
 from loadcurve.analysis.sections import Sections
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
-from loadcurve.report.arms import own_load_in_words
+from loadcurve.report.arms import arms_in_words
 from loadcurve.result.curve_end import until_drop
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import KeptProgress, RunProgress
@@ -160,10 +161,11 @@ def _servers(run: Run | None) -> list[dict[str, str | bool]]:
     if run is None:
         return []
     looks = appearances(run.run.servers)
+    differing = arms_in_words(run.load_model, servers_of(run))
     return [
         {
             "name": name,
-            "load": own_load_in_words(run.load_model, run.own_load(name)),
+            "load": differing.get(name, ""),
             "colour": looks[name].colour,
             "outline": looks[name].outline,
             "missing": server.status == "missing",
