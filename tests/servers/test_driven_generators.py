@@ -97,9 +97,10 @@ def test_whatever_ends_a_tool_nothing_of_it_is_left(tmp_path):
         "import subprocess, time; print(subprocess.Popen(['sleep', '600']).pid, flush=True); time.sleep(600)"
     )
     with ToolProcess([sys.executable, "-c", child], tmp_path, ()) as process:
-        while not process.output().endswith("\n"):
+        printed = tmp_path / "stdout"
+        while not printed.read_text().endswith("\n"):
             time.sleep(0.01)
-        grandchild = int(process.output())
+        grandchild = int(printed.read_text())
         assert is_running(grandchild)
     assert process.status == -signal.SIGKILL
     wait_until(lambda: not is_running(grandchild))

@@ -1,12 +1,14 @@
 """A load that another tool has sent: its record, its verdict, and the reports of it in every form."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.process import CpuTime
 from loadcurve.generate.tools.results import Seen, result_of
+from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.wrk.driver import read_report
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
@@ -54,7 +56,10 @@ def seen(cpu_s: float = 0.5, *, waits_busily: bool = False) -> Seen:
 
 
 def figures(**changes: object) -> ToolFigures:
-    given = vars(read_report(REPORT, "out", connections=2)) | changes
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "stdout")
+        file.write_text(REPORT)
+        given = vars(read_report(Source(file), connections=2)) | changes
     return ToolFigures(**given)
 
 

@@ -50,6 +50,9 @@ def written(folder: Path, text: str | bytes, name: str = "file") -> Source:
     ("name", "format_name"),
     [
         ("wrk.txt", "wrk-text"), ("wrk-not-found.txt", "wrk-text"), ("wrk2.txt", "wrk2-text"),
+        ("ab.txt", "ab-text"),
+        ("ab-requests.tsv", "ab-requests"), ("httperf.txt", "httperf-text"), ("h2load.txt", "h2load-text"),
+        ("h2load-log.tsv", "h2load-log"),
         ("hey.csv", "hey-csv"), ("hey.txt", "hey-text"), ("hey-refused.txt", "hey-text"),
         ("vegeta.csv", "vegeta-csv"), ("vegeta.jsonl", "vegeta-json"),
         ("vegeta-report.json", "vegeta-report"), ("k6.csv", "k6-csv"), ("k6.jsonl", "k6-json"),
@@ -327,8 +330,8 @@ def test_a_log_that_does_not_say_its_unit_is_not_guessed_at(tmp_path: Path):
         ("ycsb.txt", lambda text: text.replace("Throughput", "Thru"), "expected YCSB's line"),
         ("ycsb-read.hdr", lambda text: text[:-10], "found a histogram that cannot be read"),
         ("ycsb-read.hdr", lambda text: text.replace("version 1.1", "version 7"), "line 2: found version 7"),
-        ("locust_stats.csv", lambda text: text.split(",Aggregated")[0], "no line Aggregated"),
-        ("go-ycsb.txt", lambda text: text.split("Run finished")[0], "no summary of all operations"),
+        ("locust_stats.csv", lambda text: text.split(",Aggregated")[0], "a last line named Aggregated"),
+        ("go-ycsb.txt", lambda text: text.split("Run finished")[0], "expected go-ycsb's line Run finished"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_with_its_place(name, change, found, tmp_path: Path):
@@ -364,7 +367,9 @@ SMALL_FILES = {
     "vegeta-report": "vegeta-report.json", "k6-csv": "k6.csv", "k6-json": "k6.jsonl",
     "k6-summary": "k6-export.json", "hlog": "ycsb-read.hdr", "ycsb-hdr": "ycsb-read.hdr",
     "ycsb-text": "ycsb-both.txt", "go-ycsb-summary": "go-ycsb.json", "go-ycsb-csv": "go-ycsb.csv",
-    "locust-csv": "locust_stats.csv",
+    "locust-csv": "locust_stats.csv", "wrk-text": "wrk.txt", "wrk2-text": "wrk2.txt", "ab-text": "ab.txt",
+    "ab-requests": "ab-requests.tsv", "httperf-text": "httperf.txt", "h2load-text": "h2load.txt",
+    "h2load-log": "h2load-log.tsv",
 }  # fmt: skip
 MADE = {
     "jmeter-csv": JTL, "gatling-log": GATLING["3.9"].format(1, 2, "OK", " "),

@@ -3,22 +3,35 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from loadcurve.generate.tools.ab import reader as ab
+from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.figures import Unreadable
 from loadcurve.generate.tools.h2load import reader as h2load
 from loadcurve.generate.tools.httperf import reader as httperf
+from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.wrk.driver import read_report, without_corrections
+from loadcurve.generate.tools.wrk2 import driver as wrk2
 
 TEXTS = Path(__file__).parents[1] / "data" / "tools"
 
 
 def text_of(name: str) -> str:
     return (TEXTS / name).read_text()
+
+
+@pytest.fixture
+def file_of(tmp_path: Path) -> Callable[..., Source]:
+    def write(text: str, name: str = "out") -> Source:
+        (tmp_path / name).write_text(text)
+        return Source(tmp_path / name, name)
+
+    return write
 
 
 def as_wrk_corrects(measured: dict[int, int], interval: int) -> dict[int, int]:
@@ -53,8 +66,8 @@ def report(**changes: object) -> str:
     return f"Running 1s test\nloadcurve {json.dumps(counted | changes)}\n"
 
 
-def test_the_latencies_of_wrk_become_figures_and_late_answers_count_as_failed():
-    figures = read_report(report(), "out", connections=1)
+def test_the_latencies_of_wrk_become_figures_and_late_answers_count_as_failed(file_of):
+    figures = read_report(file_of(report()), connections=1)
     assert (figures.answered, figures.ok, figures.failed, dict(figures.errors)) == (5, 4, 1, {"timeout": 1})
     assert figures.latency is not None
     latency = figures.latency.distribution
@@ -70,17 +83,25 @@ def test_the_latencies_of_wrk_become_figures_and_late_answers_count_as_failed():
         ("", "nothing"),
         ("unable to connect to 127.0.0.1:1", "unable to connect"),
         (report()[:60], "out, line 2: found a line that is cut off"),
+        (report() * 2, "out, line 4: found 'loadcurve .* once more, after that of line 2"),
         (report(requests=7), "5 latencies of 6 answers"),
     ],
 )
-def test_a_report_of_wrk_that_is_none_is_refused_with_what_was_found(text, found):
+def test_a_report_of_wrk_that_is_none_is_refused_with_what_was_found(text, found, file_of):
     with pytest.raises(Unreadable, match=found):
-        read_report(text, "out", connections=1)
+        read_report(file_of(text), connections=1)
+
+
+def test_a_late_answer_of_wrk2_is_an_answer_and_no_failure(file_of):
+    """Its timeouts are connections that sent nothing for long, looked at every two seconds."""
+    output = Output("wrk2", file_of(report(timeout=400, read=3)).path, Path())
+    found = wrk2.figures(Wanted(load=None, address="", authority="", threads=1, files=Path()), output)
+    assert (found.answered, found.ok, found.failed, dict(found.errors)) == (6, 5, 3, {})
 
 
 def test_ab_is_read_as_its_text_says():
-    percentiles = ab.read_percentiles(text_of("ab-percentiles.csv"), "ab.csv")
-    figures = ab.read_text(text_of("ab.txt"), "ab.txt", percentiles)
+    percentiles = ab.read_percentiles(Source(TEXTS / "ab-percentiles.csv"))
+    figures = ab.read_text(Source(TEXTS / "ab.txt"), percentiles)
     assert (figures.answered, figures.ok, figures.failed) == (2000, 2000, 0)
     assert (figures.duration_s, figures.bytes_received, figures.bytes_body) == (0.164, 2178000, 2048000)
     assert figures.asked.connections == 5
@@ -95,7 +116,7 @@ def test_ab_is_read_as_its_text_says():
 
 
 def test_percentiles_of_the_text_of_ab_are_whole_milliseconds_and_0_is_none():
-    figures = ab.read_text(text_of("ab.txt"), "ab.txt")
+    figures = ab.read_text(Source(TEXTS / "ab.txt"))
     assert figures.latency is not None
     latency = figures.latency.distribution
     assert (latency.p50, latency.p75, latency.p90, latency.p95, latency.p99) == (None, None, 1.0, 2.0, 4.0)
@@ -110,27 +131,61 @@ def with_failures(of_class: str) -> str:
     return text.replace("Keep-Alive", "Non-2xx responses:      7\nKeep-Alive", 1)
 
 
-def test_failures_of_ab_are_those_that_are_no_answers():
-    figures = ab.read_text(with_failures("Connect: 1, Receive: 0, Length: 5, Exceptions: 0"), "ab.txt")
+@pytest.mark.parametrize("receive", ["Receive: 0, ", ""])
+def test_failures_of_ab_are_those_that_are_no_answers(receive, file_of):
+    """Older versions do not have the class Receive."""
+    figures = ab.read_text(file_of(with_failures(f"Connect: 1, {receive}Length: 5, Exceptions: 0")))
     assert (figures.answered, figures.ok, figures.failed, figures.other_length) == (1999, 1992, 1, 5)
 
 
-def test_a_reset_which_ab_counts_three_times_has_failed_once():
+def test_a_reset_which_ab_counts_three_times_has_failed_once(file_of):
     """So it counts those of a server that resets every tenth connection, which knows how many these are."""
-    figures = ab.read_text(with_failures("Connect: 0, Receive: 3, Length: 5, Exceptions: 3"), "ab.txt")
+    figures = ab.read_text(file_of(with_failures("Connect: 0, Receive: 3, Length: 5, Exceptions: 3")))
     assert (figures.answered, figures.failed, figures.other_length) == (1997, 3, 2)
 
 
-def test_the_table_of_requests_of_ab_has_their_counts_in_whole_milliseconds():
-    times = ab.read_requests(text_of("ab-requests.tsv"), "ab.tsv")
-    assert times["latency"].distribution.count == 20
-    assert times["latency"].resolution_ms == 1.0
-    with pytest.raises(Unreadable, match=r"ab\.tsv, line 2"):
-        ab.read_requests("starttime\tseconds\tctime\tdtime\tttime\twait\nMon\t1\t0,5\t0\t0\t0\n", "ab.tsv")
+def test_the_table_of_requests_of_ab_has_their_times_in_whole_milliseconds(file_of):
+    """They begin in whole seconds, so that a short one does not say how long it took."""
+    with pytest.raises(Unreadable, match="requests within 1 ms"):
+        ab.read_requests(Source(TEXTS / "ab-requests.tsv"))
+    head, *rows = text_of("ab-requests.tsv").splitlines()
+    with pytest.raises(Unreadable, match=r"moments in whole seconds, and 5\.0 s"):
+        ab.read_requests(file_of("\n".join([head, rows[0], rows[0].replace("1795488644", "1795488649"), ""])))
+    times = range(1, 41)
+    later = [f"{rows[0].split(chr(9))[0]}\t{1795488644 + at}\t0\t{at}\t{at}\t{at - 1}" for at in times]
+    figures = ab.read_requests(file_of("\n".join([head, *later, ""])))
+    assert (figures.answered, figures.failed, figures.ok, figures.status) == (40, None, None, None)
+    assert figures.duration_s == 39 + 0.04
+    assert figures.latency is not None
+    assert figures.first_byte is not None
+    assert (figures.latency.distribution.mean, figures.latency.distribution.p50) == (20.5, 20.0)
+    assert (figures.first_byte.distribution.mean, figures.latency.resolution_ms) == (19.5, 1.0)
+    assert figures.connect is None or not figures.connect.distribution.count
+
+
+def test_a_comma_in_the_table_of_requests_of_ab_is_refused(file_of):
+    head = text_of("ab-requests.tsv").splitlines()[0]
+    with pytest.raises(Unreadable, match="out, line 2: found ctime '0,5'"):
+        ab.read_requests(file_of(f"{head}\nMon\t1\t0,5\t0\t0\t0\n"))
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda text: text[:-1], "line 102: .*the end of the line"),
+        (lambda text: text.replace("100,6.795\n", ""), "for 100 %"),
+        (lambda text: text.replace("\n50,", "\n51,"), "line 52: .*for 50 %"),
+        (lambda text: text * 2, "line 103: .*for 101 %"),
+        (lambda text: text.replace("100,6.795", "100,6,795"), "line 102: .*with a decimal point"),
+    ],
+)
+def test_a_table_of_percentiles_of_ab_has_each_of_them_once(change, found, file_of):
+    with pytest.raises(Unreadable, match=found):
+        ab.read_percentiles(file_of(change(text_of("ab-percentiles.csv"))))
 
 
 def test_httperf_is_read_as_its_text_says():
-    figures = httperf.read_text(text_of("httperf.txt"), "httperf.txt", "0.9.0")
+    figures = httperf.read_text(Source(TEXTS / "httperf.txt"))
     assert (figures.answered, figures.failed, figures.connections_opened) == (250, 0, 50)
     assert figures.status == {"1xx": 0, "2xx": 250, "3xx": 0, "4xx": 0, "5xx": 0}
     assert figures.latency is not None
@@ -140,19 +195,19 @@ def test_httperf_is_read_as_its_text_says():
     assert (figures.duration_s, figures.bytes_body) == (0.153, 250 * 1024)
 
 
-def test_errors_of_httperf_have_their_classes():
+def test_errors_of_httperf_have_their_classes(file_of):
     text = text_of("httperf.txt").replace(
         "Errors: total 0 client-timo 0 socket-timo 0 connrefused 0 connreset 0",
         "Errors: total 8 client-timo 1 socket-timo 0 connrefused 2 connreset 3",
     )
-    figures = httperf.read_text(text.replace("fd-unavail 0", "fd-unavail 2"), "httperf.txt")
+    figures = httperf.read_text(file_of(text.replace("fd-unavail 0", "fd-unavail 2")))
     assert figures.failed == 8
     told = {name: count for name, count in figures.errors.items() if count}
     assert told == {"timeout": 1, "connect_refused": 2, "reset": 3, "fd_unavailable": 2}
 
 
 def test_h2load_is_read_as_its_text_says():
-    figures = h2load.read_text(text_of("h2load.txt"), "h2load.txt", "1.52.0")
+    figures = h2load.read_text(Source(TEXTS / "h2load.txt"))
     assert (figures.answered, figures.ok, figures.failed) == (2000, 2000, 0)
     assert figures.duration_s == pytest.approx(0.12856, rel=1e-4)
     assert figures.latency is not None
@@ -163,24 +218,46 @@ def test_h2load_is_read_as_its_text_says():
 
 
 def test_the_window_of_h2load_is_without_the_warm_up_that_its_time_includes():
-    figures = h2load.read_text(text_of("h2load-duration.txt"), "h2load.txt")
+    figures = h2load.read_text(Source(TEXTS / "h2load-duration.txt"))
     assert figures.duration_s == pytest.approx(1.0)
     assert (figures.answered, figures.bytes_received) == (33841, 33841 * 1065)
     assert figures.bytes_body is None, "it counts that of the warm-up, too"
     assert figures.first_byte is None, "it has not measured any"
 
 
-def test_the_log_of_h2load_has_each_request():
+def test_newer_versions_of_h2load_have_percentiles_in_the_columns_that_they_name(file_of):
+    text = text_of("h2load.txt")
+    table = text[text.index("                     min") :]
+    newer = """\
+                 min         max         median      p95         p99         mean        sd         +/- sd
+request     :       45us      8.19ms       210us      1.40ms      3.00ms       316us       873us    94.00%
+connect     :       72us       387us       198us       380us       387us       207us       119us    60.00%
+TTFB        :      417us       734us       550us       730us       734us       559us       118us    60.00%
+req/s       :    3122.31     3134.87     3126.00     3134.00     3134.87     3126.96        5.66    80.00%
+"""
+    figures = h2load.read_text(file_of(text.replace(table, newer)))
+    assert figures.latency is not None
+    latency = figures.latency.distribution
+    assert (latency.min, latency.max, latency.mean, latency.stddev) == (0.045, 8.19, 0.316, 0.873)
+    assert (latency.p50, latency.p95, latency.p99) == (0.21, 1.4, 3.0)
+    assert figures.latency.completeness == "percentiles"
+    assert figures.first_byte is not None
+    assert (figures.first_byte.distribution.mean, figures.first_byte.distribution.p99) == (0.559, None)
+
+
+def test_the_log_of_h2load_has_each_request(file_of):
     lines = text_of("h2load-log.tsv")
-    latency, status, failed = h2load.read_log(lines + "1795488645175123\t-1\t99\n", "h2.log")
-    times_us = [int(line.split("\t")[2]) for line in lines.splitlines()]
-    assert (latency.distribution.count, status, failed) == (20, {"2xx": 20}, 1)
-    assert latency.distribution.mean == pytest.approx(math.fsum(times_us) / 20 / 1000)
-    with pytest.raises(Unreadable, match=r"line 2: .*read until then: 1 requests"):
-        h2load.read_log("1\t200\t5\n1\t200\n", "h2.log")
+    figures = h2load.read_log(file_of(lines + "1795488645175123\t-1\t99\n"))
+    rows = [[int(word) for word in line.split("\t")] for line in lines.splitlines()]
+    assert (figures.answered, figures.failed, figures.status["2xx"], figures.ok) == (20, 1, 20, None)
+    assert figures.latency.distribution.mean == pytest.approx(math.fsum(row[2] for row in rows) / 20 / 1000)
+    assert figures.duration_s == pytest.approx((max(row[0] + row[2] for row in rows) - rows[0][0]) / 1e6)
+    assert figures.began_unix_s == pytest.approx(rows[0][0] / 1e6)
+    with pytest.raises(Unreadable, match=r"line 2: .*read until then: 1 lines"):
+        h2load.read_log(file_of("1795488645175123\t200\t5\n1\t200\n"))
 
 
-def test_the_json_of_h2load_has_its_samples():
+def test_the_json_of_h2load_has_its_samples(file_of):
     def times(*samples: float) -> dict[str, object]:
         return {"samples": samples}
 
@@ -191,7 +268,7 @@ def test_the_json_of_h2load_has_its_samples():
         "traffic": {"total": 300, "headers": 100, "data": 200},
         "performance": {"request": times(0.001, 0.002, 0.003), "connect": times(0.5), "ttfb": times()},
     }
-    figures = h2load.read_json(json.dumps({"version": "v1", "measurements": measured}), "h2.json")
+    figures = h2load.read_json(file_of(json.dumps({"version": "v1", "measurements": measured})))
     assert (figures.answered, figures.ok, figures.failed, figures.duration_s) == (3, 2, 1, 2.0)
     assert figures.latency is not None
     assert figures.latency.distribution.mean == pytest.approx(2.0)
@@ -200,6 +277,6 @@ def test_the_json_of_h2load_has_its_samples():
 
 @pytest.mark.parametrize("read", [ab.read_text, httperf.read_text, h2load.read_text])
 @pytest.mark.parametrize("text", ["", "Segmentation fault\n", "\0\0"])
-def test_what_no_tool_has_printed_is_refused(read, text):
+def test_what_no_tool_has_printed_is_refused(read, text, file_of):
     with pytest.raises(Unreadable, match="expected"):
-        read(text, "file")
+        read(file_of(text))

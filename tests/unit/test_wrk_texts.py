@@ -68,6 +68,12 @@ def test_the_text_of_wrk2_has_latencies_from_when_a_request_was_due():
     assert latency.p99_99 is None
 
 
+def test_timeouts_of_wrk2_are_of_no_requests(tmp_path):
+    errors = "  Socket errors: connect 1, read 20, write 3, timeout 400\nRequests/sec"
+    found = figures(changed(tmp_path, "wrk2.txt", ("Requests/sec", errors)))
+    assert (found.answered, found.failed, found.errors) == (5963, 24, {})
+
+
 def test_minutes_seconds_and_milliseconds_are_one_unit(tmp_path):
     figure = figures(changed(tmp_path, "wrk.txt", ("3.25ms", "1.50s"), ("8.32ms", "1.25m"))).latency
     assert figure is not None

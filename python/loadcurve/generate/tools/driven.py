@@ -97,7 +97,7 @@ class Driven(Generator):
             is_interrupted = _ends_by_interrupt(process, _limit_s(plan, own_warmup_s), look_and_measure)
             watch.ends()
             kernel = increase(before, counters_now())
-            output = Output(process.output(), place / "stdout", folder, self.tool.version)
+            output = Output(self.tool.name, place / "stdout", folder)
             figures = self._figures(wanted, output, process, is_interrupted=is_interrupted)
             seen = Seen(
                 began_s=process.started_s + own_warmup_s,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.source import Source
 from loadcurve.loads.http import HttpLoad
 
 
@@ -56,13 +57,22 @@ class Wanted:
 class Output:
     """What a tool has left behind when it came to its end."""
 
-    text: str
-    """Its standard output."""
+    tool: str
+    """Its name."""
     text_file: Path
-    """The same as a file."""
+    """Its standard output."""
     files: Path
     """The folder for what it writes."""
-    version: str | None
+
+    @property
+    def text(self) -> Source:
+        """Its standard output, for its reader."""
+        return Source(self.text_file, f"{self.tool}'s output")
+
+    def written(self, name: str) -> Source | None:
+        """Return a file of the folder; ``None`` where the tool has not written it."""
+        file = self.files / name
+        return Source(file, f"{self.tool}'s {name}") if file.exists() else None
 
 
 class Driver(Protocol):

@@ -37,41 +37,15 @@ class Format:
     read: Callable[[Source], ToolFigures]
 
 
-def _of_text(read: Callable[[str, str], ToolFigures]) -> Callable[[Source], ToolFigures]:
-    """Return a reader of a text as one of a file."""
-    return lambda source: read(source.text(), source.name)
-
-
-def _has(*marks: bytes) -> Callable[[bytes], bool]:
-    """Return whether a file has all of these in its begin."""
-    return lambda head: all(mark in head for mark in marks)
-
-
 FORMATS: Sequence[Format] = (
     Format("wrk-text", "wrk", "wrk, best with --latency", wrk.is_text, wrk.read_text),
     Format("wrk2-text", "wrk2", "wrk2 --latency", wrk.is_text_of_wrk2, wrk.read_text_of_wrk2),
-    Format("ab-text", "ab", "ab", _has(b"This is ApacheBench"), _of_text(ab.read_text)),
-    Format(
-        "httperf-text",
-        "httperf",
-        "httperf",
-        _has(b"Connection rate: ", b"Reply rate "),
-        _of_text(httperf.read_text),
-    ),
-    Format(
-        "h2load-text",
-        "h2load",
-        "h2load",
-        _has(b"finished in ", b"status codes: "),
-        _of_text(h2load.read_text),
-    ),
-    Format(
-        "h2load-json",
-        "h2load",
-        "h2load --output-file FILE",
-        _has(b'"measurements"', b'"generator"'),
-        _of_text(h2load.read_json),
-    ),
+    Format("ab-text", "ab", "ab", ab.is_text, ab.read_text),
+    Format("ab-requests", "ab", "ab -g FILE", ab.is_requests, ab.read_requests),
+    Format("httperf-text", "httperf", "httperf", httperf.is_text, httperf.read_text),
+    Format("h2load-text", "h2load", "h2load", h2load.is_text, h2load.read_text),
+    Format("h2load-json", "h2load", "h2load --output-file FILE", h2load.is_json, h2load.read_json),
+    Format("h2load-log", "h2load", "h2load --log-file FILE", h2load.is_log, h2load.read_log),
     Format("hey-csv", "hey", "hey -o csv", hey.is_csv, hey.read_csv),
     Format("hey-text", "hey", "hey", hey.is_text, hey.read_text),
     Format("oha-json", "oha", "oha --output-format json", oha.is_json, oha.read_json),
@@ -140,6 +114,11 @@ def format_of(source: Source, named: str | None) -> Format:
         raise BadInput(
             f"{source.name}: a log of HdrHistograms does not say the unit of its times; say it with --as: "
             "hlog (nanoseconds), hlog-us, hlog-ms"
+        )
+    if ab.is_percentiles(head):
+        raise BadInput(
+            f"{source.name}: ab's table of percentiles (-e) says neither how many requests there were nor in "
+            "what time; import ab's text, or its table of requests (-g)"
         )
     raise BadInput(
         f"{source.name}: its format{of_tool} is not recognised by its content. Known are:\n"

@@ -108,10 +108,6 @@ class ToolProcess:
                 self._cpu = CpuTime(int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S)
         return self._cpu
 
-    def output(self) -> str:
-        """Return its standard output until now."""
-        return (self._folder / "stdout").read_text(encoding="utf-8", errors="replace")
-
     def last_words(self) -> str:
         """Return the end of what it has printed, of its errors first, in one line and without secrets."""
         for name in ("stderr", "stdout"):

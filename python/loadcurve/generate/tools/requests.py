@@ -30,6 +30,8 @@ TIME_MAX_NS = 10**18
 """Thirty years: no time is longer, and sums of two still fit."""
 STATUS_MIN, STATUS_MAX = 100, 599
 _NS_PER_S = 1e9
+WHOLE_SECONDS_MIN = 20.0
+"""The shortest window between moments in whole seconds, each of whose ends may be off by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +109,16 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
         operations=_operations(table, latency.distribution, len(answered)),
         asked=form.asked,
     )
+
+
+def require_long_window(source: Source, duration_s: float, instead: str) -> None:
+    """Raise ``Unreadable`` where moments in whole seconds do not say within a tenth how long a load took."""
+    if duration_s < WHOLE_SECONDS_MIN:
+        raise source.unreadable(
+            None,
+            f"moments in whole seconds, and {duration_s:.1f} s between the first and the last",
+            f"a longer load, or its rate is not known within a tenth ({instead})",
+        )
 
 
 def _column(table: polars.DataFrame, name: str) -> Nanoseconds:

@@ -25,11 +25,13 @@ class Source:
     """One file."""
 
     path: Path
+    title: str | None = None
+    """What messages call it instead of its path."""
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return str(self.path)
+        return self.title or str(self.path)
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:

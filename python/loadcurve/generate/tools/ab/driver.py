@@ -34,7 +34,5 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its text and its table say."""
-    file = output.files / _PERCENTILES
-    table = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-    percentiles = read_percentiles(table, "ab's table of percentiles")
-    return read_text(output.text, "ab's output", percentiles)
+    table = output.written(_PERCENTILES)
+    return read_text(output.text, None if table is None else read_percentiles(table))

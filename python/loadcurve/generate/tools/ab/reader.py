@@ -1,96 +1,181 @@
 """What ApacheBench 2.3 prints, and its tables: of requests (-g), and of percentiles (-e)."""
 
-import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from loadcurve.generate.tools.counts import NS_PER_MS, times_of_counts
-from loadcurve.generate.tools.figures import Asked, Times, ToolFigures, Unreadable
-from loadcurve.generate.tools.lines import Lines
+import polars
+
+from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
+from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
+from loadcurve.generate.tools.requests import (
+    ANSWERED,
+    BEGIN,
+    CONNECT,
+    FIRST_BYTE,
+    STATUS,
+    TIME,
+    Form,
+    figures_of,
+    require_long_window,
+    together,
+)
+from loadcurve.generate.tools.source import Source
+from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.result.distribution import Distribution
 
-_TABLE_EXPECTED: Final = 'lines of a percentage and a time in ms, such as "50,0.412"'
-_REQUESTS_EXPECTED: Final = "six columns: starttime, seconds, ctime, dtime, ttime and wait"
-_REQUESTS_HEAD: Final = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
+_NS_PER_S, _NS_PER_MS = 10**9, 10**6
+_TABLE_EXPECTED: Final = 'a line of ab\'s table of percentiles (-e), such as "50,0.412"'
+_REQUESTS = Table(
+    what="a line of ab's table of requests (-g)",
+    columns=("starttime", "seconds", "ctime", "dtime", "ttime", "wait"),
+    used={
+        "starttime": ANY_TEXT,
+        "seconds": WHOLE_NUMBER,
+        "ctime": WHOLE_NUMBER,
+        "ttime": WHOLE_NUMBER,
+        "wait": WHOLE_NUMBER,
+    },
+    separator="\t",
+)
+_REQUESTS_FORM = Form(
+    tool="ab", resolution_ms=1.0, is_epoch=True, has_failures=False, has_status=False
+)  # fmt: skip
 _SHOWN = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
+_PERCENTILES_SHOWN = r" +(\d{1,3})% +(\d{1,15})(?: \((?:longest|last) request\))?$"
+_CLASSES = r"\s*\(Connect: (\d+), (?:Receive: (\d+), )?Length: (\d+), Exceptions: (\d+)\)$"
 
 
-def read_text(text: str, file: str, percentiles: Mapping[int, float] | None = None) -> ToolFigures:
+def is_text(head: bytes) -> bool:
+    """Say whether a file begins as the text of ab."""
+    return b"This is ApacheBench" in head
+
+
+def is_requests(head: bytes) -> bool:
+    """Say whether a file begins as the table of requests of ``-g``."""
+    return head.startswith("\t".join(_REQUESTS.columns).encode())
+
+
+def is_percentiles(head: bytes) -> bool:
+    """Say whether a file begins as the table of percentiles of ``-e``."""
+    return head.startswith(b"Percentage served,Time in ms")
+
+
+def read_text(source: Source, percentiles: Mapping[int, float] | None = None) -> ToolFigures:
     """Return the figures of the text, with the percentiles of a table in ms where there is one.
 
     Without it those of the text, in whole ms, of which 0 is none.
 
     Raises ``Unreadable``.
     """
-    lines = Lines(text, file)
+    lines = Lines(source)
     answered = lines.count("Complete requests")
-    of_class = lines.optional(r"\(Connect: (\d+), Receive: (\d+), Length: (\d+), Exceptions: (\d+)\)")
-    failed = lines.count("Failed requests")
-    connect, receive, length, exceptions = map(int, of_class) if of_class else (failed, 0, 0, 0)
-    # A connection that is reset counts as both, and once more as an answer of another length.
-    broken = max(receive, exceptions)
+    connect, broken, other_length = _failures(lines)
     errors = connect + broken
-    found = lines.optional(r"^This is ApacheBench, Version (\S+)")
-    seconds = 'a line "Time taken for tests:" with seconds'
-    host, port, path = (
-        lines.optional(rf"^{label}: +(\S+)") for label in ("Server Hostname", "Server Port", "Document Path")
+    duration_s = lines.number(r"Time taken for tests: +(\S+) seconds$", 'ab\'s line "Time taken for tests:"')
+    received, body = (
+        int(lines.number(rf"{label} transferred: +(\S+) bytes$", f'ab\'s line "{label} transferred:"'))
+        for label in ("Total", "HTML")
     )
-    kept = lines.optional(r"^(Keep-Alive) requests:")
+    concurrency = lines.count("Concurrency Level")
+    host, port, path = (
+        lines.optional(rf"{label}: +(\S+)$", f'ab\'s line "{label}:"')
+        for label in ("Server Hostname", "Server Port", "Document Path")
+    )
+    wrong = lines.count_or_none("Non-2xx responses") or 0
+    shown = _percentiles_shown(lines, answered)
+    if duration_s <= 0:
+        raise source.unreadable(None, "a test that took no time", "the requests of a load")
+    version = lines.optional(r"This is ApacheBench, Version (\S+)", "ab's first line")
     return ToolFigures(
         tool="ab",
-        version=found[0] if found else None,
+        version=version[1][1] if version else None,
         basis="send",
-        duration_s=lines.number(r"^Time taken for tests: +(\S+) seconds", seconds, float),
+        duration_s=duration_s,
         answered=max(answered - errors, 0),
-        ok=max(answered - errors - lines.count_or_none("Non-2xx responses"), 0),
+        ok=max(answered - errors - wrong, 0),
         failed=errors,
-        other_length=max(length - broken, 0),
-        latency=_of_percentiles(percentiles, answered, 0.001) if percentiles else _of_text(text, answered),
-        bytes_received=int(lines.groups(r"^Total transferred: +(\d+) bytes", "the bytes transferred")[0]),
-        bytes_body=int(lines.groups(r"^HTML transferred: +(\d+) bytes", "the bytes of bodies")[0]),
+        other_length=max(other_length - broken, 0),
+        latency=_of_percentiles(percentiles, answered, 0.001) if percentiles else shown,
+        bytes_received=received,
+        bytes_body=body,
         asked=Asked(
-            target=f"{host[0]}:{port[0]}" if host and port else None,
-            paths=[path[0]] if path else [],
-            connections=lines.count("Concurrency Level"),
+            target=f"{host[1][1]}:{port[1][1]}" if host and port else None,
+            paths=[path[1][1]] if path else [],
+            connections=concurrency,
             http="1.0",
-            is_kept_alive=kept is not None,
+            is_kept_alive=lines.count_or_none("Keep-Alive requests") is not None,
         ),
     )
 
 
-def read_percentiles(text: str, file: str) -> dict[int, float]:
+def read_percentiles(source: Source) -> dict[int, float]:
     """Return the times in ms of the percentages 0 to 100 of the table of ``-e``; raises ``Unreadable``."""
-    table = {}
-    for number, line in enumerate(text.splitlines()[1:], start=2):
+    lines = Lines(source)
+    table: dict[int, float] = {}
+    for number, line in enumerate(lines.lines[1:], start=2):
         percent, _, time_ms = line.partition(",")
-        try:
-            table[int(percent)] = float(time_ms)
-        except ValueError as error:
-            raise Unreadable(file, number, f'"{line}"', _TABLE_EXPECTED) from error
-    if not table:
-        raise Unreadable(file, None, "no line", _TABLE_EXPECTED)
+        if percent != str(len(table)):
+            found = f'"{line[:60]}"'
+            raise source.unreadable(
+                number, found, f"{_TABLE_EXPECTED}, for {len(table)} %", lines.read(number)
+            )
+        table[len(table)] = lines.value(number, time_ms, _TABLE_EXPECTED)
+    if len(table) <= 100:  # noqa: PLR2004 -- percent
+        raise lines.cut_off(f"{_TABLE_EXPECTED}, for {len(table)} %")
+    lines.require_line_end("behind the time of 100 %")
     return table
 
 
-def read_requests(text: str, file: str) -> Mapping[str, Times]:
-    """Return the distributions of the table of ``-g``: ``latency``, ``connect`` and ``first_byte``.
+def read_requests(source: Source) -> ToolFigures:
+    """Return the figures of the table of ``-g``, which has failures and statuses of none.
 
-    It has whole milliseconds; the first byte counts from when the request was sent. Raises ``Unreadable``.
+    It has whole milliseconds, and begins in whole seconds; the first byte counts from when the request was
+    sent. A connection is opened in no time where an open one is used.
     """
-    first, *rows = text.splitlines() or [""]
-    if first.split("\t") != _REQUESTS_HEAD:
-        raise Unreadable(file, 1, f'"{first[:200]}"', _REQUESTS_EXPECTED)
-    counted: dict[str, Counter[int]] = {"connect": Counter(), "latency": Counter(), "first_byte": Counter()}
-    for number, row in enumerate(rows, start=2):
-        try:
-            _, _, connect_ms, _, total_ms, wait_ms = row.split("\t")
-            for name, time_ms in (("connect", connect_ms), ("latency", total_ms), ("first_byte", wait_ms)):
-                counted[name][int(time_ms)] += 1
-        except ValueError as error:
-            read = f"{number - 2:,} requests"
-            raise Unreadable(file, number, f'"{row[:200]}"', _REQUESTS_EXPECTED, read) from error
-    return {name: times_of_counts(counts, NS_PER_MS) for name, counts in counted.items()}
+    blocks = (
+        block.select(
+            (polars.col("seconds") * _NS_PER_S).alias(BEGIN),
+            (polars.col("ttime") * _NS_PER_MS).alias(TIME),
+            polars.lit(ANSWERED, polars.Int16).alias(STATUS),
+            polars.when(polars.col("ctime") > 0).then(polars.col("ctime") * _NS_PER_MS).alias(CONNECT),
+            (polars.col("wait") * _NS_PER_MS).alias(FIRST_BYTE),
+        )
+        for block in tables(source, _REQUESTS)
+    )
+    figures = figures_of(source, _REQUESTS_FORM, together(blocks))
+    require_long_window(source, figures.duration_s, "import ab's text, which has its time")
+    return figures
+
+
+def _failures(lines: Lines) -> tuple[int, int, int]:
+    """Return how many could not connect, broke off, and had another length, of those that ab calls failed."""
+    failed = lines.count("Failed requests")
+    what = "ab's failed requests by their reason"
+    by_reason = lines.optional(_CLASSES, what)
+    if by_reason is None:
+        if failed:
+            raise lines.cut_off(what)
+        return 0, 0, 0
+    connect, receive, length, exceptions = (int(count or 0) for count in by_reason[1].groups())
+    # A connection that is reset counts as both, and once more as an answer of another length.
+    return connect, max(receive, exceptions), length
+
+
+def _percentiles_shown(lines: Lines, count: int) -> Times | None:
+    """Return the percentiles that the text has for people; ``None`` where it has none but zeros.
+
+    They are the end of the text, so a text of several requests without them is cut off.
+    """
+    found = {int(match[1]): float(match[2]) for _, match in lines.all_of(_PERCENTILES_SHOWN)}
+    if count > 1:
+        lines.once(r" +100% +\d+ \((?:longest|last) request\)$", "the last line of ab's percentiles (100%)")
+    elif count == 1:
+        lines.once(r"Total: +\d+ .*\d$", 'ab\'s line "Total:" of its connection times')
+        lines.require_line_end("behind ab's connection times")
+    else:
+        lines.once(r"Transfer rate: .* received$", 'ab\'s line "Transfer rate:"')
+    table = {percent: time_ms for percent, time_ms in found.items() if time_ms}
+    return _of_percentiles(table, count, 1.0) if table else None
 
 
 def _of_percentiles(table: Mapping[int, float], count: int, resolution_ms: float) -> Times:
@@ -106,10 +191,3 @@ def _of_percentiles(table: Mapping[int, float], count: int, resolution_ms: float
         max=table.get(100),
     )
     return Times(distribution=distribution, completeness="percentiles", resolution_ms=resolution_ms)
-
-
-def _of_text(text: str, count: int) -> Times | None:
-    """Return the percentiles that the text has for people; ``None`` where it has none but zeros."""
-    found = re.findall(r"^ +(\d+)% +(\d+)(?: \(longest request\))?$", text, re.MULTILINE)
-    table = {int(percent): float(time_ms) for percent, time_ms in found if int(time_ms)}
-    return _of_percentiles(table, count, 1.0) if table else None

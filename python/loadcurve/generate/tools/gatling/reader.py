@@ -20,7 +20,7 @@ from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 
 _NS_PER_MS = 10**6
-_FIRST = re.compile(r"RUN\t.*\t(\d{1,2}\.\d{1,2})(?:\.\S{1,20})?", re.ASCII)
+_FIRST = r"RUN\t.*\t(\d{1,2}\.\d{1,2})(?:\.\S{1,20})?$"
 _FORMS = ((2, 0, 3), (3, 0, 2), (3, 4, 1))
 """From which version on, and how many columns a request has before its name: scenario, user, groups."""
 _LAST = (3, 11)
@@ -36,14 +36,13 @@ def is_log(head: bytes) -> bool:
 def read_log(source: Source) -> ToolFigures:
     """Return the figures of Gatling's log."""
     lines = Lines(source)
-    number, first = lines.match(_FIRST.pattern + "$", "Gatling's line RUN, with its version")
+    number, first = lines.once(_FIRST, "Gatling's line RUN, with its version")
     version = first[1]
     major, minor = map(int, version.split("."))
     before = [columns for *since, columns in _FORMS if (major, minor) >= tuple(since)]
     if not before or (major, minor) > _LAST:
         raise source.unreadable(number, f"version {version}", "a log of Gatling 2.0 to 3.11")
-    if source.text()[-1:] != "\n":
-        raise source.unreadable(len(lines.lines), "a line without its end", "whole lines: it is cut off")
+    lines.require_line_end("as Gatling ends each")
     begins, ends, statuses, names, errors = [], [], [], [], []
     for line_number, line in enumerate(lines.lines, start=1):
         kind, *fields = line.split("\t")

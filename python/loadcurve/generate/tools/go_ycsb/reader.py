@@ -32,6 +32,8 @@ CSV = Table(
 _NS_PER_US = 1_000
 _US_PER_MS = 1e3
 _ERROR, _TOTAL = "_ERROR", "TOTAL"
+_BOTH = "READ_MODIFY_WRITE"
+"""Its parts are counted, too, and are those of all operations."""
 _TAKES, _COUNT = "Takes(s)", "Count"
 _NAMES = {
     "50th(us)": "p50", "90th(us)": "p90", "95th(us)": "p95", "99th(us)": "p99", "99.9th(us)": "p99_9",
@@ -85,19 +87,22 @@ def read_csv(source: Source) -> ToolFigures:
 def read_summary(source: Source) -> ToolFigures:
     """Return the figures of the last summary of go-ycsb, in text or in JSON."""
     lines = Lines(source)
-    finished = lines.find(_FINISHED + r"(\S+)$")
-    rows = _rows(lines, finished[0] if finished else 0)
+    finished, took = lines.once(_FINISHED + r"(\S+)$", "go-ycsb's line Run finished")
+    rows = _rows(lines, finished)
     if _TOTAL not in rows:
-        raise source.unreadable(
-            max(len(lines.lines), 1), "no summary of all operations (TOTAL)", "go-ycsb's last summary"
-        )
-    duration_s = _duration(finished[1][1]) if finished else rows[_TOTAL][_TAKES]
+        raise lines.cut_off("go-ycsb's last summary, with all operations (TOTAL)")
+    lines.require_line_end("behind go-ycsb's last summary")
+    duration_s = _duration(took[1])
     if duration_s is None or duration_s <= 0:
-        raise source.unreadable(None, "a run of no time", "the time that the run took")
+        raise source.unreadable(finished, shown(took[1]), "the time that the run took", lines.read(finished))
     answered = {name: row for name, row in rows.items() if name != _TOTAL and not name.endswith(_ERROR)}
     failed = {
         name.removesuffix(_ERROR): int(row[_COUNT]) for name, row in rows.items() if name.endswith(_ERROR)
     }
+    counted = sum(int(row[_COUNT]) for name, row in answered.items() if name != _BOTH)
+    if counted < rows[_TOTAL][_COUNT]:
+        what = f"all of the {rows[_TOTAL][_COUNT]:,.0f} of TOTAL by operation"
+        raise lines.cut_off(what)
     return ToolFigures(
         tool="go-ycsb",
         version=None,

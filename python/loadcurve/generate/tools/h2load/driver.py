@@ -1,7 +1,6 @@
 """h2load: a closed loop over HTTP/1.1 or 2, with JSON of all its samples from version 1.69 on."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.figures import ToolFigures
@@ -35,10 +34,8 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what it has written as JSON, or else its text."""
-    file = Path(output.files / _JSON)
-    if file.exists():
-        return read_json(file.read_text(encoding="utf-8", errors="replace"), "h2load's JSON", output.version)
-    return read_text(output.text, "h2load's output", output.version)
+    written = output.written(_JSON)
+    return read_text(output.text) if written is None else read_json(written)
 
 
 def _milliseconds(time_s: float) -> str:

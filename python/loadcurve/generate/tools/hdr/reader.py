@@ -64,6 +64,8 @@ def read_ycsb(source: Source) -> ToolFigures:
 
 def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
     lines = Lines(source)
+    lines.optional(r"#\[StartTime: ", "when the log begins")
+    lines.optional(r'"StartTimestamp"', "the names of the log's columns")
     began, base = None, 0.0
     parts: list[Counted] = []
     lengths: list[float] = []
@@ -81,8 +83,7 @@ def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
             parts.append(counted)
     if not parts:
         raise source.unreadable(max(len(lines.lines), 1), "no time", "intervals with times")
-    if source.text()[-1:] != "\n":
-        raise source.unreadable(len(lines.lines), "a line without its end", "whole lines: it is cut off")
+    lines.require_line_end("as each interval has one")
     duration_s = sum(lengths)
     if duration_s <= 0:
         raise source.unreadable(None, "intervals of no length", "intervals that take some time")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.hey.reader import read_text
-from loadcurve.generate.tools.source import Source
 
 
 def arguments(wanted: Wanted) -> Sequence[str]:
@@ -29,4 +28,4 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its text says."""
-    return read_text(Source(output.text_file))
+    return read_text(output.text)

@@ -31,6 +31,7 @@ KEPT_MAX = 1_000_000
 """The most requests of which hey keeps the times."""
 _NS_PER_S = 10**9
 _MS_PER_S = 1e3
+_ROUNDING = 5e-5
 COLUMNS = (
     "response-time", "DNS+dialup", "DNS", "Request-write", "Response-delay", "Response-read", "status-code",
     "offset",
@@ -81,7 +82,7 @@ def read_text(source: Source) -> ToolFigures:
     """Return the figures of a text of hey."""
     lines = Lines(source)
     duration_s = lines.number(r"\s*Total:\s+(\S+) secs$", "hey's line Total")
-    begin, _ = lines.match(r"Status code distribution:", "hey's part Status code distribution")
+    begin, _ = lines.once(r"Status code distribution:$", "hey's part Status code distribution")
     status: dict[str, int] = {}
     answered = 0
     failures: dict[str, int] = {}
@@ -94,9 +95,11 @@ def read_text(source: Source) -> ToolFigures:
         elif line.strip() not in {"", "Error distribution:"}:
             expected = "a status with its responses, or an error, of hey's text"
             raise source.unreadable(number, repr(line[:60]), expected, lines.read(number))
+    lines.require_line_end("behind hey's last count")
     total = answered + sum(failures.values())
     if not total or duration_s <= 0:
         raise source.unreadable(len(lines.lines), "no response and no error", "the responses of a load")
+    _require_all(lines, total, duration_s)
     kept = min(answered, KEPT_MAX)
     # Where nothing was answered they are 0 and NaN.
     names = ("Slowest", "Fastest", "Average") if answered else ()
@@ -122,7 +125,7 @@ def read_text(source: Source) -> ToolFigures:
         completeness="percentiles" if answered == kept else "sampled",
         resolution_ms=RESOLUTION_MS,
     )
-    found_bytes = lines.find(r"\s+Total data:\s+(\d{1,18}) bytes$")
+    found_bytes = lines.optional(r"\s+Total data:\s+(\d{1,18}) bytes$", "hey's line Total data")
     return ToolFigures(
         tool="hey",
         version=None,
@@ -135,3 +138,16 @@ def read_text(source: Source) -> ToolFigures:
         latency=latency,
         bytes_body=int(found_bytes[1][1]) if found_bytes else None,
     )
+
+
+def _require_all(lines: Lines, total: int, duration_s: float) -> None:
+    """Raise ``Unreadable`` where the text ends before it has counted all of its requests."""
+    rate = lines.number(r"\s*Requests/sec:\s+(\S+)$", "hey's line Requests/sec")
+    expected = rate * duration_s
+    # Both have four decimals.
+    if total < expected - 1 - _ROUNDING * (rate + duration_s):
+        what = f"all of the {expected:,.0f} requests that follow from its rate, by status and by error"
+        found = f"{total:,} requests by status and by error"
+        raise lines.source.unreadable(
+            len(lines.lines), found, f"{what}: it is cut off", lines.read(len(lines.lines) + 1)
+        )

@@ -35,4 +35,4 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its text says."""
-    return read_text(output.text, "httperf's output", output.version)
+    return read_text(output.text)

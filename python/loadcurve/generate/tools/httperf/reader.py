@@ -1,12 +1,11 @@
 """What httperf prints (``stat/basic.c`` and ``stat/print_reply.c`` of version 0.9)."""
 
-import re
-
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
-from loadcurve.generate.tools.lines import Lines
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.source import Source
+from loadcurve.generate.tools.text_lines import Lines
 
-_NUMBER = r"(-?[\d.]+)"
+_NUMBER = r"(-?\d[\d.]*)"
 _CLASSES = {
     "client-timo": "timeout",
     "socket-timo": "connect_timeout",
@@ -16,49 +15,98 @@ _CLASSES = {
     "addrunavail": "address_unavailable",
 }
 """Its classes of errors that are one of ours."""
+_FIRST_ERRORS = ("total", "client-timo", "socket-timo", "connrefused", "connreset")
+_LAST_ERRORS = ("fd-unavail", "addrunavail", "ftab-full", "other")
 
 
-def read_text(text: str, file: str, version: str | None = None) -> ToolFigures:
+def is_text(head: bytes) -> bool:
+    """Say whether a file begins as the text of httperf."""
+    return b"Connection rate: " in head and b"Reply rate " in head
+
+
+def read_text(source: Source) -> ToolFigures:
     """Return the figures of the text; raises ``Unreadable``."""
-    lines = Lines(text, file)
-    expected = 'the line "Total: connections … requests … replies … test-duration … s"'
-    connections, _, replies, duration_s = lines.groups(
-        rf"^Total: connections (\d+) requests (\d+) replies (\d+) test-duration {_NUMBER} s", expected
+    lines = Lines(source)
+    number, total = lines.once(
+        rf"Total: connections (\d+) requests (\d+) replies (\d+) test-duration {_NUMBER} s$",
+        'httperf\'s line "Total: connections … requests … replies … test-duration … s"',
     )
-    (status,) = lines.groups(r"^Reply status: (.+)$", 'the line "Reply status:"')
-    statuses = {name: int(count) for name, count in re.findall(r"(\dxx)=(\d+)", status)}
-    errors = dict(re.findall(r"([a-z-]+) (\d+)", " ".join(re.findall(r"^Errors: (.+)$", text, re.MULTILINE))))
-    answered = int(replies)
-    response_ms, transfer_ms = lines.groups(
-        rf"^Reply time \[ms\]: response {_NUMBER} transfer {_NUMBER}", 'the line "Reply time [ms]:"'
+    connections, answered = int(total[1]), int(total[3])
+    duration_s = lines.value(number, total[4], "the seconds of the test")
+    response_ms, transfer_ms = _values(
+        lines, rf"Reply time \[ms\]: response {_NUMBER} transfer {_NUMBER}$", "Reply time [ms]:"
     )
-    header, content, footer = lines.groups(
-        rf"^Reply size \[B\]: header {_NUMBER} content {_NUMBER} footer {_NUMBER}",
-        'the line "Reply size [B]:"',
+    header, content, footer = _values(
+        lines,
+        rf"Reply size \[B\]: header {_NUMBER} content {_NUMBER} footer {_NUMBER} \(total {_NUMBER}\)$",
+        "Reply size [B]:",
+    )[:3]
+    statuses = _status(lines)
+    errors = _errors(lines)
+    connect = lines.optional(
+        rf"Connection time \[ms\]: connect {_NUMBER}$", 'httperf\'s line "Connection time [ms]: connect"'
     )
-    connect = lines.optional(rf"^Connection time \[ms\]: connect {_NUMBER}")
-    asked = lines.optional(r"^httperf .*--server=(\S+) --port=(\d+) --uri=(\S+)")
-    body = round(float(content) * answered)
-    received = round((float(header) + float(content) + float(footer)) * answered)
+    connect_ms = lines.value(connect[0], connect[1][1], "a time in ms") if connect else None
+    asked = lines.optional(
+        r"httperf .*--server=(\S+) --port=(\d+) --uri=(\S+)", "the command of httperf"
+    )  # fmt: skip
+    if duration_s <= 0:
+        raise source.unreadable(number, "a test that took no time", "the requests of a load")
     return ToolFigures(
         tool="httperf",
-        version=version,
+        version=None,
         basis="send",
-        duration_s=float(duration_s),
+        duration_s=duration_s,
         answered=answered,
         ok=sum(count for name, count in statuses.items() if name < "4"),
-        failed=int(errors.get("total", 0)),
-        errors={ours: int(errors[name]) for name, ours in _CLASSES.items() if name in errors},
+        failed=errors["total"],
+        errors={ours: errors[name] for name, ours in _CLASSES.items()},
         status=statuses,
-        latency=_mean(answered, float(response_ms) + float(transfer_ms)) if answered else None,
-        connect=_mean(int(connections), float(connect[0])) if connect and int(connections) else None,
-        first_byte=_mean(answered, float(response_ms)) if answered else None,
-        connections_opened=int(connections),
+        latency=_mean(answered, response_ms + transfer_ms) if answered else None,
+        connect=_mean(connections, connect_ms) if connect_ms is not None and connections else None,
+        first_byte=_mean(answered, response_ms) if answered else None,
+        connections_opened=connections,
         # The means are printed with a decimal, so that these may be off by a part in a thousand.
-        bytes_received=received,
-        bytes_body=body,
-        asked=Asked(target=f"{asked[0]}:{asked[1]}", paths=[asked[2]]) if asked else Asked(),
+        bytes_received=round((header + content + footer) * answered),
+        bytes_body=round(content * answered),
+        asked=Asked(target=f"{asked[1][1]}:{asked[1][2]}", paths=[asked[1][3]]) if asked else Asked(),
     )
+
+
+def _values(lines: Lines, pattern: str, label: str) -> list[float]:
+    """Return the numbers of the line of a label; raises ``Unreadable``."""
+    what = f'httperf\'s line "{label}"'
+    number, found = lines.once(pattern, what)
+    return [lines.value(number, text, what) for text in found.groups()]
+
+
+def _status(lines: Lines) -> dict[str, int]:
+    _, found = lines.once(
+        r"Reply status: " + " ".join(rf"({first}xx)=(\d+)" for first in range(1, 6)) + "$",
+        'httperf\'s line "Reply status:"',
+    )
+    groups = found.groups()
+    return dict(zip(groups[::2], map(int, groups[1::2]), strict=True))
+
+
+def _errors(lines: Lines) -> dict[str, int]:
+    """Return the counts of both lines of errors, which are the end of the text."""
+    counts: dict[str, int] = {}
+    for names in (_FIRST_ERRORS, _LAST_ERRORS):
+        pattern = " ".join(rf"{name} (\d+)" for name in names)
+        number, found = lines.once(rf"Errors: {pattern}$", f'httperf\'s line "Errors: {names[0]} …"')
+        counts |= dict(zip(names, map(int, found.groups()), strict=True))
+    of_classes = sum(counts.values()) - counts["total"]
+    if of_classes != counts["total"]:
+        raise lines.source.unreadable(
+            number,
+            f"{of_classes:,} errors by class of {counts['total']:,}",
+            "as many as in total: the line is cut off",
+            lines.read(number),
+        )
+    if number == len(lines.lines):
+        lines.require_line_end("behind httperf's errors")
+    return counts
 
 
 def _mean(count: int, mean_ms: float) -> Times:

@@ -21,6 +21,7 @@ from loadcurve.generate.tools.requests import (
     Form,
     figures_of,
     nanoseconds,
+    require_long_window,
     together,
 )
 from loadcurve.generate.tools.samples import times_of
@@ -30,8 +31,6 @@ DURATION, CONNECTING, WAITING = "http_req_duration", "http_req_connecting", "htt
 REQUIRED = ("metric_name", "timestamp", "metric_value", "error", "status")
 _NS_PER_MS = 10**6
 _NS_PER_S = 10**9
-WHOLE_SECONDS_MIN = 20.0
-"""Each end of a shorter window may be off by a second, which is too much."""
 _PERCENTILES = {
     "med": "p50", "p(50)": "p50", "p(75)": "p75", "p(90)": "p90", "p(95)": "p95", "p(99)": "p99",
     "p(99.9)": "p99_9", "p(99.99)": "p99_99",
@@ -143,13 +142,9 @@ def _figures(source: Source, samples: polars.DataFrame | None) -> ToolFigures:
     form = Form(tool="k6", resolution_ms=1e-6, is_epoch=True, has_failures=True)
     figures = figures_of(source, form, table)
     in_whole_seconds = not int((samples["done"] % _NS_PER_S).sum())
-    if in_whole_seconds and figures.duration_s < WHOLE_SECONDS_MIN:
-        raise source.unreadable(
-            None,
-            f"moments in whole seconds, and {figures.duration_s:.1f} s between the first and the last",
-            "a longer load, or its rate is not known within a tenth (with "
-            "K6_CSV_TIME_FORMAT=unix_nano k6 writes exact moments)",
-        )
+    if in_whole_seconds:
+        instead = "with K6_CSV_TIME_FORMAT=unix_nano k6 writes exact moments"
+        require_long_window(source, figures.duration_s, instead)
     return ToolFigures(
         **{
             **vars(figures),

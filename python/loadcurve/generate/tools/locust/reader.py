@@ -40,14 +40,10 @@ def read_csv(source: Source) -> ToolFigures:
     if missing := [name for name in REQUIRED if name not in names]:
         raise source.unreadable(1, f"no column {missing[0]}", f"the columns {', '.join(REQUIRED)}")
     rows = _rows(lines, names)
-    number, total = next(((number, row) for number, row in rows if row["Name"] == _ALL), (0, None))
-    if total is None:
-        raise source.unreadable(
-            len(lines.lines),
-            f"no line {_ALL}",
-            f"a last line named {_ALL}: the file is cut off",
-            lines.read(0),
-        )
+    if not rows or rows[-1][1]["Name"] != _ALL:
+        raise lines.cut_off(f"a last line named {_ALL}")
+    lines.require_line_end(f"behind the line {_ALL}")
+    number, total = rows[-1]
     requests, failed = (
         _count(lines, number, total, "Request Count"),
         _count(lines, number, total, "Failure Count"),

@@ -4,16 +4,18 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
 from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.generate.tools.driver import Output, Wanted
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.source import Source
+from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.generate.tools.wrk.reader import outcomes
 
 _SCRIPT = Path(__file__).with_name("report.lua")
-_MARK: Final = "loadcurve {"
+_MARK: Final = "loadcurve "
 _EXPECTED: Final = "the line of JSON that the script of Loadcurve prints"
 
 
@@ -38,7 +40,7 @@ def arguments_with(script: Path, wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:
     """Return what the script has printed."""
-    return read_report(output.text, "wrk's output", wanted.load.connections_at_once, output.version)
+    return read_report(output.text, wanted.load.connections_at_once)
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class Report:
     """How often each latency in µs was counted."""
 
     @classmethod
-    def found_in(cls, text: str, file: str) -> Self:
+    def found_in(cls, source: Source) -> Self:
         """Read the line of the script; raises ``Unreadable``."""
-        report, line = _line_of(text, file)
+        line, report = _line_of(source)
         try:
             return cls(
                 line=line,
@@ -71,26 +73,26 @@ class Report:
                 counts={int(time_us): int(count) for time_us, count in report["latencies"]},
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise Unreadable(file, line, f"a line without {error}", _EXPECTED) from error
+            raise source.unreadable(line, f"a line without {error}", _EXPECTED) from error
 
 
-def read_report(text: str, file: str, connections: int, version: str | None = None) -> ToolFigures:
+def read_report(source: Source, connections: int) -> ToolFigures:
     """Return the figures of a load on some connections, of which the script has printed the report."""
-    report = Report.found_in(text, file)
+    report = Report.found_in(source)
     measured = without_corrections(report.counts, report.requests, report.duration_us, connections)
-    answered = report.requests - report.failed["timeout"]
+    answered, failed = outcomes("wrk", report.requests, report.failed)
     if sum(measured.values()) != answered:
         found = f"{sum(measured.values()):,} latencies of {answered:,} answers"
-        raise Unreadable(file, report.line, found, "one latency of each answer that came in time")
+        raise source.unreadable(report.line, found, "one latency of each answer that came in time")
     return ToolFigures(
         tool="wrk",
-        version=version,
+        version=None,
         basis="send",
         duration_s=report.duration_us / 1e6,
         answered=answered,
         ok=max(answered - report.status, 0),
-        failed=sum(report.failed.values()),
-        errors={"timeout": report.failed["timeout"]},
+        failed=sum(failed.values()),
+        errors={"timeout": failed["timeout"]},
         latency=times_of_counts(measured, NS_PER_US),
         bytes_received=report.received,
     )
@@ -119,14 +121,11 @@ def without_corrections(
     return {time_us: count for time_us, count in sorted(measured.items()) if count}
 
 
-def _line_of(text: str, file: str) -> tuple[dict[str, Any], int]:
-    """Return the report, and the line that it stands in."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith(_MARK):
-            try:
-                report: dict[str, Any] = json.loads(line.removeprefix(_MARK[:-1]))
-            except ValueError as error:
-                raise Unreadable(file, number, "a line that is cut off", _EXPECTED) from error
-            return report, number
-    last = next(filter(None, reversed(list(chain([""], text.splitlines())))), "nothing")
-    raise Unreadable(file, None, f'"{last[:200]}" at its end', _EXPECTED)
+def _line_of(source: Source) -> tuple[int, dict[str, Any]]:
+    """Return the line of the report, and what it holds."""
+    line, found = Lines(source).once(rf"{_MARK}(\{{.*)$", _EXPECTED)
+    try:
+        report: dict[str, Any] = json.loads(found[1])
+    except ValueError as error:
+        raise source.unreadable(line, "a line that is cut off", _EXPECTED) from error
+    return line, report

@@ -5,7 +5,7 @@ The latencies of wrk's text hold times that it did not measure, in place of requ
 wrk2 times every request from when it was due.
 """
 
-import re
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
 
@@ -49,16 +49,18 @@ def _is_either(head: bytes) -> bool:
 
 def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str]) -> ToolFigures:
     lines = Lines(source)
-    _, running = lines.match(rf"Running {_TIME} test @ (\S+)$", f'{tool}\'s line "Running"')
-    _, sizes = lines.match(r"\s+(\d{1,9}) threads and (\d{1,9}) connections$", "threads and connections")
-    _, total = lines.match(rf"\s+(\d{{1,15}}) requests in {_TIME}, ", "the requests, and in what time")
+    _, running = lines.once(rf"Running {_TIME} test @ (\S+)$", f'{tool}\'s line "Running"')
+    _, sizes = lines.once(r"\s+(\d{1,9}) threads and (\d{1,9}) connections$", "threads and connections")
+    number, total = lines.once(
+        rf"\s+(\d{{1,15}}) requests in {_TIME}, \S+B read$", "the requests, and in what time"
+    )
+    errors = _failures(lines)
+    wrong = lines.optional(r"\s+Non-2xx or 3xx responses: (\d{1,15})$", "the answers with error statuses")
+    lines.once(r"Transfer/sec:\s+\d\S*B$", f'{tool}\'s last line "Transfer/sec:"')
     requests, duration_s = int(total[1]), _ms(total[2], total[3]) / 1e3
-    failed = _failures(lines)
-    wrong = lines.find(r"\s+Non-2xx or 3xx responses: (\d{1,15})$")
-    # An answer that comes later than the timeout counts as both.
-    answered = max(requests - failed["timeout"], 0)
+    answered, failed = outcomes(tool, requests, errors)
     if not requests or duration_s <= 0:
-        raise source.unreadable(len(lines.lines), "no request", "the requests of a load")
+        raise source.unreadable(number, "no request", "the requests of a load")
     return ToolFigures(
         tool=tool,
         version=None,
@@ -67,7 +69,7 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
         answered=answered,
         ok=max(answered - (int(wrong[1][1]) if wrong else 0), 0),
         failed=sum(failed.values()),
-        errors={"timeout": failed["timeout"]},
+        errors={name: count for name, count in failed.items() if name == "timeout"},
         latency=_latency(lines, names, answered),
         asked=Asked(
             target=running[3],
@@ -79,20 +81,30 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
     )
 
 
+def outcomes(tool: str, requests: int, errors: Mapping[str, int]) -> tuple[int, Mapping[str, int]]:
+    """Return how many of the requests that wrk or wrk2 has counted were answered, and which failed.
+
+    With wrk an answer that comes later than the timeout counts as both (``response_complete`` in its source).
+    wrk2 looks every two seconds which connections have sent nothing for that long and counts these, idle ones
+    too and each time anew (``check_timeouts``): its timeouts are of no requests, and a late answer is one.
+    """
+    if tool == "wrk2":
+        return requests, {name: count for name, count in errors.items() if name != "timeout"}
+    return max(requests - errors["timeout"], 0), errors
+
+
 def _failures(lines: Lines) -> dict[str, int]:
     counts = ", ".join(rf"{name} (\d{{1,15}})" for name in _CLASSES)
-    found = lines.find(rf"\s+Socket errors: {counts}$")
+    found = lines.optional(rf"\s+Socket errors: {counts}$", "the socket errors")
     return dict(zip(_CLASSES, map(int, found[1].groups()) if found else (0, 0, 0, 0), strict=True))
 
 
 def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
     """Return the mean, the longest and the percentiles, as far as the text has them."""
-    _, stats = lines.match(rf"\s+Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s", "the line Latency")
+    _, stats = lines.once(rf"\s+Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s", "the line Latency")
     mean_ms, _, longest_ms = (_ms(stats[place], stats[place + 1]) for place in (1, 3, 5))
     percentiles: dict[str, float] = {}
-    for line in lines.lines:
-        if (found := re.fullmatch(rf"\s*(\d{{2,3}}(?:\.\d+)?)%\s+{_TIME}", line)) is None:
-            continue
+    for _, found in lines.all_of(rf"\s*(\d{{2,3}}(?:\.\d+)?)%\s+{_TIME}$"):
         name = names.get(f"{float(found[1]):g}")
         if name is not None and name not in percentiles:
             percentiles[name] = _ms(found[2], found[3])

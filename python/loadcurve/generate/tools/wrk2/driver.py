@@ -7,6 +7,7 @@ from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.generate.tools.driver import Output, Refused, Wanted
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.wrk import driver as wrk
+from loadcurve.generate.tools.wrk.reader import outcomes
 from loadcurve.loads.http import OpenLoad
 
 _SCRIPT = Path(__file__).with_name("report.lua")
@@ -22,16 +23,16 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what the script has printed."""
-    report = wrk.Report.found_in(output.text, "wrk2's output")
+    report = wrk.Report.found_in(output.text)
+    answered, failed = outcomes("wrk2", report.requests, report.failed)
     return ToolFigures(
         tool="wrk2",
-        version=output.version,
+        version=None,
         basis="due",
         duration_s=report.duration_us / 1e6,
-        answered=report.requests,
-        ok=max(report.requests - report.status, 0),
-        failed=sum(report.failed.values()),
-        errors={"timeout": report.failed["timeout"]},
+        answered=answered,
+        ok=max(answered - report.status, 0),
+        failed=sum(failed.values()),
         latency=times_of_counts(report.counts, NS_PER_US) if report.counts else None,
         bytes_received=report.received,
     )

@@ -5,6 +5,7 @@ where there was one operation.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from loadcurve.generate.tools.figures import Times, ToolFigures
@@ -20,8 +21,9 @@ _PERCENTILE = re.compile(r"(\d{2}(?:\.\d{1,3})?)(?:st|nd|rd|th)?PercentileLatenc
 _NAMES = {
     "50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9", "99.99": "p99_99",
 }  # fmt: skip
-_INTENDED, _FAILED = "Intended-", "-FAILED"
-_NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP", "READ-MODIFY-WRITE"}
+_INTENDED, _FAILED, _RETURN, _UNIT = "Intended-", "-FAILED", "Return=", "(us)"
+_BOTH = "READ-MODIFY-WRITE"
+_NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP", _BOTH}
 """The last one has its parts, which are counted, too."""
 
 
@@ -29,6 +31,8 @@ _NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP", "READ-MODIFY-WRITE"}
 class _Part:
     count: int = 0
     figures: dict[str, float] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    """Of all that is said of it; how its results are counted is the end of that."""
 
 
 def is_text(head: bytes) -> bool:
@@ -46,19 +50,11 @@ def read_text(source: Source) -> ToolFigures:
     if runtime_ms <= 0 or rate <= 0:
         raise source.unreadable(None, "a run of no time, or without operations", "operations, and their time")
     parts = _parts(lines)
-    measured = {
-        name: part
-        for name, part in parts.items()
-        if name not in _NOT_OF_THE_LOAD and not name.startswith(_INTENDED) and part.count
-    }
+    measured = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
     if not measured:
         raise source.unreadable(len(lines.lines), "no operation", "lines such as [READ], Operations, 1000")
-    total = round(rate * runtime_ms / _MS_PER_S)
     answered, failed = (sum(counts) for counts in zip(*map(_outcome, measured.items()), strict=True))
-    if not 0 < answered + failed <= 3 * max(total, 1):
-        raise source.unreadable(
-            None, f"{answered + failed:,} operations of {total:,}", "as many as at the throughput in the time"
-        )
+    _require_all(lines, parts, answered + failed, round(rate * runtime_ms / _MS_PER_S))
     is_due = any(name.startswith(_INTENDED) for name in parts)
     of_the_load = [name for name in measured if not name.endswith(_FAILED)]
     operations = [_operation(name, parts, measured) for name in of_the_load]
@@ -75,6 +71,34 @@ def read_text(source: Source) -> ToolFigures:
     )
 
 
+def _require_all(lines: Lines, parts: Mapping[str, _Part], measured: int, total: int) -> None:
+    """Raise ``Unreadable`` where the text ends before it has said all of its operations.
+
+    Each transaction measures one operation, but a modification two, which it counts once more together.
+    Inserts that are tried again are measured each time.
+    """
+    lines.require_line_end("behind YCSB's last figure")
+    of_load = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
+    for name, part in of_load.items():
+        if not name.endswith(_FAILED) and not any(one.startswith(_RETURN) for one in part.names):
+            raise lines.cut_off(f"a line such as [{name}], Return=OK, 1000")
+    for name in of_load if any(one.startswith(_INTENDED) for one in parts) else ():
+        intended = parts.get(_INTENDED + name, _Part())
+        missing = [one for one in of_load[name].names if one.endswith(_UNIT) and one not in intended.names]
+        if missing and not name.endswith(_FAILED):
+            raise lines.cut_off(f"[{_INTENDED}{name}], {missing[0]}")
+    modifications = parts.get(_BOTH, _Part()).count
+    if measured - modifications < total:
+        found = f"{measured - modifications:,} operations"
+        what = f"the {total:,} that follow from its throughput: it is cut off"
+        place = len(lines.lines)
+        raise lines.source.unreadable(place, found, what, lines.read(place + 1))
+
+
+def _is_of_load(name: str) -> bool:
+    return name not in _NOT_OF_THE_LOAD and not name.startswith(_INTENDED)
+
+
 def _parts(lines: Lines) -> dict[str, _Part]:
     """Return the lines by their operation."""
     parts: dict[str, _Part] = {}
@@ -88,9 +112,13 @@ def _parts(lines: Lines) -> dict[str, _Part]:
             continue
         part = parts.setdefault(found[1], _Part())
         name, text = found[2], found[3]
+        if name in part.names:
+            what = "the output of one run; cut the file into one for each run"
+            raise lines.source.unreadable(number, f"{shown(line)} once more", what, lines.read(number))
+        part.names.add(name)
         if name == "Operations":
             part.count = _count(lines, number, text)
-        elif name.endswith("(us)"):
+        elif name.endswith(_UNIT):
             part.figures[name] = lines.value(number, text, "a number of microseconds")
     return parts
 
