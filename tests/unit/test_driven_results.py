@@ -67,6 +67,14 @@ def driven(cpu_s: float = 0.5, **changes: object) -> LoadResult:
     return result_of(PLAN, figures(**changes), TOOL, seen(cpu_s))
 
 
+def test_failures_that_a_tool_does_not_tell_apart_are_null_and_not_0():
+    told = driven(failed=7, errors={"timeout": 3}).errors
+    assert (told["timeout"], told["connect_refused"], told["reset"]) == (3, None, None)
+    none_failed = driven(failed=0, errors={}).errors
+    assert (none_failed["reset"], none_failed["mismatch"]) == (0, None), "it verifies no length"
+    assert set(driven(failed=None, errors={}).errors.root.values()) == {None}
+
+
 def test_what_a_tool_does_not_measure_is_null():
     result = driven()
     assert (result.requests.due, result.requests.answered, result.requests.ok) == (2000, 2000, 2000)

@@ -42,3 +42,17 @@ def test_a_single_reset_among_thousands_is_no_finding():
         load["errors"]["reset"] = 1
 
     assert found(plant) == {}
+
+
+def test_failures_and_error_statuses_that_a_tool_does_not_tell_apart_are_wrong_answers_too():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["status"] = None
+        load["requests"] |= {"answered": 400, "ok": 300, "failed": 100}
+        load["errors"] = dict.fromkeys(load["errors"]) | {"timeout": 40}
+
+    [finding] = found(plant).values()
+    shown = evidence(finding)
+    assert shown["requests without a correct answer"] == 0.4
+    assert shown["answers of an error status"] == 100
+    assert shown["requests that failed for a reason that is not known"] == 60

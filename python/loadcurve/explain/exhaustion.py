@@ -49,14 +49,14 @@ class RanOut:
 def find(subject: Subject) -> list[Finding]:
     """Find requests that failed for want of a local port, an open file, or a place in the server."""
     ports = [
-        Observation(record, _ran_out(record, record.load.errors["address_unavailable"]))
+        Observation(record, _ran_out(record, count))
         for record in subject.records
-        if record.load.errors["address_unavailable"]
+        if (count := record.load.errors["address_unavailable"])
     ]
     descriptors = [
-        Observation(record, _ran_out(record, record.load.errors["fd_unavailable"]))
+        Observation(record, _ran_out(record, count))
         for record in subject.records
-        if record.load.errors["fd_unavailable"]
+        if (count := record.load.errors["fd_unavailable"])
     ]
     places = server_places(subject)
     turned_away = [

@@ -99,7 +99,7 @@ def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
     by_moment: dict[float, int] = {}
     if longest is not None and longest >= FIRST_TIMEOUT_MS - EARLY_MS:
         by_moment = _counts(record, moments_s)
-    timeouts = load.errors["connect_timeout"]
+    timeouts = load.errors["connect_timeout"] or 0
     # A time near a second may have other causes: only the kernel's own count says that SYNs were sent again.
     if syn_retransmits is None and not any(one.syn_retransmits for one in load.slowest):
         return None

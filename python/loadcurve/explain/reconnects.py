@@ -75,7 +75,7 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         replies_per_connection=replies,
         lifetime_p50_ms=connections.lifetime_ms.p50 if connections.lifetime_ms else None,
         connect_p50_ms=load.connect_ms.p50 if load.connect_ms else None,
-        closed_early=load.errors["closed_early"] + load.errors["reset"],
+        closed_early=(load.errors["closed_early"] or 0) + (load.errors["reset"] or 0),
         think_s=load.load.think_s,
     )
 

@@ -76,7 +76,7 @@ def _waiting(record: PointRecord) -> Waiting | None:
         http2=load.http2,
         waited_share=load.http2.stream_wait_ms.count / load.requests.sent,
         refused_share=load.http2.streams_refused / max(replies, 1.0),
-        failed=load.errors["stream_refused"],
+        failed=load.errors["stream_refused"] or 0,
     )
 
 

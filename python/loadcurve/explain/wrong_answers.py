@@ -8,6 +8,7 @@ from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.classes import FAILURES, STATUSES
+from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
@@ -27,7 +28,12 @@ class Bad:
 
     share: float
     by_status: dict[str, int]
+    """Empty where the generator does not tell statuses apart."""
+    other_status: int
+    """Answers with an error status that is not known."""
     failed: dict[str, int]
+    other_failed: int
+    """Failures of which the generator does not say the class."""
     answered_rps: float | None
     ok_rps: float | None
     reason: str | None
@@ -50,8 +56,11 @@ def _bad(record: PointRecord) -> Bad | None:
     by_status = (
         {code: load.status[code] for code, row in STATUSES.items() if row.is_error} if load.status else {}
     )
-    bad = sum(failed.values()) + sum(by_status.values())
-    of = load.requests.answered + sum(failed.values())
+    other_failed = _of_no_class(load)
+    other_status = 0 if load.status or load.requests.ok is None else load.requests.answered - load.requests.ok
+    all_failed = sum(failed.values()) + other_failed
+    bad = all_failed + sum(by_status.values()) + other_status
+    of = load.requests.answered + all_failed
     if not of or bad < BAD_SHARE * of:
         return None
     requests, answered_rps = load.requests, load.rate_rps.answered
@@ -60,17 +69,26 @@ def _bad(record: PointRecord) -> Bad | None:
     return Bad(
         share=bad / of,
         by_status=by_status,
+        other_status=other_status,
         failed=failed,
+        other_failed=other_failed,
         answered_rps=answered_rps,
         ok_rps=None if answered_rps is None else answered_rps * ok_share,
         reason=load.error_messages[0].text if load.error_messages else None,
     )
 
 
+def _of_no_class(load: LoadResult) -> int:
+    """Return the failures that are of none of the classes which a generator tells apart; ours tells all."""
+    if None not in load.errors.root.values():
+        return 0
+    return max((load.requests.failed or 0) - sum(load.errors.nonzero().values()), 0)
+
+
 def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
-    by_status = any(any(detail.by_status.values()) for detail in details)
+    by_status = any(detail.other_status or any(detail.by_status.values()) for detail in details)
     worst = max(details, key=_overstated)
     overstated = (
         f" Of {worst.answered_rps:,.0f} answers per second, only {worst.ok_rps:,.0f} were correct."
@@ -118,18 +136,19 @@ def _overstated(bad: Bad) -> float:
 
 
 def _statuses(details: Sequence[Bad]) -> list[Evidence]:
-    return [
+    known = [
         evidence
         for code in STATUSES
         for evidence in ranged(
             f"answers of status {code}", "", [detail.by_status.get(code) or None for detail in details]
         )
     ]
+    return [*known, *ranged("answers of an error status", "", [one.other_status or None for one in details])]
 
 
 def _failures(details: Sequence[Bad], load: LoadKind) -> list[Evidence]:
     codes = dict.fromkeys(code for detail in details for code in detail.failed)
-    return [
+    known = [
         evidence
         for code in codes
         for evidence in ranged(
@@ -138,3 +157,5 @@ def _failures(details: Sequence[Bad], load: LoadKind) -> list[Evidence]:
             [detail.failed.get(code, 0) for detail in details],
         )
     ]
+    what = f"{load.requests} that failed for a reason that is not known"
+    return [*known, *ranged(what, "", [detail.other_failed or None for detail in details])]

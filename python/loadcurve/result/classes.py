@@ -1,7 +1,7 @@
 """The engine's tables: the classes that results count by, with counts by class, and the codes of verdicts."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -93,7 +93,10 @@ ErrorClass = Annotated[
 """Why a request failed."""
 
 
-class ClassCounts(RootModel[dict[str, Count]]):
+CountOf = TypeVar("CountOf", Count, Count | None)
+
+
+class ClassCounts(RootModel[dict[str, CountOf]]):
     """How many there were of each class of a table; what is counted of none of them is refused."""
 
     model_config = ConfigDict(frozen=True)
@@ -105,7 +108,7 @@ class ClassCounts(RootModel[dict[str, Count]]):
             raise ValueError(f"unknown: {', '.join(unknown)}; there are {', '.join(self.classes)}")
         return self
 
-    def __getitem__(self, code: str) -> int:
+    def __getitem__(self, code: str) -> CountOf | int:
         """Return the count of a class of the table; none were counted of one that came after the record."""
         return self.root.get(self.classes[code].code, 0)
 
@@ -128,13 +131,13 @@ class ClassCounts(RootModel[dict[str, Count]]):
         }
 
 
-class Errors(ClassCounts):
-    """Failed requests by class."""
+class Errors(ClassCounts[Count | None]):
+    """Failed requests by class; null where another generator does not tell a class apart."""
 
     classes = FAILURES
 
 
-class StatusClasses(ClassCounts):
+class StatusClasses(ClassCounts[Count]):
     """Answers by the class of their status code."""
 
     classes = STATUSES

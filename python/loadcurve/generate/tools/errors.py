@@ -17,10 +17,10 @@ _PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _CLAS
 
 
 def errors_of(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return how many failures were of each class; a text that says none of them is left out."""
-    found: dict[str, int] = {}
+    """Return how many failures were of each class that texts tell apart; a text of no class is left out."""
+    found = dict.fromkeys(_CLASSES, 0)
     for text, count in counts.items():
         name = next((name for name, pattern in _PATTERNS.items() if pattern.search(text)), None)
         if name is not None:
-            found[name] = found.get(name, 0) + count
+            found[name] += count
     return found

@@ -28,6 +28,8 @@ from loadcurve.result.requests import Requests
 from loadcurve.result.tool import ToolRecord
 from loadcurve.result.verdict import Verdict
 
+_NOT_VERIFIED = "mismatch"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
@@ -92,7 +94,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
         status=None
         if figures.status is None
         else StatusClasses({name: figures.status.get(name, 0) for name in StatusClasses.classes}),
-        errors=Errors({name: figures.errors.get(name, 0) for name in Errors.classes}),
+        errors=Errors({name: _failures(figures, name) for name in Errors.classes}),
         tool=known.tool,
         generator=known.generator,
         kernel=known.kernel,
@@ -139,6 +141,18 @@ def _verdict(figures: ToolFigures, known: Known) -> Verdict:
         "of them are wrong"
     )
     return verdict.with_reason("lengths_differ", text, "suspect")
+
+
+def _failures(figures: ToolFigures, name: str) -> int | None:
+    """Return how many failures were of a class; ``None`` where the tool does not tell it apart.
+
+    Where nothing has failed nothing was of any class, but for answers that are none of the verified length:
+    another tool does not know that one.
+    """
+    known = figures.errors.get(name)
+    if known is None and figures.failed == 0 and name != _NOT_VERIFIED:
+        return 0
+    return known
 
 
 def _ok(figures: ToolFigures) -> int | None:

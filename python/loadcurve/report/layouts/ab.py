@@ -34,8 +34,8 @@ def layout(point: WebPoint) -> Iterator[str]:
     yield f"Complete requests:      {point.replies}"
     yield f"Failed requests:        {failed}"
     if failed:
-        connect = load.errors["connect_refused"] + load.errors["connect_timeout"]
-        length = load.errors["mismatch"]
+        connect = (load.errors["connect_refused"] or 0) + (load.errors["connect_timeout"] or 0)
+        length = load.errors["mismatch"] or 0
         rest = failed - connect - length
         yield f"   (Connect: {connect}, Receive: 0, Length: {length}, Exceptions: {rest})"
     if refused:

@@ -4,7 +4,7 @@ import statistics as spread
 from collections.abc import Iterator
 
 from loadcurve.report.layouts.figures import KIB, WebPoint, statistics
-from loadcurve.result.classes import STATUSES
+from loadcurve.result.classes import FAILURES, STATUSES
 
 SAMPLE_S = 5
 """httperf takes the rate of replies over samples of this length."""
@@ -57,7 +57,7 @@ def layout(point: WebPoint) -> Iterator[str]:
     moved = ((bytes_.sent or 0) + (bytes_.received or 0) if bytes_ else 0) / length_s
     yield f"Net I/O: {moved / KIB:.1f} KB/s ({8e-6 * moved:.1f}*10^6 bps)"
     yield ""
-    errors = load.errors
+    errors = {name: load.errors[name] or 0 for name in FAILURES}
     yield (
         f"Errors: total {load.requests.failed or 0} client-timo {errors['timeout']} "
         f"socket-timo {errors['connect_timeout']} connrefused {errors['connect_refused']} "

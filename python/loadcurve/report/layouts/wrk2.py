@@ -50,9 +50,10 @@ def layout(point: WebPoint) -> Iterator[str]:
     yield f"  {point.replies} requests in {length}, {_size(point.received_bytes)} read"
     failed, errors = load.requests.failed or 0, load.errors
     if failed:
-        connect = errors["connect_refused"] + errors["connect_timeout"]
-        read = errors["reset"] + errors["closed_early"] + errors["malformed"] + errors["mismatch"]
-        yield f"  Socket errors: connect {connect}, read {read}, write 0, timeout {errors['timeout']}"
+        connect = (errors["connect_refused"] or 0) + (errors["connect_timeout"] or 0)
+        timeouts = errors["timeout"] or 0
+        read = failed - connect - timeouts
+        yield f"  Socket errors: connect {connect}, read {read}, write 0, timeout {timeouts}"
     refused = point.answers_of("4xx", "5xx")
     if refused:
         yield f"  Non-2xx or 3xx responses: {refused}"
