@@ -118,6 +118,49 @@ def test_limits_and_containers_that_cannot_be_are_refused_with_their_line(keys, 
     assert problem in said
 
 
+@pytest.fixture
+def _every_tool_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "loadcurve.generate.tools.catalog.Tool.require_installed", lambda _: Path("/bin/true")
+    )
+
+
+@pytest.mark.usefixtures("_every_tool_is_installed")
+@pytest.mark.parametrize(
+    ("servers", "load", "said"),
+    [
+        (
+            "[servers.limit]\ntls = true",
+            'duration = "1s"\ngenerator = "wrk"',
+            "only driven over connections in",
+        ),
+        (
+            '[servers.there]\nuse = "url"\nurl = "https://127.0.0.1:1/"',
+            'duration = "1s"\ngenerator = "wrk"',
+            "only driven over connections in clear text",
+        ),
+        (
+            "[servers.limit]",
+            'duration = "1s"\ngenerator = "h2load"\ntimeout = "2s"',
+            "load.timeout: h2load waits for an answer for as long as it takes",
+        ),
+    ],
+)
+def test_what_a_tool_cannot_do_is_refused_before_any_server_starts(servers, load, said, tmp_path):
+    [line] = refusal_of(tmp_path, study_text(servers, load=load))
+    assert said in line
+
+
+@pytest.mark.usefixtures("_every_tool_is_installed")
+def test_a_search_by_a_tool_is_refused_like_a_study(tmp_path):
+    search = SearchOptions(objective=parse_objective("p99 < 50ms"), key="connections", low=2, high=8)
+    text = study_text(load='duration = "1s"\ngenerator = "wrk"\nthreads = 2')
+    lines = refusal_of(tmp_path, text, search)
+    assert any("load.threads: a search tries connections" in line for line in lines)
+    text = study_text(load='duration = "1s"\ngenerator = "h2load"\ntimeout = "2s"')
+    assert any("load.timeout" in line for line in refusal_of(tmp_path, text, search))
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [

@@ -8,7 +8,13 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import driven_tools, tool_named, tools
 from loadcurve.generate.tools.driver import Refused, Wanted
-from loadcurve.generate.tools.exact import require_exact, threads_of
+from loadcurve.generate.tools.exact import (
+    DECIDED,
+    ONLY_DEFAULT,
+    WITHOUT_EFFECT,
+    require_exact,
+    threads_of,
+)
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
 
 CLOSED: dict[str, Any] = {"model": "closed", "requests": ["/a"], "connections": 12, "duration": "10s"}
@@ -38,7 +44,7 @@ def words(name: str, **changes: Any) -> str:
     """Return the words behind the program, as one text."""
     load = load_of(OF_TOOL[name] | changes)
     tool = tool_named(name)
-    require_exact(tool, load)
+    require_exact(tool, load, "http")
     wanted = Wanted(
         load=load,
         address="127.0.0.1:8080",
@@ -103,14 +109,25 @@ def test_what_differs_from_the_defaults_does_too():
         ("hey", {"calls": 2}, "calls", "after one request, or keeps it open"),
         ("h2load", {"model": "open", "rate": 100}, "model", 'expected "closed"'),
         ("h2load", {"http": "2", "hpack": "literal"}, "hpack", "own settings"),
+        ("h2load", {"http": "2", "stream_window": "1MiB"}, "stream_window", "own settings"),
+        ("h2load", {"timeout": "2s"}, "timeout", "for as long as it takes"),
+        ("wrk", {"body": "x", "method": "GET"}, "body", "without a body"),
+        ("ab", {"source_addresses": ["127.0.0.2"], "http": "1.0"}, "source_addresses", "one source address"),
         ("httperf", {"headers": {"Accept": "a"}}, "headers", "not driven with header fields"),
     ],
 )  # fmt: skip
 def test_what_a_tool_cannot_do_is_refused_with_its_key_and_the_reason(name, changes, key, reason):
     load = load_of(OF_TOOL[name] | changes)
     with pytest.raises(Refused, match=reason) as refused:
-        require_exact(tool_named(name), load)
+        require_exact(tool_named(name), load, "http")
     assert refused.value.key == key
+
+
+def test_every_field_of_a_load_is_one_that_tools_are_asked_for_or_refuse_or_one_without_effect():
+    fields = {name for model in (ClosedLoad, OpenLoad, SessionsLoad) for name in model.model_fields}
+    ways = (set(ONLY_DEFAULT), DECIDED, WITHOUT_EFFECT)
+    assert set().union(*ways) == fields, "a new key: say in exact.py what a tool makes of it"
+    assert sum(map(len, ways)) == len(fields)
 
 
 def test_connections_in_tls_are_refused():

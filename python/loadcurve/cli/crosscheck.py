@@ -16,7 +16,9 @@ from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.http import HttpLoad
 from loadcurve.result.folder import read_run
 from loadcurve.result.run_files import RUN_FILE
+from loadcurve.runs.generators import scheme_in
 from loadcurve.runs.study import RunOptions, new_folder
+from loadcurve.server.catalog import Catalog, load_catalog
 from loadcurve.study.bundled import study_name
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
@@ -60,7 +62,7 @@ def _run(argument: str, options: RunOptions) -> tuple[Path, int]:
     study = TomlDocument.read(study_file).to_model(Study)
     generators = options.generators
     if not generators and not _names_tools(study):
-        generators = _usable(study)
+        generators = _usable(study, load_catalog(options.catalogs))
     folder = options.out or new_folder(study_name(study_file))
     changed = replace(options, generators=tuple(generators), out=folder)
     return folder, run_command(argument, changed)
@@ -70,7 +72,7 @@ def _names_tools(study: Study) -> bool:
     return any(getattr(arm.load, "generator", ENGINE_NAME) != ENGINE_NAME for arm in study.arms.values())
 
 
-def _usable(study: Study) -> Sequence[str]:
+def _usable(study: Study, catalog: Catalog) -> Sequence[str]:
     """Return the installed tools that can send the loads of all servers; say why not of the others."""
     talk = new_console(stderr=True)
     found = []
@@ -83,7 +85,7 @@ def _usable(study: Study) -> Sequence[str]:
                     load = arm.load_at(point)
                     if not isinstance(load, HttpLoad):
                         raise BadInput("only loads on web servers are sent by other generators")
-                    require_exact(tool, load)
+                    require_exact(tool, load, scheme_in(catalog, arm))
         except Refused as refused:
             talk.print(f"without {name}: {refused.key}: {refused}", soft_wrap=True)
             continue

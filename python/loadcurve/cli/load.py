@@ -10,6 +10,7 @@ from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.loads.tls import Scheme
 from loadcurve.server.presence import announce
 from loadcurve.server.target import reachable_address, read_url
 
@@ -17,7 +18,7 @@ ALONE = ("load_machines", "on_ray", "io", "seed")
 """Options of running a load that our own engine alone has."""
 
 
-def require_tool(options: Options, load: HttpLoad, scheme: str) -> None:
+def require_tool(options: Options, load: HttpLoad, scheme: Scheme) -> None:
     """Raise ``BadInput`` where the tool that is to send a load is missing, or cannot send it as it is."""
     options.require_none_of(ALONE, f"{load.generator} has nothing of the kind")
     try:

@@ -9,6 +9,7 @@ from loadcurve.loads.kinds import kind_of_model
 from loadcurve.loads.table import sweep_keys
 from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, SearchRecord
+from loadcurve.runs.generators import RATES, takes_whole_rates
 from loadcurve.stats.capacity import Observation, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import Objective
@@ -122,7 +123,8 @@ class CapacitySearch:
         self._fixed = {name: values[0] for name, values in study.sweep.items() if name != key}
         self._key = key
         self._objective = options.objective
-        self._space = SearchSpace(low, high, whole=sweep_keys(type(study.load))[key].type is int)
+        is_whole = sweep_keys(type(study.load))[key].type is int
+        self._space = SearchSpace(low, high, whole=is_whole or (key in RATES and takes_whole_rates(study)))
         self._seen: dict[str, dict[int, list[Observation]]] = {}
 
     @property

@@ -3,30 +3,57 @@
 from collections.abc import Iterator
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import ENGINE_NAME, Tool, tool_named
+from loadcurve.generate.tools.catalog import ENGINE_NAME, Tool, driven_tools, tool_named
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.http import HttpLoad, HttpLoadTables
+from loadcurve.loads.tls import Scheme
+from loadcurve.server.catalog import Catalog
+from loadcurve.server.transport import scheme_of
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
 
+RATES = {"rate", "connection_rate"}
+"""The keys of a load that are rates."""
+
 
 def require_generators(
-    study: Study, document: TomlDocument, *, has_other_loads: bool, searches: bool
+    study: Study,
+    document: TomlDocument,
+    catalog: Catalog,
+    *,
+    has_other_loads: bool,
+    searched: str | None = None,
 ) -> None:
-    """Raise ``BadInput`` with the line of each load that its generator cannot send exactly, or is missing."""
+    """See that each load can be sent exactly by its generator.
+
+    ``searched`` is the key of a search for a capacity, whose ends are then the points of the study.
+
+    Raises:
+        BadInput: a generator cannot, or is missing; with the line of the load.
+
+    """
     problems = dict.fromkeys(
         problem
         for arm in study.arms.values()
-        for problem in _problems(study, arm, has_other_loads=has_other_loads, searches=searches)
+        for problem in _problems(study, arm, catalog, has_other_loads=has_other_loads, searched=searched)
     )
     if problems:
         raise BadInput("\n".join(map(document.report, problems)))
 
 
-def _problems(study: Study, arm: Arm, *, has_other_loads: bool, searches: bool) -> Iterator[Problem]:
+def takes_whole_rates(study: Study) -> bool:
+    """Say whether a generator of the study takes whole requests per second alone."""
+    names = {getattr(arm.load, "generator", ENGINE_NAME) for arm in study.arms.values()}
+    tools = driven_tools()
+    return any(can.whole_rate for name in names if name in tools and (can := tools[name].table.can))
+
+
+def _problems(
+    study: Study, arm: Arm, catalog: Catalog, *, has_other_loads: bool, searched: str | None
+) -> Iterator[Problem]:
     load = arm.load
     name = getattr(load, "generator", ENGINE_NAME)
     if name == ENGINE_NAME or not isinstance(load, HttpLoadTables):
@@ -46,18 +73,29 @@ def _problems(study: Study, arm: Arm, *, has_other_loads: bool, searches: bool) 
     for what, is_asked in alone.items():
         if is_asked:
             yield Problem(place, f"{name} cannot send it: {what} are sent by our own engine alone")
-    if not searches:
-        yield from _inexact(tool, study, arm)
+    if searched == "connections" and load.threads is not None and load.threads > 1:
+        text = (
+            f"a search tries connections that cannot be divided equally among threads for {name}; remove it"
+        )
+        yield Problem(arm.place("threads"), text)
+    yield from _inexact(tool, study, arm, scheme_in(catalog, arm))
 
 
-def _inexact(tool: Tool, study: Study, arm: Arm) -> Iterator[Problem]:
+def scheme_in(catalog: Catalog, arm: Arm) -> Scheme:
+    """Return how the server of an arm is spoken to; one that the catalogue lacks is reported elsewhere."""
+    server = arm.server
+    settings = catalog[server.use].description.settings if server.use in catalog else {}
+    return scheme_of(settings, server.settings, server.url)
+
+
+def _inexact(tool: Tool, study: Study, arm: Arm, scheme: Scheme) -> Iterator[Problem]:
     """Yield the first point that the tool cannot carry out exactly, at the key of its load."""
     for point in study.points():
         load = arm.load_at(point)
         if not isinstance(load, HttpLoad):
             return
         try:
-            require_exact(tool, load)
+            require_exact(tool, load, scheme)
         except Refused as refused:
             swept = refused.key in study.sweep
             yield Problem(("sweep", refused.key) if swept else arm.place(refused.key), str(refused))

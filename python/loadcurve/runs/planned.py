@@ -112,7 +112,13 @@ class PlannedRun:
         self.folder = folder
         require_known_types(study, document)
         require_ray(study, document)
-        require_generators(study, document, has_other_loads=bool(self._beside), searches=search is not None)
+        require_generators(
+            study,
+            document,
+            context.catalog,
+            has_other_loads=bool(self._beside),
+            searched=search.record.key if search else None,
+        )
         machines = {name: context.machines.at(study.server_machine_of(name)) for name in study.servers}
         self.cpus, self._cpus = chosen_cpus(study, document, machines)
         rig = rig_of(self.cpus, context.facts)

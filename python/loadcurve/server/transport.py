@@ -38,6 +38,15 @@ class Transport:
 CLEAR_TEXT = Transport()
 
 
+def scheme_of(settings: Mapping[str, Setting], given: Mapping[str, object], url: str | None) -> Scheme:
+    """Return how a server of these settings is spoken to, with what is given of them, or where it runs."""
+    if url is not None:
+        return "https" if url.lower().startswith("https://") else "http"
+    setting = settings.get(TLS)
+    default = setting.default if isinstance(setting, BooleanSetting) else False
+    return "https" if given.get(TLS, default) is True else "http"
+
+
 def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Transport:
     """Return how a server with these settings is spoken to, whose certificate this authority has signed."""
     has_http2 = settings.get(HTTP2) is True

@@ -1,11 +1,12 @@
 """Whether a tool puts a load on a server exactly as it is asked for; if not, why not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.table import Abilities
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+from loadcurve.loads.tls import Scheme
 from loadcurve.redaction import may_be_secret
 
 _ENDS = {
@@ -13,10 +14,27 @@ _ENDS = {
     "requests_total": "requests_total",
     "num_connections": "connections_total",
 }
+ONLY_DEFAULT: Mapping[str, str] = {
+    "method": "is only driven with GET",
+    "body": "is only driven with requests without a body",
+    "hpack": "is only driven with its own settings of HTTP/2",
+    "stream_window_bytes": "is only driven with its own settings of HTTP/2",
+    "connection_window_bytes": "is only driven with its own settings of HTTP/2",
+    "source_addresses": "has one source address",
+}
+"""Fields of a load that no tool is asked for: refused with these words unless they are as by default."""
+DECIDED = {
+    "model", "http", "duration_s", "requests_total", "connections_total", "rate_rps", "connection_rate_cps",
+    "arrivals", "connections", "calls", "pipeline", "streams", "think_s", "threads", "headers", "requests",
+    "timeout_s", "warmup_s",
+}  # fmt: skip
+"""Those that tools are asked for, each as far as its abilities reach."""
+WITHOUT_EFFECT = {"pick", "weights", "verify", "tls", "full_handshakes", "generator"}
+"""Those that change nothing for a tool: it sends one path in clear text, and answers are verified before."""
 _MODELS = {"closed": "a closed loop", "open": "requests at a fixed rate", "sessions": "sessions"}
 
 
-def require_exact(tool: Tool, load: HttpLoad, scheme: str = "http") -> None:
+def require_exact(tool: Tool, load: HttpLoad, scheme: Scheme) -> None:
     """Raise ``Refused`` with the first reason why a tool cannot put a load on a server as it is."""
     can = tool.table.can
     if can is None:
@@ -37,8 +55,11 @@ def threads_of(tool: Tool, load: HttpLoad, available: int) -> int:
     return next(count for count in range(max(most, 1), 0, -1) if connections % count == 0)
 
 
-def _refusals(name: str, can: Abilities, load: HttpLoad, scheme: str) -> Iterator[tuple[str, str]]:
+def _refusals(name: str, can: Abilities, load: HttpLoad, scheme: Scheme) -> Iterator[tuple[str, str]]:
     yield from _model(name, can, load)
+    for attribute, reason in ONLY_DEFAULT.items():
+        if getattr(load, attribute) != _default(load, attribute):
+            yield _key(load, attribute), f"{name} {reason}"
     yield from _requests(name, can, load)
     yield from _connections(name, can, load)
     yield from _times(name, can, load)
@@ -69,24 +90,15 @@ def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
 def _requests(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
     if not isinstance(load.requests, list) or len(load.requests) != 1:
         yield "requests", f"{name} is driven with one path for all requests"
-    if load.method != "GET":
-        yield "method", f"{name} is only driven with GET"
-    if load.body:
-        yield "body", f"{name} is only driven with requests without a body"
     secret = next(filter(may_be_secret, load.headers), None)
     if secret is not None:
         text = f"{secret} may be secret, and {name} would have it on its command line, which others can read"
         yield "headers", text
     elif load.headers and not can.headers:
         yield "headers", f"{name} is not driven with header fields"
-    for key in ("hpack", "stream_window_bytes", "connection_window_bytes"):
-        if getattr(load, key) is not None:
-            yield key.removesuffix("_bytes"), f"{name} is only driven with its own settings of HTTP/2"
 
 
 def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
-    if load.source_addresses:
-        yield "source_addresses", f"{name} has one source address"
     if can.calls == "kept" and load.calls is not None:
         yield "calls", f"{name} keeps its connections open; remove it"
     if can.calls == "one or kept" and load.calls not in (None, 1):
@@ -107,6 +119,16 @@ def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[st
 def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
     if can.timeout == "whole seconds" and load.timeout_s % 1:
         yield "timeout", f"{name} takes whole seconds; found {load.timeout_s:g} s"
+    if can.timeout == "none" and load.timeout_s != _default(load, "timeout_s"):
+        yield "timeout", f"{name} waits for an answer for as long as it takes; remove it"
+
+
+def _default(load: HttpLoad, attribute: str) -> object:
+    return type(load).model_fields[attribute].get_default(call_default_factory=True)
+
+
+def _key(load: HttpLoad, attribute: str) -> str:
+    return type(load).model_fields[attribute].alias or attribute
 
 
 def _without_article(words: str) -> str:
