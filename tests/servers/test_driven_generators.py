@@ -25,7 +25,7 @@ from support.limit_server import limit_server
 
 TOOLS = [
     pytest.param(name, marks=pytest.mark.needs(name))
-    for name in ("wrk", "ab", "h2load", "httperf", "hey", "wrk2")
+    for name in ("wrk", "ab", "h2load", "httperf", "hey", "wrk2", "oha", "vegeta", "fortio")
 ]
 
 

@@ -24,6 +24,9 @@ OF_TOOL: dict[str, dict[str, Any]] = {
     "h2load": {**CLOSED, "warmup": "1s"},
     "hey": CLOSED,
     "wrk2": {**CLOSED, "model": "open", "rate": 500},
+    "vegeta": {**CLOSED, "model": "open", "rate": 500},
+    "oha": CLOSED,
+    "fortio": CLOSED,
     "httperf": {
         "model": "sessions",
         "requests": ["/a"],
@@ -40,7 +43,10 @@ def load_of(table: dict[str, Any]) -> HttpLoad:
     return models[table["model"]].model_validate(table)
 
 
-def words(name: str, **changes: Any) -> str:
+FILES = Path("/files")
+
+
+def words(name: str, *, files: Path = FILES, **changes: Any) -> str:
     """Return the words behind the program, as one text."""
     load = load_of(OF_TOOL[name] | changes)
     tool = tool_named(name)
@@ -50,7 +56,7 @@ def words(name: str, **changes: Any) -> str:
         address="127.0.0.1:8080",
         authority="127.0.0.1:8080",
         threads=threads_of(tool, load, available=4),
-        files=Path("/files"),
+        files=files,
     )
     return " ".join(tool.driver.arguments(wanted))
 
@@ -76,6 +82,25 @@ def test_connections_duration_and_path_stand_in_the_command():
         "--hog --server 127.0.0.1 --port 8080 --uri /a --http-version 1.1 --rate 50 --num-conns 100 "
         "--num-calls 4 --burst-length 1 --timeout 5"
     )
+
+
+def test_a_rate_is_one_of_all_connections_and_stands_in_the_command(tmp_path):
+    rate = {"model": "open", "rate": 500}
+    assert words("oha") == (
+        "--no-tui --output-format json --output /files/result.json -c 12 -z 10000ms -t 5000ms "
+        "--connect-timeout 5000ms --worker-threads 4 --http-version 1.1 --disable-compression "
+        "http://127.0.0.1:8080/a"
+    )
+    assert " -q 500 --latency-correction " in words("oha", **rate)
+    assert words("fortio") == (
+        "load -quiet -allow-initial-errors -c 12 -t 10000ms -qps 0 -timeout 5000ms -r 0.00001 "
+        "-p 50,75,90,95,99,99.9,99.99 -json /files/result.json http://127.0.0.1:8080/a"
+    )
+    assert " -qps 500 -uniform " in words("fortio", **rate)
+    attack = words("vegeta", files=tmp_path, calls=1)
+    assert attack.startswith("-cpus 4 attack -rate 500/1s -duration 10000ms -timeout 5000ms -workers 12 ")
+    assert " -max-connections 12 -http2=false -redirects -1 -max-body 0 -keepalive=false " in attack
+    assert (tmp_path / "targets").read_text() == "GET http://127.0.0.1:8080/a\n"
 
 
 def test_what_differs_from_the_defaults_does_too():
@@ -106,6 +131,8 @@ def test_what_differs_from_the_defaults_does_too():
         ("wrk2", {"arrivals": "poisson"}, "arrivals", "no random arrivals"),
         ("wrk2", {"rate": "10-20:5s"}, "rate", "one rate"),
         ("wrk2", {"rate": 10.5}, "rate", "whole requests per second; found 10.5"),
+        ("vegeta", {"model": "closed"}, "model", "vegeta has no closed loop"),
+        ("fortio", {"requests": ["/a", "/b"]}, "requests", "one path"),
         ("hey", {"calls": 2}, "calls", "after one request, or keeps it open"),
         ("h2load", {"model": "open", "rate": 100}, "model", 'expected "closed"'),
         ("h2load", {"http": "2", "hpack": "literal"}, "hpack", "own settings"),
@@ -117,7 +144,10 @@ def test_what_differs_from_the_defaults_does_too():
     ],
 )  # fmt: skip
 def test_what_a_tool_cannot_do_is_refused_with_its_key_and_the_reason(name, changes, key, reason):
-    load = load_of(OF_TOOL[name] | changes)
+    table = OF_TOOL[name] | changes
+    if table["model"] == "closed":
+        table.pop("rate", None)
+    load = load_of(table)
     with pytest.raises(Refused, match=reason) as refused:
         require_exact(tool_named(name), load, "http")
     assert refused.value.key == key

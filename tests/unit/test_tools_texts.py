@@ -94,7 +94,7 @@ def test_a_report_of_wrk_that_is_none_is_refused_with_what_was_found(text, found
 
 def test_a_late_answer_of_wrk2_is_an_answer_and_no_failure(file_of):
     """Its timeouts are connections that sent nothing for long, looked at every two seconds."""
-    output = Output("wrk2", file_of(report(timeout=400, read=3)).path, Path())
+    output = Output("wrk2", Path("wrk2"), file_of(report(timeout=400, read=3)).path, Path())
     found = wrk2.figures(Wanted(load=None, address="", authority="", threads=1, files=Path()), output)
     assert (found.answered, found.ok, found.failed, dict(found.errors)) == (6, 5, 3, {})
 

@@ -29,7 +29,7 @@ class Tool:
     """One tool, whether it is installed here or not."""
 
     name: str
-    """That of its folder."""
+    """That of its folder, with hyphens."""
     table: ToolTable
 
     @property
@@ -46,7 +46,7 @@ class Tool:
     @property
     def driver(self) -> Driver:
         """Its module, which only a tool that can be asked for something has."""
-        return cast("Driver", importlib.import_module(f"loadcurve.generate.tools.{self.name}.driver"))
+        return cast("Driver", importlib.import_module(f"{__package__}.{self.name.replace('-', '_')}.driver"))
 
     @functools.cached_property
     def version(self) -> str | None:
@@ -81,7 +81,8 @@ class Tool:
 def tools() -> Mapping[str, Tool]:
     """Return all tools by name, in alphabetical order."""
     files = sorted(_FOLDER.glob(f"*/{_DESCRIPTION}"))
-    return {file.parent.name: Tool(file.parent.name, _read(file)) for file in files}
+    names = (file.parent.name.replace("_", "-") for file in files)
+    return {name: Tool(name, _read(file)) for name, file in zip(names, files, strict=True)}
 
 
 def driven_tools() -> Mapping[str, Tool]:

@@ -70,7 +70,8 @@ class Driven(Generator):
 
     def _run(self, plan: HttpPlan, folder: Path, observe: Callable[[Progress], None]) -> LoadResult:
         wanted = self._wanted(plan, folder)
-        argv = [str(self.tool.require_installed()), *self.tool.driver.arguments(wanted)]
+        program = self.tool.require_installed()
+        argv = [str(program), *self.tool.driver.arguments(wanted)]
         begun_s = time.monotonic()
 
         def look() -> None:
@@ -97,7 +98,7 @@ class Driven(Generator):
             is_interrupted = _ends_by_interrupt(process, _limit_s(plan, own_warmup_s), look_and_measure)
             watch.ends()
             kernel = increase(before, counters_now())
-            output = Output(self.tool.name, place / "stdout", folder)
+            output = Output(self.tool.name, program, place / "stdout", folder)
             figures = self._figures(wanted, output, process, is_interrupted=is_interrupted)
             seen = Seen(
                 began_s=process.started_s + own_warmup_s,

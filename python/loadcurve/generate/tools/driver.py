@@ -59,6 +59,7 @@ class Output:
 
     tool: str
     """Its name."""
+    program: Path
     text_file: Path
     """Its standard output."""
     files: Path

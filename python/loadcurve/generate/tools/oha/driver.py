@@ -1,0 +1,53 @@
+"""oha: a closed loop, or a rate with latencies from when requests were due; its JSON has percentiles."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.oha.reader import read_json
+from loadcurve.loads.http import HTTP2, OpenLoad
+
+_JSON = "result.json"
+
+
+def arguments(wanted: Wanted) -> Sequence[str]:
+    """Return the words behind the program."""
+    load = wanted.load
+    total = getattr(load, "requests_total", None)
+    end = ["-n", str(total)] if load.duration_s is None else ["-z", _milliseconds(load.duration_s)]
+    rate = ["-q", f"{load.rate_rps:.9g}", "--latency-correction"] if isinstance(load, OpenLoad) else []
+    named = [] if wanted.authority == wanted.address else ["--host", wanted.authority]
+    fields = [word for name, value in load.headers.items() for word in ("-H", f"{name}: {value.text}")]
+    return [
+        "--no-tui",
+        "--output-format", "json",
+        "--output", str(wanted.files / _JSON),
+        "-c", str(load.connections_at_once),
+        *(["-p", str(getattr(load, "streams", 1))] if load.http == HTTP2 else []),
+        *end,
+        *rate,
+        "-t", _milliseconds(load.timeout_s),
+        "--connect-timeout", _milliseconds(load.timeout_s),
+        "--worker-threads", str(wanted.threads),
+        "--http-version", load.http,
+        "--disable-compression",
+        *(["--disable-keepalive"] if load.calls == 1 else []),
+        *named,
+        *fields,
+        wanted.url,
+    ]  # fmt: skip
+
+
+def figures(wanted: Wanted, output: Output) -> ToolFigures:
+    """Return what its JSON says."""
+    written = output.written(_JSON)
+    if written is None:
+        raise Unreadable("oha's output", None, "no file", f"{_JSON}, which oha writes at its end")
+    read = read_json(written)
+    return replace(read, basis="due") if isinstance(wanted.load, OpenLoad) else read
+
+
+def _milliseconds(time_s: float) -> str:
+    """Return a time as it takes it: a whole number with a unit."""
+    return f"{round(time_s * 1000)}ms"
