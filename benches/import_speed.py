@@ -64,7 +64,9 @@ def imported(file: Path, folder: Path) -> Imported:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, words)
     records = map(json.loads, (folder / "trials.jsonl").read_text().splitlines())
-    answered = sum(one["load"]["requests"]["answered"] for one in records if "load" in one)
+    answered = sum(
+        one["measurements"]["load"]["requests"]["answered"] for one in records if one["kind"] == "point"
+    )
     return Imported(seconds, used.ru_maxrss * 1024, answered)
 
 
