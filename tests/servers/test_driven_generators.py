@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -151,6 +152,8 @@ def test_a_study_is_cross_checked_by_other_generators_in_the_same_blocks(tmp_pat
     said = " ".join(done.stdout.split())
     assert "limit-wrk over limit: wrk" in said
     assert "the window of wrk begins before its connections are open" in said
+    # GET /1k.txt HTTP/1.1, Host: 127.0.0.1:PORT, and nothing else, which is all that wrk sends.
+    assert re.search(r"bytes of a request: 4[5-9] under wrk, .* its User-Agent is none", said)
     assert "h2load tells a mean; what it does not tell is not compared" in said
     run = read_run(tmp_path / "run")
     assert {record.server for record in run.points} == {"limit", "limit-wrk", "limit-h2load"}
@@ -167,8 +170,9 @@ def test_a_study_is_cross_checked_by_other_generators_in_the_same_blocks(tmp_pat
 
 def test_a_generator_that_cannot_send_a_study_is_refused_with_the_line_of_its_key(tmp_path):
     command = Command(tmp_path)
-    (tmp_path / "study.toml").write_text(STUDY + '[servers.limit.load]\ngenerator = "oha"\n')
+    (tmp_path / "study.toml").write_text(STUDY + '[servers.limit.load]\ngenerator = "bombardier"\n')
     refused = command.run("run", "study.toml", "--out", "run")
     assert refused.returncode == 2
-    assert "study.toml:17: servers.limit.load.generator: oha is known, but not driven" in refused.stderr
+    place = "study.toml:17: servers.limit.load.generator"
+    assert f"{place}: bombardier is known, but not driven" in refused.stderr
     assert not (tmp_path / "run").exists()

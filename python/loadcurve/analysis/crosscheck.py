@@ -8,6 +8,7 @@ from statistics import fmean
 import numpy as np
 
 from loadcurve.analysis.curves import Curve, curves, usable_logs
+from loadcurve.loads.http import HTTP2
 from loadcurve.loads.record import HttpAsRun
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
@@ -53,6 +54,8 @@ class GeneratorFacts:
     """The largest share of its CPUs that it used at any point."""
     header_bytes: float | None
     """Of each answer."""
+    request_bytes: float | None
+    """Of each request."""
     connect_in_window: bool
     """Whether the connections opened within the window, or for each request anew."""
     hidden_ms: float | None
@@ -139,6 +142,7 @@ def _facts(records: Sequence[PointRecord]) -> GeneratorFacts:
         cpu_per_request_us=_mean(load.generator.cpu_per_request_us for load in loads),
         busiest=max(map(_busy, loads), default=None),
         header_bytes=_mean(map(_header_bytes, loads)),
+        request_bytes=_mean(map(_request_bytes, loads)),
         connect_in_window=is_new or (tool is not None and tool.warmup != "own"),
         hidden_ms=hidden,
         tool=tool,
@@ -154,6 +158,16 @@ def _header_bytes(load: LoadResult) -> float | None:
     if load.bytes is None or load.bytes.header is None or not load.requests.answered:
         return None
     return load.bytes.header / load.requests.answered
+
+
+def _request_bytes(load: LoadResult) -> float | None:
+    """Return what was sent for each request; over TLS and HTTP/2 of our engine that is more than requests."""
+    if load.tool is not None:
+        return None if load.tool.request is None else load.tool.request.bytes
+    is_plain = isinstance(load.load, HttpAsRun) and load.load.http != HTTP2 and load.load.scheme == "http"
+    if not is_plain or load.bytes is None or load.bytes.sent is None or not load.requests.sent:
+        return None
+    return load.bytes.sent / load.requests.sent
 
 
 def _hidden_ms(load: LoadResult) -> float | None:

@@ -19,22 +19,32 @@ from loadcurve.result.run_files import RUN_FILE
 from loadcurve.runs.generators import scheme_in
 from loadcurve.runs.study import RunOptions, new_folder
 from loadcurve.server.catalog import Catalog, load_catalog
+from loadcurve.server.found import MissingServer, find_server
 from loadcurve.study.bundled import study_name
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 
+_STUDY = "quickstart"
+_SERVERS = ("nginx", "limit")
+"""Of that study the first that is installed is measured where no other study is given."""
 
-def crosscheck_command(argument: str, options: RunOptions, *, json_output: bool) -> int:
+
+def crosscheck_command(argument: str | None, options: RunOptions, *, json_output: bool) -> int:
     """Run a study under our engine and other generators, or read such a run; print where they differ.
+
+    Without a study one server of a bundled one is measured.
 
     Raises:
         BadInput: the study cannot be used, or no other generator can send its load.
         LoadcurveError: as a run does.
 
     """
-    folder = Path(argument)
     code = 0
+    if argument is None:
+        argument = _STUDY
+        options = replace(options, only=options.only or (_first_installed(options.catalogs),))
+    folder = Path(argument)
     if not (folder / RUN_FILE).exists():
         folder, code = _run(argument, options)
         if code == EXIT_INTERRUPTED:
@@ -57,12 +67,18 @@ def crosscheck_command(argument: str, options: RunOptions, *, json_output: bool)
     return code
 
 
+def _first_installed(catalogs: Sequence[Path]) -> str:
+    catalog = load_catalog(catalogs)
+    found = (name for name in _SERVERS if not isinstance(find_server(catalog[name], {}), MissingServer))
+    return next(found, _SERVERS[-1])
+
+
 def _run(argument: str, options: RunOptions) -> tuple[Path, int]:
     study_file = find_study(argument)
     study = TomlDocument.read(study_file).to_model(Study)
     generators = options.generators
     if not generators and not _names_tools(study):
-        generators = _usable(study, load_catalog(options.catalogs))
+        generators = _usable(study, load_catalog(options.catalogs), options.only)
     folder = options.out or new_folder(study_name(study_file))
     changed = replace(options, generators=tuple(generators), out=folder)
     return folder, run_command(argument, changed)
@@ -72,15 +88,16 @@ def _names_tools(study: Study) -> bool:
     return any(getattr(arm.load, "generator", ENGINE_NAME) != ENGINE_NAME for arm in study.arms.values())
 
 
-def _usable(study: Study, catalog: Catalog) -> Sequence[str]:
-    """Return the installed tools that can send the loads of all servers; say why not of the others."""
+def _usable(study: Study, catalog: Catalog, only: Sequence[str]) -> Sequence[str]:
+    """Return the installed tools that can send the loads of a study, or some; say why not of others."""
     talk = new_console(stderr=True)
+    arms = [arm for name, arm in study.arms.items() if not only or name in only]
     found = []
     for name, tool in driven_tools().items():
         if tool.program is None:
             continue
         try:
-            for arm in study.arms.values():
+            for arm in arms:
                 for point in study.points():
                     load = arm.load_at(point)
                     if not isinstance(load, HttpLoad):

@@ -394,13 +394,13 @@ def servers(
 @command()
 def crosscheck(
     study: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="STUDY|RUN",
+            metavar="[STUDY|RUN]",
             help="A study file, a bundled study, or the folder of a run with several generators.",
             autocompletion=completion.studies,
         ),
-    ],
+    ] = None,
     generator: GeneratorOption = None,
     out: OutOption = None,
     trials: TrialsOption = None,
@@ -416,7 +416,8 @@ def crosscheck(
 
     The result shows where they differ from our engine, and possible reasons.
 
-    Without --generator the study's own generators are used, or every installed one that can send its load.
+    Without --generator the study's own generators are used, or every installed one that can send its load;
+    without a study, nginx or `limit` is measured as in the bundled study quickstart.
     """
     from loadcurve.cli.crosscheck import checked_names, crosscheck_command
     from loadcurve.runs.study import RunOptions

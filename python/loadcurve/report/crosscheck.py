@@ -125,6 +125,15 @@ def _of_cost(checked: CrossChecked) -> Iterator[str]:
 
 def _of_bytes(checked: CrossChecked) -> Iterator[str]:
     facts, engine = checked.facts, checked.of_base
+    sent = None if facts.tool is None else facts.tool.request
+    if facts.request_bytes is not None and engine.request_bytes is not None:
+        difference = facts.request_bytes - engine.request_bytes
+        if abs(difference) >= 1:
+            agent = "" if sent is None else f"; its User-Agent is {sent.user_agent or 'none'}"
+            yield (
+                f"bytes of a request: {facts.request_bytes:.0f} under {facts.name}, "
+                f"{engine.request_bytes:.0f} under the engine{agent}"
+            )
     if facts.header_bytes is not None and engine.header_bytes is not None:
         difference = facts.header_bytes - engine.header_bytes
         if abs(difference) >= 1:

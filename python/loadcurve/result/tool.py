@@ -2,7 +2,16 @@
 
 from typing import Literal
 
-from loadcurve.loads.values import Many, Record, Time
+from loadcurve.loads.values import Count, Many, Record, Time
+
+
+class RequestSent(Record):
+    """A request as a tool sends it, looked at before the load."""
+
+    bytes: Count
+    """Of its whole head; the requests of driven tools have no body."""
+    user_agent: str | None
+    """The value of ``User-Agent``; ``None`` where it sends none."""
 
 
 class ToolRecord(Record):
@@ -25,5 +34,7 @@ class ToolRecord(Record):
     measured one began, whose connections are new; ``None`` where that is not known."""
     interrupted_after_s: Time | None = None
     """When it was interrupted, as it takes whole seconds alone and its load has another length."""
+    request: RequestSent | None = None
+    """What a request of it looks like; ``None`` over HTTP/2, and of an imported load."""
     not_measured: Many[str]
     """What it does not measure."""

@@ -25,10 +25,11 @@ from loadcurve.generate.tools.exact import require_exact, threads_of
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.kernel import counters_now, increase
 from loadcurve.generate.tools.process import CpuTime, ToolProcess
+from loadcurve.generate.tools.request_head import request_sent
 from loadcurve.generate.tools.results import Seen, result_of
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.result.load import LoadResult
-from loadcurve.result.tool import ToolRecord
+from loadcurve.result.tool import RequestSent, ToolRecord
 
 _LOOK_INTERVAL_S = 0.1
 """Looking costs the tool time: both are on the load's CPUs."""
@@ -77,6 +78,7 @@ class Driven(Generator):
         def look() -> None:
             observe(Progress(max(time.monotonic() - begun_s, 1e-9), answered=None))
 
+        request = request_sent(self.tool, wanted, plan.cpus)
         warmup = self._warmup(plan)
         if warmup == "separate":
             _warm_up(argv, folder, plan, look)
@@ -110,7 +112,7 @@ class Driven(Generator):
                 withheld=watch.withheld(figures.duration_s),
                 kernel=kernel,
             )
-        result = result_of(plan, figures, self._record(argv, figures, warmup, interrupts_s), seen)
+        result = result_of(plan, figures, self._record(argv, figures, warmup, interrupts_s, request), seen)
         if is_interrupted:
             raise LoadInterrupted(result)
         return result
@@ -134,7 +136,12 @@ class Driven(Generator):
         return figures
 
     def _record(
-        self, argv: Sequence[str], figures: ToolFigures, warmup: WarmUp, interrupts_s: float | None
+        self,
+        argv: Sequence[str],
+        figures: ToolFigures,
+        warmup: WarmUp,
+        interrupts_s: float | None,
+        request: RequestSent | None,
     ) -> ToolRecord:
         latency = figures.latency
         return ToolRecord(
@@ -146,6 +153,7 @@ class Driven(Generator):
             completeness=latency.completeness if latency else self.tool.table.completeness,
             warmup=warmup,
             interrupted_after_s=interrupts_s,
+            request=request,
             not_measured=self.tool.table.not_measured,
         )
 

@@ -1,0 +1,138 @@
+"""Generators beside each other: what is paired with what, the ratios, and why they may differ."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loadcurve.analysis.crosscheck import CrossChecked, GeneratorFacts, cross_check
+from loadcurve.cli.crosscheck import crosscheck_command
+from loadcurve.report.crosscheck import crosscheck_json, crosscheck_lines, reasons
+from loadcurve.result.folder import Run, read_run
+from loadcurve.result.records import PointRecord
+from loadcurve.result.tool import RequestSent, ToolRecord
+from loadcurve.runs.study import RunOptions
+from support import synthetic_run as synthetic
+from support.terminal import printed
+
+TOOL = ToolRecord(
+    name="wrk",
+    version="4.1.0",
+    command=["wrk"],
+    latency_basis="send",
+    resolution_ms=0.001,
+    completeness="complete",
+    warmup="own",
+    request=RequestSent(bytes=47, user_agent=None),
+    not_measured=[],
+)
+ENGINE = GeneratorFacts(
+    name="engine",
+    http="1.1",
+    threads=1,
+    cpu_per_request_us=8.0,
+    busiest=0.5,
+    header_bytes=200.0,
+    request_bytes=76.0,
+    connect_in_window=False,
+    hidden_ms=0.0,
+    tool=None,
+)
+OF_WRK = replace(ENGINE, name="wrk", cpu_per_request_us=6.0, request_bytes=47.0, hidden_ms=None, tool=TOOL)
+
+
+def said(of_tool: GeneratorFacts = OF_WRK, engine: GeneratorFacts = ENGINE) -> str:
+    return "\n".join(reasons(CrossChecked("nginx-wrk", "nginx", of_tool, engine, ())))
+
+
+def with_tool(**changes: object) -> GeneratorFacts:
+    return replace(OF_WRK, tool=TOOL.model_copy(update=changes))
+
+
+@pytest.mark.parametrize(
+    ("of_tool", "engine", "reason"),
+    [
+        (OF_WRK, replace(ENGINE, hidden_ms=3.25), "coordinated omission: wrk .* 3.250 ms lie before that"),
+        (OF_WRK, ENGINE, "in this load the two are the same"),
+        (OF_WRK, ENGINE, "in steps of 0.001 ms"),
+        (
+            with_tool(completeness="summary"),
+            ENGINE,
+            "wrk tells a mean; what it does not tell is not compared",
+        ),
+        (replace(OF_WRK, http="1.0"), ENGINE, "HTTP/1.0 under wrk, HTTP/1.1 under the engine"),
+        (replace(OF_WRK, threads=2), ENGINE, "wrk has 2 threads, the engine 1"),
+        (replace(OF_WRK, connect_in_window=True), ENGINE, "begins before its connections are open"),
+        (with_tool(warmup="separate"), ENGINE, "the warm-up of wrk is a process before it"),
+        (OF_WRK, ENGINE, "6.0 µs per request under wrk, 8.0 µs under the engine"),
+        (replace(OF_WRK, busiest=0.97), ENGINE, "wrk used 97% of its CPUs"),
+        (OF_WRK, replace(ENGINE, busiest=0.99), "the engine used 99% of its CPUs"),
+        (replace(OF_WRK, header_bytes=230.0), ENGINE, "230 under wrk, 200 under the engine"),
+        (OF_WRK, ENGINE, "bytes of a request: 47 under wrk, 76 under the engine; its User-Agent is none"),
+        (with_tool(request=RequestSent(bytes=47, user_agent="wrk/4")), ENGINE, "User-Agent is wrk/4"),
+    ],
+)
+def test_a_reason_stands_there_with_the_figures_that_show_it(of_tool, engine, reason):
+    assert re.search(reason, said(of_tool, engine))
+
+
+def test_what_is_alike_is_no_reason():
+    alike = with_tool(latency_basis="due", resolution_ms=None)
+    alike = replace(alike, request_bytes=76.0, cpu_per_request_us=None)
+    assert said(alike) == ""
+
+
+def under_wrk(folder: Path, **table: object) -> Run:
+    """The run with apache's arm under wrk, whose server has the table of nginx but for the load."""
+    run = read_run(synthetic.write_run(folder))
+    changed = [
+        synthetic.with_load(record, tool=TOOL)
+        if isinstance(record, PointRecord) and record.server == "apache"
+        else record
+        for record in run.records
+    ]
+    apache = {"use": "nginx", "load": {"generator": "wrk"}} | table
+    servers = {"nginx": {"use": "nginx"}, "apache": apache, "tiny": {"use": "tiny"}}
+    record = run.run.model_copy(update={"study": {**run.run.study, "servers": servers}})
+    return replace(synthetic.with_records(run, changed), run=record)
+
+
+def test_an_arm_of_a_tool_is_paired_with_that_of_the_same_server_under_our_engine(tmp_path):
+    [checked] = cross_check(under_wrk(tmp_path))
+    assert (checked.arm, checked.base) == ("apache", "nginx")
+    assert (checked.facts.name, checked.of_base.name) == ("wrk", "engine")
+    at_ten = next(
+        one
+        for one in checked.ratios
+        if one.point == {"connections": 10} and one.measure.column == "throughput_rps"
+    )
+    truth = {name: synthetic.SERVERS[name].throughput_rps(10) for name in ("apache", "nginx")}
+    assert at_ten.ratio is not None
+    # Paired by block the factors of the trials cancel out.
+    assert at_ten.ratio.estimate.value == pytest.approx(truth["apache"] / truth["nginx"], rel=1e-6)
+    assert at_ten.shown
+    [pair] = crosscheck_json([checked])["pairs"]
+    assert (pair["generator"]["request_bytes"], pair["arm"]) == (47, "apache")
+    assert "apache over nginx: wrk 4.1.0 over our engine" in printed(crosscheck_lines([checked]))
+
+
+def test_a_server_with_another_table_is_compared_with_none(tmp_path):
+    assert cross_check(under_wrk(tmp_path, workers=2)) == []
+
+
+def test_without_a_study_one_server_of_the_quickstart_is_measured(monkeypatch: pytest.MonkeyPatch):
+    asked = []
+
+    def run(argument: str, options: RunOptions) -> tuple[Path, int]:
+        asked.append((argument, options.only))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadcurve.cli.crosscheck._run", run)
+    for only, expected in (((), 1), (("limit", "nginx"), 2)):
+        with pytest.raises(KeyboardInterrupt):
+            crosscheck_command(None, RunOptions(only=only), json_output=False)
+        argument, servers = asked.pop()
+        assert argument == "quickstart"
+        assert len(servers) == expected
+        assert set(servers) <= {"nginx", "limit"}
