@@ -13,3 +13,20 @@ def test_studies_are_listed_with_what_they_ask_and_one_is_read_without_a_run(san
     assert refused.returncode == 2
     assert 'did you mean "E-rate"?' in refused.stderr
     assert sandbox.run("studies", "list").returncode == 2
+
+
+def test_a_bundled_study_is_copied_with_what_belongs_to_it_and_nothing_is_overwritten(sandbox):
+    copied = sandbox.run("studies", "copy", "D-connections", "mine/D")
+    assert copied.returncode == 0, copied.stderr
+    made = {path.name for path in (sandbox.work / "mine" / "D").iterdir()}
+    assert made == {"README.md", "claims.toml", "published.toml", "study.toml"}
+    assert "in full: 6 servers" in sandbox.run("studies", "check", "mine/D").stdout
+    refused = sandbox.run("studies", "copy", "D-connections", "mine/D")
+    assert refused.returncode == 2
+    assert "mine/D is there already" in refused.stderr
+    assert sandbox.run("studies", "copy", "quickstart").returncode == 0
+    assert (sandbox.work / "quickstart.toml").is_file()
+    unknown = sandbox.run("studies", "copy", "E-rat")
+    assert unknown.returncode == 2
+    assert "there is no bundled study of this name" in unknown.stderr
+    assert 'did you mean "E-rate"?' in unknown.stderr

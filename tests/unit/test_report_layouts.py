@@ -160,6 +160,26 @@ def test_one_point_is_chosen_by_server_and_settings(tmp_path, capsys):
         layout_command(run, "ab", None, ["fifty"])
 
 
+def test_one_trial_of_a_point_is_chosen_and_named(tmp_path, capsys):
+    folder = synthetic.write_run(tmp_path / "run")
+    at = ["connections=50"]
+    of_point = [
+        one for one in read_run(folder).points if one.server == "nginx" and one.point == {"connections": 50}
+    ]
+    trials = [record.trial for record in of_point]
+    layout_command(folder, "wrk2", "nginx", at)
+    first = capsys.readouterr()
+    assert first.err.startswith(f"Trial {trials[0]}; ")
+    layout_command(folder, "wrk2", "nginx", at, trials[0])
+    assert capsys.readouterr() == first
+    layout_command(folder, "wrk2", "nginx", at, trials[1])
+    second = capsys.readouterr()
+    assert second.err.startswith(f"Trial {trials[1]}; ")
+    assert second.out != first.out
+    with pytest.raises(BadInput, match="--trial: found 77"):
+        layout_command(folder, "wrk2", "nginx", at, 77)
+
+
 def test_a_load_on_a_database_has_no_such_layout(tmp_path):
     run = read_run(database.write_run(tmp_path / "run"))
     with pytest.raises(BadInput, match="know loads on web servers"):

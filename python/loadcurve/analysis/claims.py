@@ -198,7 +198,8 @@ class _Judge:
         return _decided(replace(base, grid=grid), outcome)
 
     def _compared(self, base: JudgedClaim, claim: RatioClaim | PairClaim) -> JudgedClaim:
-        log_ratios = self._log_ratios(*claim.servers, claim.measure, claim)
+        first, second = claim.servers
+        log_ratios = self._log_ratios(first, second, claim.measure, claim)
         found = paired_ratios(log_ratios[None, :])[0] if len(log_ratios) else None
         ratio = None if found is None else found.estimate
         base = replace(base, loads=self._loads(claim), ratio=ratio)

@@ -240,7 +240,7 @@ command()(load)
 def studies(
     first: Annotated[
         str | None,
-        typer.Argument(metavar="check", help="Read a study without running it, and print how long it takes."),
+        typer.Argument(metavar="check|copy", help="Read a study without running it, or copy one to edit."),
     ] = None,
     second: Annotated[
         str | None,
@@ -248,20 +248,29 @@ def studies(
             metavar="STUDY", help="A study file, or a bundled study.", autocompletion=completion.studies
         ),
     ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="With copy: what is made; default: the study's name, here."),
+    ] = None,
 ) -> None:
-    """List the bundled studies, or check one.
+    """List the bundled studies, check one, or copy one.
 
-    `studies check STUDY` reads a study without running it, and prints how long it takes.
+    `studies check STUDY` reads a study without running it, and prints how long it takes. `studies copy STUDY
+    [DIR]` copies a bundled study with its figures and claims to a new folder, to edit it there.
     """
-    from loadcurve.cli.studies import check_command, list_command
+    from loadcurve.cli.studies import check_command, copy_command, list_command
 
     if first is None:
         list_command()
-    elif first == "check" and second is not None:
+    elif first == "check" and second is not None and target is None:
         check_command(second)
+    elif first == "copy" and second is not None:
+        copy_command(second, target)
     else:
-        found = " ".join(filter(None, (first, second)))
-        raise typer.BadParameter(f"found {found}; expected check STUDY, or nothing for the list")
+        found = " ".join(filter(None, (first, second, str(target) if target else None)))
+        raise typer.BadParameter(
+            f"found {found}; expected check STUDY, copy STUDY [DIR], or nothing for the list"
+        )
 
 
 @command()
@@ -499,6 +508,10 @@ def report(
         list[str] | None,
         typer.Option("--at", metavar="KEY=VALUE", help="With --as: a setting of the point; may be repeated."),
     ] = None,
+    trial: Annotated[
+        int | None,
+        typer.Option("--trial", metavar="N", help="With --as: the trial; default: the first of the point."),
+    ] = None,
 ) -> None:
     """Make the report of a run again, or one page of several runs.
 
@@ -509,8 +522,8 @@ def report(
     first, *others = run_folders
     if others and (findings or slo is not None or formats is not None or layout is not None):
         raise typer.BadParameter("--findings, --slo, --format and --as accept one run; found several")
-    if layout is None and (server is not None or at):
-        raise typer.BadParameter("--server and --at require --as")
+    if layout is None and (server is not None or at or trial is not None):
+        raise typer.BadParameter("--server, --at and --trial require --as")
     if layout is not None and (findings or slo is not None or formats is not None or out is not None):
         raise typer.BadParameter("--as writes no file; remove --findings, --slo, --format and --out")
     if findings and (formats is not None or out is not None):
@@ -518,7 +531,7 @@ def report(
     if layout is not None:
         from loadcurve.cli.report_layout import layout_command
 
-        layout_command(first, layout, server, at or [])
+        layout_command(first, layout, server, at or [], trial)
     elif others:
         from loadcurve.cli.side_by_side import side_by_side_command
 

@@ -21,8 +21,10 @@ MOST_NAMED = 6
 """An error names at most this many points."""
 
 
-def layout_command(folder: Path, name: str, server: str | None, at: Sequence[str]) -> None:
-    """Print a point of the run's first trial that has it.
+def layout_command(
+    folder: Path, name: str, server: str | None, at: Sequence[str], trial: int | None = None
+) -> None:
+    """Print a point of one trial, by default the first that has it; stderr says which trial that is.
 
     Raises ``BadInput``: the options leave no point, or several; the error names them.
     """
@@ -32,7 +34,15 @@ def layout_command(folder: Path, name: str, server: str | None, at: Sequence[str
             f"--as {name}: the run in {folder} was imported, and its files lack "
             "figures that this layout has; expected a run that was measured here, or --format"
         )
-    record = _chosen(run, server, dict(map(_setting, at)))
+    record = _chosen(run, server, dict(map(_setting, at)), trial)
+    others = [one.trial for one in run.points if (one.server, one.point) == (record.server, record.point)]
+    if len(others) > 1:
+        numbers = text.listing(list(map(str, others)))
+        typer.echo(
+            f"Trial {record.trial}; this point was measured in the trials {numbers} (--trial)", err=True
+        )
+    else:
+        typer.echo(f"Trial {record.trial}, the only one that measured this point", err=True)
     found = run.run.servers[record.server]
     software = " ".join(filter(None, (found.title, found.version)))
     typer.echo("\n".join(LAYOUTS[name](web_point(record, software))))
@@ -48,9 +58,13 @@ def _setting(words: str) -> tuple[str, float]:
         ) from None
 
 
-def _chosen(run: Run, server: str | None, settings: dict[str, float]) -> PointRecord:
+def _chosen(run: Run, server: str | None, settings: dict[str, float], trial: int | None) -> PointRecord:
     points: dict[str, PointRecord] = {}
-    for record in run.points:
+    of_trial = [record for record in run.points if trial in {None, record.trial}]
+    if run.points and not of_trial:
+        numbers = text.listing([str(number) for number in sorted({record.trial for record in run.points})])
+        raise BadInput(f"--trial: found {trial}; {run.folder} has points of the trials {numbers}")
+    for record in of_trial:
         points.setdefault(f"{record.server} at {text.point(record.point)}", record)
     fitting = {
         name: record

@@ -1,13 +1,17 @@
 """``loadcurve studies``: the studies that come with Loadcurve, and how long a study takes."""
 
+import shutil
+from pathlib import Path
+
 from rich.table import Table
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import clock
-from loadcurve.study.bundled import bundled_studies
+from loadcurve.errors import BadInput
+from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.study.estimate import estimated_total_s
-from loadcurve.study.find import find_study
+from loadcurve.study.find import bundled_study, find_study
 from loadcurve.study.several import studies_in
 
 UNKNOWN = "only a run shows it"
@@ -43,3 +47,25 @@ def check_command(argument: str) -> None:
         duration_s = estimated_total_s(shown, dict.fromkeys(arms, trials))
         length = UNKNOWN if duration_s is None else f"about {clock(duration_s)}"
         out.print(f"{words}: {size}, {points} points, {trials} trials of each; {length}")
+
+
+def copy_command(name: str, target: Path | None) -> None:
+    """Copy a bundled study, with all that belongs to it, to a place where nothing is yet.
+
+    Raises ``BadInput``: there is no bundled study of this name, or the place is taken or cannot be made.
+    """
+    file = bundled_study(name)
+    is_folder = file.name == STUDY_FILE
+    source = file.parent if is_folder else file
+    made = target or Path(source.name)
+    if made.exists() or made.is_symlink():
+        raise BadInput(f"{made} is there already, and nothing is overwritten; name another place: DIR")
+    try:
+        if is_folder:
+            shutil.copytree(source, made, copy_function=shutil.copyfile)
+        else:
+            made.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, made)
+    except OSError as error:
+        raise BadInput(f"{made} cannot be written: {error.strerror or error}") from None
+    new_console().print(Text(f"{made}: edit {made / STUDY_FILE if is_folder else made}, then run it"))

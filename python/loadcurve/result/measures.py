@@ -209,12 +209,13 @@ def _time(
 
 
 def _received_kib_per_s(trial: PointRecord) -> float | None:
-    received = trial.load.bytes.received
+    received = trial.load.bytes.received if trial.load.bytes else None
     return None if received is None else received / BYTES_PER_KIB / trial.load.duration_s
 
 
 def _header_bytes(trial: PointRecord) -> float | None:
-    header, answered = trial.load.bytes.header, trial.load.requests.answered
+    header = trial.load.bytes.header if trial.load.bytes else None
+    answered = trial.load.requests.answered
     return header / answered if header is not None and answered else None
 
 

@@ -21,11 +21,19 @@ def find_study(argument: str) -> Path:
         return path
     if (path / STUDY_FILE).is_file():
         return path / STUDY_FILE
+    return bundled_study(argument, "there is no such file, and ")
+
+
+def bundled_study(argument: str, otherwise: str = "there is ") -> Path:
+    """Return the file of a study that comes with Loadcurve, by its name.
+
+    Raises ``BadInput``: there is none of this name; ``otherwise`` begins the sentence that says so.
+    """
     bundled = bundled_studies()
     name = argument.removeprefix("studies/").removesuffix(".toml")
     if name not in bundled:
         raise BadInput(
-            f"{argument}: there is no such file, and no bundled study of this name; bundled studies: "
+            f"{argument}: {otherwise}no bundled study of this name; bundled studies: "
             f"{', '.join(bundled)}{nearest(name, list(bundled))}"
         )
     return bundled[name]
