@@ -1,11 +1,13 @@
-"""Every experiment that comes with Loadcurve, in its shortened form, and what became of its authors' claims.
+"""Every experiment that comes with Loadcurve, in its shortened form: its claims, and what explains puzzles.
 
-``python -m benches.quick_studies [NAME...]``
+``python -m benches.quick_studies [--out DIR] [NAME...]``
 
-Each must end with figures. How long it took is shown and judged by nobody: a server that is built first takes
-minutes. The command ends with 1 where a study failed or has no usable point.
+Servers that are built from source are built first, apart from the time. Each experiment must end with figures
+within 120 s. The run folders are kept in DIR, where one is named. The command ends with 1 where a study
+failed, has no usable point, or took longer.
 """
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -23,9 +25,27 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.interference import together_of
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.report.claims import claim_rows
+from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.together import sentences
 from loadcurve.result.run_files import has_several_loads
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.check import catalog_rows
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
+from loadcurve.study.several import studies_in
+
+LONGEST_S = 120.0
+"""What a first look may take."""
+PUZZLES: dict[str, tuple[str, frozenset[str]]] = {
+    "A-credits": ("identical trials disagree", frozenset({"cpu_credits", "odd_trial"})),
+    "A-web": ("a few requests above 3,000 ms", frozenset({"listen_queue_overflow", "connections_retried"})),
+    "C-bound": ("a dip at 15 to 16 connections, a bump near 50", frozenset({"processes_changed"})),
+    "C-servers": ("a dip at 15 to 16 connections, a bump near 50", frozenset({"processes_changed"})),
+    "D-connections": (
+        "one request per connection takes up to two seconds",
+        frozenset({"listen_queue_overflow", "connections_retried"}),
+    ),
+}
+"""By experiment, what puzzled its authors, and the findings that explain it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +57,8 @@ class Tried:
     length_s: float
     analyses: list[Analysis]
     interference: list[str]
+    missing: list[str]
+    """The servers that are not installed here."""
 
     @property
     def verdicts(self) -> str:
@@ -48,9 +70,15 @@ class Tried:
 
     @property
     def is_good(self) -> bool:
-        """Whether it has figures."""
+        """Whether it has figures, in time; one without any server here has nothing to fail at."""
+        if self.missing and not self.analyses and self.exit_code == NOTHING_MEASURED:
+            return True
         usable = (one.verdicts["valid"] + one.verdicts["suspect"] for one in self.analyses)
-        return self.exit_code == 0 and any(usable)
+        return self.exit_code == 0 and any(usable) and self.length_s <= LONGEST_S
+
+
+NOTHING_MEASURED = 4
+"""The exit code of a run that could measure nothing."""
 
 
 def experiments() -> list[str]:
@@ -58,10 +86,31 @@ def experiments() -> list[str]:
     return [name for name, file in bundled_studies().items() if file.name == STUDY_FILE]
 
 
+def entries_of(name: str) -> list[str]:
+    """Return the entries of the catalogue that the shortened form of an experiment uses."""
+    quick = [study.quick() for study in studies_in(bundled_studies()[name])]
+    return sorted({server.use for study in quick for server in study.servers.values()})
+
+
+def missing_of(names: list[str]) -> list[str]:
+    """Return which entries are not here, after those that are built from source have been built."""
+    entries = [entry for entry in load_catalog() if entry.name in names]
+    for row in catalog_rows(entries):
+        if row.status == "not built":
+            subprocess.run([loadcurve(), "servers", "check", row.name], capture_output=True, check=False)
+    return [row.name for row in catalog_rows(entries) if row.status != "found"]
+
+
+def loadcurve() -> str:
+    """Return the path of the command."""
+    return str(Path(sys.executable).with_name("loadcurve"))
+
+
 def tried(name: str, folder: Path) -> Tried:
     """Run one experiment."""
+    missing = missing_of(entries_of(name))
     started_s = time.monotonic()
-    command = [str(Path(sys.executable).with_name("loadcurve")), "run", name, "--quick", "--out", str(folder)]
+    command = [loadcurve(), "run", name, "--quick", "--out", str(folder)]
     finished = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     length_s = time.monotonic() - started_s
     analyses, interference = [], []
@@ -71,7 +120,7 @@ def tried(name: str, folder: Path) -> Tried:
             analyses, interference = [load.analysis for load in together.loads], sentences(together)
         else:
             analyses = [analysis_of(folder)]
-    return Tried(name, finished.returncode, length_s, analyses, interference)
+    return Tried(name, finished.returncode, length_s, analyses, interference, missing)
 
 
 def rows(one: Tried) -> Iterator[tuple[str, str]]:
@@ -83,24 +132,56 @@ def rows(one: Tried) -> Iterator[tuple[str, str]]:
         yield "interference", sentence
 
 
-def main(names: list[str]) -> int:
-    """Run the experiments of these names, or all; return the exit code."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = [tried(name, Path(folder, name)) for name in names or experiments()]
+def explanations(one: Tried) -> Iterator[tuple[str, str]]:
+    """Yield the findings that explain what puzzled the authors, with their codes; or that none came about."""
+    if one.name not in PUZZLES:
+        return
+    puzzle, codes = PUZZLES[one.name]
+    found = [finding for analysis in one.analyses for finding in analysis.findings if finding.code in codes]
+    for finding in found:
+        where = points_in_words(finding.points)
+        yield finding.code, f"{puzzle}: {finding.server} at {where}. {finding.seen} {finding.cause}"
+    if not found:
+        yield "none", f"{puzzle}: it did not come about here"
+
+
+def table(title: str, *columns: str) -> Table:
+    """Return a table with these headings."""
+    made = Table(title=title, box=None)
+    for column in columns:
+        made.add_column(column)
+    return made
+
+
+def printed(found: list[Tried]) -> None:
+    """Print what became of the experiments."""
     console = Console(width=110)
-    sizes = Table(title="shortened studies", box=None)
-    for column in ("study", "exit", "seconds", "points"):
-        sizes.add_column(column)
+    sizes = table("shortened studies", "study", "exit", "seconds", "points", "not installed here")
     for one in found:
-        sizes.add_row(one.name, str(one.exit_code), f"{one.length_s:.0f}", one.verdicts)
-    claims = Table(title="claims", box=None)
-    for column in ("study", "outcome", "claim"):
-        claims.add_column(column)
+        late = " (too long)" if one.length_s > LONGEST_S else ""
+        seconds = f"{one.length_s:.0f}{late}"
+        sizes.add_row(one.name, str(one.exit_code), seconds, one.verdicts, ", ".join(one.missing))
+    claims = table("claims", "study", "outcome", "claim")
+    puzzles = table("puzzles", "study", "finding", "explanation")
     for one in found:
         for outcome, words in rows(one):
             claims.add_row(one.name, outcome, Text(words))
-    console.print(sizes)
-    console.print(claims)
+        for code, words in explanations(one):
+            puzzles.add_row(one.name, code, Text(words))
+    for shown in (sizes, claims, puzzles):
+        console.print(shown)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the experiments of these names, or all; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benches.quick_studies", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments; default: all")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the run folders are kept")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = asked.out or Path(temporary)
+        found = [tried(name, folder / name) for name in asked.names or experiments()]
+    printed(found)
     return 0 if all(one.is_good for one in found) else 1
 
 
