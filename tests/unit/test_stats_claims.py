@@ -91,6 +91,43 @@ def test_the_inverse_of_a_ratio_exchanges_its_ends(value, spread):
     assert inverse(ratio).low == pytest.approx(1 / ratio.high)
 
 
+ratios = st.builds(
+    lambda value, spread: Estimate(value, value / spread, value * spread, 5, "given"),
+    st.floats(0.2, 5.0),
+    st.floats(1.0001, 3.0),
+)
+margins = st.floats(0.01, 0.5)
+curves = st.integers(2, 5).flatmap(
+    lambda places: st.lists(
+        st.lists(st.floats(0.1, 10.0), min_size=places, max_size=places), min_size=2, max_size=6
+    )
+)
+
+
+@given(ratios, margins)
+def test_of_two_servers_only_one_is_greater(ratio, margin):
+    both = {above_one(ratio, margin), above_one(inverse(ratio), margin)}
+    assert both in ({"replicated", "not_replicated"}, {"not_replicated"}, {"cannot_tell"})
+
+
+@given(ratios, st.floats(0.2, 5.0), margins, margins)
+def test_a_wider_margin_takes_back_no_replication_of_a_ratio(ratio, claimed, margin, more):
+    if within(ratio, Region.around(claimed, margin)) == "replicated":
+        assert within(ratio, Region.around(claimed, margin + more)) == "replicated"
+
+
+@given(curves, margins)
+def test_a_curve_falls_as_its_mirror_image_rises(rows, margin):
+    falls = falling(rows, margin)
+    assert falls.outcome == rising([row[::-1] for row in rows], margin).outcome
+    assert falls.outcome == rising([[1 / value for value in row] for row in rows], margin).outcome
+
+
+@given(curves, margins)
+def test_a_curve_that_rises_does_not_fall(rows, margin):
+    assert not rising(rows, margin).outcome == falling(rows, margin).outcome == "replicated"
+
+
 def test_a_peak_is_found_no_more_precisely_than_the_loads_around_it():
     assert grid_around([1, 10, 50, 100, 200], 100) == (50, 200)
     assert grid_around([1, 10, 50], 30) == (10, 50)
