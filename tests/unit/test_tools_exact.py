@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from loadcurve.cli.load_study import Options, http_load
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import driven_tools, tool_named, tools
 from loadcurve.generate.tools.driver import Refused, Wanted
@@ -16,6 +17,7 @@ from loadcurve.generate.tools.exact import (
     threads_of,
 )
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+from loadcurve.loads.kinds import WEB
 
 CLOSED: dict[str, Any] = {"model": "closed", "requests": ["/a"], "connections": 12, "duration": "10s"}
 OF_TOOL: dict[str, dict[str, Any]] = {
@@ -158,6 +160,20 @@ def test_every_field_of_a_load_is_one_that_tools_are_asked_for_or_refuse_or_one_
     ways = (set(ONLY_DEFAULT), DECIDED, WITHOUT_EFFECT)
     assert set().union(*ways) == fields, "a new key: say in exact.py what a tool makes of it"
     assert sum(map(len, ways)) == len(fields)
+
+
+def test_a_load_from_the_command_line_has_no_timeout_for_a_tool_without_one():
+    """The command's own default differs from that of a study, which tools without timeouts are held to."""
+
+    def load(*given: str, **values: str) -> HttpLoad:
+        options = Options(
+            WEB, {"generator": "h2load", **values}, ["generator", *given], {"timeout": "--timeout"}
+        )
+        return http_load(options, "http://127.0.0.1/", "/")
+
+    require_exact(tool_named("h2load"), load(), "http")
+    with pytest.raises(Refused, match="for as long as it takes"):
+        require_exact(tool_named("h2load"), load("timeout", timeout="10s"), "http")
 
 
 def test_connections_in_tls_are_refused():

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from loadcurve.errors import BadInput
+from loadcurve.generate.tools.catalog import tools
 from loadcurve.loads.http import (
     ClosedLoadTable,
     HttpLoad,
@@ -246,6 +247,10 @@ def http_load(options: Options, url: str, path: str) -> HttpLoad:
         defaults["duration"] = f"{DEFAULT_DURATION_S}s"
     if options.model != "sessions":
         defaults["connections"] = DEFAULT_CONNECTIONS
+    tool = tools().get(options.values["generator"])
+    if tool is not None and tool.table.can is not None and tool.table.can.timeout == "none":
+        # What it lacks is only refused where it was asked for.
+        defaults["timeout"] = f"{HttpLoadTable.model_fields['timeout_s'].default}s"
     load = options.read(HTTP_TABLES[options.model], defaults)
     options.check(load, url)
     return load.with_values({}, load.complete)
