@@ -168,10 +168,11 @@ def test_a_load_that_was_invalid_stays_invalid_at_the_ceiling() -> None:
     assert [reason.code for reason in marked.verdict.reasons] == ["errors", "rig_ceiling"]
 
 
-def test_a_pipelined_load_has_another_ceiling() -> None:
+@pytest.mark.parametrize("change", [{"pipeline": 16}, {"calls": 1}, {"model": "sessions"}])
+def test_loads_that_pipeline_or_make_new_connections_have_another_ceiling(change: dict[str, object]) -> None:
     result = load_result(10, 1000.0)
-    pipelined = result.model_copy(update={"load": result.load.model_copy(update={"pipeline": 16})})
-    assert marked_at_ceiling(pipelined, ceiling({10: 1000})) == pipelined
+    other = result.model_copy(update={"load": result.load.model_copy(update=change)})
+    assert marked_at_ceiling(other, ceiling({10: 1000})) == other
 
 
 def test_the_ceiling_is_measured_over_all_that_is_spoken_at_every_load(

@@ -70,8 +70,11 @@ class HttpAsRun(_AsRun):
 
     @property
     def has_ceiling(self) -> bool:
-        """Whether the rig's ceiling is measured for what it does: that of a deep pipeline is not."""
-        return self.pipeline == 1
+        """Whether the rig's ceiling is measured for what it does.
+
+        That of a deep pipeline is not, nor that of new connections, which cost far more than requests.
+        """
+        return self.pipeline == 1 and not self.closes_connections
 
     @property
     def requests_at_once(self) -> int:

@@ -131,8 +131,9 @@ def _between(known: Sequence[tuple[int, float]], at: int) -> float:
 def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     """Return a result that is suspect if its rate is within a tenth of the rig's ceiling, or above it.
 
-    The ceiling is that of what the load speaks. Pipelined loads and those on databases are left as they are:
-    they have another one, which is not measured, and so have those that another generator sends.
+    The ceiling is that of what the load speaks. Loads that pipeline or make new connections, and
+    those on databases, are left as they are: they have another one, which is not measured, and so have those
+    that another generator sends.
     """
     if result.tool is not None:
         return result
