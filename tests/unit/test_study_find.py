@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.study.bundled import study_name
-from loadcurve.study.estimate import estimated_duration_s
+from loadcurve.study.estimate import TRIAL_START_S, estimated_duration_s
 from loadcurve.study.find import find_study
 from support.good_study import GOOD
 from support.read_study import problems_of, read_study
@@ -84,6 +84,26 @@ def test_an_experiment_has_a_first_look_of_less_than_two_minutes(name):
     duration_s = estimated_duration_s(quick, dict.fromkeys(quick.arms, quick.trials.most))
     assert duration_s is not None
     assert duration_s <= 120
+
+
+SLOWEST_RPS = 1000
+"""What the slowest server of these answers per second, with a quarter of a CPU, on a machine of today."""
+
+
+@pytest.mark.parametrize("name", ["A-database", "A-web", "B-instances", "B-platforms"])
+def test_an_experiment_of_counted_requests_has_few_enough_for_two_minutes(name):
+    quick = read_study(find_study(name)).quick()
+    loads = [arm.load_at(point) for arm in quick.arms.values() for point in quick.points()]
+    # Of a database the records are loaded, too.
+    each = [
+        (getattr(load, "requests_total", None) or 0)
+        + (getattr(load, "operations", None) or 0)
+        + (getattr(load, "records", None) or 0)
+        for load in loads
+    ]
+    assert min(each) > 0
+    starts_s = len(quick.arms) * quick.trials.most * TRIAL_START_S
+    assert sum(each) * quick.trials.most / SLOWEST_RPS + starts_s <= 120
 
 
 def test_a_shortened_study_keeps_what_its_table_names(tmp_path):

@@ -52,6 +52,23 @@ def test_each_load_has_a_study_of_its_server_alone_and_beside_the_others(tmp_pat
     assert database.server == "postgresql"
 
 
+def test_a_load_has_claims_about_its_server_alone_and_beside_the_others(tmp_path):
+    claim = (
+        '[[claims]]\ntext = "It serves as much."\nkind = "alike"\n'
+        'servers = ["limit-beside-postgresql", "limit"]\n'
+    )
+    (tmp_path / "claims.toml").write_text(f'{claim}over = "connections"\n')
+    text = STUDY.replace('model = "closed"', 'model = "closed"\nclaims = "claims.toml"')
+    (_, of_web), (_, of_database) = parts(tmp_path, text)
+    assert [claim.kind for claim in of_web.claims.claims] == ["alike"]
+    assert of_database.claims is None
+    (tmp_path / "claims.toml").write_text(f'{claim.replace("postgresql", "database")}over = "connections"\n')
+    with pytest.raises(BadInput, match='did you mean "limit-beside-postgresql"'):
+        parts(tmp_path, text)
+    with pytest.raises(BadInput, match="each of several loads has claims in its own table"):
+        parts(tmp_path, f'claims = "claims.toml"\n{STUDY}')
+
+
 def test_the_points_are_the_product_of_all_keys_and_each_study_names_its_own(tmp_path):
     (_, of_web), (_, of_database) = parts(tmp_path)
     pairs = [(1, 100), (1, 200), (10, 100), (10, 200)]

@@ -20,6 +20,8 @@ from loadcurve.toml.problems import KeyPath, Problem, own_problems
 
 OWN_CPUS = "load_cpus"
 """The key of a load's table that the study of a single load has in ``[host]``."""
+OWN_CLAIMS = "claims"
+"""The key of a load's table that the study of a single load has before its tables."""
 
 LoadName = Annotated[
     str,
@@ -61,9 +63,12 @@ class SeveralLoads(TomlTable, extra="allow"):
         given: Sequence[str] = info.context["keys"] if info.context else ()
         problems = [
             Problem((key,), "cannot be combined with several loads; remove it")
-            for key in ("load", "claims", "published")
+            for key in ("load", "published")
             if key in given
         ]
+        if OWN_CLAIMS in given:
+            text = "each of several loads has claims in its own table, [loads.NAME]; move it there"
+            problems.append(Problem((OWN_CLAIMS,), text))
         problems += [*self._unknown_loads(), *self._servers_of_loads(), *self._common_cpus()]
         if problems:
             raise own_problems(problems)
@@ -190,12 +195,15 @@ def _part(document: TomlDocument, frame: SeveralLoads, load: str) -> LoadPart:
         if key not in {"loads", "sweep", "servers", "quick"}
     }
     table = frame.loads[load]
-    data["load"] = {key: value for key, value in table.items() if key != OWN_CPUS}
+    data["load"] = {key: value for key, value in table.items() if key not in {OWN_CPUS, OWN_CLAIMS}}
     origins: dict[KeyPath, KeyPath] = {("load",): ("loads", load)}
     host = data.get("host", {})
     if OWN_CPUS in table and isinstance(host, dict):
         data["host"] = {**host, OWN_CPUS: table[OWN_CPUS]}
         origins["host", OWN_CPUS] = ("loads", load, OWN_CPUS)
+    if OWN_CLAIMS in table:
+        data[OWN_CLAIMS] = table[OWN_CLAIMS]
+        origins[(OWN_CLAIMS,)] = ("loads", load, OWN_CLAIMS)
     data["sweep"], swept = _own_sweep(frame.sweep, load, ("sweep",))
     origins |= swept
     quick = document.data.get("quick")
