@@ -93,6 +93,9 @@ def test_each_command_has_arguments_that_the_program_takes(path, text, tmp_path,
         for run in (word for word in words if word.startswith("loadcurve-runs/") or word in RUN_FOLDERS):
             (tmp_path / run).mkdir(parents=True, exist_ok=True)
             (tmp_path / run / "run.json").touch()
+        for study in (word for word in words if word.endswith(".toml")):
+            (tmp_path / study).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / study).touch()
         command.commands[words[1]].make_context(words[1], words[2:])
 
 
