@@ -154,7 +154,7 @@ def test_a_study_is_cross_checked_by_other_generators_in_the_same_blocks(tmp_pat
     assert "the window of wrk begins before its connections are open" in said
     # GET /1k.txt HTTP/1.1, Host: 127.0.0.1:PORT, and nothing else, which is all that wrk sends.
     assert re.search(r"bytes of a request: 4[5-9] under wrk, .* its User-Agent is none", said)
-    assert "h2load tells a mean; what it does not tell is not compared" in said
+    assert "h2load reports a mean; what it does not report is not compared" in said
     run = read_run(tmp_path / "run")
     assert {record.server for record in run.points} == {"limit", "limit-wrk", "limit-h2load"}
     of_wrk = [record.load for record in run.points if record.server == "limit-wrk"]

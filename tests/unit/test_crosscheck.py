@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.analysis.crosscheck import CrossChecked, GeneratorFacts, cross_check
+from loadcurve.analysis.curves import curves
 from loadcurve.cli.crosscheck import crosscheck_command
 from loadcurve.report.crosscheck import crosscheck_json, crosscheck_lines, reasons
 from loadcurve.result.folder import Run, read_run
@@ -59,7 +60,7 @@ def with_tool(**changes: object) -> GeneratorFacts:
         (
             with_tool(completeness="summary"),
             ENGINE,
-            "wrk tells a mean; what it does not tell is not compared",
+            "wrk reports a mean; what it does not report is not compared",
         ),
         (replace(OF_WRK, http="1.0"), ENGINE, "HTTP/1.0 under wrk, HTTP/1.1 under the engine"),
         (replace(OF_WRK, threads=2), ENGINE, "wrk has 2 threads, the engine 1"),
@@ -99,16 +100,16 @@ def under_wrk(folder: Path, **table: object) -> Run:
 
 
 def test_an_arm_of_a_tool_is_paired_with_that_of_the_same_server_under_our_engine(tmp_path):
-    [checked] = cross_check(under_wrk(tmp_path))
+    run = under_wrk(tmp_path)
+    [checked] = cross_check(run, curves(run))
     assert (checked.arm, checked.base) == ("apache", "nginx")
     assert (checked.facts.name, checked.of_base.name) == ("wrk", "engine")
     at_ten = next(
-        one
-        for one in checked.ratios
-        if one.point == {"connections": 10} and one.measure.column == "throughput_rps"
+        one for one in checked.ratios if one.point == {"connections": 10} and one.measure == "throughput_rps"
     )
     truth = {name: synthetic.SERVERS[name].throughput_rps(10) for name in ("apache", "nginx")}
     assert at_ten.ratio is not None
+    assert at_ten.ratio.estimate is not None
     # Paired by block the factors of the trials cancel out.
     assert at_ten.ratio.estimate.value == pytest.approx(truth["apache"] / truth["nginx"], rel=1e-6)
     assert at_ten.shown
@@ -118,7 +119,8 @@ def test_an_arm_of_a_tool_is_paired_with_that_of_the_same_server_under_our_engin
 
 
 def test_a_server_with_another_table_is_compared_with_none(tmp_path):
-    assert cross_check(under_wrk(tmp_path, workers=2)) == []
+    run = under_wrk(tmp_path, workers=2)
+    assert cross_check(run, curves(run)) == []
 
 
 def test_without_a_study_one_server_of_the_quickstart_is_measured(monkeypatch: pytest.MonkeyPatch):

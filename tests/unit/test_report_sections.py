@@ -32,8 +32,9 @@ from support.terminal import printed
 
 REASON = "OverflowError: math range error"
 NO_SECTIONS = {
-    analysis: {"analyse", "_facts", "conditions_of", "server_facts", "unknown_ending", "unknown_disturbance",
-               "unknown_noise", "unranked", "kinds_of", "measures_of", "kind_of_model", "place_of"},
+    analysis: {"analyse", "_facts", "servers_of", "conditions_of", "server_facts", "unknown_ending",
+               "unknown_disturbance", "unknown_noise", "unranked", "kinds_of", "measures_of", "kind_of_model",
+               "place_of"},
     comparison: {"compare_runs", "condition_differences", "differences", "_adjusted", "holm_adjusted",
                  "measures"},
     content: {"content_of", "appearances"},

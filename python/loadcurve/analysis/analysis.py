@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 from loadcurve.analysis.claims import JudgedClaim, judged_claims
+from loadcurve.analysis.crosscheck import CrossChecked, cross_check
 from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of, unknown_disturbance
 from loadcurve.analysis.ending import Ending, ending, unknown_ending
@@ -102,6 +103,8 @@ class Analysis:
     failures: list[FailureRecord]
     claims: list[JudgedClaim] = field(default_factory=list)
     """What the authors of a publication concluded, each judged."""
+    crosschecks: list[CrossChecked] = field(default_factory=list)
+    """Each arm of another generator beside the same server under our engine."""
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     repeated: Repeated = Repeated(points=0, attempts=0)
@@ -196,6 +199,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         published=published,
         findings=explained,
         claims=sections.several("the claims", partial(judged_claims, run)),
+        crosschecks=sections.several("the generators beside each other", partial(cross_check, run, found)),
         failures=run.failures,
         gaps=run.gaps,
         repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),

@@ -7,13 +7,13 @@ from statistics import fmean
 
 import numpy as np
 
-from loadcurve.analysis.curves import Curve, curves, usable_logs
+from loadcurve.analysis.curves import Curve, usable_logs
 from loadcurve.loads.http import HTTP2
 from loadcurve.loads.record import HttpAsRun
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
-from loadcurve.result.measures import Measure, measures, point_key
+from loadcurve.result.measures import measures
 from loadcurve.result.records import PointRecord
 from loadcurve.result.tool import ToolRecord
 from loadcurve.stats.paired import Array, PairedRatio, block_means, paired_ratios
@@ -27,7 +27,8 @@ ENGINE = "engine"
 class GeneratorRatio:
     """One measure under a tool over the same under our engine, paired by block."""
 
-    measure: Measure
+    measure: str
+    """Its column."""
     point: Point | None
     """``None`` for the whole curve."""
     ratio: PairedRatio | None
@@ -75,9 +76,12 @@ class CrossChecked:
     """Over the curve first, and then at each point, where there are several."""
 
 
-def cross_check(run: Run) -> list[CrossChecked]:
-    """Compare each arm of a tool with that of the same server under our engine, in the order of the study."""
-    found = {curve.server: curve for curve in curves(run)}
+def cross_check(run: Run, curves: Sequence[Curve]) -> list[CrossChecked]:
+    """Compare each arm of a tool with that of the same server under our engine, in the order of the study.
+
+    ``curves`` are those of the run. Without an arm of a tool, or of our engine beside it, there is nothing.
+    """
+    found = {curve.server: curve for curve in curves}
     records = {
         name: [record for record in run.points if record.server == name] for name in found
     }  # fmt: skip
@@ -116,10 +120,10 @@ def _ratios(run: Run, of_tool: Curve, of_base: Curve) -> Iterator[GeneratorRatio
         measure = measures(run.kind)[name]
         _, logs = usable_logs([of_tool, of_base], measure)
         differences = logs[of_tool.server] - logs[of_base.server]
-        yield GeneratorRatio(measure, None, _ratio(block_means(differences)))
+        yield GeneratorRatio(measure.column, None, _ratio(block_means(differences)))
         if len(points) > 1:
             for place, point in enumerate(points):
-                yield GeneratorRatio(measure, point, _ratio(differences[:, place]))
+                yield GeneratorRatio(measure.column, point, _ratio(differences[:, place]))
 
 
 def _ratio(log_ratios: Array) -> PairedRatio | None:
@@ -179,9 +183,3 @@ def _hidden_ms(load: LoadResult) -> float | None:
 def _mean(values: Iterator[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
-
-
-def points_of(checked: CrossChecked) -> list[Point]:
-    """Return the points at which generators were compared; empty if there is one generator."""
-    found = {point_key(one.point): one.point for one in checked.ratios if one.point is not None}
-    return list(found.values())

@@ -14,7 +14,6 @@ from loadcurve.generate.tools.catalog import ENGINE_NAME, driven_tools, tool_nam
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.http import HttpLoad
-from loadcurve.result.folder import read_run
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.runs.generators import scheme_in
 from loadcurve.runs.study import RunOptions, new_folder
@@ -49,11 +48,15 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
         folder, code = _run(argument, options)
         if code == EXIT_INTERRUPTED:
             return code
-    from loadcurve.analysis.crosscheck import cross_check
+    from loadcurve.analysis.numbers import analysis_of
+    from loadcurve.cli.damage import fail_where_left_out, tell_damage
     from loadcurve.report.crosscheck import crosscheck_json, crosscheck_lines
 
-    checked = cross_check(read_run(folder))
+    analysis = analysis_of(folder)
+    tell_damage(analysis)
+    checked = analysis.crosschecks
     if not checked:
+        fail_where_left_out(analysis.not_computed)
         raise BadInput(
             f"{folder}: no server was measured under our engine and under another generator; give "
             "--generator, or a server with the same settings and load = { generator = … }"
@@ -64,6 +67,7 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
         out = new_console()
         out.print()
         out.print(crosscheck_lines(checked))
+    fail_where_left_out(analysis.not_computed)
     return code
 
 

@@ -19,6 +19,7 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.claims import ClaimRow, claim_rows
 from loadcurve.report.columns import Columns
+from loadcurve.report.crosscheck import GeneratorsContent, generators_content
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_LATENCIES, Distribution, Part, bars, distribution, parts
 from loadcurve.report.findings import FindingGroup, grouped
@@ -102,6 +103,8 @@ class Content:
     """Published figures, where the study names some."""
     claims: list[ClaimRow]
     """What the authors of a publication concluded, each judged."""
+    generators: list[GeneratorsContent]
+    """Arms of other generators beside the same servers under our engine."""
     trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
@@ -141,6 +144,9 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         "published figures beside those of the run", lambda: published_content(run, analysis, looks), None
     )
     claims = sections.several("the claims in words", lambda: claim_rows(analysis))
+    generators = sections.several(
+        "the generators beside each other in words", lambda: generators_content(analysis.crosschecks)
+    )
     limit = sections.get("the smallest difference to be seen", lambda: visible_words(analysis), None)
     groups = sections.several("the findings by cause", lambda: grouped(analysis.findings, limit))
     trials = sections.get("single trials", lambda: _trials(run, analysis, sections), None)
@@ -185,6 +191,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         distribution=distributed,
         published=published,
         claims=claims,
+        generators=generators,
         trials=trials,
         keys=analysis.keys,
         rows=rows,

@@ -1,8 +1,8 @@
 """Generators beside each other, for people at a terminal and for programs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -20,55 +20,92 @@ _BUSY = 0.95
 _HIDDEN_MS = 0.001
 
 
+class RatioCell(NamedTuple):
+    """A ratio in words, and its interval where it has one."""
+
+    value: str
+    interval: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorsContent:
+    """What a report says of one arm of another generator beside the same server under our engine."""
+
+    title: str
+    titles: list[str]
+    """Of the columns of figures."""
+    rows: dict[str, list[RatioCell]]
+    """The ratios by where they were measured, first over the curve."""
+    conclusions: list[str]
+    reasons: list[str]
+    """Why the generators may differ."""
+
+
+def generators_content(checked: Sequence[CrossChecked]) -> list[GeneratorsContent]:
+    """Return what a report says of generators beside each other."""
+    return [_content(one) for one in checked]
+
+
+def _content(checked: CrossChecked) -> GeneratorsContent:
+    tool = checked.facts.name if checked.facts.tool is None else tool_title(checked.facts.tool)
+    rows: dict[str, list[RatioCell]] = {}
+    for one in checked.ratios:
+        where = "over the curve" if one.point is None else text.point(one.point)
+        rows.setdefault(where, []).append(_ratio(one))
+    return GeneratorsContent(
+        title=f"{checked.arm} over {checked.base}: {tool} over our engine",
+        titles=[MEASURES[name].title for name in COMPARED],
+        rows=rows,
+        conclusions=list(_conclusions(checked)),
+        reasons=reasons(checked),
+    )
+
+
 def crosscheck_lines(checked: Sequence[CrossChecked]) -> RenderableType:
     """Return a table of ratios for each pair, and why they may differ; fits 80 columns."""
     parts: list[RenderableType] = []
-    for one in checked:
-        title = one.facts.name if one.facts.tool is None else tool_title(one.facts.tool)
-        parts += [Text(f"{one.arm} over {one.base}: {title} over our engine", "bold"), _table(one), Text()]
-        parts += [Text(said) for said in _conclusions(one)]
+    for one in generators_content(checked):
+        parts += [Text(one.title, "bold"), _table(one), Text()]
+        parts += [Text(said) for said in one.conclusions]
         parts += [Text("why they may differ", style="dim")]
-        parts += [Padding(Text(reason), (0, 0, 0, 2)) for reason in reasons(one)]
+        parts += [Padding(Text(reason), (0, 0, 0, 2)) for reason in one.reasons]
         parts += [Text()]
     return Group(*parts[:-1])
 
 
-def _table(checked: CrossChecked) -> Table:
+def _table(one: GeneratorsContent) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("")
-    for name in COMPARED:
-        table.add_column(MEASURES[name].title, justify="right")
-    rows: dict[str, list[str]] = {}
-    for one in checked.ratios:
-        where = "over the curve" if one.point is None else text.point(one.point)
-        rows.setdefault(where, []).append(_ratio(one))
-    for where, cells in rows.items():
-        table.add_row(where, *cells)
+    for title in one.titles:
+        table.add_column(title, justify="right")
+    for where, cells in one.rows.items():
+        table.add_row(where, *("\n".join(filter(None, cell)) for cell in cells))
     return table
 
 
-def _ratio(one: GeneratorRatio) -> str:
+def _ratio(one: GeneratorRatio) -> RatioCell:
     if one.ratio is None:
-        return ABSENT
+        return RatioCell(ABSENT)
     estimate = one.ratio.estimate
     if estimate is None:
-        return "beyond any number"
+        return RatioCell("beyond any number")
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f}\n{estimate.low:.3f} to {estimate.high:.3f}"
+        return RatioCell(f"{estimate.value:.3f}")
+    return RatioCell(f"{estimate.value:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}")
 
 
 def _conclusions(checked: CrossChecked) -> Iterator[str]:
+    titles = {measure.column: measure.title for measure in MEASURES.values()}
     over_curve = [one for one in checked.ratios if one.point is None]
-    differing = [one.measure.title for one in over_curve if one.shown]
-    agreeing = [one.measure.title for one in over_curve if one.ratio is not None and not one.shown]
-    missing = [one.measure.title for one in over_curve if one.ratio is None]
+    differing = [titles[one.measure] for one in over_curve if one.shown]
+    agreeing = [titles[one.measure] for one in over_curve if one.ratio is not None and not one.shown]
+    missing = [titles[one.measure] for one in over_curve if one.ratio is None]
     if differing:
         yield f"They differ in {', '.join(differing)}: the interval leaves 1 out."
     if agreeing:
         yield f"No difference is shown in {', '.join(agreeing)}."
     if missing:
-        yield f"{checked.facts.name} does not tell {', '.join(missing)}, or no block has both."
+        yield f"{checked.facts.name} does not report {', '.join(missing)}, or no block has both."
 
 
 def reasons(checked: CrossChecked) -> list[str]:
@@ -93,10 +130,14 @@ def _of_latency(checked: CrossChecked) -> Iterator[str]:
                 "under the engine; in this load the two are the same"
             )
     if tool.resolution_ms is not None:
-        yield f"resolution: {tool.name} tells times apart in steps of {tool.resolution_ms:g} ms"
+        yield f"resolution: {tool.name} reports times in steps of {tool.resolution_ms:g} ms"
     if tool.completeness != "complete":
-        told = {"sampled": "a sample of its times", "percentiles": "some percentiles", "summary": "a mean"}
-        yield f"{tool.name} tells {told[tool.completeness]}; what it does not tell is not compared"
+        reported = {
+            "sampled": "a sample of its times",
+            "percentiles": "some percentiles",
+            "summary": "a mean",
+        }
+        yield f"{tool.name} reports {reported[tool.completeness]}; what it does not report is not compared"
 
 
 def _of_connections(checked: CrossChecked) -> Iterator[str]:
@@ -172,7 +213,7 @@ def _facts_json(facts: GeneratorFacts) -> dict[str, Any]:
 def _ratio_json(one: GeneratorRatio) -> dict[str, Any]:
     estimate = None if one.ratio is None else one.ratio.estimate
     return {
-        "measure": one.measure.column,
+        "measure": one.measure,
         "point": one.point,
         "ratio": None if estimate is None else estimate.value,
         "low": None if estimate is None else estimate.low,

@@ -50,7 +50,7 @@ def print_results(analysis: Analysis, out: Console) -> None:
 def summary(analysis: Analysis) -> RenderableType:
     """Return the table, how many trials there were and why, the ranking in words, and the servers."""
     sections = Sections(analysis.not_computed)
-    curves = sections.several("the table of curves", lambda: [summary_table(analysis), *_marks(analysis)])
+    curves = sections.several("the table of curves", lambda: _curves(analysis))
     words = [
         *sections.several("how loads differ in words", lambda: loads_in_words(analysis)),
         *sections.several("how many trials there were in words", lambda: trials_in_words(analysis)),
@@ -59,6 +59,10 @@ def summary(analysis: Analysis) -> RenderableType:
     servers = sections.several("the servers", lambda: _servers(analysis))
     left_out = [Text(one.words, style="yellow") for one in sections.not_computed]
     return Group(*curves, *left_out, *map(Text, words), *ranked, *servers)
+
+
+def _curves(analysis: Analysis) -> list[RenderableType]:
+    return [summary_table(analysis), *_marks(analysis)]
 
 
 def _marks(analysis: Analysis) -> list[Text]:

@@ -35,6 +35,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_shapes(content),
         *_claims(content),
         *_published(content),
+        *_generators(content),
         *_findings(content),
         *_notes(content),
         *_failures(content),
@@ -168,6 +169,18 @@ def _published(content: Content) -> list[str]:
         rows = [[fact.name, fact.value, fact.at] for fact in published.facts]
         blocks.append(_table(["single figure", "published", "at"], rows))
     return blocks
+
+
+def _generators(content: Content) -> list[str]:
+    blocks = []
+    for one in content.generators:
+        rows = [
+            [where, *(f"{cell.value} ({cell.interval})" if cell.interval else cell.value for cell in cells)]
+            for where, cells in one.rows.items()
+        ]
+        said = [*one.conclusions, *(f"Why they may differ: {reason}." for reason in one.reasons)]
+        blocks += [escaped(one.title), _table(["", *one.titles], rows), *_list(map(escaped, said))]
+    return ["### Generators beside each other", *blocks] if blocks else []
 
 
 def _findings(content: Content) -> list[str]:
