@@ -2,14 +2,12 @@
 
 use loadcurve_plan::{HttpLoad, Requests};
 use loadcurve_record::Failure;
-use loadcurve_wire::{Exchange, Readiness, Response};
+use loadcurve_wire::{Exchange, Response};
 use serde::Serialize;
 
+use crate::agreement::{epoll, refuse_tls};
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
-use crate::io::epoll::Epoll;
-use crate::io::route::Route;
-use crate::protection;
 use crate::requests::RequestSource;
 use crate::speaker::{Speaker, Spoken};
 use crate::spoken::speak;
@@ -94,47 +92,4 @@ impl Speaker for Asking<'_> {
         }
         Ok(outcomes)
     }
-}
-
-/// Sees whether a server begins to speak a protocol whose two sides agree on something first. One that cannot be reached
-/// does not say so yet: the load does.
-///
-/// # Errors
-/// It does not; the sentence says why.
-pub(crate) fn agree<E: Exchange>(plan: &HttpLoad, settings: &E::Settings) -> Result<(), StartError> {
-    let mut exchange = E::new(1, settings);
-    exchange.open();
-    if exchange.readiness() != Readiness::Handshaking {
-        return Ok(());
-    }
-    let patience = Patience { timeout: plan.timeout(), counted_bytes_max: 0, is_interrupted: &|| false };
-    match Dialogue::<_, E>::open(epoll(plan)?, settings, patience) {
-        Ok(dialogue) => {
-            dialogue.say_goodbye();
-            Ok(())
-        }
-        Err(Unanswered { failure: Failure::ConnectRefused | Failure::ConnectTimeout, .. }) => Ok(()),
-        Err(Unanswered { text, .. }) => {
-            refuse_tls(plan)?;
-            let authority = &plan.work.authority;
-            Err(StartError::Machine(format!("no HTTP/2 in clear text with {authority}: {text}")))
-        }
-    }
-}
-
-/// Refuses to speak in clear text with a server that speaks TLS.
-fn refuse_tls(plan: &HttpLoad) -> Result<(), StartError> {
-    let authority = &plan.work.authority;
-    if protection::is_spoken(plan) {
-        let text = format!(
-            "no clear text with {authority}: the server speaks TLS on this port; give its URL as https://"
-        );
-        return Err(StartError::Machine(text));
-    }
-    Ok(())
-}
-
-fn epoll(plan: &HttpLoad) -> Result<Epoll, StartError> {
-    Epoll::new(Route::of(plan, 0, 1), 1)
-        .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
 }

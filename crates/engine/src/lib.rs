@@ -4,6 +4,7 @@
 //! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
 
 mod activity;
+mod agreement;
 mod asking;
 mod capacity;
 mod clock;

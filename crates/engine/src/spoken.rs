@@ -3,7 +3,7 @@
 use loadcurve_plan::{self as plan, HttpLoad, HttpVersion};
 use loadcurve_wire::{Exchange, Hpack, Http1, Http2, Http2Settings, Scheme};
 
-use crate::asking;
+use crate::agreement;
 use crate::error::StartError;
 use crate::protection;
 use crate::speaker::{Protocol, Speaker, Spoken};
@@ -38,7 +38,7 @@ fn over<E: Exchange + 'static, S: Speaker>(
 ) -> Result<S::Outcome, StartError> {
     match &plan.work.tls {
         None => {
-            asking::agree::<E>(plan, &settings)?;
+            agreement::agree::<E>(plan, &settings)?;
             speaker.speak::<E>(Spoken { settings, look: None })
         }
         Some(tls) => protection::over_tls::<E, S>(plan, tls, protocol, settings, speaker),

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::load::{Plan, read_plan, start_error};
+use crate::plan::{Plan, read_plan, start_error};
 
 /// Between two looks whether somebody has pressed Ctrl-C.
 const SIGNALS_EVERY: Nanos = Nanos::from_millis(50);

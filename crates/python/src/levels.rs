@@ -5,7 +5,8 @@ use loadcurve_plan::HttpLoad;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::load::{Plan, ShownProgress, already_finished, read_plan, shown, start_error};
+use crate::load::{ShownProgress, already_finished, shown};
+use crate::plan::{Plan, read_plan, start_error};
 
 /// A load that goes through several levels on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]

@@ -10,6 +10,7 @@ mod histogram;
 mod levels;
 mod load;
 mod parts;
+mod plan;
 mod ports;
 mod requests;
 mod tables;

@@ -2,23 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use loadcurve_database::DatabaseLoad;
-use loadcurve_engine::{Begins, Progress, RunningLoad, StartError};
-use loadcurve_plan::{HttpLoad, Nanos};
+use loadcurve_engine::{Begins, Progress, RunningLoad};
+use loadcurve_plan::Nanos;
 use loadcurve_record::Class;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use serde::Deserialize;
 
 use crate::parts::start_part;
-
-/// The plan of a load under the name of its kind of work.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Plan {
-    Http(HttpLoad),
-    Ycsb(DatabaseLoad),
-}
+use crate::plan::{Plan, read_plan, start_error};
 
 /// Of a last second: its length, its answers, and three percentiles of their latency in ms.
 type ShownSecond = (f64, u64, Option<[f64; 3]>);
@@ -84,11 +75,6 @@ impl Load {
     }
 }
 
-/// A plan from its JSON.
-pub(crate) fn read_plan(plan: &str) -> PyResult<Plan> {
-    serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
 /// Where a load stands, as Python sees it.
 pub(crate) fn shown(progress: Progress) -> ShownProgress {
     let failures = progress.failures.iter().filter(|(_, count)| *count > 0);
@@ -98,14 +84,6 @@ pub(crate) fn shown(progress: Progress) -> ShownProgress {
         failures.map(|(class, count)| (class.code(), count)).collect(),
         progress.last_second.map(|second| (second.length_s, second.answered, second.latency_ms)),
     )
-}
-
-/// Why a load was not started, as the exception that tells the plan's faults from the machine's.
-pub(crate) fn start_error(error: StartError) -> PyErr {
-    match error {
-        StartError::Plan(text) => PyValueError::new_err(text),
-        StartError::Machine(text) => PyRuntimeError::new_err(text),
-    }
 }
 
 pub(crate) fn already_finished() -> PyErr {

@@ -5,7 +5,7 @@ use loadcurve_plan::{Nanos, Pace, Share};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::load::{Plan, read_plan, start_error};
+use crate::plan::{Plan, read_plan, start_error};
 
 /// Starts a share of a load, which comes to the form in which its part travels.
 pub(crate) fn start_part(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::ErrorCode;
 use crate::error::Malformed;
-use crate::h2::Http2Counts;
+use crate::http2_counts::Http2Counts;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 

@@ -26,6 +26,7 @@ use std::collections::VecDeque;
 
 use crate::error::Malformed;
 use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
+use crate::http2_counts::Http2Counts;
 use crate::request::{InvalidRequest, Request};
 
 use counts::Run;
@@ -39,7 +40,6 @@ use streams::Streams;
 use window::ReceiveWindow;
 
 pub use crate::error::{ErrorCode, Http2Error};
-pub use counts::Http2Counts;
 pub(crate) use settings::id::INITIAL_WINDOW_SIZE;
 pub use settings::{Hpack, Http2Settings, Scheme};
 pub use template::Http2Template;

@@ -13,13 +13,15 @@ mod framing;
 pub mod h2;
 mod head;
 mod http1;
+mod http2_counts;
 mod lines;
 mod request;
 mod response;
 
 pub use error::{ClosedEarly, Malformed, Section};
 pub use exchange::{Agreement, Event, Exchange, Readiness, Received, Refusal, Tag};
-pub use h2::{ErrorCode, Hpack, Http2, Http2Counts, Http2Error, Http2Settings, Http2Template, Scheme};
+pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
 pub use http1::{Http1, Http1Template};
+pub use http2_counts::Http2Counts;
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -11,10 +10,8 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{SocketFlags, sockopt};
 
 use super::http1::Http1;
+use super::step::Step;
 use super::transport::Transport;
-
-/// Goes on with a connection, or breaks off because it is to be closed.
-pub(super) type Step<T = ()> = ControlFlow<(), T>;
 
 /// The token of the listening socket; connections have their slot's number.
 pub(super) const LISTENER: u64 = u64::MAX;

@@ -7,8 +7,8 @@ use loadcurve_servers::http::Status;
 use loadcurve_servers::reply::{Content, Ending, Outcome, Reply};
 use memchr::memmem;
 
-use super::clients::Step;
 use super::script::Played;
+use super::step::Step;
 use super::transport::{BATCH_BYTES, End, Transport};
 
 /// A request header longer than this is refused.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use loadcurve_servers::http2::{Connection, Fate, Output, Service};
 use loadcurve_servers::reply::{Content, Reply};
 
-use super::clients::Step;
 use super::script::Played;
+use super::step::Step;
 use super::transport::{BATCH_BYTES, Transport};
 
 /// What streams are answered with, and how that goes.

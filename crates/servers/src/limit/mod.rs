@@ -18,11 +18,12 @@ use rustix::net::{RecvFlags, SocketFlags};
 use crate::clock;
 use crate::listening;
 
-use clients::{Clients, Connection, LISTENER, Protocol, Step};
+use clients::{Clients, Connection, LISTENER, Protocol};
 pub(crate) use faults::Faults;
 use http1::{Answering, Answers, Http1};
 use http2::Streams;
 use script::{Played, Script};
+use step::Step;
 pub(crate) use tls::Identity;
 use tls::{Peer, Tls};
 use transport::Transport;
@@ -33,6 +34,7 @@ mod http1;
 mod http2;
 pub(crate) mod options;
 mod script;
+mod step;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(not(feature = "tls"))]
@@ -245,7 +247,8 @@ mod tests {
     use loadcurve_servers::reply::Content;
 
     use super::Server;
-    use super::clients::{ClientId, Connection, Step};
+    use super::clients::{ClientId, Connection};
+    use super::step::Step;
     use super::transport::BATCH_BYTES;
 
     /// What a client reads after it has sent `pieces`, and whether the server goes on with the connection.

@@ -13,8 +13,9 @@ use rustix::event::Timespec;
 
 use crate::clock;
 
-use super::clients::{ClientId, Clients, Connection, Step};
+use super::clients::{ClientId, Clients, Connection};
 use super::faults::Faults;
+use super::step::Step;
 
 /// How many additions lie between two looks at the processor time: about a microsecond.
 const ADDITIONS_PER_LOOK: u64 = 1000;

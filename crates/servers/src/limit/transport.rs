@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, sockopt};
 
-use super::clients::Step;
+use super::step::Step;
 use super::tls::Tls;
 
 /// Answers to requests that came together are written together up to about this length.

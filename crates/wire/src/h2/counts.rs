@@ -1,32 +1,10 @@
-//! What is counted of a connection beside its requests: what the peer has allowed, what it has ended, and what stood in the
-//! way of answers and bodies.
+//! Which answers of a connection had to wait behind a long one.
 
 use super::streams::Stream;
 
 /// How much of one answer without a break is long: what comes behind it has waited for it. A connection of 1 Gbit/s takes 2 ms
 /// for it.
 const LONG_RUN_BYTES: u64 = 256 * 1024;
-
-/// What was counted of one connection since it was opened, or since it was last asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Http2Counts {
-    /// The least and the greatest number of streams at once that the peer has allowed, if it has set a limit.
-    pub streams_allowed: Option<(u32, u32)>,
-    /// Whether that was less than the connection was made for, at any time.
-    pub was_limited: bool,
-    /// Whether the peer has announced the end of the connection (GOAWAY).
-    pub was_ended: bool,
-    /// Whether it has given an error as the reason.
-    pub was_ended_by_error: bool,
-    /// Streams that the peer has refused without looking at them (`REFUSED_STREAM`).
-    pub streams_refused: u64,
-    /// Requests whose bodies had to wait for a window of the peer.
-    pub bodies_delayed: u64,
-    /// How often the peer had sent all that the client's windows let it, and more was to come.
-    pub windows_used_up: u64,
-    /// Short answers that ended behind a long run of data of another one, which began when they were under way.
-    pub answers_behind_long: u64,
-}
 
 /// Data of one answer between which nothing of another one has come.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,0 +1,22 @@
+//! What the limits of HTTP/2 did to a connection, as any exchange hands it on.
+
+/// What was counted of one connection since it was opened, or since it was last asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Http2Counts {
+    /// The least and the greatest number of streams at once that the peer has allowed, if it has set a limit.
+    pub streams_allowed: Option<(u32, u32)>,
+    /// Whether that was less than the connection was made for, at any time.
+    pub was_limited: bool,
+    /// Whether the peer has announced the end of the connection (GOAWAY).
+    pub was_ended: bool,
+    /// Whether it has given an error as the reason.
+    pub was_ended_by_error: bool,
+    /// Streams that the peer has refused without looking at them (`REFUSED_STREAM`).
+    pub streams_refused: u64,
+    /// Requests whose bodies had to wait for a window of the peer.
+    pub bodies_delayed: u64,
+    /// How often the peer had sent all that the client's windows let it, and more was to come.
+    pub windows_used_up: u64,
+    /// Short answers that ended behind a long run of data of another one, which began when they were under way.
+    pub answers_behind_long: u64,
+}
