@@ -16,6 +16,7 @@ from loadcurve.cli.live_line import CONNECTING, SEPARATOR, live_line
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
+from loadcurve.metrics.live import LiveLoad
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
 from loadcurve.result.progress import ProgressFile, RunProgress
@@ -62,10 +63,15 @@ class RunDisplay:
         self._attempt = 1
         self._told_caveats: set[tuple[str, str]] = set()
         self._file: ProgressFile | None = None
+        self._other_systems: LiveLoad | None = None
 
     def keeps(self, file: ProgressFile) -> None:
         """Write down where the run stands, too, each time that a load begins or is over."""
         self._file = file
+
+    def publishes(self, live: LiveLoad) -> None:
+        """Show each load to other systems, too."""
+        self._other_systems = live
 
     def begins(self, studies: Sequence[Study], order: Sequence[PlannedTrial], first_block: int = 0) -> None:
         """A run of this study, or of the studies of several loads, begins, or is resumed at a later block."""
@@ -109,9 +115,15 @@ class RunDisplay:
     def load_goes_on(self, progress: Progress) -> None:
         """A load stands here."""
         self._progress = progress
+        if self._other_systems is not None and self._trial is not None:
+            labels = {"server": self._trial.server, "trial": str(self._trial.trial + 1)}
+            point = {} if self._point is None else {"point": in_words(self._point)}
+            self._other_systems.show(labels | point, progress)
 
     def record_is_safe(self, trial: PlannedTrial, records: Sequence[PointRecord | FailureRecord]) -> None:
         """A point was measured, or a server has failed."""
+        if self._other_systems is not None:
+            self._other_systems.is_over()
         record = records[0]
         place = f"trial {trial.trial + 1} of {self._trials_at_most}{self._trials_planned}, {trial.server}"
         if isinstance(record, FailureRecord):

@@ -42,7 +42,18 @@ OF_ONE_KIND = {
 }
 """Parameters that say nothing of the load itself, and that only one kind of load knows."""
 OF_RUNNING = frozenset(
-    {"seed", "cpus", "load_machines", "on_ray", "ray_address", "json_output", "url", *OF_ONE_KIND}
+    {
+        "seed",
+        "cpus",
+        "load_machines",
+        "on_ray",
+        "ray_address",
+        "json_output",
+        "url",
+        "metrics",
+        "otlp",
+        *OF_ONE_KIND,
+    }
 )
 """All parameters that say nothing of the load itself."""
 MODELS = {"connection_rate": "sessions", "rate": "open"}

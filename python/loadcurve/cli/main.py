@@ -102,6 +102,10 @@ GeneratorOption = Annotated[
         help="Measure each server under this load generator, too; may be repeated.",
     ),
 ]
+METRICS_HELP = "Serve figures of the load under way to Prometheus there, such as 127.0.0.1:9464."
+OTLP_HELP = "Send them each second to this collector by OTLP, such as http://127.0.0.1:4318."
+MetricsOption = Annotated[str | None, typer.Option("--metrics", metavar="HOST:PORT", help=METRICS_HELP)]
+OtlpOption = Annotated[str | None, typer.Option("--otlp", metavar="URL", help=OTLP_HELP)]
 WatchOption = Annotated[
     bool, typer.Option("--watch", help="Serve a page that follows the run; its URL is printed on stderr.")
 ]
@@ -144,10 +148,12 @@ def run(
     watch: WatchOption = False,
     watch_address: WatchAddressOption = None,
     generator: GeneratorOption = None,
+    metrics: MetricsOption = None,
+    otlp: OtlpOption = None,
     resume: ResumeOption = None,
 ) -> None:
     """Run a study and write its run folder with report.html."""
-    from loadcurve.cli.run import run_command
+    from loadcurve.cli.run import Followers, run_command
     from loadcurve.runs.study import RunOptions
 
     raise_on_interrupts()
@@ -157,12 +163,13 @@ def run(
     if resume is None and study is None:
         raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
     kept = RunOptions() if study is None else RunOptions(catalogs=options.catalogs)
+    followers = Followers(_watched_at(watch, watch_address), metrics, otlp)
     if resume is not None and options != kept:
         raise typer.BadParameter(
             "a resumed run keeps its original options; expected only --watch, or --catalog beside STUDY.toml",
             param_hint="--resume",
         )
-    raise typer.Exit(run_command(study, options, _watched_at(watch, watch_address), resume))
+    raise typer.Exit(run_command(study, options, followers, resume))
 
 
 @command()

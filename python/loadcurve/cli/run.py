@@ -3,12 +3,14 @@
 import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
+from loadcurve.cli.live_metrics import published
 from loadcurve.cli.next_steps import next_steps
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
@@ -23,25 +25,46 @@ from loadcurve.watch.address import Address, Listener, announcement
 from loadcurve.watch.process import page_beside_run
 
 
+@dataclass(frozen=True)
+class Followers:
+    """Who follows a run beside the person at its terminal; ``None`` for nobody."""
+
+    watch_at: str | None = None
+    """Where a page is served that follows it."""
+    metrics_at: str | None = None
+    """Where Prometheus finds its figures."""
+    otlp: str | None = None
+    """The URL of a collector that takes them."""
+
+
+NOBODY = Followers()
+
+
 def run_command(
-    argument: str | None, options: RunOptions, watch_at: str | None = None, resumed: Path | None = None
+    argument: str | None,
+    options: RunOptions,
+    followers: Followers = NOBODY,
+    resumed: Path | None = None,
 ) -> int:
     """Run a study, or resume the interrupted run of one; show its progress and summary; return the exit code.
-
-    With ``watch_at`` a page that follows the run is served at that address.
 
     Raises ``LoadcurveError``: nothing was measured, or a record could not be written; its exit code says
     which.
     """
     talk = new_console(stderr=True)
-    with ExitStack() as followers:
+    with ExitStack() as stack:
         with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
             if resumed is not None:
                 interrupted_one = interrupted_run(resumed, argument)
                 study_run = StudyRun.resume(interrupted_one, display, options.catalogs)
             else:
                 study_run = StudyRun(find_study(argument or ""), options, display)
-            followers.enter_context(followed(study_run, display, watch_at))
+            stack.enter_context(followed(study_run, display, followers.watch_at))
+            live = stack.enter_context(
+                published(followers.metrics_at, followers.otlp, study_run.cpus_of_observers, display.note)
+            )
+            if live is not None:
+                display.publishes(live)
             display.begins(study_run.studies, study_run.order, study_run.first_block)
             interrupted = measured(study_run)
         runs = _show_all(study_run, talk, interrupted=interrupted)

@@ -9,11 +9,13 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.live_line import CONNECTING, how_far, live_line
+from loadcurve.cli.live_metrics import cpus_beside, published
 from loadcurve.cli.load_study import Options
 from loadcurve.errors import BadInput
 from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Generator, LoadInterrupted, Plan, Progress
 from loadcurve.generate.load_machine import LoadMachine
+from loadcurve.metrics.live import LiveLoad
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged
 
@@ -35,14 +37,18 @@ def watched_by(options: Options, plan: Plan) -> LoadResult:
         raise BadInput("--from and --on-ray both say where the load comes from: use one of them")
     if options.values["ray_address"] and not nodes:
         raise BadInput("--ray-address names a cluster, and --on-ray N how many nodes of it send the load")
-    if not machines and not nodes:
-        return watched(plan)
-    from loadcurve.generate.many import ManyMachines
+    metrics, otlp = options.values["metrics"], options.values["otlp"]
+    with published(metrics, otlp, cpus_beside(plan.cpus), talk().print) as live:
+        if not machines and not nodes:
+            return watched(plan, live=live)
+        from loadcurve.generate.many import ManyMachines
 
-    with (
-        _nodes(nodes, options.values["ray_address"]) if nodes else machines_named(machines, "--from") as found
-    ):
-        return watched(plan, ManyMachines(found))
+        with (
+            _nodes(nodes, options.values["ray_address"])
+            if nodes
+            else machines_named(machines, "--from") as found
+        ):
+            return watched(plan, ManyMachines(found), live)
 
 
 def machines_named(machines: str, option: str) -> AbstractContextManager[list[LoadMachine]]:
@@ -70,21 +76,28 @@ def _nodes(count: int, address: str) -> AbstractContextManager[list[LoadMachine]
     return load_nodes(count, address or None)
 
 
-def watched(plan: Plan, generator: Generator | None = None) -> LoadResult:
-    """Run the load, here unless by another generator; where stderr is a terminal, it shows one live line."""
+def watched(plan: Plan, generator: Generator | None = None, live: LiveLoad | None = None) -> LoadResult:
+    """Run the load, here unless by another generator; where stderr is a terminal, it shows one live line.
+
+    ``live`` shows it to other systems.
+    """
     generator = CHOSEN if generator is None else generator
     console = talk()
     line = Text(CONNECTING, overflow="ellipsis", no_wrap=True)
-    live = (
+    display = (
         Live(line, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True)
         if console.is_terminal
         else nullcontext()
     )
-    with live:
+
+    def observe(progress: Progress) -> None:
+        _show_progress(line, progress, plan, console.width)
+        if live is not None:
+            live.show({}, progress)
+
+    with display:
         try:
-            return judged(
-                generator.run(plan, lambda progress: _show_progress(line, progress, plan, console.width))
-            )
+            return judged(generator.run(plan, observe))
         except LoadInterrupted as interrupt:
             raise LoadInterrupted(judged(interrupt.result)) from interrupt
 

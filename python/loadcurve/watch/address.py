@@ -21,8 +21,8 @@ class Address:
     port: int
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``HOST:PORT``; a host of IPv6 stands in square brackets.
+    def parse(cls, text: str, of: str = "the page") -> Self:
+        """Read ``HOST:PORT``, the address ``of`` something; a host of IPv6 stands in square brackets.
 
         Raises ``BadInput`` where it is none.
         """
@@ -30,7 +30,7 @@ class Address:
         bracketed = host.startswith("[") and host.endswith("]")
         if not colon or not host or (":" in host and not bracketed) or not _is_port(port):
             raise BadInput(
-                f"found {text} as the address of the page; expected HOST:PORT, such as "
+                f"found {text} as the address of {of}; expected HOST:PORT, such as "
                 f"{ANY_LOOPBACK_PORT}, where port 0 means any free port"
             )
         return cls(host.removeprefix("[").removesuffix("]"), int(port))

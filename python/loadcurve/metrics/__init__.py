@@ -1,0 +1,1 @@
+"""What a load shows while it runs, to other systems: as text for Prometheus, and by OTLP."""

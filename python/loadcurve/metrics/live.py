@@ -1,0 +1,84 @@
+"""The load that is under way, and its figures by the names that other systems know them by.
+
+They are those of the line that people see: what the engine shows of itself anyway, a few times a second.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from loadcurve.generate.generator import Progress
+
+QUANTILES = ("0.5", "0.9", "0.99")
+"""Of the latencies in the last second, in the order of :class:`~loadcurve.generate.generator.LastSecond`."""
+MS_PER_S = 1e3
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of the load."""
+
+    name: str
+    """In Prometheus, where a counter has ``_total`` behind it; OTLP has dots in place of underscores."""
+    kind: Literal["counter", "gauge"]
+    unit: str
+    """As OpenTelemetry writes it."""
+    meaning: str
+    label: str | None = None
+    """By what it is divided."""
+
+
+ANSWERED = Metric(
+    "loadcurve_answered", "counter", "{request}", "Answers since the load began, with its warm-up."
+)
+FAILED = Metric(
+    "loadcurve_failed", "counter", "{request}", "Failures since the load began, by class.", label="class"
+)
+RATE = Metric("loadcurve_rate_per_second", "gauge", "{request}/s", "Answers per second in the last second.")
+LATENCY = Metric(
+    "loadcurve_latency_seconds", "gauge", "s", "Latencies of the last second.", label="quantile"
+)  # fmt: skip
+ELAPSED = Metric("loadcurve_elapsed_seconds", "gauge", "s", "Time since the load began, with its warm-up.")
+METRICS = (ANSWERED, FAILED, RATE, LATENCY, ELAPSED)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One value of a metric."""
+
+    metric: Metric
+    value: float
+    labels: Mapping[str, str]
+
+
+@dataclass
+class LiveLoad:
+    """What is known of the load under way; read by other threads, which see one whole progress or another."""
+
+    _shown: tuple[Mapping[str, str], Progress] | None = field(default=None)
+
+    def show(self, labels: Mapping[str, str], progress: Progress) -> None:
+        """Keep where the load stands; ``labels`` say which it is."""
+        self._shown = (labels, progress)
+
+    def is_over(self) -> None:
+        """Forget the load, which has ended."""
+        self._shown = None
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield its figures; what is not known yet, or not told by its generator, is left out."""
+        if self._shown is None:
+            return
+        labels, progress = self._shown
+        if progress.elapsed_s is not None:
+            yield Sample(ELAPSED, progress.elapsed_s, labels)
+        if progress.answered is not None:
+            yield Sample(ANSWERED, progress.answered, labels)
+        for name, count in progress.failures.items():
+            yield Sample(FAILED, count, {**labels, "class": name})
+        last = progress.last_second
+        if last is None:
+            return
+        yield Sample(RATE, last.answered / last.length_s, labels)
+        for quantile, latency_ms in zip(QUANTILES, last.latency_ms or (), strict=False):
+            yield Sample(LATENCY, latency_ms / MS_PER_S, {**labels, "quantile": quantile})

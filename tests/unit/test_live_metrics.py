@@ -1,0 +1,167 @@
+"""A load under way as Prometheus and OpenTelemetry see it."""
+
+import gzip
+import os
+import sys
+import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from loadcurve.cli.live_metrics import cpus_beside, published
+from loadcurve.errors import BadInput
+from loadcurve.generate.generator import LastSecond, Progress
+from loadcurve.metrics.live import METRICS, LiveLoad
+from support.command import Command
+
+PROGRESS = Progress(2.5, 500, {"timeout": 3}, LastSecond(1.0, 200, (1.5, 4.0, 9.0)))
+LABELS = {"server": "nginx", "trial": "1", "point": "connections=10"}
+
+
+def values(live: LiveLoad) -> dict[tuple[str, str], float]:
+    return {
+        (one.metric.name, one.labels.get(one.metric.label or "", "")): one.value for one in live.samples()
+    }
+
+
+def test_figures_are_those_of_the_live_line_in_base_units():
+    live = LiveLoad()
+    live.show(LABELS, PROGRESS)
+    assert values(live) == {
+        ("loadcurve_elapsed_seconds", ""): 2.5,
+        ("loadcurve_answered", ""): 500,
+        ("loadcurve_failed", "timeout"): 3,
+        ("loadcurve_rate_per_second", ""): 200.0,
+        ("loadcurve_latency_seconds", "0.5"): 0.0015,
+        ("loadcurve_latency_seconds", "0.9"): 0.004,
+        ("loadcurve_latency_seconds", "0.99"): 0.009,
+    }
+
+
+def test_what_a_generator_does_not_tell_is_left_out_and_not_0():
+    live = LiveLoad()
+    live.show({}, Progress(1.0, None))
+    assert values(live) == {("loadcurve_elapsed_seconds", ""): 1.0}
+    live.is_over()
+    assert values(live) == {}
+
+
+def test_a_scrape_has_every_figure_with_its_labels():
+    parser = pytest.importorskip("prometheus_client.parser")
+    lines: list[str] = []
+    with published("127.0.0.1:0", None, None, lines.append) as live:
+        assert live is not None
+        url = lines[0].removeprefix("metrics: ")
+        live.show(LABELS, PROGRESS)
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            text = answer.read().decode()
+        live.is_over()
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            assert answer.read() == b"", "nothing is under way"
+    families = {family.name: family for family in parser.text_string_to_metric_families(text)}
+    assert set(families) == {metric.name for metric in METRICS}
+    [answered] = families["loadcurve_answered"].samples
+    assert (answered.name, answered.value, answered.labels) == ("loadcurve_answered_total", 500, LABELS)
+    quantiles = {one.labels["quantile"]: one.value for one in families["loadcurve_latency_seconds"].samples}
+    assert quantiles == {"0.5": 0.0015, "0.9": 0.004, "0.99": 0.009}
+    assert families["loadcurve_failed"].samples[0].labels == LABELS | {"class": "timeout"}
+    assert len(lines) == 1, "no warning on the loopback interface"
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(url, timeout=10)
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Keeps what it is sent."""
+
+    received: list[tuple[str, bytes]]
+    arrived: threading.Event
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.received.append((self.path, body))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        self.arrived.set()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_collector_takes_every_figure_by_otlp():
+    service = pytest.importorskip("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2")
+    handler = type("Kept", (Collector,), {"received": [], "arrived": threading.Event()})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as collector:
+        threading.Thread(target=collector.serve_forever, daemon=True).start()
+        lines: list[str] = []
+        with published(None, f"http://127.0.0.1:{collector.server_port}", None, lines.append) as live:
+            assert live is not None
+            live.show(LABELS, PROGRESS)
+        # What is known at the end is sent at the end.
+        assert handler.arrived.wait(10)
+        collector.shutdown()
+    path, body = handler.received[-1]
+    request = service.ExportMetricsServiceRequest.FromString(body)
+    [resource] = request.resource_metrics
+    found = {metric.name: metric for scope in resource.scope_metrics for metric in scope.metrics}
+    assert path == "/v1/metrics"
+    assert set(found) == {metric.name.replace("_", ".", 1) for metric in METRICS}
+    [answered] = found["loadcurve.answered"].sum.data_points
+    assert (answered.as_int or answered.as_double, found["loadcurve.answered"].sum.is_monotonic) == (
+        500,
+        True,
+    )
+    assert {one.key: one.value.string_value for one in answered.attributes} == LABELS
+    assert lines == []
+
+
+def test_a_collector_that_is_not_there_is_said_once_and_ends_nothing():
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    lines: list[str] = []
+    with published(None, "http://127.0.0.1:9", None, lines.append) as live:
+        assert live is not None
+        live.show({}, PROGRESS)
+    assert len(lines) == 1
+    assert lines[0].startswith("--otlp http://127.0.0.1:9: ")
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_an_address_that_cannot_be_used_is_refused_before_anything(taken: bool, tmp_path: Path):
+    pytest.importorskip("prometheus_client")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as other:
+        port = other.server_port
+        address = f"127.0.0.1:{port}" if taken else "nowhere"
+        refused = Command(tmp_path).run("load", f"http://127.0.0.1:{port}/", "--metrics", address)
+    assert refused.returncode == 2
+    expected = f"--metrics {address}: cannot listen there: Address already in use" if taken else "HOST:PORT"
+    assert expected in " ".join(refused.stderr.split())
+
+
+def test_the_url_of_a_collector_is_looked_at_before_anything():
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    with pytest.raises(BadInput, match="expected the URL of a collector"), published(None, "x", None, print):
+        pass
+
+
+def test_a_client_library_that_is_missing_is_named_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "loadcurve.metrics.prometheus", None)
+    with (
+        pytest.raises(BadInput, match=r"prometheus-client is not installed.*loadcurve\[metrics\]"),
+        published("127.0.0.1:0", None, None, print),
+    ):
+        pass
+
+
+def test_nobody_who_asks_costs_nothing():
+    with published(None, None, None, print) as live:
+        assert live is None
+
+
+def test_the_threads_have_the_cpus_that_the_load_leaves():
+    assert cpus_beside(range(4096)) is None
+    allowed = os.sched_getaffinity(0)
+    assert set(cpus_beside([4095]) or ()) == allowed - {4095}
