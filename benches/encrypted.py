@@ -1,7 +1,12 @@
-"""Loads over TLS and HTTP/2 beside wrk, h2load, OpenSSL's s_time and the floor, in pairs taken in turn.
+"""Loads over TLS and HTTP/2 beside wrk, h2load, zrk, OpenSSL's s_time and the floor, in pairs taken in turn.
 
 The server has one CPU and the generator another; certificates are accepted unseen, as the others do. Medians
-count. Where the server is the limit, requests per second show nothing, and CPU per request does.
+count, and each goal is met or missed by them. Where the server is the limit, requests per second show
+nothing, and CPU per request does.
+
+A distribution's h2load may be years old: `--h2load PROGRAM` takes one that was built from newer sources, and
+`--zrk PROGRAM` a zrk, which no distribution has. zrk is paced; here it is asked for more than it reaches, so
+that each of its connections sends its next request when the previous one is answered.
 """
 
 import argparse
@@ -13,10 +18,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from functools import partial
 from pathlib import Path
 
-from benches.generators import FLOOR, LOADCURVE
+from benches.generators import FASTEST_RPS, FLOOR, LOADCURVE
+from benches.goals import Bound
+from benches.pairs import pairs_in_turn
 from benches.rig import PATH, Finished, machine, own_cpus, run_or_exit, running_web_server
 from loadcurve.result.load import LoadResult
 from loadcurve.server.here import Server
@@ -48,7 +55,12 @@ class Other:
     ours: tuple[str, ...] = ()
     """What the engine's load has beside that of the case, to be the same as this one."""
     goals: Mapping[str, float] = field(default_factory=dict)
-    """What is to be reached, by the name of the quantity."""
+    """What is to be reached, by the name of the quantity: at least that many requests/s, at most that CPU."""
+
+    def bound(self, quantity: str) -> Bound | None:
+        """Return where the median is to lie; ``None`` where there is no goal."""
+        goal = self.goals.get(quantity)
+        return None if goal is None else Bound("<=" if quantity == "CPU" else ">=", goal)
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,17 @@ def _wrk(connections: int, *options: str, goals: Mapping[str, float]) -> Other:
         "wrk",
         lambda rig: [
             *("-t1", f"-c{connections}", f"-d{rig.duration_s}s", *options, rig.url),
+        ],
+        goals=goals,
+    )
+
+
+def _zrk(connections: int, goals: Mapping[str, float]) -> Other:
+    return Other(
+        "zrk",
+        lambda rig: [
+            *("-t1", f"-c{connections}", f"-d{rig.duration_s}s", f"-R{FASTEST_RPS}", "-k"),
+            *("--format", "json", rig.url),
         ],
         goals=goals,
     )
@@ -131,6 +154,7 @@ CASES = (
                     connections,
                     goals={"requests/s": 1.20, "CPU": 1.0} if server == "limit" else {"CPU": 1.0},
                 ),
+                _zrk(connections, goals={"requests/s": 1.0, "CPU": 1.0} if server == "limit" else {}),
             ),
         )
         for server in ("limit", "nginx")
@@ -185,6 +209,10 @@ CASES = (
 )
 
 
+ACCEPTED_EXIT_CODES = (0, 1, 3)
+"""3: measured, and the verdict speaks against it; 1: as openssl ends."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """One run."""
@@ -216,6 +244,13 @@ def _read_floor(finished: Finished) -> Measured:
     return Measured(cost["rps"], cost["cpu_per_request_us"])
 
 
+def _read_zrk(finished: Finished) -> Measured:
+    said = json.loads(finished.output)
+    if not said["requests"]:
+        sys.exit(f"no request of zrk was answered: {finished.output}")
+    return Measured(said["achieved_rate"], finished.cpu_s / said["requests"] * 1e6)
+
+
 def _read_s_time(finished: Finished) -> Measured:
     found = re.search(r"(\d+) connections in (\d+) real seconds", finished.output)
     if found is None or not int(found[1]):
@@ -227,6 +262,7 @@ def _read_s_time(finished: Finished) -> Measured:
 READERS = {
     "wrk": _read_theirs(r"(\d+) requests in", r"Requests/sec:\s*([0-9.]+)"),
     "h2load": _read_theirs(r"(\d+) succeeded", r"([0-9.]+) req/s"),
+    "zrk": _read_zrk,
     "openssl": _read_s_time,
     "floor": _read_floor,
 }
@@ -240,8 +276,10 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose title has it")
     parser.add_argument("--against", nargs="+", choices=READERS, default=list(READERS), metavar="GENERATOR")
     parser.add_argument("--h2load", default="h2load", metavar="PROGRAM", help="another build of h2load")
+    parser.add_argument("--zrk", default="zrk", metavar="PROGRAM", help="where zrk is")
     arguments = parser.parse_args()
-    programs = {name: name for name in READERS} | {"floor": FLOOR, "h2load": arguments.h2load}
+    given = {"floor": FLOOR, "h2load": arguments.h2load, "zrk": arguments.zrk}
+    programs = {name: name for name in READERS} | given
     missing = sorted(name for name in arguments.against if shutil.which(programs[name]) is None)
     cpus = own_cpus()
     print(machine())
@@ -258,33 +296,33 @@ def main() -> None:
                 running_web_server(case.server, case.settings, cpus.server) as server,
             ):
                 rig = Rig(server, Path(folder), arguments.duration, cpus.generator)
-                pairs = [
-                    _pair(rig, case, other, programs[other.name], ours_first=ours_first)
-                    for ours_first in islice(cycle((True, False)), arguments.pairs)
-                ]
+                pairs = pairs_in_turn(
+                    partial(_ours, rig, case, other),
+                    partial(_theirs, rig, other, programs[other.name]),
+                    arguments.pairs,
+                )
             _print(case, other, "requests/s", [ours.rps / theirs.rps for ours, theirs in pairs])
             cpu = [ours.cpu_per_request_us / theirs.cpu_per_request_us for ours, theirs in pairs]
             _print(case, other, "CPU", cpu)
 
 
-def _pair(rig: Rig, case: Case, other: Other, program: str, *, ours_first: bool) -> tuple[Measured, Measured]:
+def _ours(rig: Rig, case: Case, other: Other) -> Measured:
     insecure = ("--insecure",) if rig.url.startswith("https") else ()
     load = ("load", rig.url, "--json", "-d", f"{rig.duration_s}s", *insecure)
-    ours = [LOADCURVE, *load, *case.ours, *other.ours]
-    theirs = [program, *other.command(rig)]
-    commands = [ours, theirs] if ours_first else [theirs, ours]
-    finished = [run_or_exit(command, rig.cpu, (0, 1, 3)) for command in commands]
-    if not ours_first:
-        finished.reverse()
-    return _read_ours(finished[0]), READERS[other.name](finished[1])
+    return _read_ours(run_or_exit([LOADCURVE, *load, *case.ours, *other.ours], rig.cpu, ACCEPTED_EXIT_CODES))
+
+
+def _theirs(rig: Rig, other: Other, program: str) -> Measured:
+    finished = run_or_exit([program, *other.command(rig)], rig.cpu, ACCEPTED_EXIT_CODES)
+    return READERS[other.name](finished)
 
 
 def _print(case: Case, other: Other, quantity: str, ratios: Sequence[float]) -> None:
-    goal = other.goals.get(quantity)
-    sign = "" if goal is None else f"{'≤' if quantity == 'CPU' else '≥'} {goal:.2f}"
+    bound, median = other.bound(quantity), statistics.median(ratios)
+    goal = "" if bound is None else f"{bound}  {bound.outcome(median)}"
     print(
-        f"{case.title:<35} {case.server:<6} {other.name:<7} {quantity:<10} {statistics.median(ratios):>6.2f} "
-        f"{min(ratios):>7.2f} {max(ratios):>7.2f}  {sign}",
+        f"{case.title:<35} {case.server:<6} {other.name:<7} {quantity:<10} {median:>6.2f} "
+        f"{min(ratios):>7.2f} {max(ratios):>7.2f}  {goal}",
         flush=True,
     )
 

@@ -19,25 +19,36 @@ PIPELINED = Loop(50, pipeline=16)
 
 
 @dataclass(frozen=True)
+class Bound:
+    """Where the median of ratios is to lie."""
+
+    relation: Relation
+    ratio: float
+
+    def __str__(self) -> str:
+        """Return it as ``>= 1.30``."""
+        return f"{self.relation} {self.ratio:.2f}"
+
+    def outcome(self, median: float) -> str:
+        """Say whether a median lies there."""
+        return "met" if _HOLDS[self.relation](median, self.ratio) else "missed"
+
+
+@dataclass(frozen=True)
 class Goal:
     """Where the median of the ratios between the engine and another generator is to lie."""
 
     other: str
     loop: Loop
     quantity: Quantity
-    relation: Relation
-    ratio: float
+    bound: Bound
 
     def beside(self, comparisons: Sequence[Comparison]) -> str:
         """Return one line with the goal, and the median where it was measured."""
         median = next((each.median for each in comparisons if self._is_about(each)), None)
-        if median is None:
-            outcome = "not measured"
-        else:
-            outcome = f"{median:.2f}  {'met' if _HOLDS[self.relation](median, self.ratio) else 'missed'}"
+        outcome = "not measured" if median is None else f"{median:.2f}  {self.bound.outcome(median)}"
         pair = f"loadcurve/{self.other}"
-        goal = f"{self.relation} {self.ratio:.2f}"
-        return f"{self.loop!s:>11}  {pair:<17} {self.quantity:<15} {goal:>7}  {outcome}"
+        return f"{self.loop!s:>11}  {pair:<17} {self.quantity:<15} {self.bound!s:>7}  {outcome}"
 
     def _is_about(self, comparison: Comparison) -> bool:
         return (self.other, self.loop, self.quantity) == (
@@ -52,13 +63,13 @@ GOALS = (
         goal
         for loop in LOOPS
         for goal in (
-            Goal("wrk", loop, Quantity.REQUESTS_PER_SECOND, ">=", 1.30),
+            Goal("wrk", loop, Quantity.REQUESTS_PER_SECOND, Bound(">=", 1.30)),
             *(
-                Goal(other, loop, Quantity.REQUESTS_PER_SECOND, ">", 1.0)
+                Goal(other, loop, Quantity.REQUESTS_PER_SECOND, Bound(">", 1.0))
                 for other in ("ab", "httperf", "h2load", "hey", "oha")
             ),
-            Goal("floor", loop, Quantity.CPU_PER_REQUEST, "<=", 1.10),
+            Goal("floor", loop, Quantity.CPU_PER_REQUEST, Bound("<=", 1.10)),
         )
     ),
-    Goal("wrk", PIPELINED, Quantity.REQUESTS_PER_SECOND, ">=", 1.30),
+    Goal("wrk", PIPELINED, Quantity.REQUESTS_PER_SECOND, Bound(">=", 1.30)),
 )

@@ -5,11 +5,15 @@ What counts is the median of the ratios: the machine's own drift falls on both s
 
 import statistics
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from benches.generators import OURS, Generator, Load, Loop, Reading
 from benches.rig import run_or_exit
+
+Run = TypeVar("Run")
 
 
 class Quantity(StrEnum):
@@ -44,13 +48,21 @@ class Comparison:
         return statistics.median(self.ratios)
 
 
-def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Comparison]:
-    """Measure so many pairs, every second one in reverse order, and return the ratios in each quantity."""
+def pairs_in_turn(first: Callable[[], Run], second: Callable[[], Run], count: int) -> list[tuple[Run, Run]]:
+    """Measure so many pairs, every second one in reverse order; each pair is returned in the order given."""
     pairs = []
-    for index in range(pair_count):
-        in_turn = (OURS, other) if index % 2 == 0 else (other, OURS)
-        measured = {generator.name: _measure(generator, load, cpu) for generator in in_turn}
-        pairs.append((measured[OURS.name], measured[other.name]))
+    for index in range(count):
+        if index % 2 == 0:
+            pairs.append((first(), second()))
+        else:
+            later = second()
+            pairs.append((first(), later))
+    return pairs
+
+
+def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Comparison]:
+    """Measure so many pairs, and return the ratios in each quantity."""
+    pairs = pairs_in_turn(lambda: _measure(OURS, load, cpu), lambda: _measure(other, load, cpu), pair_count)
     return [
         Comparison(
             other.name,
