@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE
+from loadcurve.result.run_files import LOADS_FILE, RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.version import VERSION
 
 SECRET = "canary-6f1d-only-for-me"  # noqa: S105 - what must not be shown
@@ -198,6 +198,47 @@ start = {json.dumps([*write, "{port}"])}
     place.write_records(place.records()[:1])
 
 
+def of_several(*names: str, texts: str = "Both", change: Case | None = None) -> Case:
+    """Return the case of a folder of several loads of these names, of which "web" and "db" are there.
+
+    ``change`` is done to the run of "web".
+    """
+
+    def become(place: Place) -> None:
+        inner, other = place.run / "web", place.run / "db"
+        for folder in (inner, other):
+            folder.mkdir()
+        for file in [file for file in place.run.iterdir() if file.is_file()]:
+            (other / file.name).write_bytes(file.read_bytes())
+            file.rename(inner / file.name)
+        loads = [{"name": name, "server": texts, "together": texts} for name in names]
+        record = {"format": "loadcurve-loads/1", "title": texts, "question": texts, "loads": loads}
+        (place.run / LOADS_FILE).write_text(json.dumps(record))
+        if change is not None:
+            change(Place(inner, place.private))
+
+    return become
+
+
+def beside_it(change: Case) -> Case:
+    """Return the case of a change of the folder in which a run lies."""
+    return lambda place: change(Place(place.run.parent, place.private))
+
+
+def that_leads_to_the_private_folder(place: Place) -> None:
+    """Put a link in the place of a run folder, to where it is, outside of the folder of all."""
+    outside = place.private.with_name(f"{place.run.name}-outside")
+    place.run.rename(outside)
+    place.run.symlink_to(outside)
+
+
+def with_loads_in_it(place: Place) -> None:
+    """Make a load a folder of several loads itself, which are all in it."""
+    (place.run / LOADS_FILE).write_bytes((place.run.parent / LOADS_FILE).read_bytes())
+    (place.run / RUN_FILE).unlink()
+    (place.run / "web").symlink_to(".")
+
+
 def with_empty_lines(place: Place) -> None:
     """Fill the file of records with nothing."""
     (place.run / TRIALS_FILE).write_bytes(b"\n" * 50_000_000)
@@ -343,5 +384,23 @@ CASES: dict[str, Case] = {
     "a server with an absolute name": with_named("/etc/passwd"),
     "numbers that are forged": with_forged_numbers,
     "a record that names a study of its own": with_its_own_study,
+    "loads.json is a link": of_several("web", "db", change=beside_it(linked(LOADS_FILE))),
+    "loads.json is a pipe": of_several("web", "db", change=beside_it(piped(LOADS_FILE))),
+    "loads.json of 1 TiB": of_several("web", "db", change=beside_it(sparse(LOADS_FILE))),
+    "the page of several loads is a link": of_several("web", "db", change=beside_it(linked("report.html"))),
+    "interference.json is a link": of_several("web", "db", change=beside_it(linked("interference.json"))),
+    "links at every name of a load's report": of_several("web", "db", change=with_linked_pages),
+    "the records of a load are a link": of_several("web", "db", change=linked(TRIALS_FILE)),
+    "a load that is a link": of_several("web", "db", change=that_leads_to_the_private_folder),
+    "a load named ../good": of_several("web", "../good"),
+    "a load with an absolute name": of_several("web", "/etc"),
+    "a load in a folder of another": of_several("web", "web/web"),
+    "loads in a load": of_several("web", "db", change=with_loads_in_it),
+    "a load twice": of_several("web", "db", "web"),
+    "a single load": of_several("web"),
+    "no load": of_several(),
+    "100,000 loads": of_several(*map(str, range(100_000))),
+    "HTML in the texts of loads": of_several("web", "db", texts=SCRIPT),
+    "control characters in the texts of loads": of_several("web", "db", texts=ESCAPES),
 }
 """By what is wrong with them."""

@@ -28,6 +28,7 @@ PEAK_MIB_MAX = 512
 TIME_S_MAX = 10.0
 PATIENCE_S = 120.0
 WATCHED_S = 2.0
+FORMS = "md,csv,json,xlsx,parquet,hgrm,hlog,fortio,k6-summary,wrk2"
 OPENED_FOR_WRITING = re.compile(r'(?:openat|creat)\(.*?"(/[^"]+)".*(?:O_WRONLY|O_RDWR|creat)')
 
 
@@ -59,7 +60,7 @@ class Room:
         run = str(self.place.run)
         return {
             "report": ["report", run],
-            "formats": ["report", run, "--format", "md,csv,json,xlsx,parquet"],
+            "formats": ["report", run, "--format", FORMS],
             "compare": ["compare", run, str(self.folder / "good")],
             "runs": ["runs", str(self.folder / "runs"), "--html"],
             "watch": ["watch", run],

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.display import RunDisplay
+from loadcurve.cli.together import show_together
 from loadcurve.errors import LoadcurveError
 from loadcurve.report.formats.write import write_formats
 from loadcurve.report.run_summary import make_summary
@@ -24,14 +25,23 @@ from loadcurve.runs.resume import interrupted_run
 from loadcurve.runs.study import StudyRun
 from loadcurve.watch.feed import Feed
 
+OF_OTHER_TOOLS = ["hgrm", "hlog", "fortio", "k6-summary", "wrk2"]
 USES = {
     "page": lambda run: write_formats(run, ["html"], None, None),
+    "forms of other tools": lambda run: write_formats(run, OF_OTHER_TOOLS, None, None),
+    "several loads": lambda run: show_together(run, Console(), interrupted=False),
     "list of runs": make_summary,
     "comparison": analysis_of,
     "resumption": lambda run: StudyRun.resume(interrupted_run(run, None), RunDisplay(Console(), live=False)),
     "page of a run as it goes": lambda run: (FollowedRun(run).read(), read_progress(run), Feed(run).look()),
 }
 RUNNABLE = re.compile(rb"<script>window\.stolen|<img src=x")
+
+
+def outside(folder: Path) -> dict[Path, bytes]:
+    """What all files hold that are not in the folder of runs."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {file: file.read_bytes() for file in files if not file.is_relative_to(folder / "runs")}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -43,12 +53,12 @@ def test_nothing_outside_of_a_received_folder_is_read_or_written_and_every_refus
     place = Place(tmp_path / "runs" / "run", private)
     write_sample(place.run)
     CASES[name](place)
+    before = outside(tmp_path)
     for use in USES.values():
         said = refusal(use, place.run)
         assert SECRET not in said
-    assert private.read_text() == SECRET
-    assert [path.name for path in tmp_path.iterdir() if path.name != "runs"] == ["private.txt"]
-    written = [path for path in place.run.glob("report*") if path.is_file() and not path.samefile(private)]
+    assert outside(tmp_path) == before
+    written = [path for path in place.run.rglob("report*") if path.is_file() and not path.samefile(private)]
     for path in written:
         assert not path.is_symlink()
         data = path.read_bytes()

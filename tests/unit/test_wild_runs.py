@@ -139,6 +139,32 @@ def parquet(wild: WildRun) -> None:
             assert column.drop_nulls().is_finite().all(), column.name
 
 
+def percentile_tables(wild: WildRun) -> None:
+    for data in form("hgrm", wild).values():
+        check_words(data.decode())
+
+
+def histogram_logs(wild: WildRun) -> None:
+    for data in form("hlog", wild).values():
+        # Base64, which the last column is, may spell anything.
+        check_words(re.sub(r"[^,\n]*$", "", data.decode(), flags=re.MULTILINE))
+
+
+def documents_of_fortio(wild: WildRun) -> None:
+    for data in form("fortio", wild).values():
+        strict(data)
+
+
+def summaries_of_k6(wild: WildRun) -> None:
+    for data in form("k6-summary", wild).values():
+        strict(data)
+
+
+def output_of_wrk2(wild: WildRun) -> None:
+    for data in form("wrk2", wild).values():
+        check_words(data.decode())
+
+
 def numbers_json(wild: WildRun) -> None:
     made = material(wild)
     with written(wild) as folder:
@@ -178,7 +204,8 @@ def watch(wild: WildRun) -> None:
 
 
 FORMS: list[Callable[[WildRun], None]] = [
-    terminal, page_form, markdown, csv, workbook, parquet, numbers_json, watch, runs, end_of_a_run, compare,
+    terminal, page_form, markdown, csv, workbook, parquet, percentile_tables, histogram_logs,
+    documents_of_fortio, summaries_of_k6, output_of_wrk2, numbers_json, watch, runs, end_of_a_run, compare,
 ]  # fmt: skip
 
 

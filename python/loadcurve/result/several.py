@@ -11,6 +11,8 @@ from loadcurve.loads.values import Count, Many, Point, Record
 from loadcurve.result.run_files import LOADS_FILE, RUN_BYTES_MAX
 from loadcurve.result.trial_lines import first_problem
 
+LEAST_LOADS = 2
+
 
 class LoadOfSeveral(Record):
     """One of the loads, whose run folder goes by its name."""
@@ -76,7 +78,7 @@ def read_loads(folder: Path) -> SeveralLoadsRecord:
     """Read what the loads of a folder are.
 
     Raises:
-        BadInput: the file cannot be read, or names what is no folder in this one, or a link.
+        BadInput: the file cannot be read, or names too few loads, one twice, or what is no folder in it.
 
     """
     path = folder / LOADS_FILE
@@ -86,6 +88,11 @@ def read_loads(folder: Path) -> SeveralLoadsRecord:
         raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
         raise BadInput(f"{path} cannot be read as a record of loads: {first_problem(error)}") from error
+    names = [load.name for load in record.loads]
+    if len(names) < LEAST_LOADS or len({*names}) < len(names):
+        raise BadInput(
+            f"{path} names {len(names)} loads; expected at least {LEAST_LOADS}, each by another name."
+        )
     for load in record.loads:
         if load.name in {"", ".", ".."} or "/" in load.name:
             raise BadInput(f'{path} names "{load.name}", which is no folder in {folder}.')
