@@ -41,7 +41,7 @@ from loadcurve.stats.moderated import (
 from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_adjusted
 
-SERVERS = (2, 3, 6)
+SERVERS = (2, 3, 6, 12)
 TRIALS = (2, 3, 4, 5)
 NOISE_SD = 0.02
 SPREAD_OF_FACTOR_TWO = 0.05
@@ -236,6 +236,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--studies", type=int, default=2000, help="simulated for each row")
+    parser.add_argument("--servers", nargs="*", type=int, default=SERVERS, metavar="N")
+    parser.add_argument("--trials", nargs="*", type=int, default=TRIALS, metavar="N")
     parser.add_argument("--ways", nargs="*", default=list(ESTIMATORS), choices=list(ESTIMATORS))
     arguments = parser.parse_args()
     print(f"{arguments.studies:,} studies a row; in per cent\n")
@@ -243,7 +245,7 @@ def main() -> None:
         "| servers | trials | machine and servers | way | ratio | worst | alarms | factor 2 | mean | worst |"
     )
     print("|--:|--:|---|---|--:|--:|--:|--:|--:|--:|")
-    for servers, trials, setting in itertools.product(SERVERS, TRIALS, SETTINGS):
+    for servers, trials, setting in itertools.product(arguments.servers, arguments.trials, SETTINGS):
         for way in arguments.ways:
             found = promise(setting, servers, trials, arguments.studies, ESTIMATORS[way])
             shares = (

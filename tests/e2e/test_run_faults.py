@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -271,3 +272,34 @@ def fill(file: Path) -> None:
                     pass
             except OSError:
                 continue
+
+
+def loaded_span(record) -> tuple[float, float]:
+    """When the load of a point began and ended, warm-up and all, on the machine's clock."""
+    load = record.load
+    return load.began_monotonic_s - load.load.warmup_s, load.began_monotonic_s + load.duration_s
+
+
+@pytest.mark.alone
+def test_of_two_runs_at_once_each_says_so_on_every_point_that_they_shared(sandbox):
+    sandbox.write("tiny.toml", study_text(trials=1))
+    names = ("long", "short")
+    going_on = sandbox.start("run", "tiny.toml", "--out", "long", "--trials", 10_000)
+    trials = sandbox.work / "long" / "trials.jsonl"
+    wait_until(lambda: trials.exists() and b"\n" in trials.read_bytes(), "the first record")
+    assert sandbox.run("run", "tiny.toml", "--out", "short").returncode in {0, 3}
+    going_on.send_signal(signal.SIGINT)
+    assert finish(going_on).returncode == 130
+    runs = [read_run(sandbox.work / name) for name in names]
+    spans = [list(map(loaded_span, run.points)) for run in runs]
+    for run, others in zip(runs, reversed(spans), strict=True):
+        shared = [
+            record
+            for record in run.points
+            if any(
+                loaded_span(record)[0] < end_s and start_s < loaded_span(record)[1]
+                for start_s, end_s in others
+            )
+        ]
+        assert shared
+        assert all("not_alone" in [one.code for one in record.probe.caveats] for record in shared)

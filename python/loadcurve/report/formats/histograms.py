@@ -114,7 +114,8 @@ def hlog(run: Run) -> Files:
         ]
         for begin, record, text in zip(begins, one.records, one.histograms, strict=True):
             since = 0.0 if begin is None else begin - first
-            longest_ms = decoded(text).highest[-1] / NS_PER_MS
+            # Of a trial without an answer the histogram is empty, whose longest is 0 in these logs.
+            longest_ms = max(decoded(text).highest.tolist(), default=0.0) / NS_PER_MS
             lines.append(f"{since:.3f},{record.load.duration_s:.6f},{longest_ms:.3f},{text}")
         yield f"report-{one.name}.hlog", ("\n".join(lines) + "\n").encode()
 
