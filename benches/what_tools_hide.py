@@ -65,8 +65,8 @@ connections half a second after the kernel has opened them.
 - Of the stall the truth is that of requests on a schedule: a third of them fall into that second, so that the
   99th percentile is 0.97 s, or 0.7 s of sessions, of whose ten requests the first alone waits. Four
   connections that wait for their answers send four requests in it (coordinated omission). wrk's own text has
-  0.95 s there: it adds times that it did not measure, in place of requests that it could not send. Here
-  stands what it measured.
+  0.95 s there: it adds times that it did not measure, in place of requests that it could not send. The
+  table has what it measured.
 """
 
 

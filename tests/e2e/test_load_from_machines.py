@@ -73,7 +73,7 @@ def test_a_machine_that_nobody_knows_is_refused_in_words(sandbox, limit_url):
     finished = sandbox.run("load", limit_url, "--from", "here,-oProxyCommand=true")
     assert finished.returncode == 2
     assert "--from here,-oProxyCommand=true: " in finished.stderr
-    assert "expected a destination as ssh takes it" in finished.stderr
+    assert "expected an ssh destination" in finished.stderr
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def test_a_warm_up_without_a_right_answer_is_a_failure(scripted):
     scripted.script.loads["limit"] = answers_wrong
     scripted.measure(warmed(trials=1))
     assert failures(scripted) == [(0, None, "wrong_answer")]
-    assert "requests of the warm-up was answered right" in scripted.run.failures[0].reason.text
+    assert "requests of the warm-up was answered correctly" in scripted.run.failures[0].reason.text
 
 
 def test_what_is_drawn_at_random_is_the_same_for_all_servers_of_a_block_and_another_in_the_next(scripted):

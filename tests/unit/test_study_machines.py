@@ -206,7 +206,7 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         ),
         ('[machines.web]\nssh = "web"\ncpus = [-1]\n', "machines.web.cpus"),
         ('[machines.here]\nssh = "web"\n', "machines.here: here is this machine, which has no table"),
-        ('[machines.web]\nssh = "-oProxyCommand=rm"\n', "expected a destination as ssh takes it"),
+        ('[machines.web]\nssh = "-oProxyCommand=rm"\n', "expected an ssh destination"),
         ('[machines.web]\naddress = "10.0.0.5"\n', "machines.web.ssh: missing"),
         ('[machines.web]\nssh = "web"\naddress = "web"\n', 'expected a numeric address, such as "10.0.0.5"'),
         (

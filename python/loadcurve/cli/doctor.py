@@ -122,9 +122,7 @@ def machine_doctor(destination: str, others: Sequence[str], *, json_output: bool
 
     """
     if others:
-        raise BadInput(
-            f"{others[0]}: about this machine, and --machine asks for another; leave one of them out"
-        )
+        raise BadInput(f"{others[0]}: for this machine, but --machine names another; remove one of the two")
     machine = reached(destination, table_of(destination))
     try:
         checks = machine.fitness()
@@ -154,9 +152,7 @@ def machines_doctor(
 
     """
     if others:
-        raise BadInput(
-            f"{others[0]}: about this machine, and --machines asks for others; leave one of them out"
-        )
+        raise BadInput(f"{others[0]}: for this machine, but --machines names others; remove one of the two")
     talk = new_console(stderr=True)
     place = None if server_machine is None else reached(server_machine, table_of(server_machine))
     try:

@@ -52,10 +52,12 @@ def _others(installed: list[Tool], missing: list[Tool]) -> dict[str, dict[str, s
     hints = {tool.name: tool.install or tool.table.documentation for tool in missing}
     groups = {
         "not installed": {tool.name: hints[tool.name] for tool in missing if tool.table.can is not None},
-        "installed, and not driven by this version": {
+        "installed, but not driven by this version": {
             tool.name: tool.version or "" for tool in installed if tool.table.can is None
         },
-        "known, and neither": {tool.name: hints[tool.name] for tool in missing if tool.table.can is None},
+        "known, neither driven nor installed": {
+            tool.name: hints[tool.name] for tool in missing if tool.table.can is None
+        },
     }
     return {title: names for title, names in groups.items() if names}
 
@@ -178,14 +180,14 @@ def check_command(name: str) -> int:
     out.print(table)
     at_once = result.load.connections or 0
     if checked.unaccounted is None:
-        out.print("the server keeps no log: what it has answered is not known")
+        out.print("the server has no log, so its count is unknown")
         return EXIT_DONE
     agrees = 0 <= checked.unaccounted <= at_once
     if not agrees:
         out.print(f"the two differ by {checked.unaccounted:,}")
     else:
         out.print(
-            f"the two agree: {checked.unaccounted:,} requests more in the log, of at most {at_once:,} that "
-            "were under way when the load ended"
+            f"the two agree: the log has {checked.unaccounted:,} requests more, and at most {at_once:,} were "
+            "in flight when the load ended"
         )
     return EXIT_DONE if agrees and result.verdict.status != "invalid" else EXIT_INVALID

@@ -29,7 +29,7 @@ def list_command(named: Sequence[str]) -> None:
     for title in ("machine", "ssh", "address"):
         table.add_column(title, overflow="fold")
     for machine in machines_of(named):
-        address = machine.table.address or "that of the host of ssh"
+        address = machine.table.address or "the address that ssh connects to"
         table.add_row(*map(Text, (machine.name, machine.table.ssh, address)))
     new_console().print(table)
 
@@ -112,8 +112,8 @@ def _checked(machine: SshMachine) -> Table:
         table.add_row("Python", Text(there.channel().greeting["python"]))
         table.add_row("link", Text(_link_in_words(there.link)))
         error_ms = clock.error_ns / NS_PER_MS
-        round_trip = f"the shortest way there and back takes {2 * error_ms:.3g} ms"
-        table.add_row("clock", f"known to {error_ms:.3g} ms: {round_trip}")
+        round_trip = f"the shortest round trip takes {2 * error_ms:.3g} ms"
+        table.add_row("clock", f"known to ± {error_ms:.3g} ms: {round_trip}")
         for text in [*there.notes, *(f"another run is in progress there: {one}" for one in there.others)]:
             table.add_row("note", Text(text))
         return table
@@ -127,8 +127,8 @@ def _link_in_words(link: LinkRecord) -> str:
     for where, end in (("here", link.here), ("there", link.there)):
         if end is not None:
             speed = end.speed_bits_per_s
-            told = "of unknown speed" if speed is None else f"of {speed / BITS_PER_MBIT:,.6g} Mbit/s"
-            words.append(f"{end.name} {where}, {told}, MTU {end.mtu_bytes or 'unknown'}")
+            at_speed = "of unknown speed" if speed is None else f"of {speed / BITS_PER_MBIT:,.6g} Mbit/s"
+            words.append(f"{end.name} {where}, {at_speed}, MTU {end.mtu_bytes or 'unknown'}")
     if link.round_trip_ms is not None:
         times = link.round_trip_ms
         words.append(f"a round trip takes {times.min:.3g} ms, {times.median:.3g} ms in the median")

@@ -286,7 +286,7 @@ def machines(
         list[str],
         typer.Argument(
             metavar="[check|remove] STUDY.toml|SSH…",
-            help="Study files, or destinations as ssh takes them, such as bench@web.example.",
+            help="Study files, or ssh destinations such as bench@web.example.",
         ),
     ],
 ) -> None:

@@ -176,7 +176,7 @@ class AgentRole:
             part = self._parts.get(call.arguments["load"])
         if part is None:
             raise CallFailed(
-                "no_such_part", "this part of the load was not started, or has been brought home"
+                "no_such_part", "this part of the load was not started, or its result was already fetched"
             )
         return part
 

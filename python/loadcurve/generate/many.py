@@ -124,7 +124,7 @@ def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:
     if files := files_written(text):
         raise BadInput(
             f"the load writes the secrets of its connections to {files[0]}, which is on this machine, and "
-            f"not on {', '.join(away)}: leave key_log out, or send the load from this machine"
+            f"not on {', '.join(away)}: remove key_log, or send the load from this machine"
         )
     if host := loopback_in(written["work"]):
         raise BadInput(

@@ -165,7 +165,7 @@ def _doubts(machines: LoadMachines) -> Iterator[Doubt]:
         elif part.interrupted and not all(one.interrupted for one in have_ended):
             text = (
                 f"machine {part.machine} ended its part {part.ended_s:.2f} s after the begin, before the "
-                "others: from then on the load was lower than planned; look for what stopped it there"
+                "others: from then on the load was lower than planned; find out what stopped it there"
             )
             yield "machine_ended_early", text, "invalid"
     for part in have_ended:
@@ -185,9 +185,9 @@ def _doubts_of_begin(part: MachinePart) -> Iterator[Doubt]:
         yield "machine_late", text, status
     if status := _status(error_ms):
         text = (
-            f"the clock of machine {part.machine} is known to ± {error_ms:.2f} ms alone, by a round trip of "
-            f"{part.clock.round_trip_ms:.2f} ms: how far from the others it began cannot be told better; see "
-            "that datagrams (UDP) get through to it, over a short way"
+            f"the clock of machine {part.machine} is only known to ± {error_ms:.2f} ms, from a round trip of "
+            f"{part.clock.round_trip_ms:.2f} ms, and so is the moment at which it began; allow datagrams "
+            "(UDP) to it, over a short path"
         )
         yield "machine_clock", text, status
 

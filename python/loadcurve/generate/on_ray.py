@@ -212,8 +212,8 @@ def chosen(nodes: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, 
     if len(found) < count:
         which = f" with the label {LABEL[0]}={LABEL[1]}" if labelled else ""
         raise BadInput(
-            f"the Ray cluster has {len(found)} node{'s' * (len(found) != 1)}{which}, and the load is to come "
-            f"from {count}: allow {len(found)}, add nodes, or name another cluster by its address"
+            f"the Ray cluster has {len(found)} node{'s' * (len(found) != 1)}{which}, but the load "
+            f"requires {count}: reduce it to {len(found)}, add nodes, or give the address of another cluster"
         )
     return sorted(found, key=lambda node: str(node["NodeID"]))[:count]
 
@@ -241,7 +241,7 @@ def version_mismatch(said: str) -> str | None:
         advice.append(f"install this command, or start the cluster's nodes, with the other's Python ({SAME})")
     return (
         f"it has Ray {ray_there} and Python {python_there}, and this command Ray {ray_here} and Python "
-        f"{python_here}, where Ray wants the same on both sides; {'; '.join(advice)}"
+        f"{python_here}, but Ray requires the same on both sides; {'; '.join(advice)}"
     )
 
 

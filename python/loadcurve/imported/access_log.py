@@ -37,10 +37,10 @@ def write_requests(log: Path, out: Path) -> tuple[int, int, int]:
     """
     counts, left_out = _counts(Source(log))
     if not counts:
-        raise BadInput(f"{log}: no request by GET; expected at least one")
+        raise BadInput(f"{log}: no GET request; expected at least one")
     lines = (f"{path} {count}\n" for path, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
     if out.exists():
-        raise BadInput(f"--out {out}: it is there already, and is not overwritten; choose another name")
+        raise BadInput(f"--out {out}: it already exists and is never overwritten; choose another name")
     try:
         write_whole(out, "".join(lines).encode())
     except OSError as error:

@@ -65,11 +65,11 @@ def _matching(pattern: str) -> Iterator[Named]:
         known = (SERVER, TRIAL, *SWEPT)
         if name not in known:
             raise BadInput(
-                f"{pattern}: {{{name}}} names nothing; expected one of "
+                f"{pattern}: {{{name}}} is unknown; expected one of "
                 f"{', '.join(f'{{{one}}}' for one in known)}{nearest(name, list(known))}"
             )
     if len(set(names)) < len(names):
-        raise BadInput(f"{pattern}: a name in braces stands there twice; expected each once")
+        raise BadInput(f"{pattern}: a name in braces occurs twice; expected each once")
     parts = _PLACEHOLDER.split(pattern)
     expression = "".join(
         re.escape(part) if place % 2 == 0 else "([^/]+?)" for place, part in enumerate(parts)
@@ -115,6 +115,6 @@ def point_of(given: Sequence[str]) -> Point:
         if key not in SWEPT:
             raise BadInput(f"--point {text}: expected one of {', '.join(SWEPT)}{nearest(key, list(SWEPT))}")
         if key in point:
-            raise BadInput(f"--point {text}: {key} was given before")
+            raise BadInput(f"--point {text}: {key} was already given")
         point[key] = float(value)
     return point

@@ -53,10 +53,10 @@ def _read(one: Named, named: str | None, server: str | None, point: Point) -> Im
     figures, form = read_figures(source, named)
     if twice := sorted(one.point.keys() & point.keys()):
         raise BadInput(
-            f"{source.name}: {twice[0]} is in its name and in --point; expected it in one of the two"
+            f"{source.name}: {twice[0]} is set by its name and by --point; expected one of the two"
         )
     if one.server is not None and server is not None:
-        raise BadInput(f"{source.name}: its name says its server; leave out --server")
+        raise BadInput(f"{source.name}: its name already gives the server; remove --server")
     with source.opened() as file:
         digest, size = _digest(file)
     return Imported(
@@ -92,16 +92,14 @@ def _point(source: Source, figures: ToolFigures, given: Point) -> Point:
     for key, value in given.items():
         own = said.get(key)
         if own is not None and own != value:
-            raise BadInput(
-                f"{source.name}: found {key} = {show(own)} in the file, and {show(value)} was given for it"
-            )
+            raise BadInput(f"{source.name}: the file has {key} = {show(own)}, but {show(value)} was given")
     if given:
         return given
     for key in ("rate", "connections", "threads"):
         if (known := said[key]) is not None:
             return {key: float(known)}
     raise BadInput(
-        f"{source.name}: the file does not say under which load it was made; say it, such as with "
+        f"{source.name}: the file does not record its load; give it, for example with "
         "--point connections=50 or --point rate=1000"
     )
 

@@ -34,7 +34,7 @@ def read(size: int) -> bytes:
     ready = select.select([0], [], [], PATIENCE_S)[0]
     data = os.read(0, size) if ready else b""
     if not data:
-        sys.exit("nothing came from the near side")
+        sys.exit("the connecting machine sent nothing")
     return data
 
 

@@ -62,8 +62,9 @@ def brought(machine: str, found: Message, send: Send) -> None:
     needed = ROOM_FACTOR * sum(file.stat().st_size for file in files.values())
     if archive and found["free_bytes"] < needed:
         raise NothingMeasured(
-            f"machine {machine}: {found['folder']} has {found['free_bytes'] >> 20:,} MiB free, and what is "
-            f"brought along needs {needed >> 20:,} MiB: make room there, or set XDG_CACHE_HOME for its logins"
+            f"machine {machine}: {found['folder']} has {found['free_bytes'] >> 20:,} MiB free, but "
+            f"Loadcurve's files need {needed >> 20:,} MiB: free some space there, or set XDG_CACHE_HOME "
+            "for its logins"
         )
     send(json.dumps({"name": name, "bytes": len(archive)}).encode() + b"\n")
     for start in range(0, len(archive), PART_BYTES):
@@ -77,13 +78,13 @@ def _require_fit(machine: str, found: Message, files: Mapping[str, Path]) -> Non
     if there < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
         raise NothingMeasured(
-            f"machine {machine}: its python3 is {its}, and {oldest} or newer is needed: install python{own} "
-            "there, beside it"
+            f"machine {machine}: its python3 is {its}; {oldest} or newer is required: install python{own} "
+            "there"
         )
     if found["processor"] != platform.machine():
         raise NothingMeasured(
-            f"machine {machine}: its processor is {found['processor']}, and this one's {platform.machine()}: "
-            "what is brought along is compiled for this one's. Run Loadcurve on a machine with such a one"
+            f"machine {machine}: its processor is {found['processor']}, but Loadcurve's programs here are "
+            f"compiled for {platform.machine()}. Run Loadcurve on a machine with the same processor"
         )
     libc, version = found["libc"]
     if libc != platform.libc_ver()[0]:
@@ -99,8 +100,8 @@ def _require_fit(machine: str, found: Message, files: Mapping[str, Path]) -> Non
         )
     if there != here:
         raise NothingMeasured(
-            f"machine {machine}: its Python is {its}, and this one's {own}, for which the packages that are "
-            f"brought along are compiled: install python{own} there, or run Loadcurve with Python {its} here"
+            f"machine {machine}: its Python is {its}, but Loadcurve's packages here are compiled for {own}: "
+            f"install python{own} there, or run Loadcurve with Python {its} here"
         )
 
 

@@ -268,7 +268,7 @@ class Channel:
                 for line in lines.of(data):
                     self._take_line(line)
         except BadMessage as error:
-            self._lose(f"what it sends is not an agent's: {error}")
+            self._lose(f"its output is not that of an agent: {error}")
         else:
             self._lose(f"it was silent for {SILENT_BEATS_MAX * BEAT_S:g} s")
         # Nobody may read any more, and whoever writes is to hear of it.
@@ -292,7 +292,7 @@ class Channel:
                 self._greeted.set_result(message)
             elif "failed" in message:
                 text = (
-                    f"machine {self.machine}: what is brought along cannot be kept there: {message['failed']}"
+                    f"machine {self.machine}: Loadcurve's files cannot be stored there: {message['failed']}"
                 )
                 self._greeted.set_exception(NothingMeasured(text))
 
@@ -304,7 +304,7 @@ class Channel:
             return "the connection was closed"
         # Now everything that it wrote can be read.
         self._threads[0].join(1.0)
-        return f"the process that leads there ended with status {status}"
+        return f"the connecting process ended with status {status}"
 
     def _take(self, message: Message) -> None:
         number = message.get("id")

@@ -56,7 +56,7 @@ class FilesInMemory:
         found = digest_of(_place(descriptor))
         if found != digest:
             os.close(descriptor)
-            raise BadInput(f"a file arrived that is not what was sent: found {found}, expected {digest}")
+            raise BadInput(f"a file arrived damaged: found {found}, expected {digest}")
         self._whole[digest] = descriptor
 
     def path(self, digest: str) -> str:

@@ -39,7 +39,7 @@ ADVICE: Sequence[tuple[str, str]] = (
     (r"Could not resolve hostname", "check the name, or give it in ~/.ssh/config"),
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|host key .* has changed",
-        "it shows another key than before: make sure that it is the same machine, then remove the old key",
+        "its key has changed: make sure that it is the same machine, then remove the old key",
     ),
     (
         r"Host key verification failed|No .* host key is known",
@@ -48,14 +48,14 @@ ADVICE: Sequence[tuple[str, str]] = (
     (
         r"Permission denied|Too many authentication failures",
         (
-            "it accepts none of the keys: give it one (ssh-copy-id {destination}), and one with a passphrase "
-            "to an agent here (ssh-add)"
+            "it accepts none of the keys: install one with ssh-copy-id {destination}; add a key with a "
+            "passphrase to ssh-agent with ssh-add"
         ),
     ),
     (r"Connection refused", "sshd does not listen there: start it, or set the port in ~/.ssh/config"),
     (
         r"Connection timed out|timed out|No route to host|Network is unreachable",
-        "nothing answers there: check that the machine runs, and the firewall between",
+        "nothing answers there: check that the machine runs, and the firewalls on the way",
     ),
     (
         r"python3: (command )?not found|no Python",
@@ -86,7 +86,7 @@ class SshMachine:
             found = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)
         except (OSError, UnicodeError):
             text = (
-                f"machine {self.name}: {host}, to which ssh connects, has no known address of IPv4: "
+                f"machine {self.name}: no IPv4 address is known for {host}, which ssh connects to: "
                 f'set it, such as address = "10.0.0.5", in [machines.{self.name}]'
             )
             raise BadInput(text) from None
@@ -133,7 +133,7 @@ class SshMachine:
                 if "removed" in (answer := decoded(line)):
                     return answer["folder"], answer["removed"]
         said = asked.stderr.decode(errors="replace").strip()
-        status = f"the process that leads there ended with status {asked.returncode}"
+        status = f"the connecting process ended with status {asked.returncode}"
         raise self._explained(MachineLost(self.name, status, said))
 
     def _explained(self, lost: MachineLost) -> MachineLost:

@@ -23,7 +23,7 @@ RAY: Final = "ray"
 def _destination(text: str) -> str:
     # One that begins with a hyphen would be an option of ssh, which can run commands here.
     if text.startswith("-") or re.search(r"\s", text) or not text:
-        raise own_problem(f"found {show(text)}; expected a destination as ssh takes it")
+        raise own_problem(f"found {show(text)}; expected an ssh destination")
     return text
 
 
@@ -33,7 +33,7 @@ def _numeric(text: str) -> str:
     except ValueError:
         if _is_of_ipv6(text):
             raise own_problem(
-                f"found {show(text)}, an address of IPv6, by which no machine can be reached yet; expected "
+                f"found {show(text)}, an IPv6 address, which is not supported yet; expected "
                 'the IPv4 address of the same machine, such as "10.0.0.5"'
             ) from None
         raise own_problem(f'found {show(text)}; expected a numeric address, such as "10.0.0.5"') from None
@@ -53,7 +53,7 @@ class MachineTable(TomlTable):
     ssh: Annotated[
         Text,
         AfterValidator(_destination),
-        Expected('a destination as ssh takes it, such as "bench@web.example"'),
+        Expected('an ssh destination, such as "bench@web.example"'),
     ]
     """Where `ssh` leads: a host or an alias, with a user or not, as `~/.ssh/config` knows it."""
     address: (

@@ -121,8 +121,8 @@ def _of_latency(checked: CrossChecked) -> Iterator[str]:
         hidden = engine.hidden_ms
         if hidden is not None and hidden >= _HIDDEN_MS:
             yield (
-                f"coordinated omission: {tool.name} counts latency from when a request is sent; of the "
-                f"engine's mean latency {hidden:.3f} ms lie before that"
+                f"coordinated omission: {tool.name} counts latency from when a request is sent; "
+                f"{hidden:.3f} ms of the engine's mean latency come before that"
             )
         else:
             yield (
@@ -143,13 +143,13 @@ def _of_latency(checked: CrossChecked) -> Iterator[str]:
 def _of_connections(checked: CrossChecked) -> Iterator[str]:
     facts, engine, tool = checked.facts, checked.of_base, checked.facts.tool
     if facts.http != engine.http:
-        yield f"HTTP/{facts.http} under {facts.name}, HTTP/{engine.http} under the engine: other requests"
+        yield f"HTTP/{facts.http} under {facts.name}, HTTP/{engine.http} under the engine: requests differ"
     if facts.threads != engine.threads:
         yield f"{facts.name} has {facts.threads} threads, the engine {engine.threads}"
     if tool is not None and facts.connect_in_window and not engine.connect_in_window:
         yield f"the window of {tool.name} begins before its connections are open, the engine's when they are"
     if tool is not None and tool.warmup == "separate":
-        yield f"the warm-up of {tool.name} is a process before it: a warm server, and new connections"
+        yield f"{tool.name} warms up in a process before: the server is warm, the connections are new"
 
 
 def _of_cost(checked: CrossChecked) -> Iterator[str]:

@@ -51,7 +51,7 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
             document.report(
                 Problem(
                     ("servers", own[0], "sweep"),
-                    "a search finds its own loads, which values for those of [sweep] do not go with",
+                    "a search chooses its own loads, so a server cannot have a [sweep]",
                 )
             )
         )

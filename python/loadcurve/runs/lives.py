@@ -34,7 +34,7 @@ class Live:
     def require_right(self, warmup: LoadResult) -> None:
         """Raise ``ServerFailure`` where the server answered nothing of a warm-up right."""
         if warmup.requests.due and warmup.requests.ok == 0:
-            text = f"none of the {warmup.requests.due:,} requests of the warm-up was answered right"
+            text = f"none of the {warmup.requests.due:,} requests of the warm-up was answered correctly"
             raise ServerFailure("wrong_answer", text, self.server.log_tail())
 
     def recorded(

@@ -283,7 +283,7 @@ class ReceivedFiles:
         folder = self._folder(digest)
         file = folder / name
         if not file.resolve().is_relative_to(folder.resolve()):
-            raise CallFailed("bad_input", f"{name} leads out of its folder")
+            raise CallFailed("bad_input", f"{name} is outside of its folder")
         for parent in reversed(file.relative_to(folder).parents):
             (folder / parent).mkdir(exist_ok=True, parents=True)
             (folder / parent).chmod(0o755)
@@ -297,7 +297,7 @@ class ReceivedFiles:
         found = content_of_folder(self._folder(digest))
         if found != expected:
             wrong = [name for name in expected if found.get(name) != expected[name]]
-            raise CallFailed("fault", f"files arrived that are not what was sent: {', '.join(wrong)}")
+            raise CallFailed("fault", f"files arrived damaged: {', '.join(wrong)}")
         self._records[digest] = expected
 
     def folder(self, digest: str) -> Path:
@@ -318,7 +318,7 @@ class ReceivedFiles:
 
     def _folder(self, digest: str) -> Path:
         if re.fullmatch("[0-9a-f]{64}", digest) is None:
-            raise CallFailed("bad_input", f"{digest} is no digest")
+            raise CallFailed("bad_input", f"{digest} is not a digest")
         if self._entry is None:
             # The ledger knows the folder, so that it goes should this process be killed.
             self._entry = LedgerEntry("content", Path(tempfile.gettempdir()).resolve())

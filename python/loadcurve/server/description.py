@@ -153,7 +153,7 @@ class Unsupported(TomlTable):
     before: str | None = None
     """The first version that can; without it, none can."""
     reason: str
-    """A sentence for whoever asks for it: why not, and what can be had instead."""
+    """A sentence for a person who sets them: why they are refused, and what is possible instead."""
 
     def forbids(self, settings: Mapping[str, SettingValue], version: str) -> bool:
         """Say whether a server of this version cannot have these settings."""
@@ -174,7 +174,7 @@ class ServerDescription(TomlTable):
     """
 
     base: str | list[str] | None = None
-    """Another description, or several, by paths from this folder: what holds where this one is silent.
+    """Another description, or several, by paths from this folder, whose keys apply unless set here.
 
     Of several, an earlier one goes before a later one. Tables join key by key, lists are replaced as a whole,
     and this one's templates may include those of its bases.
@@ -184,7 +184,7 @@ class ServerDescription(TomlTable):
     documentation: str | None = None
     """The URL of its manual."""
     from_study: Literal["start", "url"] | None = None
-    """The key by which the study says what is measured, where the catalogue names no program.
+    """The key by which a study names what is measured, if the catalogue names no program.
 
     Otherwise ``binary``, ``version`` and ``start`` are all given here.
     """
@@ -193,13 +193,13 @@ class ServerDescription(TomlTable):
     url: str | None = None
     """Where a database that was started here is reached."""
     user: Annotated[list[str], Field(min_length=1)] | None = None
-    """Whom a server of root's becomes: the first of these that exists; ``nobody`` where it is silent."""
+    """The user that a server started by root runs as, the first of these that exists; default ``nobody``."""
     binary: list[str] = Field(default_factory=list)
     """Programs that may be this server, the best first: names to search for, paths, or patterns of paths."""
     build: Argv | None = None
     """The command that builds the server from the sources in this folder, before it is first needed."""
     version: VersionSource | None = None
-    """How the version is found out."""
+    """How the version is read."""
     install: Packages = Packages()
     """The packages that carry the server."""
     folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
@@ -213,7 +213,7 @@ class ServerDescription(TomlTable):
     start: Argv | None = None
     """The command of the server, which must stay in the foreground."""
     check: Argv | None = None
-    """The command that only reads the configuration; asked why, when the server ended before it was ready."""
+    """The command that only checks the configuration; it is run if the server ends before it is ready."""
     environment: dict[str, str] = Field(default_factory=dict)
     """Environment variables of the server, besides those of the command."""
     ready: Ready = Ready()

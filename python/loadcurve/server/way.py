@@ -49,7 +49,7 @@ def _connected(machine: str, address: str, port: int) -> tuple[int, int]:
         raise NothingMeasured(
             f"machine {machine}: a program there listened on port {port} of {address}, and a connection from "
             f"here failed: {said}. Let this machine through the firewall between the two (to any port, since "
-            "servers listen on free ones), or set `address` in the machine's table to one that leads there"
+            "servers listen on free ones), or set `address` in the machine's table to one that it can reach"
         ) from None
 
 

@@ -262,7 +262,7 @@ def _windows(parts: Sequence[LoadPart], studies: Sequence[Study]) -> Iterator[Pr
                     "cannot be swept where several loads have one window; remove it",
                 )
             elif found_s is None:
-                text = 'missing; loads at once require a duration, such as "10s", so that none goes on alone'
+                text = 'missing; loads at once require a duration, such as "10s", so that all end together'
                 yield Problem(("loads", part.name, key), text)
             elif wanted_s is not None and found_s != wanted_s:
                 text = (

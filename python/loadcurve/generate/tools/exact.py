@@ -74,7 +74,7 @@ def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
     if isinstance(load, OpenLoad | SessionsLoad):
         rate = load.rate_rps if isinstance(load, OpenLoad) else load.connection_rate_cps
         if isinstance(rate, list):
-            yield "rate", f"{name} has one rate, and this one changes"
+            yield "rate", f"{name} sends at one constant rate, but this one changes"
         elif can.whole_rate and rate % 1:
             yield "rate", f"{name} takes whole requests per second; found {rate:g}"
         if load.arrivals == "poisson" and not can.poisson:
@@ -84,7 +84,7 @@ def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
         yield "http", f'{name} speaks HTTP/{versions}; expected http = "{can.http[0]}" for this generator'
     for key, attribute in _ENDS.items():
         if getattr(load, attribute, None) is not None and key not in can.ends:
-            yield key, f"{name} cannot end a load by it; expected {' or '.join(can.ends)}"
+            yield key, f"{name} cannot end a load this way; expected {' or '.join(can.ends)}"
 
 
 def _requests(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
@@ -92,7 +92,7 @@ def _requests(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, 
         yield "requests", f"{name} is driven with one path for all requests"
     secret = next(filter(may_be_secret, load.headers), None)
     if secret is not None:
-        text = f"{secret} may be secret, and {name} would have it on its command line, which others can read"
+        text = f"{secret} may be secret, but {name} takes it on its command line, which other users can read"
         yield "headers", text
     elif load.headers and not can.headers:
         yield "headers", f"{name} is not driven with header fields"
@@ -107,7 +107,7 @@ def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[st
         if getattr(load, key, 1) > 1 and key not in can.requests_at_once:
             yield key, f"{name} has one request at a time on a connection"
     if isinstance(load, ClosedLoad | SessionsLoad) and load.think_s and not can.think:
-        yield "think", f"{name} does not rest between requests"
+        yield "think", f"{name} has no pause between requests"
     if load.threads is not None and load.threads > 1:
         if not can.threads:
             yield "threads", f"{name} has one thread; remove it"

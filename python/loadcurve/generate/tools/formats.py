@@ -109,11 +109,11 @@ def format_of(source: Source, named: str | None) -> Format:
     of_tool = "" if named is None else f" of {named}"
     if found:
         names = " and ".join(one.name for one in found)
-        raise BadInput(f"{source.name}: may be {names}; say which with --as {found[0].name}")
+        raise BadInput(f"{source.name}: may be {names}; choose one with --as {found[0].name}")
     if hdr.is_log(head):
         raise BadInput(
-            f"{source.name}: a log of HdrHistograms does not say the unit of its times; say it with --as: "
-            "hlog (nanoseconds), hlog-us, hlog-ms"
+            f"{source.name}: a log of HdrHistograms does not record the unit of its times; give it with "
+            "--as: hlog (nanoseconds), hlog-us, hlog-ms"
         )
     if ab.is_percentiles(head):
         raise BadInput(
@@ -123,7 +123,7 @@ def format_of(source: Source, named: str | None) -> Format:
     raise BadInput(
         f"{source.name}: its format{of_tool} is not recognised by its content. Known are:\n"
         + "\n".join(f"  {one.name:<16} {one.what}" for one in known)
-        + "\nIf it is one of these, say which with --as FORMAT, and what is wrong with it is shown."
+        + "\nIf it is one of these, name it with --as FORMAT, and the message says what is wrong."
     )
 
 
