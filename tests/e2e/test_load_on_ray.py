@@ -194,7 +194,7 @@ def test_a_study_has_its_load_sent_by_nodes(cluster, home, tmp_path):
     study.write_text(study.read_text().replace("load_nodes = 2", "load_nodes = 4"))
     finished = run("run", study, "--out", tmp_path / "none", RAY_ADDRESS=cluster.address)
     assert finished.returncode == 2
-    assert "and the load is to come from 4" in finished.stderr
+    assert "but the load requires 4" in finished.stderr
     assert not (tmp_path / "none").exists()
 
 

@@ -31,7 +31,7 @@ def test_the_command_writes_the_list_and_prints_its_name(tmp_path: Path):
     assert (done.returncode, done.stdout) == (0, "list.txt\n")
     again = command.run("import", "access.log", "--as", "requests", "--out", "list.txt")
     assert again.returncode == 2
-    assert "not overwritten" in again.stderr
+    assert "never overwritten" in again.stderr
     other = command.run("import", "access.log", "--as", "requests", "--point", "rate=1")
     assert other.returncode == 2
 
@@ -41,8 +41,8 @@ def test_the_command_writes_the_list_and_prints_its_name(tmp_path: Path):
     [
         (LOG + "Segmentation fault\n", "line 6: found 'Segmentation fault'"),
         (LOG[:-30], "line 5: found the end of the file within a line"),
-        (LOG.replace("GET", "PUT"), "no request by GET"),
-        ("", "no request by GET"),
+        (LOG.replace("GET", "PUT"), "no GET request"),
+        ("", "no GET request"),
     ],
 )
 def test_what_is_no_access_log_is_refused(tmp_path: Path, text: str, found: str):

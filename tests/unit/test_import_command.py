@@ -161,13 +161,13 @@ def test_answers_with_error_statuses_and_failures_speak_against_a_result(grid: P
 @pytest.mark.parametrize(
     ("given", "options", "found"),
     [
-        (["{servr}.csv"], {}, r"{servr} names nothing.*{server}"),
-        (["{server}{server}.csv"], {}, "stands there twice"),
+        (["{servr}.csv"], {}, r"{servr} is unknown.*{server}"),
+        (["{server}{server}.csv"], {}, "occurs twice"),
         (["nothing_{connections}.csv"], {}, "no file matches"),
         (["in/one/nginx_{rate}0.csv", "in/one/apache_{connections}.csv"], {}, "expected the same keys"),
-        (["in/one/nginx_10.csv"], {}, "does not say under which load.*--point connections=50"),
-        (["in/one/{server}_10.csv"], {"server": "x", "point": ("connections=1",)}, "leave out --server"),
-        (["in/one/nginx_{connections}.csv"], {"point": ("connections=1",)}, "in its name and in --point"),
+        (["in/one/nginx_10.csv"], {}, "does not record its load.*--point connections=50"),
+        (["in/one/{server}_10.csv"], {"server": "x", "point": ("connections=1",)}, "remove --server"),
+        (["in/one/nginx_{connections}.csv"], {"point": ("connections=1",)}, "set by its name and by --point"),
         (["in/one/{rate}_10.csv"], {}, "expected a number"),
         (["in/none.csv"], {"point": ("connections=1",)}, "cannot be read: No such file"),
         (["in/{trial}/nginx_10.csv"] * 2, {"point": ("connections=1",)}, "are both trial"),

@@ -193,7 +193,7 @@ def test_a_machine_that_begins_late_is_named(address):
 
 def test_a_machine_whose_clock_cannot_be_known_is_named(address):
     result = run(open_plan(address), NearMachine("near"), NearMachine("far", error_ns=3_000_000))
-    assert codes(result)["machine_clock"].startswith("the clock of machine far is known to ± 3.00 ms")
+    assert codes(result)["machine_clock"].startswith("the clock of machine far is only known to ± 3.00 ms")
     far = NearMachine("far", error_ns=300_000_000)
     assert run(open_plan(address), far).verdict.status == "invalid"
 

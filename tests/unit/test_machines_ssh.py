@@ -52,7 +52,7 @@ def ssh(tmp_path, monkeypatch):
             "make sure that it is the same machine",
         ),
         ("ssh: connect to host web.example port 22: Connection refused", "sshd does not listen"),
-        ("ssh: connect to host web.example port 22: Connection timed out", "the firewall between"),
+        ("ssh: connect to host web.example port 22: Connection timed out", "the firewalls on the way"),
         ("no Python 3 was found on PATH", "apt-get install python3"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_full_disk_is_told_by_the_machine(ssh, tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "loadcurve").write_text("not a folder")
     machine = ssh('for command; do :; done; exec sh -c "$command"')
-    with pytest.raises(NothingMeasured, match=r"cannot be kept there: .*Not a directory"):
+    with pytest.raises(NothingMeasured, match=r"cannot be stored there: .*Not a directory"):
         machine.connect()
 
 

@@ -88,7 +88,7 @@ def test_a_node_that_is_lost_ends_its_process_with_the_words_of_ray(on):
 def test_fewer_nodes_than_asked_for_are_refused_in_words(on):
     on_ray, _ = on(node(1), node(2, label=False))
     with (
-        pytest.raises(BadInput, match=r"has 1 node with the label loadcurve=load, .* from 2: allow 1"),
+        pytest.raises(BadInput, match=r"has 1 node with the label loadcurve=load, .* requires 2: reduce it to 1"),
         on_ray.nodes_as_load_machines(2, None),
     ):
         pass
@@ -135,7 +135,7 @@ def test_a_study_takes_as_many_nodes_as_it_names_and_leaves_them(on):
         assert placed == ["id1", "id2"]
     assert not ray.is_running
     with (
-        pytest.raises(BadInput, match=r"has 3 nodes .* from 4: allow 3"),
+        pytest.raises(BadInput, match=r"has 3 nodes .* requires 4: reduce it to 3"),
         sending_machines(study_of_nodes(4)),
     ):
         pass

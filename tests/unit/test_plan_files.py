@@ -97,5 +97,5 @@ def test_a_file_that_cannot_be_read_here_is_named(tmp_path: Path):
 def test_a_file_that_the_load_writes_is_refused_for_other_machines():
     load = plan(tls={"key_log": "/here/secrets"}).load
     secret = plan_at_point(load, "192.0.2.1:443", {}, (), seed=0, transport=Transport("https"))
-    with Channel("m", AGENT_HERE) as channel, pytest.raises(BadInput, match=r"/here/secrets.*leave key_log"):
+    with Channel("m", AGENT_HERE) as channel, pytest.raises(BadInput, match=r"/here/secrets.*remove key_log"):
         require_shareable(secret, [AgentMachine(channel)])

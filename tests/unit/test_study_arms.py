@@ -233,7 +233,7 @@ def test_values_of_an_arm_that_do_not_go_with_the_sweep_are_refused(tmp_path, ow
 
 def test_a_search_refuses_values_of_an_arm_at_those_of_the_sweep(tmp_path):
     document = TomlDocument.read(write(tmp_path, f"{OWN_SWEEP}calls = [1, 1]\n"))
-    with pytest.raises(BadInput, match=r"s\.toml:14: servers\.simple\.sweep: a search finds its own loads"):
+    with pytest.raises(BadInput, match=r"s\.toml:14: servers\.simple\.sweep: a search chooses its own loads"):
         search_document(document, SearchOptions(parse_objective("p99 < 1ms"), "connection_rate", 1, 9))
 
 

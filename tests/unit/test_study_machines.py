@@ -211,7 +211,7 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         ('[machines.web]\nssh = "web"\naddress = "web"\n', 'expected a numeric address, such as "10.0.0.5"'),
         (
             '[machines.web]\nssh = "web"\naddress = "fe80::1"\n',
-            "an address of IPv6, by which no machine can be",
+            "an IPv6 address, which is not supported yet",
         ),
         ('[machines.web]\nssh = "web"\nlink_speed = 1000\n', 'such as "100Mbit" or "2.5Gbit"'),
     ],

@@ -309,7 +309,7 @@ def test_oha_says_how_many_failed_only_in_json(tmp_path: Path):
 def test_a_log_that_does_not_say_its_unit_is_not_guessed_at(tmp_path: Path):
     log = text_of("ycsb-read.hdr").replace("#[Logging for: READ]\n", "")
     source = written(tmp_path, log)
-    with pytest.raises(BadInput, match=r"does not say the unit.*hlog-us"):
+    with pytest.raises(BadInput, match=r"does not record the unit.*hlog-us"):
         read_figures(source, None)
     in_us, in_ms = (read_figures(source, named)[0].latency.distribution for named in ("hlog-us", "hlog-ms"))
     assert in_us == figures("ycsb-read.hdr").latency.distribution
