@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from docs.generate import ROOT
+from docs.generate.api_options import api_options
 from docs.generate.manual import manual_pages
 from docs.generate.schemas import schema_files
 from docs.generate.tables import documents
@@ -10,4 +11,4 @@ from docs.generate.tables import documents
 
 def generated_files() -> dict[Path, str]:
     """Return the text of each generated file as the code gives it."""
-    return {**schema_files(), **documents(ROOT), **manual_pages(ROOT)}
+    return {**schema_files(), **documents(ROOT), **manual_pages(ROOT), **api_options()}

@@ -1,12 +1,16 @@
 """Loadcurve from Python: options as words, errors as exceptions, a run folder as tables and pictures."""
 
+import html
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args, get_type_hints
 from xml.etree import ElementTree
 
 import polars
 import pytest
+from docs.generate.command import read_command
 
 import loadcurve
 from loadcurve import api
@@ -25,6 +29,7 @@ def run(tmp_path_factory):
     ("options", "words"),
     [
         ({"connections": 50, "duration": "30s"}, ["--connections=50", "--duration=30s"]),
+        ({"from_": "here,web"}, ["--from=here,web"]),
         ({"quick": True, "watch": False, "trials": None}, ["--quick"]),
         (
             {"header": ["A: 1", "B: 2"], "password_env": "X"},
@@ -86,6 +91,26 @@ def test_a_notebook_shows_the_answer_and_the_curves(run):
     shown = run._repr_html_()
     assert run.answer in shown
     assert shown.count("<svg") == 2
+
+
+def test_a_notebook_shows_each_cause_with_what_to_do(run):
+    findings = api.Run(run.folder).findings
+    assert findings
+    shown = findings._repr_html_()
+    assert ElementTree.fromstring(f"<div>{shown}</div>").findall("p/strong")
+    assert html.escape(findings[0].cause) in shown
+    assert html.escape(findings[0].advice) in shown
+    assert type(findings)()._repr_html_() == "<p>No findings.</p>"
+
+
+@pytest.mark.parametrize("function", [api.load, api.run])
+def test_every_long_option_of_the_command_is_a_typed_keyword_argument(function):
+    _, subcommands = read_command()
+    [subcommand] = [one for one in subcommands if one.name == f"loadcurve {function.__name__}"]
+    long = {name for one in subcommand.options for name in re.findall(r"--([a-z-]+)", one.names)}
+    (keywords,) = get_args(get_type_hints(function)["options"])
+    known = {name.removesuffix("_").replace("_", "-") for name in get_type_hints(keywords)}
+    assert known == long - {"help", "json", "operations"}
 
 
 def test_what_is_no_run_folder_is_refused(tmp_path):

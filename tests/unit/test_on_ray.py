@@ -88,7 +88,9 @@ def test_a_node_that_is_lost_ends_its_process_with_the_words_of_ray(on):
 def test_fewer_nodes_than_asked_for_are_refused_in_words(on):
     on_ray, _ = on(node(1), node(2, label=False))
     with (
-        pytest.raises(BadInput, match=r"has 1 node with the label loadcurve=load, .* requires 2: reduce it to 1"),
+        pytest.raises(
+            BadInput, match=r"has 1 node with the label loadcurve=load, .* requires 2: reduce it to 1"
+        ),
         on_ray.nodes_as_load_machines(2, None),
     ):
         pass

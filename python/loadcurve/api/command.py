@@ -8,15 +8,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.server.spawn import ends_with_parent
-
-Value = str | int | float | bool | Path | None
-"""What an option of the command can be given."""
-Option = Value | Sequence[str | int | float | Path]
 
 ENDED_WELL = frozenset({EXIT_DONE, EXIT_INVALID})
 """An invalid result is a result: its verdict says why it is invalid."""
@@ -25,15 +20,16 @@ PREFIX = "loadcurve: "
 ERRORS = {error.exit_code: error for error in (LoadcurveError, BadInput, NothingMeasured)}
 
 
-def words_of(options: Mapping[str, Option]) -> list[str]:
+def words_of(options: Mapping[str, object]) -> list[str]:
     """Return options as they are given on the command line.
 
     ``connections=50`` is ``--connections=50``, ``quick=True`` is ``--quick``, and a list gives its option
-    once for each value. ``None`` and ``False`` leave an option out.
+    once for each value. ``None`` and ``False`` leave an option out. ``from_`` is ``--from``: Python reserves
+    that name.
     """
     words: list[str] = []
     for name, given in options.items():
-        option = "--" + name.replace("_", "-")
+        option = "--" + name.removesuffix("_").replace("_", "-")
         if given is True:
             words.append(option)
         elif isinstance(given, list | tuple):

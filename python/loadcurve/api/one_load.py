@@ -3,10 +3,12 @@
 import html
 import io
 from dataclasses import dataclass
+from typing import Unpack
 
 from rich.console import Console
 
-from loadcurve.api.command import Option, printed_by, words_of
+from loadcurve.api.command import printed_by, words_of
+from loadcurve.api.options import LoadOptions
 from loadcurve.report.load import load_summary
 from loadcurve.report.text import number
 from loadcurve.result.load import LoadResult
@@ -51,7 +53,7 @@ class Load:
         return f'<pre style="{TABLE_STYLE}">{html.escape(str(self))}</pre>'
 
 
-def load(url: str, **options: Option) -> Load:
+def load(url: str, **options: Unpack[LoadOptions]) -> Load:
     """Put one load on a web server or a database, and return what was measured.
 
     The options are those of ``loadcurve load --help`` by their long names, such as ``connections=50``,

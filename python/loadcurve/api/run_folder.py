@@ -1,21 +1,41 @@
 """A run folder as tables, findings and pictures, and the run of a study."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Unpack
 
 import polars
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.numbers import read_analysed
-from loadcurve.api.command import Option, printed_by, words_of
+from loadcurve.api.command import printed_by, words_of
+from loadcurve.api.options import RunOptions
 from loadcurve.explain.finding import Finding
 from loadcurve.report.answer import answer_words
+from loadcurve.report.findings import CAUSE_TITLES, FindingGroup, grouped
 from loadcurve.report.formats.pictures import drawing
 from loadcurve.report.formats.write import Material
 
 SHOWN = ("throughput", "latency")
 """The figures that a notebook shows, by their beginning names."""
+
+
+class Findings(list[Finding]):
+    """What was odd in a run; a notebook shows it by cause, with what to do."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No findings.</p>"
+        return "\n".join(_shown(group) for group in grouped(self))
+
+
+def _shown(group: FindingGroup) -> str:
+    """Return what was seen of one cause, of its first finding where there are several, as HTML."""
+    first = group.findings[0]
+    lines = [group.seen, f"{CAUSE_TITLES[first.certainty]}: {first.cause}", f"To do: {first.advice}"]
+    said = "<br/>".join(map(html.escape, lines))
+    return f"<p><strong>{html.escape(group.title)}</strong>: {html.escape(group.seen_of)}<br/>{said}</p>"
 
 
 class Run:
@@ -57,9 +77,9 @@ class Run:
         return self.tables["ranking"]
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def findings(self) -> Findings:
         """What was odd, with its cause and what to do."""
-        return self.analysis.findings
+        return Findings(self.analysis.findings)
 
     @property
     def answer(self) -> str:
@@ -80,7 +100,7 @@ class Run:
         return "\n".join([*said, *(one for one in drawings if one)])
 
 
-def run(study: str | Path, **options: Option) -> Run:
+def run(study: str | Path, **options: Unpack[RunOptions]) -> Run:
     """Run a study, a file or the name of a bundled one, and return its run folder.
 
     The options are those of ``loadcurve run --help`` by their long names, such as ``quick=True``,
