@@ -1,10 +1,12 @@
-"""How soon the page of a large run can be used: 10 servers, 50 points, 10 trials, in the system's Chromium.
+"""How soon the page of a run can be used, an ordinary one and a large one, in the system's Chromium.
 
-The run is that of `benches.large_run`. Each visit begins in a fresh profile; given are the medians. The page
+The large one has 10 servers, 50 points and 10 trials, unless options say otherwise. Their records come from
+`benches.large_run`. Each visit begins in a fresh profile; given are the medians. The page
 can be used when its scripts have run and its first figure stands; the figures that are not in sight follow
 one by one, and what they keep the page busy is given, too.
 """
 
+import argparse
 import shutil
 import statistics
 import sys
@@ -19,8 +21,12 @@ from benches.rig import machine
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.content import content_of
 from loadcurve.report.html import render_page
+from loadcurve.result.folder import Run
 
 GOAL_S = 2.0
+ORDINARY = {"servers": 6, "points": 5, "trials": 3}
+"""About what the quickstart measures."""
+ORDINARY_GOAL_S = 0.5
 GOAL_BYTES = 8_000_000
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
@@ -56,7 +62,7 @@ MILESTONES = """async (figures) => {
 
 
 def main() -> None:
-    """Print how large the page is and when it reaches each milestone, beside the goals."""
+    """Print how large each page is and when it reaches each milestone, beside the goals."""
     parser = parser_of_size(__doc__)
     parser.add_argument("--visits", type=int, default=7)
     arguments = parser.parse_args()
@@ -64,20 +70,28 @@ def main() -> None:
     if chromium is None:
         sys.exit("needs chromium; on Debian: apt-get install chromium")
     print(machine())
-    run = large_run(arguments)
+    ordinary = argparse.Namespace(**{**vars(arguments), **ORDINARY})
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for size, goal_s in ((ordinary, ORDINARY_GOAL_S), (arguments, GOAL_S)):
+            print(f"{size.servers} servers, {size.points} points, {size.trials} trials")
+            measure(browser, large_run(size), arguments.visits, goal_s)
+        browser.close()
+
+
+def measure(browser: Browser, run: Run, visits: int, goal_s: float) -> None:
+    """Print the size of the page of one run, and the median of each milestone over some visits."""
     before_s = time.perf_counter()
     page = render_page(content_of(run, analyse(run))).encode()
     print(f"{'written':<26}{time.perf_counter() - before_s:>7.2f} s")
     print(f"{'size':<26}{len(page) / 1e6:>7.2f} MB, goal {GOAL_BYTES / 1e6:g} MB")
-    with tempfile.TemporaryDirectory(prefix="loadcurve-bench-") as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory(prefix="loadcurve-bench-") as folder:
         path = Path(folder) / "report.html"
         path.write_bytes(page)
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        visits = [visited(browser, path) for _ in range(arguments.visits)]
-        browser.close()
-    for milestone in visits[0]:
-        median_s = statistics.median(visit[milestone] for visit in visits) / 1000
-        goal = f", goal {GOAL_S:g} s" if milestone == "usable" else ""
+        visited_at = [visited(browser, path) for _ in range(visits)]
+    for milestone in visited_at[0]:
+        median_s = statistics.median(visit[milestone] for visit in visited_at) / 1000
+        goal = f", goal {goal_s:g} s" if milestone == "usable" else ""
         print(f"{milestone:<26}{median_s:>7.2f} s{goal}")
 
 
