@@ -145,4 +145,6 @@ class RunOptions(TypedDict, total=False):
     generator: Sequence[str] | None
     """Measure each server under this load generator, too; may be repeated."""
     resume: str | Path | None
-    """Resume the interrupted run in this folder, with its own options."""
+    """Resume the interrupted run in this folder, with its own options; name its study where somebody else
+    began it.
+    """

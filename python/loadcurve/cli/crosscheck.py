@@ -105,7 +105,7 @@ def _usable(study: Study, catalog: Catalog, only: Sequence[str]) -> Sequence[str
                 for point in study.points():
                     load = arm.load_at(point)
                     if not isinstance(load, HttpLoad):
-                        raise BadInput("only loads on web servers are sent by other generators")
+                        raise BadInput("other generators send only loads on web servers")
                     require_exact(tool, load, scheme_in(catalog, arm))
         except Refused as refused:
             talk.print(f"without {name}: {refused.key}: {refused}", soft_wrap=True)

@@ -89,12 +89,12 @@ def _require_fit(machine: str, found: Message, files: Mapping[str, Path]) -> Non
     libc, version = found["libc"]
     if libc != platform.libc_ver()[0]:
         raise NothingMeasured(
-            f"machine {machine}: its C library is {libc or 'an unknown one'}, and this one's "
-            f"{platform.libc_ver()[0]}: what is brought along is compiled for this one's"
+            f"machine {machine}: its C library is {libc or 'an unknown one'}, but Loadcurve's "
+            f"programs here are compiled for {platform.libc_ver()[0]}"
         )
     if (needed := glibc_needed(files.values())) > _numbers(version):
         raise NothingMeasured(
-            f"machine {machine}: its C library is {libc} {version}, and the programs of this installation "
+            f"machine {machine}: its C library is {libc} {version}, but the programs of this installation "
             f"need {'.'.join(map(str, needed))} or newer: use a machine with a newer system, or install a "
             "Loadcurve that was built on one as old as that"
         )

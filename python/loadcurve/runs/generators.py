@@ -72,7 +72,7 @@ def _problems(
     }
     for what, is_asked in alone.items():
         if is_asked:
-            yield Problem(place, f"{name} cannot send it: {what} are sent by our own engine alone")
+            yield Problem(place, f"{name} cannot send it: {what} are sent only by our own engine")
     if searched == "connections" and load.threads is not None and load.threads > 1:
         text = (
             f"a search tries connections that cannot be divided equally among threads for {name}; remove it"
