@@ -29,6 +29,7 @@ from loadcurve.study.container import ContainerTable
 from loadcurve.study.limits import BurstTable, LimitsTable
 from loadcurve.study.model import Study
 from loadcurve.study.published import Published, PublishedFact, PublishedFigure, PublishedFile
+from loadcurve.study.quick import QuickTable
 from loadcurve.study.tables import Content, Host, StudyServer, Trials, TrialWarmup
 
 
@@ -70,6 +71,7 @@ KEY_TABLES: Tables = {
     "swept": _swept,
     "trials": partial(key_table, Trials),
     "trial-warmup": partial(key_table, TrialWarmup),
+    "quick": partial(key_table, QuickTable),
     "host": partial(key_table, Host),
     "machine": partial(key_table, MachineTable),
     "published": partial(key_table, Published),

@@ -109,6 +109,21 @@ def test_what_is_claimed_of_loads_beyond_the_sweep_cannot_be_told(synthetic_run)
     assert row.why.startswith("The sweep has usable points from 1 to 200, so that nothing is known at")
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"kind": "greater", "servers": ["nginx", "apache"], "least": 300},
+        {"kind": "ratio", "servers": ["nginx", "apache"], "ratio": 2, "least": 300},
+        {"kind": "rises", "servers": ["nginx"], "least": 150},
+    ],
+)
+def test_a_shortened_sweep_without_the_loads_of_a_claim_leaves_it_open(synthetic_run, claim):
+    found = judged(synthetic_run, **claim)
+    assert (found.outcome, found.obstacle) == ("cannot_tell", "sweep_ends")
+    (row,) = claim_rows(analyse(with_claims(synthetic_run, claim)))
+    assert row.why == "The sweep has points from 1 to 200, and too few of those that the claim is about."
+
+
 def test_a_curve_that_rises_to_its_end_is_not_greatest_near_the_middle(synthetic_run):
     away = judged(synthetic_run, kind="peak", server="nginx", near=10)
     assert (away.outcome, away.grid) == ("not_replicated", (5.0, 25.0))

@@ -144,9 +144,9 @@ class _Judge:
             within=None if isinstance(claim, PeakClaim | CheapestClaim) else claim.within,
             outcome="cannot_tell",
         )
-        missing = [name for name in claim.named_servers if not self._has_figures(name)]
-        if missing:
-            return replace(base, obstacle="not_measured", missing=missing)
+        open_claim = self._not_measured(base, claim)
+        if open_claim is not None:
+            return open_claim
         match claim:
             case PeakClaim():
                 return self._peak(base, claim)
@@ -158,6 +158,15 @@ class _Judge:
                 return self._trend(base, claim)
             case _:
                 return self._compared(base, claim)
+
+    def _not_measured(self, base: JudgedClaim, claim: Claim) -> JudgedClaim | None:
+        """Say which servers, or that the loads of the claim, were not measured; ``None`` where all were."""
+        missing = [name for name in claim.named_servers if not self._has_figures(name)]
+        if missing:
+            return replace(base, obstacle="not_measured", missing=missing)
+        if isinstance(claim, LoadsClaim) and len(self._loads(claim)) < _fewest_loads(claim):
+            return replace(base, obstacle="sweep_ends", loads=next(iter(self.curves.values())).loads)
+        return None
 
     def _has_figures(self, server: str) -> bool:
         curve = self.curves.get(server)
@@ -311,6 +320,11 @@ class _Judge:
         outcome, ratios = judge.above_all(log_ratios, claim.within)
         values = [JudgedValue(name, prices[name], ratio) for name, ratio in zip(others, ratios, strict=True)]
         return _decided(replace(base, values=values), outcome)
+
+
+def _fewest_loads(claim: LoadsClaim) -> int:
+    """Return of how many loads the claim must have figures: a trend along the sweep of two."""
+    return 2 if isinstance(claim, TrendClaim) and len(claim.servers) == 1 else 1
 
 
 def _cheapest_outcome(chosen: JudgedOffer, cheaper: Sequence[JudgedOffer], up_to: float) -> Outcome:

@@ -115,7 +115,8 @@ def _predicate(judged: JudgedClaim) -> str:
 def _where(judged: JudgedClaim) -> str:
     """Return the loads that were used and the settings of the slice, as the end of a statement."""
     parts = []
-    if judged.kind != "peak" and judged.loads and judged.key is not None:
+    was_swept = judged.kind != "peak" and judged.obstacle != "sweep_ends"
+    if was_swept and judged.loads and judged.key is not None:
         ends = list(dict.fromkeys((judged.loads[0], judged.loads[-1])))
         parts.append(f"at {judged.key} = {' to '.join(map(text.setting, ends))}")
     if judged.fixed:
@@ -149,6 +150,8 @@ _OBSTACLES: dict[Obstacle | None, str] = {
 def _why_beyond_the_sweep(judged: JudgedClaim) -> str:
     """Say that what is claimed lies, or may lie, where nothing was measured."""
     first, last = (text.setting(judged.loads[place]) for place in (0, -1))
+    if judged.expected is None or judged.kind == "ratio":
+        return f"The sweep has points from {first} to {last}, and too few of those that the claim is about."
     unknown = f"nothing is known at {_load(judged, judged.expected)}"
     said = f"The sweep has usable points from {first} to {last}, so that {unknown}."
     if judged.peak is None:
