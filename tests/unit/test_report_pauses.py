@@ -111,9 +111,11 @@ def delays(*stretches_ms: tuple[float, float], side: str) -> Sequence[tuple[floa
 def test_what_pauses_do_to_requests_is_drawn_beside_their_latency(side: str):
     found = delays((1000, 2000), side=side)
     # Of 10 s, one second is a pause, so one moment in twenty waits for half a second or more.
+    # The line ends where that of the latency does: at one in as many as there were requests.
+    assert max(tail for tail, _ in found) <= synthetic.point_record("nginx", 10).load.latency_ms.count
     half = min(found, key=lambda one: abs(one[0] - 20))
     assert half[1] == pytest.approx(500, rel=0.06)
-    assert found[-1][1] == pytest.approx(1000, rel=0.01)
+    assert 900 < found[-1][1] <= 1000
 
 
 def test_the_figure_has_a_dashed_line_where_there_were_pauses(run: Run):

@@ -65,11 +65,14 @@ def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyD
     curve = merged_curve([histogram for _, histogram in answered], name)
     if not curve:
         return None
-    return LatencyDistribution(_thinned(curve, count), density(curve), _delays(server, trials))
+    return LatencyDistribution(_thinned(curve, count), density(curve), _delays(server, trials, count))
 
 
-def _delays(server: str, trials: Sequence[PointRecord]) -> list[Quantile]:
-    """Merge the delays by pauses over trials, of each trial those of the side that was paused for longer."""
+def _delays(server: str, trials: Sequence[PointRecord], count: int) -> list[Quantile]:
+    """Merge the delays by pauses over trials, of each trial those of the side that was paused for longer.
+
+    Moments are more than the ``count`` of requests, whose tail ends at one in as many.
+    """
     sides = [
         max(measured, key=lambda side: side.paused_s)
         for trial in trials
@@ -80,7 +83,8 @@ def _delays(server: str, trials: Sequence[PointRecord]) -> list[Quantile]:
     name = f"a histogram of pauses of {server} at {text.point(trials[0].point)}"
     curve = merged_curve([side.histogram for side in sides], name)
     moments = sum(side.delay_ms.count for side in sides)
-    return [one for one in _thinned(curve, moments) if one.latency_ms > 0] if curve and moments else []
+    found = _thinned(curve, moments) if curve and moments else []
+    return [one for one in found if one.latency_ms > 0 and one.inverse_tail <= count]
 
 
 def density(curve: Sequence[tuple[float, float]]) -> list[DensityClass]:
