@@ -20,7 +20,9 @@ atexit.register(show)
 main()
 """
 LIBRARIES = {"annotated_doc", "shellingham", "typer"}
-OWN_PACKAGES = {"cli", "result", "server", "study", "errors", "exit_codes", "redaction", "version"}
+OWN_PACKAGES = {
+    *("cli", "result", "server", "study", "errors", "exit_codes", "protocol", "redaction", "version"),
+}
 BASH = {"_LOADCURVE_COMPLETE": "complete_bash", "COMP_WORDS": "loadcurve run qui", "COMP_CWORD": "2"}
 ZSH = {"_LOADCURVE_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "loadcurve run --"}
 
