@@ -14,6 +14,8 @@ pub struct Certificate {
     pub issuer: String,
     /// The kind of its key, such as `RSA 2048` or `ECDSA 256`.
     pub key: String,
+    /// The begin of its validity in words.
+    pub not_before: String,
     /// The end of its validity in words.
     pub not_after: String,
     /// How many certificates the server has shown, this one among them.
@@ -28,6 +30,7 @@ impl Certificate {
             subject: certificate.subject().to_string(),
             issuer: certificate.issuer().to_string(),
             key: key_in_words(&certificate),
+            not_before: certificate.validity().not_before.to_string(),
             not_after: certificate.validity().not_after.to_string(),
             chain_length: chain.len(),
         })
@@ -41,8 +44,8 @@ impl Certificate {
             format!("\"{}\"", self.issuer)
         };
         format!(
-            "the server shows a certificate of \"{}\", issued by {issuer}, valid until {}",
-            self.subject, self.not_after
+            "the server shows a certificate of \"{}\", issued by {issuer}, valid from {} until {}",
+            self.subject, self.not_before, self.not_after
         )
     }
 }

@@ -68,7 +68,8 @@ pub(crate) fn of_renegotiation(error: &Error) -> Option<String> {
         Error::AlertReceived(
             alert @ (AlertDescription::HandshakeFailure | AlertDescription::NoRenegotiation),
         ) => Some(format!(
-            "the server ended the connection because it wanted to renegotiate, which is refused (TLS alert {alert:?});              let it ask for everything in the first handshake, or speak TLS 1.3"
+            "the server ended the connection because it wanted to renegotiate, which is refused (TLS alert {alert:?}); \
+             let it ask for everything in the first handshake, or speak TLS 1.3"
         )),
         _ => None,
     }

@@ -1,8 +1,11 @@
 //! TLS on the client's end of connections: a layer under any exchange, its settings, and what a server shows of itself;
 //! for whatever else speaks TLS, such as drivers of databases, what is checked of certificates, and their files.
 //!
-//! What a TLS library is asked for stands in `client` and `session` and nowhere else, so that another version of it, or
-//! another one, changes these two.
+//! The library of TLS is met in `session`, where a connection's bytes go in and out, in `client`, which has its settings, and in
+//! the modules that speak its vocabulary: `failure` its errors (which `exchange` and `look` pass on), `names` its suites and groups,
+//! `tickets` its sessions, `verifier` its checks of certificates, `certificate` and `files` their form. What a load uses
+//! ([`Client`], [`Tls`], [`Settings`], [`look()`]) names none of it, so another version of the library changes this crate alone
+//! as far as web servers are concerned; drivers of databases take the library's own settings.
 
 mod certificate;
 mod client;

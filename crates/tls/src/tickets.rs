@@ -12,6 +12,9 @@ const MOST_TICKETS: usize = 16_384;
 
 /// The tickets of one server, for all connections of a load. One of version 1.3 is used once, the oldest first; one of
 /// version 1.2 again and again.
+///
+/// One lock serves all threads: a handshake takes it five times for some 60 ns each, and itself takes 100 µs of a processor or
+/// more, so it would take hundreds of threads to make one wait.
 #[derive(Debug, Default)]
 pub(crate) struct Tickets(Mutex<Kept>);
 
