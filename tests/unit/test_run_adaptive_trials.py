@@ -54,6 +54,8 @@ def program(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run_study_of(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
     def run(factors: tuple[float, ...], *, trials: int | None = None) -> tuple[Run, str]:
         monkeypatch.setattr(run_study, "TrialRunner", MadeUpTrials)
         monkeypatch.setattr(MadeUpTrials, "factors", factors)
