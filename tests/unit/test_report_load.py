@@ -9,6 +9,7 @@ from loadcurve.report.text import ABSENT
 from loadcurve.result.load import LoadResult
 from support import synthetic_database_run, terminal
 from support import synthetic_run as synthetic
+from support.encrypted_run import tls_result
 
 
 def printed(**changes: Any) -> list[str]:
@@ -140,3 +141,26 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
         ["left", "1,234", "12,345", "6", "0.125", "0.025", "0.750", "26%"],
         ["right", "lost", *[ABSENT] * 7],
     ]
+
+
+def test_full_and_resumed_handshakes_of_the_window_have_their_own_times_and_rates():
+    tls = tls_result(110, 300, full_ms=[0.5] * 100, resumed_ms=[0.25] * 300)
+    lines = printed(tls=tls, handshake_ms=synthetic.distribution([0.5] * 410))
+    [full] = [line.split() for line in lines if line.startswith("full handshake")]
+    [resumed] = [line.split() for line in lines if line.startswith("resumed")]
+    # The mean and the median.
+    assert (full[2:4], resumed[1:3]) == (["0.500", "0.500"], ["0.250", "0.250"])
+    assert not [line for line in lines if line.startswith("handshake")]
+    said = " ".join(" ".join(lines).split())
+    assert "TLS 1.3, TLS_AES_128_GCM_SHA256, X25519MLKEM768" in said
+    # Of the whole load, and in its window of two seconds.
+    assert "110 full and 300 resumed handshakes; 50 full per second, 150 resumed per second" in said
+
+
+def test_where_all_handshakes_were_before_the_window_their_times_are_those_of_the_whole_load():
+    tls = tls_result(10, 0, full_ms=[], resumed_ms=[])
+    lines = printed(tls=tls, handshake_ms=synthetic.distribution([1.5] * 10))
+    [handshake] = [line.split() for line in lines if line.startswith("handshake")]
+    assert handshake[1:3] == ["1.500", "1.500"]
+    assert "10 full and 0 resumed handshakes" in " ".join(lines)
+    assert "per second" not in " ".join(line for line in lines if "resumed" in line)

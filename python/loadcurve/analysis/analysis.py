@@ -7,8 +7,17 @@ from functools import partial
 from typing import Any, Literal
 
 from loadcurve.analysis.claims import JudgedClaim, judged_claims
+from loadcurve.analysis.connections import Connections, connections_of
 from loadcurve.analysis.crosscheck import CrossChecked, cross_check
-from loadcurve.analysis.curves import VERDICTS, Curve, VerdictStatus, curves, kinds_of, measures_of
+from loadcurve.analysis.curves import (
+    VERDICTS,
+    Curve,
+    VerdictStatus,
+    curves,
+    kinds_of,
+    measures_of,
+    protocol_measures_in,
+)
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of, unknown_disturbance
 from loadcurve.analysis.ending import Ending, ending, unknown_ending
 from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
@@ -105,6 +114,8 @@ class Analysis:
     """What the authors of a publication concluded, each judged."""
     crosschecks: list[CrossChecked] = field(default_factory=list)
     """Each arm of another generator beside the same server under our engine."""
+    connections: list[Connections] = field(default_factory=list)
+    """Of every server whose connections were encrypted or carried streams, in the order of the study."""
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     repeated: Repeated = Repeated(points=0, attempts=0)
@@ -141,7 +152,7 @@ class Analysis:
     @property
     def measures(self) -> list[Measure]:
         """What the run is measured by, in the words of its loads."""
-        return measures_of(self.load_kind, self.kinds)
+        return [*measures_of(self.load_kind, self.kinds), *protocol_measures_in(self.curves)]
 
     @property
     def verdicts(self) -> dict[VerdictStatus, int]:
@@ -201,6 +212,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         claims=sections.several("the claims", partial(judged_claims, run)),
         crosschecks=sections.several("the generators beside each other", partial(cross_check, run, found)),
         failures=run.failures,
+        connections=sections.several("the connections", partial(connections_of, run)),
         gaps=run.gaps,
         repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),
         damage=list(run.damage),

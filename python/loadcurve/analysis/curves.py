@@ -25,6 +25,7 @@ from loadcurve.result.measures import (
     point_key,
     wrong_answers,
 )
+from loadcurve.result.protocol_measures import PROTOCOL_MEASURES, protocol_measures
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers
@@ -139,7 +140,7 @@ def measures_of(load: LoadKind, kinds: Sequence[str]) -> list[Measure]:
 
 def curves(run: Run) -> list[Curve]:
     """Return the curve of every server that was found, in the order of the study."""
-    by = measures_of(run.kind, kinds_of(run))
+    by = [*measures_of(run.kind, kinds_of(run)), *protocol_measures(run.points)]
     ends = list(run.curve_ends.values())
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:
@@ -154,6 +155,12 @@ def curves(run: Run) -> list[Curve]:
         for name, blocks in zip(names, ended, strict=True):
             blocks += [end.block for end in ends if (end.server, end.point) == (name, point)]
     return [Curve(server=name, points=points) for name, points in zip(names, found, strict=True)]
+
+
+def protocol_measures_in(found: Sequence[Curve]) -> list[Measure]:
+    """Return the measures of TLS and HTTP/2 that these curves have."""
+    columns = {column for curve in found for at in curve.points for column in at.figures}
+    return [measure for measure in PROTOCOL_MEASURES if measure.column in columns]
 
 
 def _at_point(

@@ -1,4 +1,4 @@
-"""What a load asks for in the handshakes of TLS, and what both sides have agreed on."""
+"""What a load asks for in the handshakes of TLS."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic.functional_validators import AfterValidator
 
-from loadcurve.loads.values import Count, Many, Record
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import Problem, own_problems
 
@@ -95,43 +94,3 @@ Tls = Annotated[
     Expected('a table of settings of TLS, such as { versions = ["1.3"] }'),
 ]
 """A record has what the study gives."""
-
-
-class Handshakes(Record):
-    """How many handshakes there were, by whether an earlier session went on."""
-
-    full: Count
-    resumed: Count
-
-
-class Agreed(Record):
-    """What some of the handshakes have agreed on, by the names that IANA has registered."""
-
-    version: str
-    suite: str
-    group: str | None
-    """``None`` where no keys were exchanged."""
-    resumed: bool
-    count: Count
-
-
-class Certificate(Record):
-    """The certificate that a server has shown."""
-
-    subject: str
-    issuer: str
-    key: str
-    not_after: str
-    chain_length: Count
-
-
-class TlsResult(Record):
-    """The handshakes of a whole load, warm-up included."""
-
-    handshakes: Handshakes
-    agreed: Many[Agreed]
-    """The most frequent first."""
-    protocol: str | None
-    """The protocol that the server has chosen (ALPN); ``None`` where it has chosen none."""
-    certificate: Certificate | None
-    """``None`` where it was not seen."""

@@ -19,6 +19,7 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.claims import ClaimRow, claim_rows
 from loadcurve.report.columns import Columns
+from loadcurve.report.connections import ConnectionsTable, connections_table
 from loadcurve.report.crosscheck import GeneratorsContent, generators_content
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_LATENCIES, Distribution, Part, bars, distribution, parts
@@ -105,6 +106,8 @@ class Content:
     """What the authors of a publication concluded, each judged."""
     generators: list[GeneratorsContent]
     """Arms of other generators beside the same servers under our engine."""
+    connections: ConnectionsTable | None
+    """Of servers whose connections were encrypted or carried streams."""
     trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
@@ -147,6 +150,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     generators = sections.several(
         "the generators beside each other in words", lambda: generators_content(analysis.crosschecks)
     )
+    connected = sections.get("the connections in words", lambda: connections_table(analysis), None)
     limit = sections.get("the smallest difference to be seen", lambda: visible_words(analysis), None)
     groups = sections.several("the findings by cause", lambda: grouped(analysis.findings, limit))
     trials = sections.get("single trials", lambda: _trials(run, analysis, sections), None)
@@ -192,6 +196,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         published=published,
         claims=claims,
         generators=generators,
+        connections=connected,
         trials=trials,
         keys=analysis.keys,
         rows=rows,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.curves import Curve, kinds_of
+from loadcurve.analysis.curves import Curve, kinds_of, protocol_measures_in
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.explain.all import FINDINGS
@@ -60,6 +60,8 @@ class Part:
     throughput: Figure
     latency: dict[str, Figure]
     resources: dict[str, Figure]
+    connections: dict[str, Figure]
+    """Of handshakes and streams, by their titles."""
     errors: Figure | None
     throughput_latency: Figure | None
     """Throughput and latency on one figure with two axes."""
@@ -101,6 +103,7 @@ def curve_parts(
     operations = {
         kind: {measure.heading: measure for measure in operation_measures(kind)} for kind in kinds_of(run)
     }
+    connections = {measure.heading: measure for measure in protocol_measures_in(found)}
     found_parts = []
     for one in shown:
         overlay = overlay_of(one)
@@ -123,6 +126,7 @@ def curve_parts(
                 throughput=throughput,
                 latency=known,
                 resources=_figures(resources, one, found, looks),
+                connections=_figures(connections, one, found, looks),
                 errors=errors_figure(one, found, looks, run.kind),
                 throughput_latency=throughput_latency_figure(one, found, looks, run.kind),
                 operations={

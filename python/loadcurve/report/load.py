@@ -8,7 +8,6 @@ from rich.text import Text
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import Rate
 from loadcurve.loads.record import LoadAsRun
-from loadcurve.loads.tls import TlsResult
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_machines import machines_table
 from loadcurve.report.text import ABSENT, plural
@@ -23,6 +22,7 @@ from loadcurve.result.load import (
     SlowRequest,
 )
 from loadcurve.result.requests import Requests
+from loadcurve.result.tls import TlsResult
 from loadcurve.result.verdict import Reason
 
 PERCENTILES = {
@@ -97,7 +97,7 @@ def _latency_table(result: LoadResult) -> Table:
         "service time": result.service_time_ms,
         "first byte": result.first_byte_ms,
         "connect": result.connect_ms,
-        "handshake": result.handshake_ms,
+        **_handshakes(result),
         "connection": result.connections.lifetime_ms,
     }
     rows |= {name: times for name, times in observed.items() if times is not None and times.count}
@@ -107,6 +107,14 @@ def _latency_table(result: LoadResult) -> Table:
     for name, distribution in rows.items():
         table.add_row(name, *_times(distribution))
     return table
+
+
+def _handshakes(result: LoadResult) -> dict[str, Distribution | None]:
+    """Return the times of handshakes: of each kind within the window, or of all where it had none."""
+    measured = result.tls.measured if result.tls is not None else None
+    if measured is None or not (measured.full_ms.count or measured.resumed_ms.count):
+        return {"handshake": result.handshake_ms}
+    return {"full handshake": measured.full_ms, "resumed": measured.resumed_ms}
 
 
 def _times(distribution: Distribution) -> list[str]:
@@ -186,9 +194,14 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
 
 
 def _tls(tls: TlsResult) -> str:
-    """Say how many handshakes there were, and what most of them have agreed on."""
-    handshakes = tls.handshakes
-    lines = [f"{handshakes.full:,} full and {handshakes.resumed:,} resumed handshakes"]
+    """Say how many handshakes there were, how many per second, and what most of them have agreed on."""
+    handshakes, measured = tls.handshakes, tls.measured
+    rates = []
+    if measured is not None:
+        per_s = {"full": measured.full_per_s, "resumed": measured.resumed_per_s}
+        rates = [f"{_number(rate)} {kind} per second" for kind, rate in per_s.items() if rate]
+    counts = f"{handshakes.full:,} full and {handshakes.resumed:,} resumed handshakes"
+    lines = ["; ".join([counts, *([", ".join(rates)] if rates else [])])]
     lines += [
         ", ".join([one.version, one.suite, *([one.group] if one.group else [])]) for one in tls.agreed[:1]
     ]

@@ -13,6 +13,7 @@ from loadcurve.report import shape_words, text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.arms import loads_in_words
 from loadcurve.report.claims import ClaimsInTerminal, claim_rows
+from loadcurve.report.connections import connections_in_terminal
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.findings import findings_text
 from loadcurve.report.hopeless import visible_words
@@ -56,9 +57,17 @@ def summary(analysis: Analysis) -> RenderableType:
         *sections.several("how many trials there were in words", lambda: trials_in_words(analysis)),
     ]
     ranked = sections.several("the ranking in words", lambda: _ranking(analysis))
+    connections = sections.several("the connections in words", lambda: _connections(analysis))
     servers = sections.several("the servers", lambda: _servers(analysis))
     left_out = [Text(one.words, style="yellow") for one in sections.not_computed]
-    return Group(*curves, *left_out, *map(Text, words), *ranked, *servers)
+    return Group(*curves, *left_out, *map(Text, words), *ranked, *connections, *servers)
+
+
+def _connections(analysis: Analysis) -> list[RenderableType]:
+    """Return how connections were encrypted and what they carried, where they did either."""
+    if not analysis.connections:
+        return []
+    return [Text("\nconnections", style="bold"), connections_in_terminal(analysis)]
 
 
 def _curves(analysis: Analysis) -> list[RenderableType]:

@@ -9,13 +9,13 @@ from typing import Literal
 from pydantic import Field
 
 from loadcurve.loads.record import LoadAsRun
-from loadcurve.loads.tls import TlsResult
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator
 from loadcurve.result.load_machines import LoadMachines
 from loadcurve.result.requests import Requests
+from loadcurve.result.tls import TlsResult
 from loadcurve.result.tool import ToolRecord
 from loadcurve.result.verdict import Verdict
 
@@ -191,7 +191,10 @@ class LoadResult(Record):
     service_time_ms: Distribution | None
     connect_ms: Distribution | None
     handshake_ms: Distribution | None = None
-    """Of what follows connecting before requests can be sent, such as that of TLS; records may lack it."""
+    """Of what follows connecting before requests can be sent, such as that of TLS, in the whole load.
+
+    Records may lack it.
+    """
     first_byte_ms: Distribution | None
     transfer_ms: Distribution | None
     connections: Connections

@@ -1,5 +1,6 @@
 """The records of a run as tidy tables."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars
@@ -7,11 +8,18 @@ import polars
 from loadcurve.result.classes import FAILURES
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.folder import Run
+from loadcurve.result.load import Http2Result, LoadResult
 from loadcurve.result.measures import LOADING
 from loadcurve.result.probe import ServerUse
 from loadcurve.result.records import LOAD_PHASE, PointRecord
+from loadcurve.result.tls import TlsResult
 
 DISTRIBUTIONS = ("latency_ms", "service_time_ms", "connect_ms", "first_byte_ms", "transfer_ms")
+"""Of every load."""
+HANDSHAKES = ("handshake_ms", "full_handshake_ms", "resumed_handshake_ms")
+"""Of loads over TLS: of all handshakes of a load, and of each kind within its measured window."""
+STREAM_WAIT = "stream_wait_ms"
+"""Of loads over HTTP/2."""
 
 
 Schema = dict[str, Any]
@@ -34,9 +42,16 @@ def points_table(run: Run) -> polars.DataFrame:
     The settings of the sweep are columns under their own names (``connections``); measured columns carry
     their unit last (``throughput_rps``, ``latency_p50_ms``); counts of failed requests are ``errors`` and
     ``errors_CLASS``. What was not measured is null. A run without points gives the same columns and no row.
+    Handshakes of TLS and streams of HTTP/2 have columns, the last ones, where any load had them.
     """
     keys = _sweep_keys(run)
-    schema = {**_IDENTITY_COLUMNS, **dict.fromkeys(keys, polars.Float64), **_MEASURED_COLUMNS}
+    schema = {
+        **_IDENTITY_COLUMNS,
+        **dict.fromkeys(keys, polars.Float64),
+        **_MEASURED_COLUMNS,
+        **(_HANDSHAKE_COLUMNS if any(record.load.tls is not None for record in run.points) else {}),
+        **(_STREAM_COLUMNS if any(record.load.http2 is not None for record in run.points) else {}),
+    }
     return polars.DataFrame([_row(record, keys) for record in run.points], schema=schema, orient="row")
 
 
@@ -91,18 +106,24 @@ def operations_table(run: Run) -> polars.DataFrame:
 
 _IDENTITY_COLUMNS = column_types("server trial:int block:int started_at")
 
+
+def _columns_of(distributions: Iterable[str]) -> Schema:
+    """Return the types of the columns of distributions."""
+    return {
+        f"{name.removesuffix('_ms')}_{field}{'' if field == 'count' else '_ms'}": (
+            polars.Int64 if field == "count" else polars.Float64
+        )
+        for name in distributions
+        for field in Distribution.model_fields
+    }
+
+
 _MEASURED_COLUMNS: Schema = {
     **column_types(
         "loading_rps:float duration_s:float throughput_rps:float rate_asked_rps:float rate_sent_rps:float "
         "requests_due:int requests_answered:int requests_unanswered:int requests_never_sent:int"
     ),
-    **{
-        f"{name.removesuffix('_ms')}_{field}{'' if field == 'count' else '_ms'}": (
-            polars.Int64 if field == "count" else polars.Float64
-        )
-        for name in DISTRIBUTIONS
-        for field in Distribution.model_fields
-    },
+    **_columns_of(DISTRIBUTIONS),
     **column_types("received_bytes:int errors:int"),
     **{f"errors_{name}": polars.Int64 for name in FAILURES},
     **column_types(
@@ -116,6 +137,20 @@ _MEASURED_COLUMNS: Schema = {
     ),
     "verdict_codes": polars.List(polars.String),
     "verdict_notes": polars.List(polars.String),
+}
+_HANDSHAKE_COLUMNS: Schema = {
+    **column_types(
+        "tls_version tls_suite tls_group certificate_key full_handshakes:int resumed_handshakes:int "
+        "full_handshakes_per_s:float resumed_handshakes_per_s:float"
+    ),
+    **_columns_of(HANDSHAKES),
+}
+_STREAM_COLUMNS: Schema = {
+    **column_types(
+        "streams_asked:int streams_allowed_min:int streams_allowed_max:int streams_refused:int "
+        "requests_moved:int connections_ended:int connections_ended_by_error:int"
+    ),
+    **_columns_of([STREAM_WAIT]),
 }
 
 
@@ -132,10 +167,6 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
     load = record.load
     lateness = load.generator.lateness_ms
     queue = record.probe.listen_queue
-    distributions: dict[str, Any] = {}
-    for name in DISTRIBUTIONS:
-        if (distribution := getattr(load, name)) is not None:
-            distributions |= _distribution_columns(name, distribution)
     return {
         **_identity(record.server, record.trial, record.block, record.started_at),
         **{key: record.point.get(key) for key in keys},
@@ -148,7 +179,7 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "requests_answered": load.requests.answered,
         "requests_unanswered": load.requests.unanswered,
         "requests_never_sent": load.requests.never_sent,
-        **distributions,
+        **_distributions({name: getattr(load, name) for name in DISTRIBUTIONS}),
         "received_bytes": load.bytes.received if load.bytes else None,
         "errors": load.requests.failed,
         **{f"errors_{name}": count for name, count in load.errors.root.items()},
@@ -164,7 +195,54 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "verdict": load.verdict.status,
         "verdict_codes": [reason.code for reason in load.verdict.reasons],
         "verdict_notes": [note.code for note in load.verdict.notes],
+        **(_handshake_columns(load, load.tls) if load.tls is not None else {}),
+        **(_stream_columns(load, load.http2) if load.http2 is not None else {}),
     }
+
+
+def _handshake_columns(load: LoadResult, tls: TlsResult) -> dict[str, Any]:
+    """Return the columns of a load over TLS; of what was agreed on the most frequent."""
+    most, measured = next(iter(tls.agreed), None), tls.measured
+    times_ms = (
+        load.handshake_ms,
+        measured.full_ms if measured else None,
+        measured.resumed_ms if measured else None,
+    )
+    return {
+        "tls_version": most.version if most else None,
+        "tls_suite": most.suite if most else None,
+        "tls_group": most.group if most else None,
+        "certificate_key": tls.certificate.key if tls.certificate else None,
+        "full_handshakes": tls.handshakes.full,
+        "resumed_handshakes": tls.handshakes.resumed,
+        "full_handshakes_per_s": measured.full_per_s if measured else None,
+        "resumed_handshakes_per_s": measured.resumed_per_s if measured else None,
+        **_distributions(dict(zip(HANDSHAKES, times_ms, strict=True))),
+    }
+
+
+def _stream_columns(load: LoadResult, http2: Http2Result) -> dict[str, Any]:
+    """Return the columns of a load over HTTP/2."""
+    allowed = http2.streams_allowed
+    return {
+        "streams_asked": load.load.streams,
+        "streams_allowed_min": allowed.min if allowed else None,
+        "streams_allowed_max": allowed.max if allowed else None,
+        "streams_refused": http2.streams_refused,
+        "requests_moved": load.requests.moved,
+        "connections_ended": http2.connections_ended,
+        "connections_ended_by_error": http2.connections_ended_by_error,
+        **_distribution_columns(STREAM_WAIT, http2.stream_wait_ms),
+    }
+
+
+def _distributions(by_name: Mapping[str, Distribution | None]) -> dict[str, Any]:
+    """Return the columns of those distributions that were measured."""
+    columns: dict[str, Any] = {}
+    for name, distribution in by_name.items():
+        if distribution is not None:
+            columns |= _distribution_columns(name, distribution)
+    return columns
 
 
 def _distribution_columns(name: str, distribution: Distribution) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_ranking(content),
         *_curve(content),
         *_shapes(content),
+        *_connections(content),
         *_claims(content),
         *_published(content),
         *_generators(content),
@@ -145,6 +146,11 @@ def _shapes(content: Content) -> list[str]:
         blocks.append(_table(part.titles, part.rows))
         blocks += [_table(cost_titles(content.run.kind), part.costs)] if part.costs else []
     return ["### Peak, knee and capacity", *blocks] if blocks else []
+
+
+def _connections(content: Content) -> list[str]:
+    found = content.connections
+    return ["### Connections", _table(found.titles, found.rows)] if found else []
 
 
 def _claims(content: Content) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import polars
 
 from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.connections import Connections, Range
 from loadcurve.analysis.curves import points_in
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import Shape, SliceShapes
@@ -43,6 +44,7 @@ def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
         "ranking": lambda: _table(_rank_rows(analysis), keys, _RANKING),
         "ratios": lambda: _table(_ratio_rows(analysis), keys, _RATIOS),
         "shapes": lambda: _table(_shape_rows(analysis), keys, _SHAPES),
+        "connections": lambda: _connections(analysis),
         "claims": lambda: _claims(analysis),
         "published": lambda: _published(analysis),
         "findings": lambda: _table(_finding_rows(analysis.findings), [], _FINDINGS),
@@ -57,6 +59,12 @@ def _claims(analysis: Analysis) -> polars.DataFrame | None:
     """Return the table of claims; most studies have none, and no table for them."""
     rows = [dataclasses.asdict(row) for row in claim_rows(analysis)]
     return _table([{**row, "outcome": row.pop("title")} for row in rows], [], _CLAIMS) if rows else None
+
+
+def _connections(analysis: Analysis) -> polars.DataFrame | None:
+    """Return the table of connections; runs in clear text without streams have none."""
+    rows = map(_connections_row, analysis.connections)
+    return _table(rows, [], _CONNECTIONS) if analysis.connections else None
 
 
 def _published(analysis: Analysis) -> polars.DataFrame | None:
@@ -111,6 +119,22 @@ _PUBLISHED: Schema = {
     **column_types("figure measure series point:point published:float published_unit server"),
     **_ESTIMATE,
     **column_types("unit"),
+}
+_NAMES = polars.List(polars.String)
+_CONNECTIONS: Schema = {
+    "server": polars.String,
+    **dict.fromkeys(("http", "tls_versions", "tls_suites", "tls_groups", "certificate_keys"), _NAMES),
+    **column_types(
+        "certificate_chain_length:int full_handshakes:int resumed_handshakes:int resumed_share:float "
+        "full_handshakes_min_per_s:float full_handshakes_max_per_s:float "
+        "resumed_handshakes_min_per_s:float resumed_handshakes_max_per_s:float "
+        "full_handshake_p50_min_ms:float full_handshake_p50_max_ms:float "
+        "resumed_handshake_p50_min_ms:float resumed_handshake_p50_max_ms:float "
+        "handshake_p50_min_ms:float handshake_p50_max_ms:float "
+        "streams_asked_min:float streams_asked_max:float streams_allowed_min:float streams_allowed_max:float "
+        "requests_waited:int stream_wait_p50_min_ms:float stream_wait_p50_max_ms:float "
+        "streams_refused:int requests_moved:int connections_ended:int connections_ended_by_error:int"
+    ),
 }
 _CLAIMS = column_types("outcome text statement why")
 _FINDINGS = column_types(
@@ -205,6 +229,51 @@ def _ends(name: str, estimate: Estimate | None, unit: str = "") -> Row:
         f"{name}{unit}": estimate.value if estimate else None,
         f"{name}_low{unit}": estimate.low if estimate else None,
         f"{name}_high{unit}": estimate.high if estimate else None,
+    }
+
+
+def _connections_row(found: Connections) -> Row:
+    row: Row = {"server": found.server, "http": found.http}
+    if (encryption := found.encryption) is not None:
+        row |= {
+            "tls_versions": _different(one.version for one in encryption.agreed),
+            "tls_suites": _different(one.suite for one in encryption.agreed),
+            "tls_groups": _different(one.group for one in encryption.agreed),
+            "certificate_keys": _different(one.key for one in encryption.certificates),
+            "certificate_chain_length": max(
+                (one.chain_length for one in encryption.certificates), default=None
+            ),
+            "full_handshakes": encryption.full,
+            "resumed_handshakes": encryption.resumed,
+            "resumed_share": encryption.resumed_share,
+            **_reach("full_handshakes", encryption.full_per_s, "_per_s"),
+            **_reach("resumed_handshakes", encryption.resumed_per_s, "_per_s"),
+            **_reach("full_handshake_p50", encryption.full_p50_ms, "_ms"),
+            **_reach("resumed_handshake_p50", encryption.resumed_p50_ms, "_ms"),
+            **_reach("handshake_p50", encryption.handshake_p50_ms, "_ms"),
+        }
+    if (streams := found.streams) is not None:
+        row |= {
+            **_reach("streams_asked", streams.asked),
+            **_reach("streams_allowed", streams.allowed),
+            "requests_waited": streams.waited,
+            **_reach("stream_wait_p50", streams.wait_p50_ms, "_ms"),
+            "streams_refused": streams.refused,
+            "requests_moved": streams.moved,
+            "connections_ended": streams.connections_ended,
+            "connections_ended_by_error": streams.connections_ended_by_error,
+        }
+    return row
+
+
+def _different(names: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def _reach(name: str, found: Range | None, unit: str = "") -> Row:
+    return {
+        f"{name}_min{unit}": found.least if found else None,
+        f"{name}_max{unit}": found.greatest if found else None,
     }
 
 

@@ -33,6 +33,7 @@ ROOM = 3
 UNITS = {
     "_usd_per_hour": ("$/hour", "0.0000"),
     "_rps": ("requests/s", "#,##0.0"),
+    "_per_s": ("per second", "#,##0.0"),
     "_bytes": ("bytes", "#,##0"),
     "_share": ("%", "0.0%"),
     "_mib": ("MiB", "#,##0.0"),
@@ -45,6 +46,8 @@ FORMATS_BY_UNIT = {
     "requests/s": "#,##0.0",
     "operations/s": "#,##0.0",
     "records/s": "#,##0.0",
+    "handshakes/s": "#,##0.0",
+    "share": "0.0%",
     "ms": "#,##0.000",
     "µs": "#,##0.00",
     "MiB": "#,##0.0",

@@ -1,0 +1,179 @@
+"""What the connections of each server were, in words: encrypted how, resumed how often, carrying what."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.connections import AgreedOn, CertificateShown, Connections, Encryption, Range, Streams
+from loadcurve.report import text
+
+NAME_WIDTH = 16
+MOST_AGREED = 3
+"""At most this many different agreements of a server are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsTable:
+    """A row for each server, without the columns of which no server has anything."""
+
+    titles: list[str]
+    rows: list[list[str]]
+
+
+def connections_table(analysis: Analysis) -> ConnectionsTable | None:
+    """Return the connections of each server; ``None`` where all were in clear text and carried no streams."""
+    found = analysis.connections
+    if not found:
+        return None
+    cells = {title: [words(one) for one in found] for title, words in _COLUMNS.items()}
+    shown = {title: column for title, column in cells.items() if any(column)}
+    columns = [[cell or text.ABSENT for cell in column] for column in shown.values()]
+    rows = [list(row) for row in zip([one.server for one in found], *columns, strict=True)]
+    return ConnectionsTable(["server", *shown], rows)
+
+
+def connections_in_terminal(analysis: Analysis) -> Table:
+    """Return a few lines for each server, which fit 80 columns."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    names = text.shortened([one.server for one in analysis.connections], NAME_WIDTH)
+    for one in analysis.connections:
+        table.add_row(Text(names[one.server]), Text("\n".join(_lines(one))))
+    return table
+
+
+def _lines(one: Connections) -> Iterator[str]:
+    """Yield what a person looks for first: the protocol, the handshakes, the streams."""
+    encrypted, streams = one.encryption, one.streams
+    yield ", ".join(filter(None, [_protocol(one), *map(_agreed, encrypted.agreed[:1] if encrypted else [])]))
+    if encrypted is not None:
+        certificates = [f"certificate: {found}"] if (found := _certificates(one)) else []
+        yield "; ".join([_handshakes(one), *certificates])
+        kinds = {"full": _full(encrypted), "resumed": _resumed(encrypted)}
+        yield from (f"{kind} handshakes: {measured}" for kind, measured in kinds.items() if measured)
+    if streams is not None:
+        yield "; ".join([f"streams: {_allowed(streams)}", *filter(None, [_waits(one), _ended(one)])])
+
+
+def _of_encryption(words: Callable[[Encryption], str]) -> Callable[[Connections], str]:
+    return lambda one: words(one.encryption) if one.encryption is not None else ""
+
+
+def _of_streams(words: Callable[[Streams], str]) -> Callable[[Connections], str]:
+    return lambda one: words(one.streams) if one.streams is not None else ""
+
+
+def _protocol(one: Connections) -> str:
+    """Name the versions of HTTP, and those of TLS below them."""
+    http = text.listing(f"HTTP/{version}" for version in one.http) if one.http else "HTTP"
+    if one.encryption is None:
+        return f"{http} in clear text"
+    versions = list(dict.fromkeys(agreed.version for agreed in one.encryption.agreed))
+    return f"{http} over TLS {text.listing(versions)}" if versions else f"{http} over TLS"
+
+
+def _agreed(agreed: AgreedOn) -> str:
+    return ", ".join(filter(None, [agreed.suite, agreed.group]))
+
+
+def _all_agreed(encryption: Encryption) -> str:
+    """Name suites and groups; of several, how many of the handshakes agreed on each."""
+    different = list(dict.fromkeys(map(_agreed, encryption.agreed)))
+    if len(different) <= 1:
+        return "".join(different)
+    counts = {one: sum(a.handshakes for a in encryption.agreed if _agreed(a) == one) for one in different}
+    named = [f"{one} ({counts[one]:,})" for one in different[:MOST_AGREED]]
+    more = len(different) - len(named)
+    return "; ".join([*named, *([f"and {more:,} more"] if more else [])])
+
+
+def _certificates(one: Connections) -> str:
+    if one.encryption is None:
+        return ""
+    return "; ".join(dict.fromkeys(map(_certificate, one.encryption.certificates)))
+
+
+def _certificate(shown: CertificateShown) -> str:
+    length = shown.chain_length
+    chain = "alone" if length == 1 else f"in a chain of {length:,}"
+    return f"{shown.key}, {chain}"
+
+
+def _handshakes(one: Connections) -> str:
+    if one.encryption is None:
+        return ""
+    full, resumed, share = one.encryption.full, one.encryption.resumed, one.encryption.resumed_share
+    resumed_share = "" if not share else f" ({text.percent(share)} resumed)"
+    return f"{full:,} full and {resumed:,} resumed handshakes{resumed_share}"
+
+
+def _full(encryption: Encryption) -> str:
+    return _measured(encryption.full_per_s, encryption.full_p50_ms)
+
+
+def _resumed(encryption: Encryption) -> str:
+    return _measured(encryption.resumed_per_s, encryption.resumed_p50_ms)
+
+
+def _measured(per_s: Range | None, p50_ms: Range | None) -> str:
+    """Say how many handshakes of a kind there were each second of the windows, and how long they took."""
+    if per_s is None:
+        return ""
+    times = "" if p50_ms is None else f", median {_range(p50_ms)} ms"
+    return f"{_range(per_s)} per second{times}"
+
+
+def _allowed(streams: Streams) -> str:
+    """Say how many streams at once the load asked for, and how many the server allowed."""
+    allowed = "" if streams.allowed is None else f", {_counts(streams.allowed)} allowed"
+    return f"{_counts(streams.asked)} asked{allowed}"
+
+
+def _waits(one: Connections) -> str:
+    if one.streams is None or not one.streams.waited:
+        return ""
+    median = one.streams.wait_p50_ms
+    return f"{one.streams.waited:,} requests waited for a stream" + (
+        f", median {_range(median)} ms" if median is not None else ""
+    )
+
+
+def _ended(one: Connections) -> str:
+    """Say what the server refused and ended, and which requests moved for it."""
+    if one.streams is None:
+        return ""
+    counts = {
+        "requests moved to another connection": one.streams.moved,
+        "connections ended by the server": one.streams.connections_ended,
+        "streams refused": one.streams.refused,
+    }
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+
+
+def _counts(found: Range | None) -> str:
+    return _range(found, text.setting)
+
+
+def _range(found: Range | None, words: Callable[[float], str] = text.number) -> str:
+    if found is None:
+        return ""
+    least, greatest = map(words, (found.least, found.greatest))
+    return least if least == greatest else f"{least} to {greatest}"
+
+
+_COLUMNS: dict[str, Callable[[Connections], str]] = {
+    "protocol": _protocol,
+    "agreed": _of_encryption(_all_agreed),
+    "certificate": _certificates,
+    "handshakes": lambda one: _handshakes(one).replace(" handshakes", ""),
+    "full ones": _of_encryption(_full),
+    "resumed ones": _of_encryption(_resumed),
+    "streams": _of_streams(_allowed),
+    "waits for a stream": _waits,
+    "moved and ended": _ended,
+}
+"""The words of each column by its title; nothing where a server has nothing to say there."""

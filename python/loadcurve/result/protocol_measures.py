@@ -1,0 +1,116 @@
+"""The measures of what TLS and HTTP/2 add to connections: only runs that speak either have them."""
+
+from collections.abc import Iterable
+from functools import partial
+
+from loadcurve.result.distribution import Distribution
+from loadcurve.result.measures import Measure
+from loadcurve.result.records import PointRecord
+
+STATISTICS = ("p50", "p99")
+"""The statistics of times."""
+
+
+def _handshakes_ms(trial: PointRecord, kind: str) -> Distribution | None:
+    """Return the times of the handshakes of a kind within the window, where there were any."""
+    tls = trial.load.tls
+    if tls is None or tls.measured is None:
+        return None
+    times_ms = tls.measured.resumed_ms if kind == "resumed" else tls.measured.full_ms
+    return times_ms if times_ms.count else None
+
+
+def _handshakes_per_s(trial: PointRecord, kind: str) -> float | None:
+    tls = trial.load.tls
+    if tls is None or tls.measured is None:
+        return None
+    return tls.measured.resumed_per_s if kind == "resumed" else tls.measured.full_per_s
+
+
+def _handshake_time(trial: PointRecord, kind: str, statistic: str) -> float | None:
+    return _figure(_handshakes_ms(trial, kind), statistic)
+
+
+def _stream_wait(trial: PointRecord, statistic: str) -> float | None:
+    return None if trial.load.http2 is None else _figure(trial.load.http2.stream_wait_ms, statistic)
+
+
+def _moved_share(trial: PointRecord) -> float | None:
+    """Return which share of the requests was sent once more; ``None`` where connections carry no streams."""
+    requests = trial.load.requests
+    if trial.load.http2 is None or not requests.sent or requests.moved is None:
+        return None
+    return requests.moved / requests.sent
+
+
+def _figure(times_ms: Distribution | None, statistic: str) -> float | None:
+    figure: float | None = getattr(times_ms, statistic, None)
+    return figure
+
+
+def _rate(kind: str) -> Measure:
+    name = f"{kind}_handshakes_per_s"
+    words = f"{kind} handshakes"
+    return Measure(
+        name,
+        column=name,
+        title=f"{words} per second",
+        heading=f"{words}/s",
+        unit="handshakes/s",
+        better=None,
+        from_zero=True,
+        value=partial(_handshakes_per_s, kind=kind),
+    )
+
+
+def _time(kind: str, statistic: str) -> Measure:
+    return Measure(
+        f"{kind}_handshake_{statistic}",
+        column=f"{kind}_handshake_{statistic}_ms",
+        title=f"{statistic} of {kind} handshakes",
+        heading=f"{kind} handshakes, {statistic}, ms",
+        unit="ms",
+        better="lower",
+        from_zero=False,
+        value=partial(_handshake_time, kind=kind, statistic=statistic),
+    )
+
+
+def _wait(statistic: str) -> Measure:
+    return Measure(
+        f"stream_wait_{statistic}",
+        column=f"stream_wait_{statistic}_ms",
+        title=f"{statistic} of the waits for a stream",
+        heading=f"waits for a stream, {statistic}, ms",
+        unit="ms",
+        better="lower",
+        from_zero=False,
+        value=partial(_stream_wait, statistic=statistic),
+    )
+
+
+PROTOCOL_MEASURES = (
+    *(
+        measure
+        for kind in ("full", "resumed")
+        for measure in (_rate(kind), *(_time(kind, statistic) for statistic in STATISTICS))
+    ),
+    *map(_wait, STATISTICS),
+    Measure(
+        "moved_share",
+        column="requests_moved_share",
+        title="share of requests that moved to another connection",
+        heading="share of requests moved",
+        unit="share",
+        better="lower",
+        from_zero=True,
+        value=_moved_share,
+    ),
+)
+"""In the order in which they are shown."""
+
+
+def protocol_measures(records: Iterable[PointRecord]) -> list[Measure]:
+    """Return those of which any record has a figure above zero; none in a run without TLS and HTTP/2."""
+    of_them = [record for record in records if record.load.tls is not None or record.load.http2 is not None]
+    return [measure for measure in PROTOCOL_MEASURES if any(measure.value(record) for record in of_them)]
