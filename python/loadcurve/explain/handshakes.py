@@ -1,4 +1,9 @@
-"""Handshakes of TLS: many for each answer, and full ones where sessions were to go on."""
+"""Handshakes of TLS: full ones that take much of the server's CPU, and where sessions were to go on.
+
+How much of the CPU they take is shown where points of one trial differ in their share of full handshakes
+alone: by what an answer cost with many of them and with few. Elsewhere it is estimated: their rate times the
+time of the fastest one, which waited for no other, less what the generator's own end took of it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +11,20 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.loads.values import Point
+from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PointRecord
+from loadcurve.result.tls import MeasuredHandshakes
 
 MANY = FindingCode(
     "handshakes",
     title="Handshakes of TLS are much of the work",
-    seen_where="there was one full handshake for every ten answers or fewer, and at least 20",
-    because="a full handshake costs a server as much as some ten to a hundred small answers, by its key",
+    seen_where="full handshakes, at least 20, took a quarter of the server's CPU time: shown where an answer "
+    "cost that much less at a point of the trial with at most half as many, which differs in nothing else; "
+    "likely where their rate times the time of the fastest one, less the generator's CPU time, comes to it; "
+    "and likely where that is not known and there was one for every ten answers or fewer",
+    because="the fastest handshake waited for no other, and what is left of it is the server's part and the "
+    "network's; a full handshake costs a server as much as some ten to a hundred small answers, by its key",
 )
 NOT_RESUMED = FindingCode(
     "not_resumed",
@@ -21,9 +33,28 @@ NOT_RESUMED = FindingCode(
     because="the first connections have no session to go on with, and tickets may come too late",
 )
 
+SWEPT = "full_handshakes"
+"""The key of the sweep along which nothing but the share of full handshakes differs."""
+CPU_SHARE = 0.25
+FEWER = 0.5
+"""A point is one of fewer full handshakes if it has at most this part of them for each answer."""
 PER_ANSWER = 0.1
 LEAST_HANDSHAKES = 20
 RESUMED_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What an answer cost the server at a point and at one of the same trial with fewer full handshakes."""
+
+    here_us: float
+    fewer_us: float
+    fewer_at: Point
+
+    @property
+    def share(self) -> float:
+        """Which part of the CPU time the full handshakes took that the other point had not."""
+        return 1.0 - self.fewer_us / self.here_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +68,35 @@ class Handshaking:
     offered: float
     """How many connections offered to resume a session, as far as there was one."""
     handshake_p50_ms: float | None
+    estimated_share: float | None
+    """Which part of the server's CPU time full handshakes took, by their rate and time, if known."""
+    compared: Compared | None
     agreed: str
     """What most of them have agreed on, and the key of the certificate."""
+
+    @property
+    def cpu_share(self) -> float | None:
+        """Which part of the server's CPU time full handshakes took, by the best evidence that there is."""
+        return self.compared.share if self.compared is not None else self.estimated_share
+
+    @property
+    def are_many(self) -> bool:
+        """Whether full handshakes are much of the server's work."""
+        if self.full < LEAST_HANDSHAKES:
+            return False
+        share = self.cpu_share
+        return self.per_answer >= PER_ANSWER if share is None else share >= CPU_SHARE
 
 
 def find(subject: Subject) -> list[Finding]:
     """Find points where full handshakes are many, and points where they should have been fewer."""
+    fewest = _fewest(subject)
     seen = [
         Observation(record, shaken)
         for record in subject.records
-        if (shaken := _handshaking(record)) is not None
+        if (shaken := _handshaking(record, fewest.get(_apart_from_handshakes(record)))) is not None
     ]
-    many = [
-        one for one in seen if one.detail.full >= LEAST_HANDSHAKES and one.detail.per_answer >= PER_ANSWER
-    ]
+    many = [one for one in seen if one.detail.are_many]
     refused = [
         one
         for one in seen
@@ -62,55 +108,139 @@ def find(subject: Subject) -> list[Finding]:
     ]
 
 
-def _handshaking(record: PointRecord) -> Handshaking | None:
-    load = record.load
-    if load.tls is None:
+def _apart_from_handshakes(record: PointRecord) -> tuple[int, PointKey]:
+    """Return the trial and all settings of a point but its share of full handshakes."""
+    return record.trial, point_key({key: value for key, value in record.point.items() if key != SWEPT})
+
+
+def _fewest(subject: Subject) -> dict[tuple[int, PointKey], PointRecord]:
+    """Return the record with the fewest full handshakes per answer, of those that differ in nothing else."""
+    fewest: dict[tuple[int, PointKey], PointRecord] = {}
+    for record in subject.records:
+        per_answer = _per_answer(record)
+        if SWEPT not in record.point or per_answer is None:
+            continue
+        least = fewest.setdefault(_apart_from_handshakes(record), record)
+        if per_answer < (_per_answer(least) or 0.0):
+            fewest[_apart_from_handshakes(record)] = record
+    return fewest
+
+
+def _per_answer(record: PointRecord) -> float | None:
+    """Return how many full handshakes there were for each answer; ``None`` where either is not known."""
+    tls, replies = record.load.tls, record.load.connections.replies
+    return tls.handshakes.full / replies if tls is not None and replies else None
+
+
+def _handshaking(record: PointRecord, fewest: PointRecord | None) -> Handshaking | None:
+    load, per_answer = record.load, _per_answer(record)
+    if load.tls is None or per_answer is None:
         return None
-    handshakes, connections = load.tls.handshakes, load.connections
-    replies = connections.replies
-    if not replies:
-        return None
+    handshakes, connections, measured = load.tls.handshakes, load.connections, load.tls.measured
     total = handshakes.full + handshakes.resumed
     share = load.load.full_handshakes
-    rate_cps = connections.rate_cps
     certificate = load.tls.certificate
     names = [] if certificate is None else [f"a key of {certificate.key}"]
     for one in load.tls.agreed[:1]:
         names += [f"TLS {one.version}", *([one.group] if one.group else [])]
+    of_whole_load = None if connections.rate_cps is None or not total else connections.rate_cps / total
     return Handshaking(
         full=handshakes.full,
         resumed=handshakes.resumed,
-        full_per_s=None if rate_cps is None or not total else rate_cps * handshakes.full / total,
-        per_answer=handshakes.full / replies,
+        full_per_s=measured.full_per_s
+        if measured is not None
+        else of_whole_load and of_whole_load * handshakes.full,
+        per_answer=per_answer,
         # As many connections as are open at once find no session at the start.
         offered=max(0.0, (1.0 - share) * total - (load.load.connections or 0)),
-        handshake_p50_ms=None if load.handshake_ms is None else load.handshake_ms.p50,
+        handshake_p50_ms=_median_ms(record),
+        estimated_share=_estimated_share(record, measured),
+        compared=_compared(record, fewest),
         agreed=", ".join(names),
     )
 
 
-def _explain_many(_: Subject, seen: Sequence[Observation[Handshaking]]) -> Explanation:
+def _median_ms(record: PointRecord) -> float | None:
+    """Return the median time of full handshakes, or of all of them where the two were not told apart."""
+    tls, every_ms = record.load.tls, record.load.handshake_ms
+    if tls is not None and tls.measured is not None and tls.measured.full_ms.count:
+        return tls.measured.full_ms.p50
+    return None if every_ms is None else every_ms.p50
+
+
+def _estimated_share(record: PointRecord, measured: MeasuredHandshakes | None) -> float | None:
+    """Return which part of the server's CPU time full handshakes took, by their rate and their least time."""
+    used = record.probe.server
+    if measured is None or used is None or not used.cpu_share:
+        return None
+    fastest_ms, full_per_s = measured.full_ms.min, measured.full_per_s or 0.0
+    if fastest_ms is None:
+        return 0.0
+    rate = full_per_s + (measured.resumed_per_s or 0.0)
+    handshakes = rate * record.load.duration_s
+    own_s = (record.load.generator.cpu_busy_s or 0.0) / handshakes if handshakes else 0.0
+    return min(1.0, full_per_s * max(0.0, fastest_ms / 1000 - own_s) / used.cpu_share)
+
+
+def _compared(record: PointRecord, fewest: PointRecord | None) -> Compared | None:
+    """Compare a point with the one of its trial that had the fewest full handshakes."""
+    if fewest is None or (_per_answer(fewest) or 0.0) > FEWER * (_per_answer(record) or 0.0):
+        return None
+    here, there = record.probe.server, fewest.probe.server
+    if here is None or there is None or not here.cpu_per_request_us or there.cpu_per_request_us is None:
+        return None
+    return Compared(here.cpu_per_request_us, there.cpu_per_request_us, fewest.point)
+
+
+def _explain_many(subject: Subject, seen: Sequence[Observation[Handshaking]]) -> Explanation:
     details = [one.detail for one in seen]
-    agreed = max(details, key=lambda detail: detail.per_answer).agreed
+    most = max(details, key=lambda detail: (detail.cpu_share or 0.0, detail.per_answer))
     cpus = [one.record.probe.server.cpu_share for one in seen if one.record.probe.server]
+    compared = [detail.compared for detail in details if detail.compared is not None]
     often = f"one full handshake of TLS for every {_answers([1 / detail.per_answer for detail in details])}"
+    is_shown = len(compared) == len(details)
+    words = _words(subject, most, often)
     return Explanation(
         weight="explains",
-        certainty="likely",
-        seen=f"There was {often}.",
+        certainty="shown" if is_shown else "likely",
+        seen=words,
         evidence=[
             *ranged("full handshakes", "", [detail.full for detail in details]),
             *ranged("resumed handshakes", "", [detail.resumed for detail in details]),
             *ranged("rate of full handshakes", "/s", [detail.full_per_s for detail in details]),
             *ranged("median time of a handshake", "ms", [detail.handshake_p50_ms for detail in details]),
             *ranged("CPU of the server", "CPUs", cpus),
+            *ranged("CPU per answer", "µs", [one.here_us for one in compared]),
+            *ranged("the same with fewer full handshakes", "µs", [one.fewer_us for one in compared]),
+            *ranged("part of the CPU time, compared", "share", [one.share for one in compared]),
+            *ranged(
+                "part of the CPU time, by rate and least time",
+                "share",
+                [detail.estimated_share for detail in details],
+            ),
         ],
         cause="A full handshake exchanges keys and signs with the certificate's key, which costs a server as "
-        f"much as many small answers ({agreed}).",
+        f"much as many small answers ({most.agreed}).",
         advice="Keep connections open (calls, keep-alive), let sessions go on (full_handshakes below 1), or "
         'compare certificates: certificate = "ecdsa" signs for much less than "rsa".',
-        briefly=often,
+        briefly=f"{words[:1].lower()}{words[1:].removesuffix('.')}" if is_shown else None,
     )
+
+
+def _words(subject: Subject, most: Handshaking, often: str) -> str:
+    """Say how much of the CPU time handshakes took, and by which evidence."""
+    if (compared := most.compared) is not None:
+        fewer = ", ".join(f"{key} = {value:g}" for key, value in compared.fewer_at.items())
+        return (
+            f"Full handshakes of TLS took {compared.share:.0%} of the CPU time of {subject.name}: an answer "
+            f"cost {rounded(compared.here_us)} µs, and {rounded(compared.fewer_us)} µs at {fewer}."
+        )
+    if most.estimated_share is not None:
+        return (
+            f"There was {often}: by their rate and the time of the fastest one, about "
+            f"{most.estimated_share:.0%} of the CPU time of {subject.name}."
+        )
+    return f"There was {often}; what part of the CPU time they took is not known."
 
 
 def _answers(each: Sequence[float]) -> str:
