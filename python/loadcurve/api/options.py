@@ -121,6 +121,10 @@ class LoadOptions(TypedDict, total=False):
     """First remove the table, if Loadcurve created it."""
     drop_table: str | None
     """First remove this table, even if Loadcurve did not create it."""
+    metrics: str | None
+    """Serve figures of the load to Prometheus there, such as 127.0.0.1:9464."""
+    otlp: str | None
+    """Send them each second to this collector by OTLP, such as http://127.0.0.1:4318."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -144,6 +148,10 @@ class RunOptions(TypedDict, total=False):
     """Where that page listens; default: a free port on the loopback interface."""
     generator: Sequence[str] | None
     """Measure each server under this load generator, too; may be repeated."""
+    metrics: str | None
+    """Serve figures of the load under way to Prometheus there, such as 127.0.0.1:9464."""
+    otlp: str | None
+    """Send them each second to this collector by OTLP, such as http://127.0.0.1:4318."""
     resume: str | Path | None
     """Resume the interrupted run in this folder, with its own options; name its study where somebody else
     began it.
