@@ -22,6 +22,17 @@ def test_fast_errors_are_told_with_the_rate_of_the_good_answers():
     )
 
 
+def test_wrong_answers_whose_status_a_generator_does_not_tell_are_in_the_answer_without_it():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["requests"]["ok"] = 250
+        record["load"]["status"] = None
+
+    [finding] = found(plant).values()
+    assert finding.briefly == (
+        "up to 50 % of the requests got no correct answer: these were answered with an error status"
+    )
+
+
 def test_short_bodies_are_wrong_answers():
     def plant(record: Data, trial: int, connections: float) -> None:
         load = record["load"]

@@ -126,6 +126,7 @@ def _mostly(bad: Bad, load: LoadKind) -> str:
     by_count = {f"were answered with status {code}": count for code, count in bad.by_status.items()} | {
         FAILURES[code].happened_to(load): count for code, count in bad.failed.items()
     }
+    by_count |= {"were answered with an error status": bad.other_status, "failed": bad.other_failed}
     most = max(by_count, key=lambda words: by_count[words])
     which = "most of these" if sum(count > 0 for count in by_count.values()) > 1 else "these"
     return f"{which} {most}" + (f" ({bad.reason.removesuffix('.')})" if bad.reason else "")
