@@ -49,5 +49,6 @@ def test_identical_trials_disagree_where_credits_go_on_from_trial_to_trial(found
         pytest.skip(str(unavailable))
     group.remove()
     ran_out = found("A-credits", "left-running")["cpu_credits"]
-    assert ran_out.trials == [2]
+    assert 2 in ran_out.trials
+    assert 0 not in ran_out.trials
     assert "identical otherwise disagree" in ran_out.cause
