@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benches.command_start import processor_time_ms
+from benches.command_start import started
 from benches.databases import SERVER_SETTINGS
 from benches.goals import LOOPS, Bound
 from benches.large_run import STUDY
@@ -183,7 +183,7 @@ def _report(cpu: int, folder: Path, build: Build) -> Figures:
 def _start(build: Build) -> Figures:
     """Start a build's command for its help; returns the milliseconds of CPU."""
     command = [build.command, "--help"]
-    return {"CPU": sum(processor_time_ms(command, dict(os.environ)) for _ in range(STARTS))}
+    return {"CPU": sum(started(command, dict(os.environ))[0] for _ in range(STARTS))}
 
 
 def _large_folder(build: Build, place: Path, points: int) -> Path:
