@@ -38,7 +38,7 @@ export TEST_PROFILE ?= dev
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus format wheel test-wheel audit docs pictures notebook bench lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus format wheel test-wheel reproduce audit docs pictures notebook bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -119,7 +119,7 @@ check-rust:
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
 	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
 
-check-long: check check-demo check-servers audit fuzz ## The same, the servers in source, the dependencies, and a bounded time of fuzzing
+check-long: check check-demo check-servers audit reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
 
 check-demo: ## Lint what a first demo builds, without databases and TLS
 	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --package loadcurve-servers --no-default-features --locked -- -D warnings
@@ -170,6 +170,9 @@ wheel: setup ## Build the wheel into dist/
 
 test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
 	tests/try-wheel
+
+reproduce: setup ## Build the wheel in two folders and compare the two
+	tests/same-wheel
 
 docs: $(STAMPS)/environment ## Build the documentation as a site into target/docs (needs a network the first time)
 	@$(BIN)/python -m docs.generate.site target/docs-pages

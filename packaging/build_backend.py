@@ -24,6 +24,9 @@ BUILD_ARGUMENTS = "build-args"
 NOTICES = "THIRD-PARTY-NOTICES.txt"
 COMPONENTS = "loadcurve-native.cdx.json"
 """The file's name in a wheel and, in pyproject.toml, its path in the build folder."""
+ENCODED_FLAGS = "CARGO_ENCODED_RUSTFLAGS"
+"""The variable that goes before RUSTFLAGS, and in which a flag may have blanks."""
+FLAG_SEPARATOR = "\x1f"
 
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
@@ -62,7 +65,10 @@ def forget_folders() -> None:
     renamed = [
         f"--remap-path-prefix={folder}={name}" for folder, name in ((ROOT, "."), (cargo_home, "cargo"))
     ]
-    os.environ["RUSTFLAGS"] = " ".join([os.environ.get("RUSTFLAGS", ""), *renamed]).strip()
+    # A folder's name may have blanks, at which cargo divides RUSTFLAGS.
+    encoded = os.environ.get(ENCODED_FLAGS)
+    given = os.environ.get("RUSTFLAGS", "").split() if encoded is None else encoded.split(FLAG_SEPARATOR)
+    os.environ[ENCODED_FLAGS] = FLAG_SEPARATOR.join([*filter(None, given), *renamed])
 
 
 def build_wheel(

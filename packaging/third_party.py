@@ -43,7 +43,12 @@ def linked_crates(root: Path, packages: list[str]) -> list[Crate]:
         *selected,
     )
     linked = {tuple(line.split()[:2]) for line in tree.splitlines() if line}
-    every = json.loads(_cargo(root, "metadata", "--locked", "--format-version", "1"))["packages"]
+    # Without a platform cargo would download what only others need.
+    platform = subprocess.run(
+        ["rustc", "--print", "host-tuple"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    metadata = _cargo(root, "metadata", "--locked", "--format-version", "1", "--filter-platform", platform)
+    every = json.loads(metadata)["packages"]
     return sorted(
         Crate(
             one["name"], one["version"], one["license"] or "see its files", Path(one["manifest_path"]).parent

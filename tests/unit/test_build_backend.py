@@ -1,0 +1,36 @@
+"""What the build backend tells the compiler."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
+
+import build_backend
+
+
+def flags(monkeypatch: pytest.MonkeyPatch, **given: str) -> list[str]:
+    """The compiler's flags where the sources are in a folder with blanks, and these variables are given."""
+    monkeypatch.setattr(build_backend, "ROOT", Path("/home/of a person/loadcurve"))
+    environment = {"CARGO_HOME": "/cargo home", **given}
+    monkeypatch.setattr(os, "environ", environment)
+    build_backend.forget_folders()
+    return environment["CARGO_ENCODED_RUSTFLAGS"].split("\x1f")
+
+
+RENAMED = [
+    "--remap-path-prefix=/home/of a person/loadcurve=.",
+    "--remap-path-prefix=/cargo home=cargo",
+]
+
+
+def test_folders_with_blanks_are_kept_out_of_what_is_compiled(monkeypatch: pytest.MonkeyPatch):
+    assert flags(monkeypatch) == RENAMED
+
+
+def test_flags_of_the_person_are_kept(monkeypatch: pytest.MonkeyPatch):
+    assert flags(monkeypatch, RUSTFLAGS="-C  target-cpu=native") == ["-C", "target-cpu=native", *RENAMED]
+    encoded = "-C\x1flink-arg=/a b"
+    assert flags(monkeypatch, CARGO_ENCODED_RUSTFLAGS=encoded) == ["-C", "link-arg=/a b", *RENAMED]
