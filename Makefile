@@ -38,7 +38,7 @@ export TEST_PROFILE ?= dev
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus format wheel test-wheel reproduce audit docs pictures notebook bench lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel reproduce audit docs pictures notebook bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -119,7 +119,7 @@ check-rust:
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
 	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
 
-check-long: check check-demo check-servers audit reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
+check-long: check check-demo check-servers audit loom reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
 
 check-demo: ## Lint what a first demo builds, without databases and TLS
 	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --package loadcurve-servers --no-default-features --locked -- -D warnings
@@ -154,6 +154,11 @@ fuzz-corpus: ## Read the corpus of each fuzz target once
 
 fuzz: ## Fuzz each target for SECONDS=30
 	fuzz/run $(SECONDS)
+
+# Models replace the threads of what they try, so only they are run. Cryptography shares nothing that they look at.
+loom: ## Try every order of what threads share, by models
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --quiet --release --locked --no-default-features \
+	    --package loadcurve-ycsb --package loadcurve-engine --lib models::
 
 format: setup ## Format all code
 	cargo fmt

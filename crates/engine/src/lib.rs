@@ -20,6 +20,10 @@ mod kernel;
 mod last_second;
 mod levels;
 mod load;
+// The models of `ycsb` use it, too.
+#[cfg(loom)]
+#[path = "../../ycsb/src/once_lock.rs"]
+mod once_lock;
 mod part;
 mod part_row;
 mod places;

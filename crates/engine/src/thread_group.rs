@@ -1,8 +1,7 @@
 //! The threads of one load, whatever it asks for: their common start, their common end, and what they bring home.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use loadcurve_pauses::{Pause, Side, Watch};
@@ -10,12 +9,14 @@ use loadcurve_plan::Nanos;
 use loadcurve_record::{FailureCounts, Window};
 
 use crate::activity::{Activity, CoarseLatencies};
-use crate::clock;
 use crate::error::StartError;
 use crate::kernel::TcpCounters;
 use crate::last_second::{LastSecond, Watcher};
 use crate::part::{CpuUse, Finished, Part};
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
+use crate::thread_group::shared::Shared;
+
+mod shared;
 
 /// Where a load stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,28 +65,6 @@ impl fmt::Display for NotBegun {
     }
 }
 
-/// What the threads share.
-struct Shared {
-    stop: AtomicBool,
-    begins: Begins,
-    threads: usize,
-    /// Threads whose connections are open.
-    ready: AtomicUsize,
-    epoch: OnceLock<Nanos>,
-}
-
-impl Shared {
-    fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::Acquire) == self.threads
-    }
-
-    /// Since the load began; none before.
-    fn elapsed(&self) -> Option<Nanos> {
-        let (epoch, now) = (*self.epoch.get()?, clock::now());
-        (epoch <= now).then(|| now - epoch)
-    }
-}
-
 /// The threads of one load, each of which brings a `T` home.
 pub struct ThreadGroup<T = Part> {
     shared: Arc<Shared>,
@@ -112,15 +91,8 @@ impl<T: Send + 'static> ThreadGroup<T> {
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             .map_err(StartError::Plan)?;
-        let shared = Shared {
-            stop: AtomicBool::new(false),
-            begins,
-            threads,
-            ready: AtomicUsize::new(0),
-            epoch: OnceLock::new(),
-        };
         Ok(Self {
-            shared: Arc::new(shared),
+            shared: Arc::new(Shared::new(threads, begins)),
             cpus: cpus.to_vec(),
             threads: Vec::with_capacity(threads),
             activities: Vec::with_capacity(threads),
@@ -172,14 +144,7 @@ impl<T: Send + 'static> ThreadGroup<T> {
     /// # Errors
     /// It cannot begin then, and its begin stays unset.
     pub fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
-        let now = clock::now();
-        if !self.is_ready() {
-            return Err(NotBegun::NotReady);
-        }
-        if at < now {
-            return Err(NotBegun::Passed(now - at));
-        }
-        self.shared.epoch.set(at).map_err(|_| NotBegun::Begun)
+        self.shared.begin(at)
     }
 
     /// Where the load stands now.
@@ -199,7 +164,7 @@ impl<T: Send + 'static> ThreadGroup<T> {
 
     /// Ends the threads now; what was measured is kept.
     pub fn stop(&self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.stop();
     }
 
     /// Whether all threads have ended.
@@ -210,7 +175,7 @@ impl<T: Send + 'static> ThreadGroup<T> {
 
     /// Whether the threads were asked to end.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.shared.stop.load(Ordering::Relaxed)
+        self.shared.is_stopped()
     }
 
     /// The machine's TCP counters as they were before the load.
@@ -256,27 +221,24 @@ impl Member {
     /// Whether the thread is to end now.
     #[must_use]
     pub fn should_stop(&self) -> bool {
-        self.shared.stop.load(Ordering::Relaxed)
+        self.shared.is_stopped()
     }
 
     /// Reports that this thread could begin; the last one to be ready sets the epoch for all that begin then.
     pub fn ready(&self) {
-        self.shared.ready.fetch_add(1, Ordering::AcqRel);
-        if self.shared.is_ready() && self.shared.begins == Begins::WhenReady {
-            let _ = self.shared.epoch.set(clock::now());
-        }
+        self.shared.one_is_ready();
     }
 
     /// When the load begins, once that is known; it may be to come.
     #[must_use]
     pub fn begins_at(&self) -> Option<Nanos> {
-        self.shared.epoch.get().copied()
+        self.shared.begins_at()
     }
 
     /// When the load began; now, where it was stopped before that was known.
     #[must_use]
     pub fn epoch(&self) -> Nanos {
-        *self.shared.epoch.get_or_init(clock::now)
+        self.shared.epoch()
     }
 }
 
@@ -284,7 +246,7 @@ impl Drop for Member {
     /// Stops the other threads when this one panics: they would wait for it forever.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.shared.stop.store(true, Ordering::Relaxed);
+            self.shared.stop();
         }
     }
 }

@@ -1,16 +1,24 @@
 //! Which records a run has added and deleted: what threads share of a workload.
 
+#[cfg(not(loom))]
 use std::sync::OnceLock;
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicU64, Ordering};
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU64, Ordering};
 
 use loadcurve_plan::Share;
 
+#[cfg(loom)]
+use crate::once_lock::OnceLock;
 use crate::workload::Workload;
 
 /// How many levels of words there can be; the last one alone would have room for more numbers than 64 bits have.
-const LEVELS: usize = 54;
-/// The base-two logarithm of how many words the first level has: 65,536 records.
-const FIRST_LEVEL_BITS: u32 = 10;
+const LEVELS: usize = if cfg!(loom) { 2 } else { 54 };
+/// The base-two logarithm of how many words the first level has: 65,536 records. A model tries every order of accesses,
+/// and has one word.
+const FIRST_LEVEL_BITS: u32 = if cfg!(loom) { 0 } else { 10 };
 const WORD_BITS: u64 = 64;
 
 /// The sequence of records that a run adds: who inserts takes the next number, and who reads asks only for numbers whose
@@ -121,7 +129,7 @@ struct Bits([OnceLock<Box<[AtomicU64]>>; LEVELS]);
 
 impl Default for Bits {
     fn default() -> Self {
-        Self([const { OnceLock::new() }; LEVELS])
+        Self(std::array::from_fn(|_| OnceLock::new()))
     }
 }
 
@@ -270,5 +278,115 @@ mod tests {
             let newest = acknowledged.last().map_or(first, |place| first + place + 1);
             prop_assert_eq!(inserted.end(), newest);
         }
+    }
+}
+
+/// What holds in every order in which threads may get on, and for every value that the memory model lets them read.
+#[cfg(all(test, loom))]
+mod models {
+    use std::sync::Arc;
+
+    use loadcurve_plan::Share;
+    use loom::sync::atomic::{AtomicBool, Ordering};
+    use loom::thread;
+
+    use super::{InsertedKeys, WORD_BITS};
+    use crate::workload::Workload;
+
+    /// The records from the beginning.
+    const FIRST: u64 = 1;
+    /// The first record of the second level.
+    const NEXT_LEVEL: u64 = FIRST + WORD_BITS;
+
+    fn inserted() -> Arc<InsertedKeys> {
+        Arc::new(InsertedKeys::new(&Workload { records: FIRST, ..Workload::default() }, Share::whole()))
+    }
+
+    #[test]
+    fn what_is_asked_for_was_inserted_before() {
+        // Making a level orders accesses, too, so that the bits themselves are tried only where it was made before.
+        for is_level_made in [false, true] {
+            loom::model(move || {
+                let inserted = inserted();
+                if is_level_made {
+                    inserted.acknowledge(NEXT_LEVEL + 1);
+                }
+                let database = Arc::new(AtomicBool::new(false));
+                let writer = {
+                    let (inserted, database) = (Arc::clone(&inserted), Arc::clone(&database));
+                    thread::spawn(move || {
+                        database.store(true, Ordering::Relaxed);
+                        inserted.acknowledge(NEXT_LEVEL);
+                    })
+                };
+                if inserted.is_there(NEXT_LEVEL) {
+                    assert!(database.load(Ordering::Relaxed));
+                }
+                writer.join().unwrap();
+                assert_eq!(inserted.nearest(NEXT_LEVEL), NEXT_LEVEL);
+            });
+        }
+    }
+
+    #[test]
+    fn the_newest_record_below_the_end_is_there() {
+        loom::model(|| {
+            let inserted = inserted();
+            let writer = {
+                let inserted = Arc::clone(&inserted);
+                thread::spawn(move || inserted.acknowledge(NEXT_LEVEL))
+            };
+            let end = inserted.end();
+            assert!(end == FIRST || (end == NEXT_LEVEL + 1 && inserted.is_there(NEXT_LEVEL)));
+            writer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn threads_that_make_a_level_at_once_lose_nothing() {
+        loom::model(|| {
+            let inserted = inserted();
+            let threads = [NEXT_LEVEL, NEXT_LEVEL + 1].map(|record| {
+                let inserted = Arc::clone(&inserted);
+                thread::spawn(move || inserted.acknowledge(record))
+            });
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert!(inserted.is_there(NEXT_LEVEL) && inserted.is_there(NEXT_LEVEL + 1));
+            assert_eq!(inserted.end(), NEXT_LEVEL + 2);
+        });
+    }
+
+    #[test]
+    fn every_insert_takes_another_number() {
+        loom::model(|| {
+            let inserted = inserted();
+            let threads = [(); 2].map(|()| {
+                let inserted = Arc::clone(&inserted);
+                thread::spawn(move || inserted.take())
+            });
+            let taken = threads.map(|thread| thread.join().unwrap());
+            assert!(taken == [FIRST, FIRST + 1] || taken == [FIRST + 1, FIRST]);
+        });
+    }
+
+    #[test]
+    fn a_record_that_the_database_has_deleted_is_asked_for_no_more() {
+        loom::model(|| {
+            let inserted = inserted();
+            inserted.acknowledge(FIRST);
+            let is_deleted = Arc::new(AtomicBool::new(false));
+            let deleter = {
+                let (inserted, is_deleted) = (Arc::clone(&inserted), Arc::clone(&is_deleted));
+                thread::spawn(move || {
+                    inserted.delete(FIRST);
+                    is_deleted.store(true, Ordering::Release);
+                })
+            };
+            assert!(!(is_deleted.load(Ordering::Acquire) && inserted.is_there(FIRST)));
+            deleter.join().unwrap();
+            assert_eq!(inserted.nearest(FIRST), FIRST - 1);
+        });
     }
 }

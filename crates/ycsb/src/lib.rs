@@ -10,6 +10,8 @@ mod goodness;
 mod hash;
 mod inserted;
 mod lengths;
+#[cfg(loom)]
+mod once_lock;
 mod operation;
 mod operations;
 mod properties;

@@ -1,7 +1,15 @@
 //! Where the threads of a load of several levels bring what they have recorded of each.
 
+use std::sync::PoisonError;
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(not(loom))]
+use std::sync::{Mutex, MutexGuard};
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(loom)]
+use loom::sync::{Mutex, MutexGuard};
 
 use loadcurve_pauses::Pause;
 
@@ -87,5 +95,55 @@ impl Home {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What holds in every order in which threads may get on.
+#[cfg(all(test, loom))]
+mod models {
+    use std::sync::Arc;
+
+    use loadcurve_plan::Nanos;
+    use loadcurve_record::{Recorder, Window};
+    use loom::thread;
+
+    use super::Home;
+    use crate::kernel::TcpCounters;
+    use crate::part::{CpuUse, Part};
+
+    const LEVELS: usize = 2;
+    const THREADS: usize = 2;
+
+    /// A thread's way through the levels.
+    fn go_through(home: &Home) {
+        for level in 0..LEVELS {
+            home.level_has_begun(level);
+            let recorded = Recorder::new(1);
+            let part =
+                Part::of_thread(recorded, Window::NOT_YET, Nanos::ZERO, Nanos::ZERO, CpuUse::default());
+            home.bring(level, part, false);
+        }
+    }
+
+    #[test]
+    fn each_level_is_taken_once_in_order_and_with_what_all_threads_bring() {
+        // All orders are too many: those in which a thread is stopped twice have each pair of neighbouring steps.
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let home = Arc::new(Home::new([THREADS; LEVELS].into_iter(), TcpCounters::default()));
+            let threads = [(); THREADS].map(|()| {
+                let home = Arc::clone(&home);
+                thread::spawn(move || go_through(&home))
+            });
+            let mut taken: Vec<_> = home.take().into_iter().collect();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            taken.extend(std::iter::from_fn(|| home.take()));
+            let taken: Vec<_> =
+                taken.iter().map(|(level, finished)| (*level, finished.part.threads)).collect();
+            assert_eq!(taken, [(0, THREADS), (1, THREADS)]);
+        });
     }
 }
