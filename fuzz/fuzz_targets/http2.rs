@@ -58,6 +58,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Connection {
         exchange.begin(tag, &Http2::template(&request).expect("it is sound"), None, &mut output);
     }
     exchange.write_output(&mut output);
+    write_bodies(&mut exchange, &mut output);
     output.clear();
     let (mut ends, mut open) = (Vec::new(), [true; REQUESTS]);
     let mut malformed = None;
@@ -81,10 +82,19 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Connection {
     }
     if malformed.is_none() {
         exchange.write_output(&mut output);
+        write_bodies(&mut exchange, &mut output);
         assert!(!exchange.has_output());
     }
     let readiness = if malformed.is_none() { exchange.readiness() } else { Readiness::Closed };
     Connection { ends, malformed, output, readiness }
+}
+
+/// Writes what the windows allow of bodies, which their templates keep.
+fn write_bodies(exchange: &mut Http2, output: &mut Vec<u8>) {
+    while exchange.can_write_body() {
+        let written = exchange.write_body(usize::MAX, &mut |_, _: &mut Vec<u8>| Err(()), output);
+        assert!(matches!(written, Ok(Some(_))));
+    }
 }
 
 fn take(event: Event, open: &mut [bool; REQUESTS], ends: &mut Vec<Event>) {

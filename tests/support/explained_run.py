@@ -177,6 +177,7 @@ def speak_http2(
         "streams_allowed": {"min": 128, "max": 128},
         "connections_limited": 0,
         "stream_wait_ms": distribution_of([]),
+        "moved_wait_ms": distribution_of([]),
         "streams_refused": 0,
         "connections_ended": 0,
         "connections_ended_by_error": 0,

@@ -4,7 +4,7 @@ use loadcurve_plan::{BackOff, Nanos};
 use loadcurve_record::{Answer, ConnectionLimits, FailedRequest, Failure, HttpAnswer};
 use loadcurve_wire::{Exchange, Http2Counts, Readiness, Response, Tag};
 
-use crate::places::Places;
+use crate::places::{InFlight, Places};
 
 /// Where a slot's connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +25,12 @@ impl State {
     }
 }
 
-/// A body on its way from its file to the connection. It outlives its request where that is answered early.
-#[derive(Clone, Copy, Debug)]
+/// A body on its way to the connection. It may outlive its request, which is answered early.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Upload {
     pub(crate) operation: usize,
-    /// How much of the body has been written.
-    pub(crate) offset: u64,
     /// When its request was due.
     pub(crate) due: Nanos,
-    /// The place of its request, whose deadline is that of the upload until all is written.
-    pub(crate) tag: Tag,
 }
 
 /// One connection slot, which speaks a protocol.
@@ -54,8 +50,10 @@ pub(crate) struct Connection<E> {
     pub(crate) calls: u64,
     /// Calls that a session has still to make; none outside a session.
     pub(crate) session: Option<u64>,
-    /// The body under way; requests behind it wait for its end.
-    pub(crate) upload: Option<Upload>,
+    /// The last body of each place, which is under way while its exchange says so; nothing before the first one.
+    pub(crate) uploads: Vec<Upload>,
+    /// When something was written that has to be taken before anything else is written; none when it has been.
+    pub(crate) writing_since: Option<Nanos>,
     /// Whether something of this slot waits to be written.
     pub(crate) is_unwritten: bool,
     /// Until when the slot rests, after a failed attempt to connect or to think.
@@ -84,7 +82,8 @@ impl<E: Exchange> Connection<E> {
             requests: Places::new(at_once),
             calls: 0,
             session: None,
-            upload: None,
+            uploads: Vec::new(),
+            writing_since: None,
             is_unwritten: false,
             rests_until: None,
             is_listed: false,
@@ -99,7 +98,20 @@ impl<E: Exchange> Connection<E> {
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;
         self.calls = 0;
-        self.upload = None;
+        self.writing_since = None;
+    }
+
+    /// Keeps what the body of the request with a tag is, which is written part by part.
+    pub(crate) fn begin_upload(&mut self, tag: Tag, upload: Upload) {
+        if self.uploads.len() <= tag {
+            self.uploads.resize(tag + 1, Upload::default());
+        }
+        self.uploads[tag] = upload;
+    }
+
+    /// The tags of which bodies are under way.
+    pub(crate) fn uploading(&self) -> impl Iterator<Item = Tag> {
+        (0..self.uploads.len()).filter(|tag| self.exchange.is_writing_body(*tag))
     }
 
     /// Whether the exchange is over its handshake.
@@ -152,7 +164,12 @@ impl<E: Exchange> Connection<E> {
     /// Takes a request that has failed; `None` if there is no request under this tag.
     pub(crate) fn take_failed(&mut self, tag: Tag, failure: Failure, now: Nanos) -> Option<FailedRequest> {
         let request = self.requests.take(tag)?;
-        Some(FailedRequest {
+        Some(self.failed(request, failure, now))
+    }
+
+    /// A request that this connection has carried, and that has failed.
+    pub(crate) fn failed(&self, request: InFlight, failure: Failure, now: Nanos) -> FailedRequest {
+        FailedRequest {
             number: request.number,
             operation: request.operation,
             connection: self.number,
@@ -162,7 +179,7 @@ impl<E: Exchange> Connection<E> {
             failed: now,
             connect: request.connect,
             failure,
-        })
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Class as _, Failure};
-use loadcurve_wire::{self as wire, ErrorCode, Exchange, Malformed, Readiness, Received, Refusal, Response};
+use loadcurve_wire::{
+    self as wire, BodyPart, ErrorCode, Exchange, Malformed, Readiness, Received, Refusal, Response,
+};
 
 use crate::io::{Event, Io, Notify, Slot};
 use crate::requests::{BodyFile, Template};
@@ -56,14 +58,8 @@ pub(crate) struct Dialogue<'a, I, E> {
     moved_bytes: u64,
     stage: Stage,
     scratch: Vec<u8>,
-}
-
-/// A body on its way.
-struct Upload<'a> {
-    body: &'a BodyFile,
-    offset: u64,
-    /// Whether the connection has taken what was written.
-    is_taken: bool,
+    /// Whether a part of a body was written that the connection has not taken yet.
+    is_writing: bool,
 }
 
 impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
@@ -86,12 +82,13 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
             moved_bytes: 0,
             stage: Stage::Connecting,
             scratch: Vec::new(),
+            is_writing: false,
         };
         if let Err(failure) = dialogue.io.connect(SLOT) {
             return Err(dialogue.failed(failure, None));
         }
         while dialogue.stage != Stage::Open {
-            dialogue.turn(&mut None, &mut |_| ())?;
+            dialogue.turn(None, &mut |_| ())?;
         }
         Ok(dialogue)
     }
@@ -107,10 +104,10 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
     ) -> Result<Response, Unanswered> {
         self.exchange.write_output(&mut self.scratch);
         self.exchange.begin(0, &template.request, None, &mut self.scratch);
-        let mut upload = template.body.as_deref().map(|body| Upload { body, offset: 0, is_taken: true });
-        self.write(&mut upload)?;
+        let body = template.body.as_deref();
+        self.write(body)?;
         loop {
-            if let Some(response) = self.turn(&mut upload, take_body)? {
+            if let Some(response) = self.turn(body, take_body)? {
                 self.say_goodbye();
                 return Ok(response);
             }
@@ -131,7 +128,7 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
     /// Waits for what happens next, and sees to it; gives the answer when it is complete.
     fn turn(
         &mut self,
-        upload: &mut Option<Upload<'_>>,
+        body: Option<&BodyFile>,
         take_body: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Response>, Unanswered> {
         let end = self.end();
@@ -144,9 +141,7 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
                     None
                 }
                 Event::Written => {
-                    if let Some(upload) = upload {
-                        upload.is_taken = true;
-                    }
+                    self.is_writing = false;
                     None
                 }
                 Event::ConnectFailed(failure) | Event::Broken(failure) => {
@@ -179,29 +174,30 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
             return Err(self.failed(failure, None));
         }
         if self.stage != Stage::Connecting {
-            self.write(upload)?;
+            self.write(body)?;
         }
         Ok(None)
     }
 
     /// Writes what the protocol has to say and, where the connection has taken the last part of a body, the next one.
-    fn write(&mut self, upload: &mut Option<Upload<'_>>) -> Result<(), Unanswered> {
-        if upload.as_ref().is_some_and(|upload| !upload.is_taken) {
+    fn write(&mut self, body: Option<&BodyFile>) -> Result<(), Unanswered> {
+        if self.is_writing {
             return Ok(());
         }
         self.exchange.write_output(&mut self.scratch);
         let mut notify = Notify::Never;
-        if let Some(part) = upload {
-            let added = part.body.append(part.offset, PART_BYTES, &mut self.scratch);
-            let added = added.map_err(|failure| self.failed(failure, None))? as u64;
-            part.offset += added;
-            part.is_taken = false;
-            self.moved_bytes += added;
-            if part.offset < part.body.length() {
+        let mut read = |part: BodyPart, to: &mut Vec<u8>| {
+            body.map_or(Ok(()), |body| body.append(part.offset, part.bytes, to).map(drop))
+        };
+        while self.exchange.can_write_body() {
+            if self.scratch.len() >= PART_BYTES {
                 notify = Notify::WhenWritten;
-            } else {
-                *upload = None;
+                self.is_writing = true;
+                break;
             }
+            let written = self.exchange.write_body(PART_BYTES, &mut read, &mut self.scratch);
+            let written = written.map_err(|failure| self.failed(failure, None))?;
+            self.moved_bytes += written.map_or(0, |body| body.bytes as u64);
         }
         self.exchange.protect(&mut self.scratch);
         let sent = if self.scratch.is_empty() { Ok(()) } else { self.io.send(SLOT, &self.scratch, notify) };

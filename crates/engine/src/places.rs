@@ -20,8 +20,8 @@ pub(crate) struct InFlight {
     pub(crate) connect: Option<Nanos>,
     /// Whether it found its connection open.
     pub(crate) reused: bool,
-    /// Whether it was sent before, to a server that did not look at it.
-    pub(crate) is_moved: bool,
+    /// When it came back from a server that had not looked at it; none where it was not sent before.
+    pub(crate) moved_at: Option<Nanos>,
     /// Since when it waits because the peer takes no more at once, if it does.
     pub(crate) limited_since: Option<Nanos>,
 }
@@ -84,20 +84,19 @@ impl Places {
         self.first_unwritten != NONE
     }
 
-    /// Lets a request that was written be written once more, behind all others; gives when it was due. `None` where it was
-    /// before, or there is none.
-    pub(crate) fn send_again(&mut self, tag: Tag) -> Option<Nanos> {
-        if self.get_mut(tag)?.is_moved {
+    /// Takes a request that was written and is to be written once more. `None` where it was before, or there is none.
+    pub(crate) fn take_moved(&mut self, tag: Tag, now: Nanos) -> Option<InFlight> {
+        if self.get_mut(tag)?.moved_at.is_some() {
             return None;
         }
         let request = self.take(tag)?;
-        self.insert(InFlight { sent: None, first_byte: None, connect: None, is_moved: true, ..request });
-        Some(request.due)
+        let (sent, first_byte, connect, limited_since) = (None, None, None, None);
+        Some(InFlight { sent, first_byte, connect, limited_since, moved_at: Some(now), ..request })
     }
 
     /// Whether the request under a tag was sent before.
     pub(crate) fn was_moved(&self, tag: Tag) -> bool {
-        self.places[tag].request.is_some_and(|request| request.is_moved)
+        self.places[tag].request.is_some_and(|request| request.moved_at.is_some())
     }
 
     /// Notes that the requests that wait to be written do so because the peer takes no more at once.
@@ -193,7 +192,7 @@ mod tests {
             first_byte,
             connect,
             reused: true,
-            is_moved: false,
+            moved_at: None,
             limited_since: None,
         }
     }

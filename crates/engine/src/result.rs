@@ -99,6 +99,8 @@ pub struct Http2Summary {
     pub connections_limited: u64,
     /// Of the measured requests that could not be sent because of that limit, until they were.
     pub stream_wait_ms: Distribution,
+    /// Of the measured requests that moved, from the end of their first attempt until they were sent once more.
+    pub moved_wait_ms: Distribution,
     pub streams_refused: u64,
     pub connections_ended: u64,
     pub connections_ended_by_error: u64,
@@ -121,6 +123,7 @@ impl From<&Multiplexing> for Http2Summary {
             streams_allowed: counted.streams_allowed.map(|(min, max)| StreamsAllowed { min, max }),
             connections_limited: counted.connections_limited,
             stream_wait_ms: (&counted.stream_wait).into(),
+            moved_wait_ms: (&counted.moved_wait).into(),
             streams_refused: counted.streams_refused,
             connections_ended: counted.connections_ended,
             connections_ended_by_error: counted.connections_ended_by_error,

@@ -16,6 +16,7 @@ use crate::clock;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
+use crate::places::InFlight;
 use crate::requests::{RequestSource, TargetReader};
 use crate::scheduler::Scheduler;
 
@@ -98,6 +99,9 @@ pub(crate) struct Worker<I, E: Exchange> {
     sessions: usize,
     /// What fell due during the last wait of the window and was not begun, although a slot was free.
     held_up: u64,
+    /// Requests that servers have not looked at, and the slots that carried them, the one that waits longest first; they go
+    /// to the next free slot, whichever that is.
+    moved: VecDeque<(Slot, InFlight)>,
     /// Slots that can take a request, the longest free one first, so that requests spread over all connections.
     free: VecDeque<Slot>,
     /// Slots that rest, after a failed attempt to connect or to think, by the end of their rest.
@@ -146,6 +150,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             in_flight: 0,
             sessions: 0,
             held_up: 0,
+            moved: VecDeque::new(),
             free: VecDeque::with_capacity(slots),
             resting: BinaryHeap::with_capacity(slots),
             connect_deadlines: Deadlines::new(slots),
@@ -321,7 +326,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// What is still under way is unanswered.
     fn give_up_waiting(&mut self) {
-        for request in self.connections.iter().flat_map(|connection| connection.requests.iter()) {
+        let carried = self.connections.iter().flat_map(|connection| connection.requests.iter());
+        for request in carried.chain(self.moved.iter().map(|(_, request)| request)) {
             self.recorder.unanswered(request.due);
         }
     }
@@ -352,6 +358,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         while let Some(place) = self.answer_deadlines.take_passed(self.now) {
             self.overdue(place / self.configuration.at_once, place % self.configuration.at_once, scheduler);
         }
+        while self.moved_deadline().is_some_and(|deadline| deadline <= self.now) {
+            self.give_up_moved();
+        }
         while let Some(Reverse((end, slot))) = self.resting.peek().copied() {
             if end > self.now {
                 break;
@@ -367,7 +376,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     fn next_wake(&self, scheduler: &Scheduler) -> Nanos {
         let due = if self.free.is_empty() { None } else { scheduler.next_due(self.now) };
         let rest = self.resting.peek().map(|Reverse((end, _))| *end);
-        let deadlines = [self.connect_deadlines.earliest(), self.answer_deadlines.earliest()];
+        let deadlines =
+            [self.connect_deadlines.earliest(), self.answer_deadlines.earliest(), self.moved_deadline()];
         let wakes = [due, rest].into_iter().chain(deadlines);
         wakes.flatten().fold((self.now + LONGEST_WAIT).min(self.handover), Nanos::min)
     }

@@ -4,6 +4,7 @@
 mod conversations;
 mod exchanges;
 mod http2;
+mod http2_uploads;
 mod levels;
 mod limits;
 mod md1;

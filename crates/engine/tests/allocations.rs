@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use loadcurve_engine::{StartError, start};
-use loadcurve_plan::{Arrivals, Conversation, HttpLoad, IoChoice, Model, Rate, Stop};
+use loadcurve_plan::{
+    Arrivals, Body, Conversation, HttpLoad, HttpVersion, IoChoice, Model, Rate, Request, Requests, Stop,
+};
 
 #[path = "load/support/plans.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -80,7 +82,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// A server for as many connections at once as it has threads, all of which are excused.
-fn serve() -> SocketAddr {
+fn serve(answer_all: fn(&TcpStream) -> std::io::Result<()>) -> SocketAddr {
     let listener = Arc::new(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     for _ in 0..CONNECTIONS {
         let listener = Arc::clone(&listener);
@@ -113,6 +115,43 @@ fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
     }
 }
 
+/// Answers requests of HTTP/2, of which each is one HEADERS frame.
+fn answer_all_streams(mut stream: &TcpStream) -> std::io::Result<()> {
+    const PREFACE_BYTES: usize = 24;
+    const SETTINGS: [u8; 18] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0];
+    stream.set_nodelay(true)?;
+    stream.read_exact(&mut [0; PREFACE_BYTES])?;
+    stream.write_all(&SETTINGS)?;
+    let (mut held, mut answers) = (Vec::new(), Vec::new());
+    let mut bytes = [0; 4096];
+    loop {
+        let length = stream.read(&mut bytes)?;
+        if length == 0 {
+            return Ok(());
+        }
+        held.extend_from_slice(&bytes[..length]);
+        let mut read = 0;
+        while let [l0, l1, l2, kind, _, id @ ..] = &held[read..]
+            && let Some((id, payload)) = id.split_first_chunk::<4>()
+            && let frame_bytes = u32::from_be_bytes([0, *l0, *l1, *l2]) as usize
+            && payload.len() >= frame_bytes
+        {
+            if *kind == 1 {
+                // :status 200, and a body of five bytes that ends the stream.
+                answers.extend_from_slice(&[0, 0, 1, 1, 4]);
+                answers.extend_from_slice(id);
+                answers.extend_from_slice(&[0x88, 0, 0, 5, 0, 1]);
+                answers.extend_from_slice(id);
+                answers.extend_from_slice(b"hello");
+            }
+            read += 9 + frame_bytes;
+        }
+        held.drain(..read);
+        stream.write_all(&answers)?;
+        answers.clear();
+    }
+}
+
 /// How often the threads of a load allocate, and into how many seconds its series is divided; none where this kernel
 /// does not offer the backend.
 fn allocations_of(plan: &HttpLoad) -> Option<(u64, u64)> {
@@ -129,6 +168,27 @@ fn allocations_of(plan: &HttpLoad) -> Option<(u64, u64)> {
     let result = load.finish();
     assert_eq!(result.requests.answered, requests, "{:?}", result.errors);
     Some((ALLOCATIONS.load(Ordering::Relaxed) - before, result.series.len() as u64))
+}
+
+/// Loads over these connections on a server of HTTP/2, which a number of requests ends.
+fn plans_of_streams(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
+    let over_streams = |plan: HttpLoad, streams, method: &str, body: &str| {
+        plan.with(|http| {
+            let request =
+                Request { method: method.into(), body: Body::Text(body.into()), ..plans::get("/some/path") };
+            http.http = HttpVersion::Http2;
+            http.requests = Requests::Given(vec![request]);
+            http.conversation = Conversation { streams, ..Conversation::default() };
+        })
+    };
+    let closed = plans::closed(address, CONNECTIONS, REQUESTS);
+    let open = plans::open(address, CONNECTIONS, RATE_RPS, closed.stop);
+    vec![
+        ("streams", over_streams(closed.clone(), 100, "GET", "")),
+        ("one stream after the other", over_streams(closed.clone(), 1, "GET", "")),
+        ("streams at a rate", over_streams(open, 10, "GET", "")),
+        ("streams with bodies", over_streams(closed, 10, "POST", "hello")),
+    ]
 }
 
 /// Loads of every model over these connections, which a number of requests ends.
@@ -155,9 +215,9 @@ fn plans(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
 #[test]
 fn twice_the_requests_allocate_no_more_than_their_seconds_need() {
     excuse_this_thread();
-    let address = serve();
+    let (one_by_one, streams) = (serve(answer_all), serve(answer_all_streams));
     for io in [IoChoice::Epoll, IoChoice::Uring] {
-        for (name, plan) in plans(address) {
+        for (name, plan) in plans(one_by_one).into_iter().chain(plans_of_streams(streams)) {
             let plan = HttpLoad { io, ..plan };
             let threads = plan.threads as u64;
             let twice = HttpLoad { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };

@@ -41,6 +41,8 @@ pub struct Multiplexing {
     pub answers_behind_long: u64,
     /// How long measured requests waited that could not be sent because of the server's limit on streams.
     pub stream_wait: TimeHistogram,
+    /// How long measured requests that a server had not looked at waited until they were sent once more.
+    pub moved_wait: TimeHistogram,
 }
 
 impl Multiplexing {
@@ -72,6 +74,7 @@ impl Multiplexing {
         self.windows_used_up += other.windows_used_up;
         self.answers_behind_long += other.answers_behind_long;
         self.stream_wait.merge(&other.stream_wait);
+        self.moved_wait.merge(&other.moved_wait);
     }
 
     fn note_allowed(&mut self, allowed: Option<(u32, u32)>) {

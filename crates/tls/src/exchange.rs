@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use loadcurve_wire::{
-    Agreement, Event, Exchange, Http2Counts, InvalidRequest, Malformed, Readiness, Received, Request, Tag,
+    Agreement, BodyPart, Event, Exchange, Http2Counts, InvalidRequest, Malformed, Readiness, Received,
+    Request, Tag, WrittenBody,
 };
 use rustls::Error;
 
@@ -108,6 +109,27 @@ impl<E: Exchange> Exchange for Tls<E> {
 
     fn begin(&mut self, tag: Tag, template: &Self::Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
         self.inner.begin(tag, template, target, to);
+    }
+
+    fn holds_requests_back(&self) -> bool {
+        self.inner.holds_requests_back()
+    }
+
+    fn can_write_body(&self) -> bool {
+        self.inner.can_write_body()
+    }
+
+    fn is_writing_body(&self, tag: Tag) -> bool {
+        self.inner.is_writing_body(tag)
+    }
+
+    fn write_body<F>(
+        &mut self,
+        most_bytes: usize,
+        read: &mut impl FnMut(BodyPart, &mut Vec<u8>) -> Result<(), F>,
+        to: &mut Vec<u8>,
+    ) -> Result<Option<WrittenBody>, F> {
+        self.inner.write_body(most_bytes, read, to)
     }
 
     fn protect(&mut self, bytes: &mut Vec<u8>) {

@@ -67,8 +67,39 @@ pub trait Exchange: Send {
     fn write_output(&mut self, _to: &mut Vec<u8>) {}
 
     /// Begins a request under a tag that is not in use, and appends it to what is written next; `target` is given where
-    /// the template leaves it open.
+    /// the template leaves it open. A body that is not a part of the template's bytes follows by [`write_body`](Self::write_body).
     fn begin(&mut self, tag: Tag, template: &Self::Template, target: Option<&[u8]>, to: &mut Vec<u8>);
+
+    /// Whether no request can begin before the body under way is written, because it would stand in the middle of it.
+    fn holds_requests_back(&self) -> bool {
+        false
+    }
+
+    /// Whether a body can go on: a part of it is not written, and the peer takes more of it now.
+    fn can_write_body(&self) -> bool {
+        false
+    }
+
+    /// Whether a part of the body of the request with this tag is not written. A request may be answered before all of its
+    /// body is written; where a protocol goes on with it, the tag stands for the body until then.
+    fn is_writing_body(&self, _tag: Tag) -> bool {
+        false
+    }
+
+    /// Appends the next part of a body that can go on, of `most_bytes` at most with its framing, to what is written next.
+    /// Bodies that can go on take turns. `read` appends a part of a body that is not kept by the template. None where no
+    /// body can go on.
+    ///
+    /// # Errors
+    /// That of `read`: the body cannot be written, and the connection is of no more use.
+    fn write_body<F>(
+        &mut self,
+        _most_bytes: usize,
+        _read: &mut impl FnMut(BodyPart, &mut Vec<u8>) -> Result<(), F>,
+        _to: &mut Vec<u8>,
+    ) -> Result<Option<WrittenBody>, F> {
+        Ok(None)
+    }
 
     /// Turns the bytes of one write, which requests and the protocol have appended, into what goes to the connection.
     fn protect(&mut self, _bytes: &mut Vec<u8>) {}
@@ -106,6 +137,26 @@ pub trait Exchange: Send {
 
     /// Gives a request up, whose tag is free afterwards; false where the connection is of no more use without its answer.
     fn cancel(&mut self, tag: Tag) -> bool;
+}
+
+/// A part of the body of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyPart {
+    /// The tag of the request.
+    pub tag: Tag,
+    /// Where in the body it begins.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: usize,
+}
+
+/// What was appended of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrittenBody {
+    /// The tag of its request.
+    pub tag: Tag,
+    /// The bytes appended, framing included.
+    pub bytes: usize,
 }
 
 /// What both sides of a protected connection have agreed on, in the numbers that IANA has registered.

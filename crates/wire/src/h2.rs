@@ -25,7 +25,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::error::Malformed;
-use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
+use crate::exchange::{BodyPart, Event, Exchange, Readiness, Received, Tag, WrittenBody};
 use crate::http2_counts::Http2Counts;
 use crate::request::{InvalidRequest, Request};
 
@@ -73,7 +73,7 @@ pub struct Http2 {
     send_window: i64,
     /// How often the protocol has written something.
     writes: u32,
-    /// The tags of requests whose bodies wait for a window, in turn.
+    /// The tags of requests whose bodies are not sent, or not all of them, in turn.
     uploads: VecDeque<Tag>,
     /// What the protocol itself has to send.
     output: Vec<u8>,
@@ -178,22 +178,33 @@ impl Exchange for Http2 {
     }
 
     fn has_output(&self) -> bool {
-        !self.output.is_empty() || self.can_upload()
+        !self.output.is_empty()
     }
 
     fn write_output(&mut self, to: &mut Vec<u8>) {
         self.writes = self.writes.wrapping_add(u32::from(!self.output.is_empty()));
         to.append(&mut self.output);
-        for _ in 0..self.uploads.len() {
-            let Some(tag) = self.uploads.pop_front() else { break };
-            if !self.upload(tag, to) {
-                self.uploads.push_back(tag);
-            }
-        }
     }
 
     fn begin(&mut self, tag: Tag, template: &Http2Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
         self.write_request(tag, template, target, to);
+    }
+
+    fn can_write_body(&self) -> bool {
+        self.can_upload()
+    }
+
+    fn is_writing_body(&self, tag: Tag) -> bool {
+        self.streams.is_uploading(tag)
+    }
+
+    fn write_body<F>(
+        &mut self,
+        most_bytes: usize,
+        read: &mut impl FnMut(BodyPart, &mut Vec<u8>) -> Result<(), F>,
+        to: &mut Vec<u8>,
+    ) -> Result<Option<WrittenBody>, F> {
+        self.upload(most_bytes, read, to)
     }
 
     fn receive_with(

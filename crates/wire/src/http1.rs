@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use crate::chunked::shorter;
 use crate::error::{ClosedEarly, Malformed};
-use crate::exchange::{Event, Exchange, Readiness, Received, Tag};
-use crate::request::{InvalidRequest, Request, RequestKind};
+use crate::exchange::{BodyPart, Event, Exchange, Readiness, Received, Tag, WrittenBody};
+use crate::request::{Body, InvalidRequest, Request, RequestKind};
 use crate::response::{Limits, ResponseParser};
 
 /// One connection's end of HTTP/1.x.
@@ -14,6 +15,8 @@ pub struct Http1 {
     /// The requests under way, the oldest first.
     awaited: VecDeque<(Tag, RequestKind)>,
     parser: ResponseParser,
+    /// The body under way behind its request, which may have been answered.
+    upload: Option<Upload>,
     /// Whether the peer has ended the connection with its last answer.
     is_over: bool,
     /// How the peer has closed the connection in the middle of an answer.
@@ -26,6 +29,16 @@ pub struct Http1Template {
     bytes: Vec<u8>,
     target_at: usize,
     kind: RequestKind,
+    /// The length of the body behind the bytes.
+    following_bytes: u64,
+}
+
+/// A body of which a part is not written.
+#[derive(Debug, Clone, Copy)]
+struct Upload {
+    tag: Tag,
+    offset: u64,
+    length: u64,
 }
 
 impl Exchange for Http1 {
@@ -37,6 +50,10 @@ impl Exchange for Http1 {
             bytes: request.encode()?,
             target_at: request.target_at(),
             kind: request.method.kind(),
+            following_bytes: match request.body {
+                Body::Bytes(_) => 0,
+                Body::Following(length) => length,
+            },
         })
     }
 
@@ -44,6 +61,7 @@ impl Exchange for Http1 {
         Self {
             awaited: VecDeque::with_capacity(most),
             parser: ResponseParser::new(Limits::default()),
+            upload: None,
             is_over: false,
             cut_off: None,
         }
@@ -52,6 +70,7 @@ impl Exchange for Http1 {
     fn open(&mut self) {
         self.awaited.clear();
         self.parser.reset();
+        self.upload = None;
         self.is_over = false;
         self.cut_off = None;
     }
@@ -65,7 +84,7 @@ impl Exchange for Http1 {
     }
 
     fn begin(&mut self, tag: Tag, template: &Http1Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
-        let Http1Template { bytes, target_at, kind } = template;
+        let Http1Template { bytes, target_at, kind, following_bytes: length } = template;
         self.awaited.push_back((tag, *kind));
         match target {
             None => to.extend_from_slice(bytes),
@@ -76,6 +95,38 @@ impl Exchange for Http1 {
                 }
             }
         }
+        if *length > 0 {
+            self.upload = Some(Upload { tag, offset: 0, length: *length });
+        }
+    }
+
+    fn holds_requests_back(&self) -> bool {
+        self.upload.is_some()
+    }
+
+    fn can_write_body(&self) -> bool {
+        self.upload.is_some()
+    }
+
+    fn is_writing_body(&self, tag: Tag) -> bool {
+        self.upload.is_some_and(|upload| upload.tag == tag)
+    }
+
+    fn write_body<F>(
+        &mut self,
+        most_bytes: usize,
+        read: &mut impl FnMut(BodyPart, &mut Vec<u8>) -> Result<(), F>,
+        to: &mut Vec<u8>,
+    ) -> Result<Option<WrittenBody>, F> {
+        let Some(upload) = &mut self.upload else { return Ok(None) };
+        let Upload { tag, offset, length } = *upload;
+        let bytes = shorter(most_bytes, length - offset);
+        read(BodyPart { tag, offset, bytes }, to)?;
+        upload.offset += bytes as u64;
+        if upload.offset == length {
+            self.upload = None;
+        }
+        Ok(Some(WrittenBody { tag, bytes }))
     }
 
     fn receive_with(

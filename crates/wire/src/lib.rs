@@ -19,7 +19,7 @@ mod request;
 mod response;
 
 pub use error::{ClosedEarly, Malformed, Section};
-pub use exchange::{Agreement, Event, Exchange, Readiness, Received, Refusal, Tag};
+pub use exchange::{Agreement, BodyPart, Event, Exchange, Readiness, Received, Refusal, Tag, WrittenBody};
 pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
 pub use http1::{Http1, Http1Template};
 pub use http2_counts::Http2Counts;

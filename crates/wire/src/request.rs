@@ -72,7 +72,7 @@ pub enum Version {
 pub enum Body<'a> {
     /// These bytes, encoded with the rest of the request; none for no body.
     Bytes(&'a [u8]),
-    /// So many bytes, which whoever writes the request writes behind what is encoded.
+    /// This many bytes, which are read while they are sent.
     Following(u64),
 }
 
@@ -303,8 +303,6 @@ pub enum InvalidRequest {
         /// The target that was given.
         target: String,
     },
-    /// The body of a request of HTTP/2 is to follow from elsewhere.
-    FollowingBody,
 }
 
 impl Display for InvalidRequest {
@@ -353,9 +351,6 @@ impl Display for InvalidRequest {
             Self::AbsoluteTarget { target } => write!(
                 formatter,
                 "the target {target:?} is a URL, which requests of HTTP/2 cannot have; give its path, such as \"/\""
-            ),
-            Self::FollowingBody => formatter.write_str(
-                "a body that is read while it is sent cannot be sent over HTTP/2; give one that fits in memory",
             ),
         }
     }

@@ -62,6 +62,11 @@ class Http2Result(Record):
     """Connections whose server allowed fewer streams than the load asked for."""
     stream_wait_ms: Distribution
     """Of the measured requests that could not be sent because of that limit, until they were."""
+    moved_wait_ms: Distribution | None = None
+    """Of the measured requests that moved, from the end of the first attempt until they were sent once more.
+
+    They go to the connection that is free next. ``None`` in records of versions that did not count it.
+    """
     streams_refused: Count
     """Streams that the server refused without looking at them (REFUSED_STREAM), retried or not."""
     connections_ended: Count

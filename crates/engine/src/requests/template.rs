@@ -13,9 +13,6 @@ use loadcurve_wire::{
 use crate::error::StartError;
 use crate::requests::body::BodyFile;
 
-/// The longest body over HTTP/2, which is held in memory.
-const MOST_IN_MEMORY_BYTES: u64 = 64 << 20;
-
 /// A request of the plan as its exchange writes it, and what else a worker must know of it.
 pub(crate) struct Template<E: Exchange> {
     /// The head, and a body that was given as text.
@@ -63,15 +60,9 @@ impl<'a> Templates<'a> {
         request: &Request,
         targets: Targets,
     ) -> Result<Template<E>, StartError> {
-        let in_memory;
         let (body, wire_body) = match &request.body {
             Body::Empty => (None, WireBody::Bytes(&[])),
             Body::Text(text) => (None, WireBody::Bytes(text.as_bytes())),
-            // Over HTTP/2 many bodies are under way at once, each as fast as its windows allow.
-            Body::File(path) if self.plan.work.http == HttpVersion::Http2 => {
-                in_memory = self.body_in_memory(path)?;
-                (None, WireBody::Bytes(&in_memory))
-            }
             Body::File(path) => {
                 let file = self.body_file(path)?;
                 let length = file.length();
@@ -103,23 +94,6 @@ impl<'a> Templates<'a> {
             expected_body_bytes: request.expected_body_bytes.filter(|_| has_answer_body),
             body_varies: request.body_varies,
         })
-    }
-
-    /// The whole body of a file.
-    fn body_in_memory(&mut self, path: &PathBuf) -> Result<Vec<u8>, StartError> {
-        let file = self.body_file(path)?;
-        let length = file.length();
-        if length > MOST_IN_MEMORY_BYTES {
-            let (path, most) = (path.display(), MOST_IN_MEMORY_BYTES >> 20);
-            return Err(StartError::Plan(format!(
-                "{path}: {length} bytes are more than the {most} MiB that a body may have over HTTP/2; give a shorter file, \
-                 or speak HTTP/1.1"
-            )));
-        }
-        let mut bytes = Vec::new();
-        let read = file.append(0, usize::MAX, &mut bytes);
-        read.map_err(|_| StartError::Plan(format!("{}: it changes while it is read", path.display())))?;
-        Ok(bytes)
     }
 
     fn body_file(&mut self, path: &PathBuf) -> Result<Arc<BodyFile>, StartError> {

@@ -2,21 +2,24 @@
 
 use loadcurve_plan::{Nanos, Unit};
 use loadcurve_record::Failure;
-use loadcurve_wire::{Exchange, Readiness};
+use loadcurve_wire::{BodyPart, Exchange, Readiness, WrittenBody};
 
 use super::Worker;
-use crate::connection::{State, Upload};
+use crate::connection::{Connection, State, Upload};
 use crate::io::{Io, Notify, Slot};
 use crate::places::InFlight;
 use crate::scheduler::Scheduler;
 
-/// How much of a long request is written at once. The next part is read from its file when the connection has taken this
-/// one, so a body takes no more memory than this on each connection, however long it is.
+/// How much of long requests is written at once. The next parts are read from their files when the connection has taken
+/// these, so bodies take no more memory than this on each connection, however long and however many they are.
 const PART_BYTES: usize = 64 * 1024;
+/// Less room than this in a write is not used for a part of a body.
+const LEAST_PART_BYTES: usize = 1024;
 
 impl<I: Io, E: Exchange> Worker<I, E> {
-    /// Begins requests or sessions while one is due and a slot is free.
+    /// Begins requests or sessions while one is due and a slot is free; those that have moved come first.
     pub(super) fn begin_due(&mut self, scheduler: &mut Scheduler) {
+        self.begin_moved();
         while let Some(due) = scheduler.next_due(self.now) {
             if due > self.now {
                 break;
@@ -41,6 +44,21 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         self.write_begun();
         self.next_free();
+    }
+
+    /// Gives requests that were sent before, and not looked at, to slots that are free.
+    fn begin_moved(&mut self) {
+        while !self.moved.is_empty() {
+            let Some(slot) = self.next_free() else { return };
+            let Some((_, request)) = self.moved.pop_front() else { return };
+            self.free.pop_front();
+            let connection = &mut self.connections[slot];
+            connection.is_listed = false;
+            connection.calls += 1;
+            connection.requests.insert(request);
+            self.carry(slot);
+            self.list_if_free(slot);
+        }
     }
 
     /// The slot that has been free for longest; those in front of it that are not any more are taken off the list.
@@ -84,9 +102,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             first_byte: None,
             connect: None,
             reused: connection.state == State::Open,
-            is_moved: false,
+            moved_at: None,
             limited_since,
         });
+        self.carry(slot);
+    }
+
+    /// Sees to it that a slot writes what it carries now, as soon as it can.
+    fn carry(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot];
         match connection.state {
             State::Closed if std::mem::take(&mut connection.is_spoiled) => {
                 self.fail(slot, Failure::Malformed);
@@ -129,14 +153,16 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Writes what was begun, one write for each slot. What begins behind a body under way waits for its end.
+    /// Writes what was begun, one write for each slot. What begins behind a part of a body waits until that is taken.
     pub(super) fn write_begun(&mut self) {
         while let Some(slot) = self.unwritten.pop() {
             let connection = &mut self.connections[slot];
             connection.is_unwritten = false;
             let is_established = connection.state.is_handshaking() || connection.state == State::Open;
-            if is_established && connection.upload.is_none() {
+            if is_established && connection.writing_since.is_none() {
                 self.write(slot);
+            } else if is_established && !connection.exchange.holds_requests_back() {
+                self.limit_waits(slot);
             }
             let connection = &mut self.connections[slot];
             if !connection.has_room(self.configuration.at_once) {
@@ -145,8 +171,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Writes what the protocol sends, the next part of the body under way, if there is one, and all requests that
-    /// can follow.
+    /// Writes what the protocol sends, all requests that can begin, and the next parts of bodies.
     pub(super) fn write(&mut self, slot: Slot) {
         self.scratch.clear();
         let written = self.gather(slot).and_then(|notify| {
@@ -158,24 +183,39 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Puts together what is written next; more of it follows where the end of a body was not reached.
+    /// Puts together what is written next. Nothing follows before it is taken where bodies can go on behind it, and where
+    /// it has answers of the protocol to a peer that need not read any.
     fn gather(&mut self, slot: Slot) -> Result<Notify, Failure> {
         let connection = &mut self.connections[slot];
         connection.exchange.write_output(&mut self.scratch);
+        let has_output = !self.scratch.is_empty();
         if connection.state != State::Open {
             return Ok(Notify::Never);
         }
+        let is_full = self.gather_requests(slot)?;
+        if has_output || is_full {
+            self.connections[slot].writing_since = Some(self.now);
+            return Ok(Notify::WhenWritten);
+        }
+        Ok(Notify::Never)
+    }
+
+    /// Adds all requests that can begin, and then the next parts of bodies; says whether more of these can follow.
+    fn gather_requests(&mut self, slot: Slot) -> Result<bool, Failure> {
         loop {
-            if self.connections[slot].upload.is_some() && !self.gather_upload(slot)? {
-                return Ok(Notify::WhenWritten);
+            while !self.connections[slot].exchange.holds_requests_back() && self.gather_request(slot)? {}
+            if !self.connections[slot].exchange.can_write_body() {
+                return Ok(false);
             }
-            if !self.gather_request(slot)? {
-                return Ok(Notify::Never);
+            let room = PART_BYTES.saturating_sub(self.scratch.len());
+            if room < LEAST_PART_BYTES {
+                return Ok(true);
             }
+            self.gather_body(slot, room)?;
         }
     }
 
-    /// Adds the next request to what is written, if there is one; a body of its own file is then under way.
+    /// Adds the next request to what is written, if there is one; its body is then under way, unless it is a part of it.
     fn gather_request(&mut self, slot: Slot) -> Result<bool, Failure> {
         let connection = &mut self.connections[slot];
         if connection.exchange.readiness() != Readiness::Ready {
@@ -183,7 +223,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             return Ok(false);
         }
         let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
-        let InFlight { number, operation, due, reused, is_moved, limited_since, .. } = *request;
+        let InFlight { number, operation, due, reused, moved_at, limited_since, .. } = *request;
         let (before, template) = (self.scratch.len(), self.configuration.requests.template(operation));
         let target = self.targets.target(number)?;
         connection.exchange.begin(tag, &template.request, target, &mut self.scratch);
@@ -192,20 +232,21 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.recorder.waited_for_stream(due, self.now - since);
         }
         let bytes = self.scratch.len() - before;
-        if is_moved {
-            self.recorder.sent_more(due, bytes);
+        if let Some(moved_at) = moved_at {
+            self.recorder.sent_again(due, self.now - moved_at, bytes);
         } else {
             self.recorder.sent(due, self.now, bytes, reused);
         }
-        if template.body.is_some() {
-            connection.upload = Some(Upload { operation, offset: 0, due, tag });
+        if connection.exchange.is_writing_body(tag) {
+            connection.begin_upload(tag, Upload { operation, due });
         }
         self.answer_deadlines
             .set(slot * self.configuration.at_once + tag, self.now + self.configuration.timeout);
         Ok(true)
     }
 
-    /// Gives what cannot be written yet, because the peer takes no more at once, the time that an answer has.
+    /// Gives what cannot be written yet, because the peer takes no more at once or does not read, the time that an answer
+    /// has.
     fn limit_waits(&mut self, slot: Slot) {
         let first_place = slot * self.configuration.at_once;
         let connection = &mut self.connections[slot];
@@ -219,30 +260,30 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Adds the next part of the body under way to what is written; says whether that was the last one.
+    /// Adds the next part of a body to what is written, of this many bytes at most.
     ///
     /// The timeout begins anew with each part: it bounds how long the server may take nothing, not how long it takes
     /// all.
-    fn gather_upload(&mut self, slot: Slot) -> Result<bool, Failure> {
-        let connection = &mut self.connections[slot];
-        let Some(upload) = &mut connection.upload else { return Ok(true) };
-        let Some(body) = &self.configuration.requests.template(upload.operation).body else {
-            return Ok(true);
+    fn gather_body(&mut self, slot: Slot, room: usize) -> Result<(), Failure> {
+        let Connection { exchange, uploads, .. } = &mut self.connections[slot];
+        let requests = &self.configuration.requests;
+        let mut read = |part: BodyPart, to: &mut Vec<u8>| {
+            let body = requests.template(uploads[part.tag].operation).body.as_ref();
+            body.map_or(Ok(()), |body| body.append(part.offset, part.bytes, to).map(drop))
         };
-        let room = PART_BYTES.saturating_sub(self.scratch.len());
-        let added = body.append(upload.offset, room, &mut self.scratch)?;
-        upload.offset += added as u64;
-        self.recorder.sent_more(upload.due, added);
-        let Upload { offset, tag, .. } = *upload;
+        let Some(WrittenBody { tag, bytes }) = exchange.write_body(room, &mut read, &mut self.scratch)?
+        else {
+            return Ok(());
+        };
+        self.recorder.sent_more(uploads[tag].due, bytes);
         let deadline = slot * self.configuration.at_once + tag;
-        self.answer_deadlines.set(deadline, self.now + self.configuration.timeout);
-        if offset < body.length() {
-            return Ok(false);
-        }
-        connection.upload = None;
-        if connection.requests.get_mut(tag).is_none_or(|request| request.sent.is_none()) {
+        let connection = &mut self.connections[slot];
+        let is_awaited = connection.requests.get_mut(tag).is_some_and(|request| request.sent.is_some());
+        if is_awaited || connection.exchange.is_writing_body(tag) {
+            self.answer_deadlines.set(deadline, self.now + self.configuration.timeout);
+        } else {
             self.answer_deadlines.clear(deadline);
         }
-        Ok(true)
+        Ok(())
     }
 }

@@ -23,6 +23,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 return true;
             }
             Event::Written => {
+                self.connections[slot].writing_since = None;
                 self.write(slot);
                 return true;
             }
@@ -35,7 +36,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 return true;
             }
         };
-        let mut ended = false;
+        let (mut ended, mut moved) = (false, false);
         // Why the connection is of no more use, where it is not.
         let useless = loop {
             let connection = &mut self.connections[slot];
@@ -70,16 +71,23 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     }
                     self.in_flight -= 1;
                     // The deadline of an upload stays: the next request waits for the rest of it.
-                    if connection.upload.is_none_or(|upload| upload.tag != tag) {
+                    if !connection.exchange.is_writing_body(tag) {
                         self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
                     }
                 }
                 Some(event @ (wire::Event::Refused(tag, _) | wire::Event::Moved(tag))) => {
                     self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
                     let is_moved = matches!(event, wire::Event::Moved(_));
-                    let again = if is_moved { connection.requests.send_again(tag) } else { None };
-                    if let Some(due) = again {
-                        self.recorder.will_be_sent_again(due);
+                    let again = if is_moved { connection.requests.take_moved(tag, self.now) } else { None };
+                    if let Some(request) = again {
+                        self.recorder.will_be_sent_again(request.due);
+                        if connection.session.is_some() {
+                            // A session has one connection after the other.
+                            connection.requests.insert(request);
+                        } else {
+                            moved = true;
+                            self.moved.push_back((slot, request));
+                        }
                     } else {
                         let Some(failed) = connection.take_failed(tag, failure_of(event), self.now) else {
                             break Some(Failure::Malformed);
@@ -111,8 +119,26 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.settle(slot, scheduler);
         } else {
             self.list_again(slot);
+            if moved {
+                self.list_if_free(slot);
+            }
         }
         true
+    }
+
+    /// Until when the request that waits longest to be sent once more may wait.
+    pub(super) fn moved_deadline(&self) -> Option<Nanos> {
+        self.moved.front()?.1.moved_at.map(|moved_at| moved_at + self.configuration.timeout)
+    }
+
+    /// The request that waits longest to be sent once more has found no connection in time.
+    pub(super) fn give_up_moved(&mut self) {
+        let Some((slot, request)) = self.moved.pop_front() else { return };
+        let failed = self.connections[slot].failed(request, Failure::Timeout, self.now);
+        self.slow_requests.extend(self.recorder.failed(&failed));
+        self.keep_slow(slot);
+        self.activity.failed(Failure::Timeout);
+        self.in_flight -= 1;
     }
 
     /// Sees to what bytes have brought beside ends of requests.
@@ -121,7 +147,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let goes_on = connection.requests.has_unwritten()
             && connection.state == State::Open
             && connection.exchange.readiness() == Readiness::Ready;
-        if goes_on || connection.exchange.has_output() {
+        if goes_on || connection.exchange.has_output() || connection.exchange.can_write_body() {
             self.will_write(slot);
         }
         let connection = &mut self.connections[slot];
@@ -209,8 +235,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(super) fn overdue(&mut self, slot: Slot, tag: Tag, scheduler: Option<&Scheduler>) {
         let connection = &mut self.connections[slot];
         let is_unsent = connection.requests.get_mut(tag).is_some_and(|request| request.sent.is_none());
-        let is_upload = connection.upload.is_some_and(|upload| upload.tag == tag);
-        let ends_alone = if is_unsent && !is_upload {
+        let is_upload = connection.exchange.is_writing_body(tag);
+        // Nothing was taken for as long as an answer may take: the peer reads no more.
+        let is_stuck =
+            connection.writing_since.is_some_and(|since| since + self.configuration.timeout <= self.now);
+        let ends_alone = if is_stuck {
+            false
+        } else if is_unsent && !is_upload {
             // It waited for a server that took no more at once, and may still answer what it has taken.
             connection.requests.give_up_writing_one(tag);
             true
@@ -223,7 +254,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         self.end_request(slot, tag, Failure::Timeout);
         self.keep_slow(slot);
-        self.go_on_talking(slot);
+        let connection = &self.connections[slot];
+        let takes_no_more = matches!(connection.exchange.readiness(), Readiness::Busy | Readiness::Closed);
+        if takes_no_more && connection.requests.is_empty() {
+            self.leave(slot, Failure::ClosedEarly, false);
+        } else {
+            self.go_on_talking(slot);
+        }
         self.settle(slot, scheduler);
     }
 
@@ -418,8 +455,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if connection.state == State::Open {
             self.recorder.disconnected(Some(self.now - connection.since));
         }
-        if let Some(upload) = connection.upload {
-            self.answer_deadlines.clear(slot * self.configuration.at_once + upload.tag);
+        for tag in connection.uploading() {
+            self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
         }
         connection.reset();
         self.io.close(slot);

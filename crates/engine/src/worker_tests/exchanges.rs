@@ -7,8 +7,8 @@ use loadcurve_wire::{
     Request, Response, Tag,
 };
 
-use super::peer::{self, Outcome, Peer, Written};
-use super::{closed, ms};
+use super::peer::{self, Delays, Outcome, Peer, Written};
+use super::{closed, ms, open};
 use crate::io::Slot;
 
 const CONNECTING: Nanos = ms(10);
@@ -187,7 +187,8 @@ pub(super) fn run_welcomed(
     service: impl Fn(u64, u8) -> Vec<(Nanos, Frame)> + 'static,
 ) -> Outcome {
     let server = Server { welcome, service: Box::new(service), arrived: 0 };
-    peer::run::<Multiplexed>(plan, (), CONNECTING, server)
+    let delays = Delays { connecting: CONNECTING, ..Delays::default() };
+    peer::run::<Multiplexed>(plan, (), delays, server)
 }
 
 /// One connection with this number of requests under way.
@@ -320,9 +321,63 @@ fn what_a_server_that_goes_away_leaves_is_sent_on_the_next_connection() {
     let recorder = &outcome.recorder;
     assert_eq!((recorder.requests.answered, recorder.requests.moved), (30, 1));
     assert_eq!((recorder.failures.total(), recorder.connections.opened), (0, 2));
-    // Gone after 8 ms; then a connection, its handshake, and 1 ms.
+    // The last answer comes after 3 ms; then a connection, its handshake, and 1 ms.
     let longest = outcome.latencies().into_iter().max();
-    assert_eq!(longest, Some(ms(8) + CONNECTING + ROUND_TRIP + ms(1)));
+    assert_eq!(longest, Some(ms(3) + CONNECTING + ROUND_TRIP + ms(1)));
+    // It came back after 1 ms.
+    let wait = ms(2) + CONNECTING + ROUND_TRIP;
+    assert_eq!(recorder.multiplexing.moved_wait.extremes(), Some((wait, wait)));
+}
+
+/// A server whose first answer takes long, and that ends the connection of another request without looking at that.
+fn leaving(number: u64) -> impl Fn(u64, u8) -> Vec<(Nanos, Frame)> {
+    move |arrived, tag| match arrived {
+        0 => vec![(ms(500), Frame::Answered(tag))],
+        arrived if arrived == number => vec![(ms(1), Frame::GoAway), (ms(1), Frame::Moved(tag))],
+        _ => vec![(ms(1), Frame::Answered(tag))],
+    }
+}
+
+#[test]
+fn a_request_that_moves_does_not_wait_for_the_rest_of_its_connection_where_another_one_is_free() {
+    // One request in a millisecond, by turns on two connections: the first has the requests 0 and 2, and ends with the
+    // latter, which goes to the second one at once.
+    let conversation = Conversation { pipeline: 2, ..Conversation::default() };
+    let plan = open(2, 1_000.0, Stop::RequestsTotal(4)).with(|http| http.conversation = conversation);
+    let outcome = run(&plan, false, leaving(2));
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.requests.moved), (4, 1));
+    assert_eq!(recorder.connections.opened, 2);
+    assert_eq!(outcome.latencies(), [500, 1, 2, 1].map(ms));
+    assert_eq!(recorder.multiplexing.moved_wait.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+}
+
+#[test]
+fn in_a_closed_loop_a_request_that_moves_takes_the_next_place_that_comes_free() {
+    // Each of two connections has two requests under way; one has the long one and that which moves.
+    let conversation = Conversation { pipeline: 2, ..Conversation::default() };
+    let plan = closed(2, Stop::RequestsTotal(20)).with(|http| http.conversation = conversation);
+    let outcome = run(&plan, false, leaving(1));
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.requests.moved), (20, 1));
+    assert_eq!(recorder.connections.opened, 2);
+    let longest = recorder.multiplexing.moved_wait.extremes().map(|(_, longest)| longest);
+    assert!(longest <= Some(ms(1)), "{longest:?}");
+}
+
+#[test]
+fn a_connection_that_takes_no_more_is_left_when_its_last_request_times_out() {
+    // One of two requests is never answered, and the other moves, which waits for the end of the first.
+    let plan = HttpLoad { timeout_s: 0.1, ..streams(2, 2) };
+    let outcome = run(&plan, false, |arrived, tag| match arrived {
+        0 => vec![(ms(1), Frame::GoAway)],
+        1 => vec![(ms(1), Frame::Moved(tag))],
+        _ => vec![(ms(1), Frame::Answered(tag))],
+    });
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.failures[Failure::Timeout], recorder.requests.answered), (1, 1));
+    assert_eq!(recorder.connections.opened, 2);
+    assert_eq!(outcome.latencies(), [ms(100), ms(100) + CONNECTING + ROUND_TRIP + ms(1)]);
 }
 
 #[test]

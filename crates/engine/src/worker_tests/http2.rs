@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, HttpVersion, Model, Nanos, Rate, Stop};
-use loadcurve_record::TimeHistogram;
+use loadcurve_record::{Failure, TimeHistogram};
 use loadcurve_wire::{Http2, Http2Settings};
 
 use super::md1::{poisson_arrivals, waits};
-use super::peer::{self, Outcome, Peer};
+use super::peer::{self, Delays, Outcome, Peer};
 use super::simulated::START;
 use super::{BETWEEN_STALLS, STALLS, assert_latency_shows, closed, ms, open, plan, stalling, taking};
 use crate::io::Slot;
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-const SETTINGS_ACKNOWLEDGED: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
+pub(super) const SETTINGS_ACKNOWLEDGED: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
 
 /// A server of HTTP/2 that answers each request with status 200 and no body, when `service` says.
 struct Server<S> {
@@ -27,10 +27,12 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
     fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
         let mut answers = Vec::new();
         let mut frames = bytes;
-        if self.begun.insert(slot) {
-            frames = bytes.strip_prefix(PREFACE).expect("a connection begins with the preface");
+        if let Some(behind) = bytes.strip_prefix(PREFACE) {
+            self.begun.insert(slot);
+            frames = behind;
             answers.push((now, [SETTINGS, SETTINGS_ACKNOWLEDGED].concat()));
         }
+        assert!(self.begun.contains(&slot), "a connection begins with the preface");
         while let [l0, l1, l2, kind, _, s0, s1, s2, s3, behind @ ..] = frames {
             frames = &behind[u32::from_be_bytes([0, *l0, *l1, *l2]) as usize..];
             if *kind == 1
@@ -50,12 +52,20 @@ fn over_http2(
     streams: usize,
     service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
 ) -> Outcome {
+    talking(plan, Conversation { streams, ..Conversation::default() }, service)
+}
+
+fn talking(
+    plan: HttpLoad,
+    conversation: Conversation,
+    service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
+) -> Outcome {
     let plan = plan.with(|http| {
         http.http = HttpVersion::Http2;
-        http.conversation = Conversation { streams, ..Conversation::default() };
+        http.conversation = conversation;
     });
     let server = Server { service, begun: BTreeSet::new() };
-    peer::run::<Http2>(&plan, Http2Settings::default(), Nanos::ZERO, server)
+    peer::run::<Http2>(&plan, Http2Settings::default(), Delays::default(), server)
 }
 
 #[test]
@@ -117,4 +127,85 @@ fn each_request_waits_for_those_before_it_whatever_connection_and_stream_it_has(
         assert_eq!(found.mean_ns(), expected.mean_ns());
         assert_eq!(found.standard_deviation_ns(), expected.standard_deviation_ns());
     }
+}
+
+/// Connections that arrive each second.
+fn sessions(total: u64) -> HttpLoad {
+    let model = Model::Sessions {
+        connection_rate_cps: Rate::Constant(1.0),
+        arrivals: Arrivals::Constant,
+        connections: 10,
+    };
+    plan(model, Stop::ConnectionsTotal(total))
+}
+
+#[test]
+fn a_session_opens_the_streams_of_a_burst_together_and_thinks_between_bursts() {
+    // Eight calls in two bursts of four, 10 ms each, and 100 ms of thought between them.
+    let conversation = Conversation { streams: 4, calls: Some(8), think_s: 0.1, ..Conversation::default() };
+    let outcome = talking(sessions(3), conversation, taking(ms(10)));
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.connections.opened), (24, 3));
+    assert_eq!(recorder.latency().extremes(), Some((ms(10), ms(10))));
+    assert_eq!(recorder.lifetime.extremes(), Some((ms(120), ms(120))));
+    // Bursts leave in one write each: at the begin of a session and 110 ms later.
+    let requests_in = |bytes: &[u8]| {
+        let mut frames = bytes.strip_prefix(PREFACE).unwrap_or(bytes);
+        let mut requests = 0;
+        while let [l0, l1, l2, kind, _, _, _, _, _, behind @ ..] = frames {
+            requests += usize::from(*kind == 1);
+            frames = &behind[u32::from_be_bytes([0, *l0, *l1, *l2]) as usize..];
+        }
+        requests
+    };
+    let bursts = outcome.written.iter().map(|(time, bytes)| (*time, requests_in(bytes)));
+    let bursts: Vec<_> = bursts.filter(|(_, requests)| *requests > 0).collect();
+    assert_eq!(bursts, [0, 110, 1_000, 1_110, 2_000, 2_110].map(|time| (ms(time), 4)));
+}
+
+/// A server that reads nothing behind what arrives with the first request, and sends a response without end with pings.
+struct Flooding;
+
+impl Peer for Flooding {
+    fn answers(&mut self, _: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
+        if bytes.starts_with(PREFACE) {
+            return vec![(now, [SETTINGS, SETTINGS_ACKNOWLEDGED].concat())];
+        }
+        let begun = vec![0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88];
+        let ping_and_data =
+            [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 1, 0, 0, 0, 0, 0, 1, b'x'];
+        let floods = (1..=1_000).map(|at| (now + ms(at), ping_and_data.repeat(100)));
+        [(now, begun)].into_iter().chain(floods).collect()
+    }
+}
+
+fn not_reading(plan: HttpLoad, streams: usize, peer: impl Peer) -> Outcome {
+    let conversation = Conversation { streams, calls: Some(2), ..Conversation::default() };
+    let plan = HttpLoad { timeout_s: 0.5, ..plan }.with(|http| {
+        http.http = HttpVersion::Http2;
+        http.conversation = conversation;
+    });
+    let delays = Delays { part: Nanos::NEVER, ..Delays::default() };
+    peer::run::<Http2>(&plan, Http2Settings::default(), delays, peer)
+}
+
+#[test]
+fn a_server_that_floods_and_does_not_read_ends_as_malformed_and_is_answered_a_bounded_number_of_times() {
+    let outcome = not_reading(sessions(1), 1, Flooding);
+    assert_eq!(outcome.recorder.failures[Failure::Malformed], 1);
+    let explanations = outcome.recorder.explanations.most_frequent(1);
+    assert!(format!("{explanations:?}").contains("frames without end"), "{explanations:?}");
+    let answered_bytes: usize = outcome.written.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(answered_bytes < 300_000, "{answered_bytes}");
+}
+
+#[test]
+fn requests_to_a_server_that_does_not_read_any_more_time_out_with_their_connection() {
+    // It never takes the acknowledgement of its settings: two requests wait behind that, and the third leaves with the one
+    // of the next connection.
+    let server = Server { service: |_: Nanos| None::<Nanos>, begun: BTreeSet::new() };
+    let outcome = not_reading(closed(1, Stop::RequestsTotal(3)), 2, server);
+    assert_eq!(outcome.recorder.failures[Failure::Timeout], 3);
+    assert_eq!((outcome.recorder.connections.opened, outcome.recorder.requests.sent), (2, 1));
+    assert_eq!(outcome.latencies(), [ms(500), ms(500), ms(500)]);
 }

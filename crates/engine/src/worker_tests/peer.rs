@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::rc::Rc;
 
 use loadcurve_plan::{HttpLoad, Nanos, Share};
@@ -25,24 +25,44 @@ pub(super) trait Peer {
 /// When something was written, since the start, and what.
 pub(super) type Written = (Nanos, Vec<u8>);
 
-/// What happens to one connection; without bytes it is established. What comes at one time comes in order.
+/// What happens to one connection. What comes at one time comes in order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Coming {
     time: Nanos,
     position: u64,
     slot: Slot,
     connection: u32,
-    bytes: Option<Vec<u8>>,
+    what: What,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Connected,
+    /// What was written last, with more to follow.
+    Taken,
+    Arrived(Vec<u8>),
+}
+
+/// How long connections take for what they do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delays {
+    pub(super) connecting: Nanos,
+    /// For a part of a body behind which more follows.
+    pub(super) part: Nanos,
 }
 
 /// Connections to a peer.
 struct PeerIo<P> {
     peer: P,
     clock: Rc<Cell<Nanos>>,
-    connecting: Nanos,
+    delays: Delays,
     written: Rc<RefCell<Vec<Written>>>,
     /// The number of each slot's connection, if it is open.
     open: BTreeMap<Slot, u32>,
+    /// Slots that have not taken the part that was written last.
+    full: BTreeSet<Slot>,
+    /// Connections on which something was written all the same, which is allowed before they are closed.
+    last_words: Vec<(Slot, u32)>,
     connected: u32,
     position: u64,
     coming: BinaryHeap<Reverse<Coming>>,
@@ -51,10 +71,10 @@ struct PeerIo<P> {
 }
 
 impl<P> PeerIo<P> {
-    fn come(&mut self, time: Nanos, slot: Slot, bytes: Option<Vec<u8>>) {
+    fn come(&mut self, time: Nanos, slot: Slot, what: What) {
         self.position += 1;
         let (position, connection) = (self.position, self.open[&slot]);
-        self.coming.push(Reverse(Coming { time, position, slot, connection, bytes }));
+        self.coming.push(Reverse(Coming { time, position, slot, connection, what }));
     }
 }
 
@@ -64,15 +84,22 @@ impl<P: Peer> Io for PeerIo<P> {
     fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
         self.connected += 1;
         assert!(self.open.insert(slot, self.connected).is_none(), "slot {slot} is in use");
-        self.come(self.clock.get() + self.connecting, slot, None);
+        self.come(self.clock.get() + self.delays.connecting, slot, What::Connected);
         Ok(())
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], _: Notify) -> Result<(), Failure> {
+    fn send(&mut self, slot: Slot, bytes: &[u8], notify: Notify) -> Result<(), Failure> {
         let now = self.clock.get();
+        if self.full.contains(&slot) {
+            self.last_words.push((slot, self.open[&slot]));
+        }
+        if notify == Notify::WhenWritten {
+            self.full.insert(slot);
+            self.come(now + self.delays.part, slot, What::Taken);
+        }
         self.written.borrow_mut().push((now - START, bytes.to_vec()));
         for (time, answer) in self.peer.answers(slot, now, bytes) {
-            self.come(time, slot, Some(answer));
+            self.come(time, slot, What::Arrived(answer));
         }
         Ok(())
     }
@@ -83,9 +110,14 @@ impl<P: Peer> Io for PeerIo<P> {
 
     fn close(&mut self, slot: Slot) {
         self.open.remove(&slot);
+        self.full.remove(&slot);
     }
 
     fn wait(&mut self, until: Nanos) -> Nanos {
+        for (slot, connection) in self.last_words.drain(..) {
+            let is_closed = self.open.get(&slot) != Some(&connection);
+            assert!(is_closed, "slot {slot} had not taken what was written before");
+        }
         let next = self.coming.peek().map_or(until, |Reverse(next)| until.min(next.time));
         let now = self.clock.get().max(next);
         self.clock.set(now);
@@ -97,11 +129,20 @@ impl<P: Peer> Io for PeerIo<P> {
 
     fn next(&mut self) -> Option<(Slot, io::Event<'_>)> {
         loop {
-            let Coming { slot, connection, bytes, .. } = self.ready.pop_front()?;
+            let Coming { slot, connection, what, .. } = self.ready.pop_front()?;
             if self.open.get(&slot) == Some(&connection) {
-                let Some(bytes) = bytes else { return Some((slot, io::Event::Connected)) };
-                self.bytes = bytes;
-                return Some((slot, io::Event::Received(&self.bytes)));
+                let event = match what {
+                    What::Connected => io::Event::Connected,
+                    What::Taken => {
+                        self.full.remove(&slot);
+                        io::Event::Written
+                    }
+                    What::Arrived(bytes) => {
+                        self.bytes = bytes;
+                        io::Event::Received(&self.bytes)
+                    }
+                };
+                return Some((slot, event));
             }
         }
     }
@@ -122,11 +163,11 @@ impl Outcome {
     }
 }
 
-/// Runs a load on a peer, with which connecting takes a time.
+/// Runs a load on a peer.
 pub(super) fn run<E: Exchange>(
     plan: &HttpLoad,
     settings: E::Settings,
-    connecting: Nanos,
+    delays: Delays,
     peer: impl Peer,
 ) -> Outcome {
     let clock = Rc::new(Cell::new(START));
@@ -134,9 +175,11 @@ pub(super) fn run<E: Exchange>(
     let io = PeerIo {
         peer,
         clock: Rc::clone(&clock),
-        connecting,
+        delays,
         written: Rc::clone(&written),
         open: BTreeMap::new(),
+        full: BTreeSet::new(),
+        last_words: Vec::new(),
         connected: 0,
         position: 0,
         coming: BinaryHeap::new(),

@@ -63,6 +63,16 @@ impl Recorder {
         }
     }
 
+    /// A request that a server had not looked at was written once more, with this many bytes, after it had waited so long
+    /// for another connection.
+    pub fn sent_again(&mut self, due: Nanos, waited: Nanos, bytes: usize) {
+        self.sent_more(due, bytes);
+        let level = self.level_of(due);
+        if level.window.measures(due) {
+            level.multiplexing.moved_wait.record(waited);
+        }
+    }
+
     /// A request of this level was written during a later one.
     pub(super) fn sent_after_its_end(&mut self, due: Nanos, bytes: usize) {
         if self.window.measures(due) {

@@ -248,7 +248,7 @@ impl Display for Http2Error {
             Self::WindowOverflow => "a window was enlarged beyond 2147483647 bytes",
             Self::FlowControl => "the server sent more data than the client's window allowed",
             Self::Flood => {
-                "the server sent frames that need an answer without end, and no response among them"
+                "the server sent frames without end that bring nothing, or need an answer and bring nothing"
             }
             Self::Status => "a response has no :status of three digits from 100 to 599, or more than one",
             Self::PseudoField => {

@@ -63,10 +63,12 @@ impl Http2 {
             self.skip(rest);
             return Ok(Some(self.refuse(tag, problem.into())));
         }
+        let ends_stream = frame.header.has(flag::END_STREAM);
         if body_bytes > 0 {
             self.unproductive_frames = 0;
+        } else if !ends_stream {
+            self.count_unproductive()?;
         }
-        let ends_stream = frame.header.has(flag::END_STREAM);
         let mut is_used_up = is_connection_used_up && (!ends_stream || self.streams.len() > 1);
         if !ends_stream {
             is_used_up |= is_stream_used_up;

@@ -28,8 +28,10 @@ struct BlockOrigin {
 
 /// More frames than a block of 64 KiB has, however small a server makes them within reason.
 const CONTINUATIONS_MAX: u32 = 128;
-/// More PINGs and SETTINGS in a row are nothing but work, and what answers them would be kept where the server reads none.
+/// More frames in a row that bring nothing, or have to be answered and bring nothing, are nothing but work.
 const UNPRODUCTIVE_MAX: u32 = 10_000;
+/// What answers a server is kept while that does not read, up to here.
+const OUTPUT_MAX_BYTES: usize = 256 * 1024;
 
 impl Http2 {
     pub(super) fn receive_frames(
@@ -212,7 +214,11 @@ impl Http2 {
             self.framing_bytes += (framing_bytes + bytes.len()) as u64;
             return Ok(None);
         };
-        self.unproductive_frames = 0;
+        if matches!(head.status, Some(100..200)) {
+            self.count_unproductive()?;
+        } else {
+            self.unproductive_frames = 0;
+        }
         self.run.header();
         let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
         stream.framing_bytes += framing_bytes as u64;
@@ -322,9 +328,11 @@ impl Http2 {
         Ok(())
     }
 
-    fn count_unproductive(&mut self) -> Result<(), Http2Error> {
+    /// Counts a frame that brings nothing of an answer.
+    pub(super) fn count_unproductive(&mut self) -> Result<(), Http2Error> {
         self.unproductive_frames += 1;
-        if self.unproductive_frames > UNPRODUCTIVE_MAX { Err(Http2Error::Flood) } else { Ok(()) }
+        let is_flood = self.unproductive_frames > UNPRODUCTIVE_MAX || self.output.len() > OUTPUT_MAX_BYTES;
+        if is_flood { Err(Http2Error::Flood) } else { Ok(()) }
     }
 
     fn window_update(&mut self, frame: &Frame<'_>) -> Result<Option<Event>, Malformed> {

@@ -5,10 +5,12 @@ use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
 use super::settings::id;
+use super::streams::UploadBody;
 use super::template::Http2Template;
 use super::window::ReceiveWindow;
+use crate::chunked::shorter;
 use crate::error::{ErrorCode, Malformed};
-use crate::exchange::Tag;
+use crate::exchange::{BodyPart, Tag, WrittenBody};
 
 impl Http2 {
     /// The first bytes of a connection: the preface, the settings, and the window of the connection.
@@ -103,7 +105,8 @@ impl Http2 {
         let start = to.len();
         to.extend_from_slice(&[0; HEADER_BYTES]);
         self.encoder.write(template.number, &template.parts, target, to);
-        let end_stream = if template.body.is_empty() { flag::END_STREAM } else { 0 };
+        let has_body = template.body.length() > 0;
+        let end_stream = if has_body { 0 } else { flag::END_STREAM };
         let length = to.len() - start - HEADER_BYTES;
         if length <= self.peer.frame_bytes_max {
             let flags = flag::END_HEADERS | end_stream;
@@ -112,12 +115,10 @@ impl Http2 {
         } else {
             self.divide_block(start, end_stream, id, to);
         }
-        if !template.body.is_empty() {
+        if has_body {
             self.streams.begin_upload(tag, &template.body);
-            if !self.upload(tag, to) {
-                self.uploads.push_back(tag);
-                self.counts.bodies_delayed += 1;
-            }
+            self.uploads.push_back(tag);
+            self.note_delay(tag);
         }
     }
 
@@ -141,26 +142,68 @@ impl Http2 {
         self.send_window > 0 && self.uploads.iter().any(|tag| self.streams.can_send(*tag))
     }
 
-    /// Appends what the windows allow of the body of a request; says whether that was the last of it.
-    pub(super) fn upload(&mut self, tag: Tag, to: &mut Vec<u8>) -> bool {
-        let Some((stream, upload)) = self.streams.uploading(tag) else { return true };
-        while upload.offset < upload.body.len() {
-            let window = self.send_window.min(stream.send_window.into());
-            let allowed = usize::try_from(window).unwrap_or(0).min(self.peer.frame_bytes_max);
-            let rest = &upload.body[upload.offset..];
-            let length = allowed.min(rest.len());
-            if length == 0 {
-                return false;
+    /// Appends a frame with what the windows allow of the body whose turn it is among those that can go on.
+    pub(super) fn upload<F>(
+        &mut self,
+        most_bytes: usize,
+        read: &mut impl FnMut(BodyPart, &mut Vec<u8>) -> Result<(), F>,
+        to: &mut Vec<u8>,
+    ) -> Result<Option<WrittenBody>, F> {
+        let turn = self.uploads.iter().position(|tag| self.streams.can_send(*tag));
+        let Some(turn) = turn.filter(|_| self.send_window > 0 && most_bytes > HEADER_BYTES) else {
+            return Ok(None);
+        };
+        self.uploads.rotate_left(turn);
+        let Some(tag) = self.uploads.pop_front() else { return Ok(None) };
+        let Some((stream, upload)) = self.streams.uploading(tag) else { return Ok(None) };
+        let window = usize::try_from(self.send_window.min(stream.send_window.into())).unwrap_or(0);
+        let allowed = window.min(self.peer.frame_bytes_max).min(most_bytes.saturating_sub(HEADER_BYTES));
+        let (offset, rest) = (upload.offset, upload.body.length() - upload.offset);
+        let bytes = shorter(allowed, rest);
+        let is_last = bytes as u64 == rest;
+        let flags = if is_last { flag::END_STREAM } else { 0 };
+        let header = FrameHeader { length: bytes, kind: kind::DATA, flags, stream: stream.id };
+        to.extend_from_slice(&header.bytes());
+        match &upload.body {
+            UploadBody::Kept(body) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                to.extend_from_slice(&body[start..start + bytes]);
             }
-            let flags = if length == rest.len() { flag::END_STREAM } else { 0 };
-            frame::write(kind::DATA, flags, stream.id, &rest[..length], to);
-            upload.offset += length;
-            // It fits, because it is not longer than a window.
-            let sent = i32::try_from(length).unwrap_or(i32::MAX);
-            stream.send_window -= sent;
-            self.send_window -= i64::from(sent);
+            UploadBody::Following(_) => read(BodyPart { tag, offset, bytes }, to)?,
         }
-        self.streams.end_upload(tag);
-        true
+        upload.offset += bytes as u64;
+        // It fits, because it is not longer than a window.
+        let sent = i32::try_from(bytes).unwrap_or(i32::MAX);
+        stream.send_window -= sent;
+        self.send_window -= i64::from(sent);
+        if is_last {
+            self.streams.end_upload(tag);
+        } else {
+            self.uploads.push_back(tag);
+        }
+        self.note_delays(tag);
+        Ok(Some(WrittenBody { tag, bytes: HEADER_BYTES + bytes }))
+    }
+
+    /// Counts the bodies that wait for a window from now on, after a part of one was sent.
+    fn note_delays(&mut self, sent: Tag) {
+        if self.send_window > 0 {
+            self.note_delay(sent);
+        } else {
+            for position in 0..self.uploads.len() {
+                self.note_delay(self.uploads[position]);
+            }
+        }
+    }
+
+    /// Counts the body of a request as one that waits for a window, if it does so for the first time.
+    fn note_delay(&mut self, tag: Tag) {
+        let is_connection_full = self.send_window <= 0;
+        if let Some((stream, upload)) = self.streams.uploading(tag)
+            && (is_connection_full || stream.send_window <= 0)
+            && !std::mem::replace(&mut upload.was_delayed, true)
+        {
+            self.counts.bodies_delayed += 1;
+        }
     }
 }

@@ -33,11 +33,31 @@ pub(super) struct Stream {
 
 const _: () = assert!(size_of::<Option<Stream>>() == 64);
 
+/// The body of a request.
+#[derive(Debug, Clone)]
+pub(super) enum UploadBody {
+    /// With these bytes.
+    Kept(Arc<[u8]>),
+    /// Of this length, which is read while it is sent.
+    Following(u64),
+}
+
+impl UploadBody {
+    pub(super) fn length(&self) -> u64 {
+        match self {
+            Self::Kept(bytes) => bytes.len() as u64,
+            Self::Following(length) => *length,
+        }
+    }
+}
+
 /// The body of a request, as far as it has not been sent.
 #[derive(Debug)]
 pub(super) struct Upload {
-    pub(super) body: Arc<[u8]>,
-    pub(super) offset: usize,
+    pub(super) body: UploadBody,
+    pub(super) offset: u64,
+    /// Whether it has waited for a window.
+    pub(super) was_delayed: bool,
 }
 
 /// What is left of a stream that has ended.
@@ -187,11 +207,16 @@ impl Streams {
     }
 
     /// Keeps the body of a request, of which nothing has been sent.
-    pub(super) fn begin_upload(&mut self, tag: Tag, body: &Arc<[u8]>) {
+    pub(super) fn begin_upload(&mut self, tag: Tag, body: &UploadBody) {
         if let Some(stream) = self.get_mut(tag) {
             stream.is_uploading = true;
-            self.uploads[tag] = Some(Upload { body: Arc::clone(body), offset: 0 });
+            self.uploads[tag] = Some(Upload { body: body.clone(), offset: 0, was_delayed: false });
         }
+    }
+
+    /// Whether a part of the body of a request has not been sent.
+    pub(super) fn is_uploading(&self, tag: Tag) -> bool {
+        self.by_tag.get(tag).and_then(Option::as_ref).is_some_and(|stream| stream.is_uploading)
     }
 
     /// A stream with the rest of its request's body, if there is any.

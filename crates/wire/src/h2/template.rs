@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::hpack::{EncodedField, Part};
+use super::streams::UploadBody;
 use crate::request::{Body, InvalidRequest, Request, RequestKind, Target};
 
 /// A request of HTTP/2: the fields of its header block, each encoded once, and its body.
@@ -13,7 +14,7 @@ pub struct Http2Template {
     pub(super) number: u64,
     pub(super) parts: Vec<Part>,
     pub(super) kind: RequestKind,
-    pub(super) body: Arc<[u8]>,
+    pub(super) body: UploadBody,
 }
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -24,7 +25,6 @@ const CONNECTION_FIELDS: [&str; 4] = ["connection", "keep-alive", "proxy-connect
 impl Http2Template {
     pub(super) fn new(request: &Request<'_>) -> Result<Self, InvalidRequest> {
         let host = request.check()?;
-        let Body::Bytes(body) = request.body else { return Err(InvalidRequest::FollowingBody) };
         let mut parts = vec![
             field(":method", request.method.as_str()),
             Part::Scheme,
@@ -51,7 +51,11 @@ impl Http2Template {
             parts.push(field(&name.to_ascii_lowercase(), &value));
         }
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { number, parts, kind: request.method.kind(), body: body.into() })
+        let body = match request.body {
+            Body::Bytes(bytes) => UploadBody::Kept(bytes.into()),
+            Body::Following(length) => UploadBody::Following(length),
+        };
+        Ok(Self { number, parts, kind: request.method.kind(), body })
     }
 }
 

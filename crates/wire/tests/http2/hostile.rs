@@ -172,9 +172,29 @@ fn frames_that_only_make_work_end_the_connection() {
 }
 
 #[test]
+fn interim_responses_and_empty_data_without_end_end_the_connection() {
+    let begun = frame(HEADERS, END_HEADERS, 1, &[STATUS_200]);
+    assert_error(&headers(0, 1, &[(":status", "103")]).repeat(20_000), Http2Error::Flood);
+    assert_error(&[begun.clone(), data(0, 1, b"").repeat(20_000)].concat(), Http2Error::Flood);
+    assert_error(&[begun, data(PADDED, 1, &[3, 0, 0, 0]).repeat(20_000)].concat(), Http2Error::Flood);
+}
+
+#[test]
+fn what_answers_a_server_that_does_not_read_is_bounded() {
+    // A response that goes on, a byte at a time, with pings between.
+    let mut exchange = with_requests(&["GET"]);
+    events_of(&mut exchange, &frame(HEADERS, END_HEADERS, 1, &[STATUS_200])).unwrap();
+    let block = [frame(PING, 0, 0, &[0; 8]), data(0, 1, b"x")].concat().repeat(100);
+    let ended = (0..1_000).find_map(|_| events_of(&mut exchange, &block).err());
+    assert_eq!(ended, Some(Http2Error::Flood.into()));
+    let kept_bytes = output(&mut exchange).len();
+    assert!(kept_bytes < 257 * 1024, "{kept_bytes}");
+}
+
+#[test]
 fn what_is_kept_of_a_table_is_bounded_however_often_it_changes() {
     let mut exchange = with_requests(&["GET"]);
-    for number in 0..10_000_u32 {
+    for number in 0..9_000_u32 {
         let name = number.to_be_bytes().map(|byte| b'a' + byte % 16);
         let interim = [&[0x48, 3][..], b"103", &[0x40, 4], &name, &[100], &[b'v'; 100]].concat();
         let events = events_of(&mut exchange, &frame(HEADERS, END_HEADERS, 1, &interim));

@@ -2,7 +2,7 @@
 
 use loadcurve_wire::h2::hpack::Decoder;
 use loadcurve_wire::{
-    Body, Exchange as _, Hpack, Http2, Http2Settings, InvalidRequest, Readiness, Request, Scheme, Target,
+    Exchange as _, Hpack, Http2, Http2Settings, InvalidRequest, Readiness, Request, Scheme, Target,
 };
 
 use crate::support::{
@@ -166,11 +166,9 @@ fn what_belongs_to_connections_of_http_1_1_is_refused() {
 }
 
 #[test]
-fn a_target_that_is_a_url_and_a_body_from_elsewhere_are_refused_and_an_asterisk_is_not() {
+fn a_target_that_is_a_url_is_refused_and_an_asterisk_is_not() {
     let url = Request { target: Target::Fixed("http://localhost/"), ..request("GET", &[], b"") };
     assert!(matches!(template(&url), Err(InvalidRequest::AbsoluteTarget { .. })));
-    let following = Request { body: Body::Following(7), ..request("POST", &[], b"") };
-    assert!(matches!(template(&following), Err(InvalidRequest::FollowingBody)));
     let asterisk = Request { target: Target::Fixed("*"), ..request("OPTIONS", &[], b"") };
     assert!(template(&asterisk).is_ok());
 }

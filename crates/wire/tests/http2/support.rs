@@ -1,9 +1,11 @@
 //! A server's side of a connection, in frames.
 
+use std::convert::Infallible;
+
 use loadcurve_wire::h2::hpack::Decoder;
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Http2, Http2Settings, Http2Template, InvalidRequest, Malformed, Method,
-    Received, Request, Tag, Target, Version,
+    Body, BodyPart, Event, Exchange as _, Http2, Http2Settings, Http2Template, InvalidRequest, Malformed,
+    Method, Received, Request, Tag, Target, Version,
 };
 
 pub(crate) const DATA: u8 = 0;
@@ -110,20 +112,38 @@ pub(crate) fn with_requests(methods: &[&str]) -> Http2 {
     exchange
 }
 
-/// Begins a request; gives what is sent.
+/// Begins a request; gives what is sent, with what the windows allow of its body.
 pub(crate) fn begin(exchange: &mut Http2, tag: Tag, template: &Http2Template) -> Vec<u8> {
     let mut bytes = Vec::new();
     exchange.begin(tag, template, None, &mut bytes);
+    write_bodies(exchange, &mut bytes);
     bytes
 }
 
-/// What the protocol itself sends.
+/// What the protocol itself sends, with what the windows allow of bodies.
 pub(crate) fn output(exchange: &mut Http2) -> Vec<u8> {
-    let has_output = exchange.has_output();
+    let has_output = has_output(exchange);
     let mut bytes = Vec::new();
     exchange.write_output(&mut bytes);
+    write_bodies(exchange, &mut bytes);
     assert_eq!(has_output, !bytes.is_empty());
     bytes
+}
+
+/// Whether anything can be sent without a request.
+pub(crate) fn has_output(exchange: &Http2) -> bool {
+    exchange.has_output() || exchange.can_write_body()
+}
+
+/// Appends what the windows allow of bodies; those that are read while they are sent are nothing but the byte `x`.
+fn write_bodies(exchange: &mut Http2, to: &mut Vec<u8>) {
+    let mut read = |part: BodyPart, to: &mut Vec<u8>| {
+        to.resize(to.len() + part.bytes, b'x');
+        Ok::<_, Infallible>(())
+    };
+    while exchange.can_write_body() {
+        assert!(exchange.write_body(usize::MAX, &mut read, to).unwrap().is_some(), "it can go on");
+    }
 }
 
 /// Everything that bytes bring.
