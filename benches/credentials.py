@@ -130,7 +130,6 @@ requests = ["/1k.txt"]
 connections = 1
 warmup = "0s"
 duration = "50ms"
-method = "PUT"
 verify = "status"
 headers = {headers}
 body = {body}
