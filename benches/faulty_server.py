@@ -11,8 +11,8 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 
 BODY = b"x" * 1000
 EVERY = 10
@@ -123,48 +123,22 @@ class FaultyServer:
             await asyncio.sleep(over_s)
 
 
-async def take(connection: socket.socket, faulty: FaultyServer) -> None:
-    """Begin to answer an accepted connection."""
-    connection.settimeout(0)
-    protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader(), faulty.serve)
-    await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, connection)
-
-
-async def accept_at_once(listening: socket.socket, faulty: FaultyServer) -> None:
-    """Accept each connection when it is open."""
-    while True:
-        connection, _ = await asyncio.get_running_loop().sock_accept(listening)
-        await take(connection, faulty)
-
-
-async def accept_late(listening: socket.socket, faulty: FaultyServer) -> None:
-    """Accept connections half a second after the first of them is open, which the kernel has seen to."""
-    loop = asyncio.get_running_loop()
-    while True:
-        is_open = asyncio.Event()
-        loop.add_reader(listening, is_open.set)
-        await is_open.wait()
-        loop.remove_reader(listening)
-        await asyncio.sleep(ACCEPT_AFTER_S)
-        with suppress(BlockingIOError):
-            while True:
-                connection, _ = listening.accept()
-                await take(connection, faulty)
+async def serve_late(
+    faulty: FaultyServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Take up a connection half a second after it is open, which to a client is a late accept."""
+    await asyncio.sleep(ACCEPT_AFTER_S)
+    await faulty.serve(reader, writer)
 
 
 async def run(fault: str) -> None:
     """Serve until the input is closed."""
     faulty = FaultyServer(fault)
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
-        listening.settimeout(0)
-        print(listening.getsockname()[1], flush=True)
-        if fault == SLOW_ACCEPT:
-            serving = asyncio.create_task(accept_late(listening, faulty))
-        else:
-            serving = asyncio.create_task(accept_at_once(listening, faulty))
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-        print(json.dumps(asdict(faulty.truth)), flush=True)
-        serving.cancel()
+    serve = partial(serve_late, faulty) if fault == SLOW_ACCEPT else faulty.serve
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    print(json.dumps(asdict(faulty.truth)), flush=True)
 
 
 def main() -> None:

@@ -55,8 +55,8 @@ TOLERANCE_MS = 100.0
 RIGHT, HIDDEN = "right", "**hidden**"
 NOTE = """\
 In each try a server answers four connections for three seconds, and every tenth request meets a fault. For
-the column of the stall it answers nothing for one second of the three, and for the last it accepts
-connections half a second after the kernel has opened them.
+the column of the stall it answers nothing for one second of the three, and for the last it takes up
+each connection half a second after the kernel has opened it.
 
 - *Right*: the tool's count is that of the server, but for the requests that the end of the load cuts off,
   four at most.
