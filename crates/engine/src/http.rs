@@ -45,7 +45,7 @@ impl<E: Exchange> HttpSummary<'_, E> {
         };
         let mut summary = Summary::new(terms, gathered);
         let recorder = &summary.merged.recorder;
-        summary.result.tls = protection::summary(self.plan, recorder, self.look);
+        summary.result.tls = protection::summary(self.plan, &summary.merged, self.look);
         let speaks_http2 = self.plan.work.http == HttpVersion::Http2;
         summary.result.http2 = speaks_http2.then(|| (&recorder.multiplexing).into());
         let ports = self

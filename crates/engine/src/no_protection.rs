@@ -1,12 +1,12 @@
 //! What takes the place of TLS in a build without it.
 
 use loadcurve_plan::{HttpLoad, Tls as Plan};
-use loadcurve_record::Recorder;
 use loadcurve_wire::Exchange;
 
 use crate::error::StartError;
 use crate::result::TlsSummary;
 use crate::speaker::{Look, Protocol, Speaker};
+use crate::summary::Merged;
 
 /// Refuses to speak over TLS.
 ///
@@ -28,6 +28,6 @@ pub(crate) fn is_spoken(_: &HttpLoad) -> bool {
 }
 
 /// Nothing: no load is over TLS.
-pub(crate) fn summary(_: &HttpLoad, _: &Recorder, _: Option<&Look>) -> Option<TlsSummary> {
+pub(crate) fn summary(_: &HttpLoad, _: &Merged, _: Option<&Look>) -> Option<TlsSummary> {
     None
 }

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use loadcurve_plan::{HttpLoad, Tls as Plan, Verify};
-use loadcurve_record::Recorder;
+use loadcurve_record::HandshakeTimes;
 use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
 use loadcurve_wire::Exchange;
 
 use crate::clock;
 use crate::error::StartError;
-use crate::result::{Agreed, Certificate, Handshakes, TlsSummary};
+use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
 use crate::speaker::{Look, Protocol, Speaker, Spoken};
+use crate::summary::Merged;
 
 /// Lets `speaker` speak over TLS.
 ///
@@ -50,11 +51,18 @@ pub(crate) fn is_spoken(plan: &HttpLoad) -> bool {
 }
 
 /// What a result says of the handshakes of a load; none in clear text.
-pub(crate) fn summary(plan: &HttpLoad, recorder: &Recorder, look: Option<&Look>) -> Option<TlsSummary> {
+pub(crate) fn summary(plan: &HttpLoad, merged: &Merged, look: Option<&Look>) -> Option<TlsSummary> {
     plan.work.tls.as_ref()?;
-    let agreements = &recorder.agreements;
+    let agreements = &merged.recorder.agreements;
+    let HandshakeTimes { full, resumed } = &merged.recorder.handshakes_within;
     Some(TlsSummary {
         handshakes: Handshakes { full: agreements.count(false), resumed: agreements.count(true) },
+        measured: MeasuredHandshakes {
+            full_ms: full.into(),
+            resumed_ms: resumed.into(),
+            full_per_s: merged.per_second(full.count()),
+            resumed_per_s: merged.per_second(resumed.count()),
+        },
         agreed: agreements
             .most_frequent()
             .into_iter()

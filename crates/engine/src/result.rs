@@ -139,6 +139,7 @@ impl From<&Multiplexing> for Http2Summary {
 #[allow(missing_docs)]
 pub struct TlsSummary {
     pub handshakes: Handshakes,
+    pub measured: MeasuredHandshakes,
     /// The most frequent first.
     pub agreed: Vec<Agreed>,
     /// The protocol that the server has chosen (ALPN); none where it has chosen none, or several machines send the load.
@@ -153,6 +154,17 @@ pub struct TlsSummary {
 pub struct Handshakes {
     pub full: u64,
     pub resumed: u64,
+}
+
+/// Those handshakes that ended within the measured window.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct MeasuredHandshakes {
+    pub full_ms: Distribution,
+    pub resumed_ms: Distribution,
+    /// Absent if the window has no length.
+    pub full_per_s: Option<f64>,
+    pub resumed_per_s: Option<f64>,
 }
 
 /// What some of the handshakes have agreed on, by the names that IANA has registered.

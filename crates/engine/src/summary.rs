@@ -163,7 +163,7 @@ impl Merged {
         self.recorder.silent_at_end(self.length).map(Nanos::as_secs_f64)
     }
 
-    fn per_second(&self, count: u64) -> Option<f64> {
+    pub(crate) fn per_second(&self, count: u64) -> Option<f64> {
         (self.length > Nanos::ZERO).then(|| count as f64 / self.length.as_secs_f64())
     }
 

@@ -1,6 +1,9 @@
 //! What the two sides of connections have agreed on in their handshakes, counted.
 
+use loadcurve_plan::Nanos;
 use serde::{Deserialize, Serialize};
+
+use crate::TimeHistogram;
 
 /// What the handshake of one connection has agreed on, in the numbers that IANA has registered for TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,6 +50,28 @@ impl Agreements {
     #[must_use]
     pub fn count(&self, resumed: bool) -> u64 {
         self.0.iter().filter(|(agreement, _)| agreement.is_resumed == resumed).map(|(_, count)| count).sum()
+    }
+}
+
+/// How long those handshakes took that ended within the measured window, by whether an earlier session went on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct HandshakeTimes {
+    /// Those that began a session.
+    pub full: TimeHistogram,
+    /// Those that resumed one.
+    pub resumed: TimeHistogram,
+}
+
+impl HandshakeTimes {
+    /// Counts a handshake that took so long.
+    pub fn record(&mut self, length: Nanos, is_resumed: bool) {
+        if is_resumed { &mut self.resumed } else { &mut self.full }.record(length);
+    }
+
+    /// Adds what another one has counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.full.merge(&other.full);
+        self.resumed.merge(&other.resumed);
     }
 }
 

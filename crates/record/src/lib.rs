@@ -17,7 +17,7 @@ mod recorder;
 mod series;
 mod slowest;
 
-pub use agreements::{Agreement, Agreements};
+pub use agreements::{Agreement, Agreements, HandshakeTimes};
 pub use classes::{
     Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
 };

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Agreement, Agreements, Answer, Explanations, FailedRequest, Failure, FailureCounts, HttpAnswer,
-    MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest, Slowest, StatusClass,
+    Agreement, Agreements, Answer, Explanations, FailedRequest, Failure, FailureCounts, HandshakeTimes,
+    HttpAnswer, MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest, Slowest, StatusClass,
     StatusCounts, TimeHistogram,
 };
 
@@ -109,8 +109,11 @@ pub struct Recorder {
     pub operations: Vec<OperationTally>,
     pub service_time: TimeHistogram,
     pub connect: TimeHistogram,
-    /// How long the handshakes took that followed connecting; nothing where a protocol has none.
+    /// How long the handshakes took that followed connecting, warm-up included; nothing where a protocol has none.
     pub handshake: TimeHistogram,
+    /// The times of those that leave a choice, within the window alone.
+    #[serde(default)]
+    pub handshakes_within: HandshakeTimes,
     /// What was agreed on in those that leave a choice, warm-up included.
     pub agreements: Agreements,
     /// What a protocol's limits on requests that are under way together did; nothing where it has none.
@@ -168,6 +171,7 @@ impl Recorder {
             service_time: TimeHistogram::default(),
             connect: TimeHistogram::default(),
             handshake: TimeHistogram::default(),
+            handshakes_within: HandshakeTimes::default(),
             agreements: Agreements::default(),
             multiplexing: Multiplexing::default(),
             lifetime: TimeHistogram::default(),
@@ -206,12 +210,15 @@ impl Recorder {
         self.connections.concurrent_max = self.connections.concurrent_max.max(self.connections.open);
     }
 
-    /// Both sides of a connection agreed how to go on, after `length` since it was established; on what, where there was
-    /// a choice.
-    pub fn agreed(&mut self, length: Nanos, agreement: Option<Agreement>) {
+    /// Both sides of a connection, which was established at `connected`, agreed at `agreed` how to go on; on what, where
+    /// there was a choice.
+    pub fn agreed(&mut self, connected: Nanos, agreed: Nanos, agreement: Option<Agreement>) {
+        let length = agreed - connected;
         self.handshake.record(length);
-        if let Some(agreement) = agreement {
-            self.agreements.add(agreement, 1);
+        let Some(agreement) = agreement else { return };
+        self.agreements.add(agreement, 1);
+        if self.window.contains(agreed) {
+            self.handshakes_within.record(length, agreement.is_resumed);
         }
     }
 
@@ -418,6 +425,7 @@ impl Recorder {
         self.service_time.merge(&other.service_time);
         self.connect.merge(&other.connect);
         self.handshake.merge(&other.handshake);
+        self.handshakes_within.merge(&other.handshakes_within);
         self.agreements.merge(&other.agreements);
         self.multiplexing.merge(&other.multiplexing);
         self.lifetime.merge(&other.lifetime);

@@ -158,7 +158,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let agreement = connection.exchange.agreement();
         if connection.state == State::Handshaking && (is_ready || agreement.is_some()) {
             connection.state = State::Protected;
-            self.recorder.agreed(self.now - connection.connected, agreement.map(recorded));
+            self.recorder.agreed(connection.connected, self.now, agreement.map(recorded));
         }
         if is_ready {
             self.opened(slot);

@@ -1,7 +1,7 @@
 //! What becomes of the outcomes that a recorder gets.
 
 use super::{Recorder, RequestCounts, SlowCandidate, WarmUpCounts, Window};
-use crate::{Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody};
+use crate::{Agreement, Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody};
 use loadcurve_plan::Nanos;
 
 const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -187,4 +187,46 @@ fn a_request_that_failed_late_is_slower_than_one_that_was_answered_sooner() {
     assert_eq!((slowest.service_time, slowest.first_byte), (Some(Nanos(350)), None));
     assert_eq!((second.failure, second.latency, second.service_time), (None, Nanos(40), Some(Nanos(30))));
     assert_eq!(recorder.latency().count(), 1, "a failed request has no place among the latencies");
+}
+
+#[test]
+fn handshakes_are_timed_by_their_kind_where_they_end_within_the_window_and_counted_from_the_begin_of_the_load()
+ {
+    const FULL: Agreement = Agreement { version: 0x0304, suite: 0x1301, group: Some(29), is_resumed: false };
+    const RESUMED: Agreement = Agreement { is_resumed: true, ..FULL };
+    let mut recorder = recorder();
+    // The window lasts from 1,000 on to 2,000.
+    for (connected, agreed, agreement) in [
+        (500, 999, Some(FULL)),
+        (960, 1_000, Some(FULL)),
+        (1_200, 1_210, Some(RESUMED)),
+        (1_980, 1_999, Some(RESUMED)),
+        (1_900, 2_000, Some(FULL)),
+        // One that leaves no choice, as in clear text.
+        (1_400, 1_500, None),
+    ] {
+        recorder.agreed(Nanos(connected), Nanos(agreed), agreement);
+    }
+    let mut both = Recorder::new(1);
+    both.merge(&recorder);
+    both.merge(&recorder);
+    assert_eq!((both.agreements.count(false), both.agreements.count(true)), (6, 4));
+    assert_eq!(both.handshake.count(), 12);
+    let (full, resumed) = (&both.handshakes_within.full, &both.handshakes_within.resumed);
+    assert_eq!((full.count(), full.extremes()), (2, Some((Nanos(40), Nanos(40)))));
+    assert_eq!((resumed.count(), resumed.extremes()), (4, Some((Nanos(10), Nanos(19)))));
+}
+
+#[test]
+fn a_handshake_counts_for_the_level_in_which_it_ends() {
+    const FULL: Agreement = Agreement { version: 0x0304, suite: 0x1301, group: None, is_resumed: false };
+    let mut recorder = recorder();
+    recorder.agreed(Nanos(1_100), Nanos(1_200), Some(FULL));
+    recorder.begin_level(WINDOW.end);
+    recorder.open_window(Window { start: WINDOW.end, end: Nanos(3_000) });
+    recorder.agreed(Nanos(1_950), Nanos(2_100), Some(FULL));
+    let first = recorder.take_ended_level().unwrap();
+    let times = |level: &Recorder| level.handshakes_within.full.extremes();
+    assert_eq!(times(&first), Some((Nanos(100), Nanos(100))));
+    assert_eq!(times(&recorder), Some((Nanos(150), Nanos(150))));
 }
