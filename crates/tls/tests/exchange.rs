@@ -81,6 +81,18 @@ fn what_was_agreed_on_is_known_and_is_what_was_asked_for() {
 }
 
 #[test]
+fn the_post_quantum_group_is_agreed_on_where_it_is_the_only_one_that_is_offered() {
+    let plan = Plan { groups: vec!["X25519MLKEM768".into()], ..any_certificate() };
+    let mut client = Tls::<Http1>::new(1, &settings(&plan, "http/1.1", false));
+    let mut server = Server::of(&server_config(), ANSWER);
+    shake_hands(&mut client, &mut server, &[1000]).unwrap();
+    // As IANA has registered it: the TLS Supported Groups registry, 4588.
+    assert_eq!(client.agreement().unwrap().group, Some(4588));
+    let seen_there = server.connection.negotiated_key_exchange_group().map(|group| group.name());
+    assert_eq!(seen_there, Some(rustls::NamedGroup::X25519MLKEM768));
+}
+
+#[test]
 fn as_many_connections_resume_a_session_as_were_asked_to() {
     let config = server_config();
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {

@@ -111,15 +111,24 @@ mod tests {
     use std::sync::Arc;
 
     use loadcurve_certificates::{Kind, make};
-    use rustls::crypto::aws_lc_rs;
+    use rustls::crypto::{CryptoProvider, aws_lc_rs};
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, ServerName};
-    use rustls::{ClientConfig, ClientConnection, RootCertStore, SupportedProtocolVersion, version};
+    use rustls::{
+        ClientConfig, ClientConnection, NamedGroup, RootCertStore, SupportedProtocolVersion, version,
+    };
 
     use super::{Identity, Peer, Tls};
 
     /// A server's identity, and a client that trusts it.
     fn both(version: &'static SupportedProtocolVersion) -> (Identity, ClientConnection) {
+        both_with(version, aws_lc_rs::default_provider())
+    }
+
+    fn both_with(
+        version: &'static SupportedProtocolVersion,
+        provider: CryptoProvider,
+    ) -> (Identity, ClientConnection) {
         let made = make(Kind::Ecdsa, &["localhost".into()]).unwrap();
         let folder = std::env::temp_dir().join(format!("limit-tls-{}-{version:?}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -130,7 +139,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(made.authority.as_bytes()).unwrap()).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        let config = ClientConfig::builder_with_provider(Arc::new(provider))
             .with_protocol_versions(&[version])
             .unwrap()
             .with_root_certificates(roots)
@@ -183,6 +192,22 @@ mod tests {
                 assert_eq!(heard(&mut client, &mut server, piece_bytes), (Vec::new(), Peer::Done));
             }
         }
+    }
+
+    #[test]
+    fn keys_are_exchanged_by_the_post_quantum_group_with_a_client_that_offers_no_other() {
+        let groups = vec![aws_lc_rs::kx_group::X25519MLKEM768];
+        let provider = CryptoProvider { kx_groups: groups, ..aws_lc_rs::default_provider() };
+        let (identity, mut client) = both_with(&version::TLS13, provider);
+        let mut server = Tls::begin(&identity);
+        while client.is_handshaking() {
+            assert_ne!(heard(&mut client, &mut server, 100_000).1, Peer::Failed);
+            said(&mut client, &server.sealed(&[], false));
+        }
+        let group = client.negotiated_key_exchange_group().map(|group| group.name());
+        assert_eq!(group, Some(NamedGroup::X25519MLKEM768));
+        client.writer().write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        assert_eq!(heard(&mut client, &mut server, 100_000).0, b"GET / HTTP/1.1\r\n\r\n");
     }
 
     #[test]
