@@ -21,6 +21,8 @@ PLANTED = {
     "blocked_by_loss",
     "blocked_by_long_answers",
     "slow_cipher",
+    "handshakes",
+    "not_resumed",
     "reconnects",
 }
 CHACHA = "TLS_CHACHA20_POLY1305_SHA256"
@@ -75,6 +77,13 @@ def limits(shared_sandbox) -> Run:
         nginx("few-streams", "http2_max_concurrent_streams 8;", "keepalive_requests = 1000000"),
         nginx("recycles", settings="keepalive_requests = 100"),
         nginx("plain", settings="keepalive_requests = 1000000"),
+        nginx("shakes-hands", settings="load = { streams = 1, calls = 1 }"),
+        nginx(
+            "without-tickets",
+            "ssl_session_tickets off;",
+            "load = { streams = 1, calls = 1, full_handshakes = 0 }",
+        ),
+        nginx("resumes", settings="load = { streams = 1, calls = 1, full_handshakes = 0 }"),
     ]
     return run_study(shared_sandbox, "limits", study("".join(servers), 'streams = 100\nduration = "500ms"'))
 
@@ -98,6 +107,22 @@ def test_connections_that_end_after_a_hundred_requests_are_explained_by_the_sett
 
 def test_nginx_that_keeps_its_connections_and_allows_the_streams_has_none_of_these(limits):
     assert told(limits, "plain") == {}
+
+
+def test_full_handshakes_for_each_answer_are_told_by_the_cpu_time_that_they_take(limits):
+    found = told(limits, "shakes-hands")
+    assert found.keys() == {"handshakes"}
+    assert found["handshakes"].certainty == "likely"
+    # Nothing but one small answer follows each of them.
+    assert 0.25 <= value(found["handshakes"], "part of the CPU time, by rate and least time") <= 1
+    assert value(found["handshakes"], "rate of full handshakes") > 10
+
+
+def test_sessions_that_nginx_gives_no_tickets_for_are_told_and_those_that_it_resumes_are_none(limits):
+    assert value(told(limits, "without-tickets")["not_resumed"], "resumed handshakes") == 0
+    assert "not_resumed" not in told(limits, "resumes")
+    [resuming] = [point.load.tls for point in limits.points if point.server == "resumes"]
+    assert resuming.measured.resumed_ms.count > resuming.measured.full_ms.count
 
 
 @pytest.fixture(scope="module")
