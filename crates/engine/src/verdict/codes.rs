@@ -227,7 +227,7 @@ table! {
     }
     NotAlone {
         code: "not_alone", kind: Kind::Caveat,
-        meaning: "of a run: another run was in progress on the machine",
+        meaning: "of a run and of points: another run was in progress on the machine",
     }
     KilledForMemory {
         code: "killed_for_memory", kind: Kind::Caveat,
@@ -259,7 +259,7 @@ table! {
     }
     ProbeUnreadable {
         code: "probe_unreadable", kind: Kind::Caveat,
-        meaning: "of a point: what the probe wrote cannot be read",
+        meaning: "of a point: what the probe wrote cannot be read or summed up",
     }
     ProbeDied {
         code: "probe_died", kind: Kind::Caveat,
