@@ -11,6 +11,16 @@ use crate::connection::State;
 use crate::io::{Event, Io, Notify, Slot};
 use crate::scheduler::Scheduler;
 
+/// What became of a request that its connection does not answer.
+enum Unanswered {
+    /// It has failed.
+    Failed,
+    /// It waits for any slot that comes free.
+    Moved,
+    /// It waits for the next connection of its slot.
+    Kept,
+}
+
 impl<I: Io, E: Exchange> Worker<I, E> {
     /// Handles the next event of this turn; false when there is none.
     pub(super) fn handle_next_event(&mut self, scheduler: Option<&Scheduler>) -> bool {
@@ -76,26 +86,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     }
                 }
                 Some(event @ (wire::Event::Refused(tag, _) | wire::Event::Moved(tag))) => {
-                    self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
-                    let is_moved = matches!(event, wire::Event::Moved(_));
-                    let again = if is_moved { connection.requests.take_moved(tag, self.now) } else { None };
-                    if let Some(request) = again {
-                        self.recorder.will_be_sent_again(request.due);
-                        if connection.session.is_some() {
-                            // A session has one connection after the other.
-                            connection.requests.insert(request);
-                        } else {
-                            moved = true;
-                            self.moved.push_back((slot, request));
-                        }
-                    } else {
-                        let Some(failed) = connection.take_failed(tag, failure_of(event), self.now) else {
-                            break Some(Failure::Malformed);
-                        };
-                        ended = true;
-                        self.slow_requests.extend(self.recorder.failed(&failed));
-                        self.activity.failed(failed.failure);
-                        self.in_flight -= 1;
+                    match self.unanswered(slot, tag, event) {
+                        Some(Unanswered::Failed) => ended = true,
+                        Some(Unanswered::Moved) => moved = true,
+                        Some(Unanswered::Kept) => {}
+                        None => break Some(Failure::Malformed),
                     }
                 }
                 None if is_end => break Some(Failure::ClosedEarly),
@@ -124,6 +119,29 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             }
         }
         true
+    }
+
+    /// Sees to a request that its connection does not answer; none where there is no such request.
+    fn unanswered(&mut self, slot: Slot, tag: Tag, event: wire::Event) -> Option<Unanswered> {
+        self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
+        let connection = &mut self.connections[slot];
+        let is_moved = matches!(event, wire::Event::Moved(_));
+        let again = if is_moved { connection.requests.take_moved(tag, self.now) } else { None };
+        let Some(request) = again else {
+            let failed = connection.take_failed(tag, failure_of(event), self.now)?;
+            self.slow_requests.extend(self.recorder.failed(&failed));
+            self.activity.failed(failed.failure);
+            self.in_flight -= 1;
+            return Some(Unanswered::Failed);
+        };
+        self.recorder.will_be_sent_again(request.due);
+        if connection.session.is_some() {
+            // A session has one connection after the other.
+            connection.requests.insert(request);
+            return Some(Unanswered::Kept);
+        }
+        self.moved.push_back((slot, request));
+        Some(Unanswered::Moved)
     }
 
     /// Until when the request that waits longest to be sent once more may wait.
