@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{BackOff, Nanos};
 use loadcurve_record::{Answer, ConnectionLimits, FailedRequest, Failure, HttpAnswer};
-use loadcurve_wire::{Exchange, Http2Counts, Readiness, Response, Tag};
+use loadcurve_wire::{ErrorCode, Event, Exchange, Http2Counts, Readiness, Refusal, Response, Tag};
 
 use crate::places::{InFlight, Places};
 
@@ -161,6 +161,30 @@ impl<E: Exchange> Connection<E> {
         })
     }
 
+    /// Notes that the first byte of an answer has come.
+    pub(crate) fn answer_begun(&mut self, tag: Tag, now: Nanos) {
+        if let Some(request) = self.requests.get_mut(tag) {
+            request.first_byte.get_or_insert(now);
+        }
+    }
+
+    /// Takes a request that this connection does not answer, by what its exchange says of it; `None` if there is no
+    /// request under this tag.
+    pub(crate) fn take_unanswered(&mut self, tag: Tag, event: Event, now: Nanos) -> Option<Unanswered> {
+        let is_moved = matches!(event, Event::Moved(_));
+        let again = if is_moved { self.requests.take_moved(tag, now) } else { None };
+        let Some(request) = again else {
+            return self.take_failed(tag, failure_of(event), now).map(Unanswered::Failed);
+        };
+        if self.session.is_none() {
+            return Some(Unanswered::Moved(request));
+        }
+        // A session has one connection after the other.
+        let due = request.due;
+        self.requests.insert(request);
+        Some(Unanswered::Kept { due })
+    }
+
     /// Takes a request that has failed; `None` if there is no request under this tag.
     pub(crate) fn take_failed(&mut self, tag: Tag, failure: Failure, now: Nanos) -> Option<FailedRequest> {
         let request = self.requests.take(tag)?;
@@ -180,6 +204,42 @@ impl<E: Exchange> Connection<E> {
             connect: request.connect,
             failure,
         }
+    }
+}
+
+/// What became of a request that its connection does not answer.
+pub(crate) enum Unanswered {
+    Failed(FailedRequest),
+    /// It waits for any slot that comes free.
+    Moved(InFlight),
+    /// It waits for the next connection of its slot.
+    Kept {
+        due: Nanos,
+    },
+}
+
+/// The class of a failure of one request alone.
+pub(crate) fn failure_of(event: Event) -> Failure {
+    match event {
+        Event::Refused(_, Refusal::Reset(code)) => match code {
+            ErrorCode::ProtocolError
+            | ErrorCode::FlowControlError
+            | ErrorCode::SettingsTimeout
+            | ErrorCode::StreamClosed
+            | ErrorCode::FrameSizeError
+            | ErrorCode::CompressionError => Failure::StreamProtocolError,
+            ErrorCode::InternalError => Failure::StreamInternalError,
+            ErrorCode::RefusedStream => Failure::StreamRefused,
+            ErrorCode::Cancel => Failure::StreamCancelled,
+            ErrorCode::EnhanceYourCalm => Failure::StreamExcessive,
+            ErrorCode::NoError
+            | ErrorCode::ConnectError
+            | ErrorCode::InadequateSecurity
+            | ErrorCode::Http11Required
+            | ErrorCode::Other(_) => Failure::StreamReset,
+        },
+        Event::Moved(_) => Failure::StreamRefused,
+        Event::Refused(..) | Event::Begun(_) | Event::Answered(..) => Failure::Malformed,
     }
 }
 

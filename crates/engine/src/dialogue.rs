@@ -9,9 +9,9 @@ use loadcurve_wire::{
     self as wire, BodyPart, ErrorCode, Exchange, Malformed, Readiness, Received, Refusal, Response,
 };
 
+use crate::connection::failure_of;
 use crate::io::{Event, Io, Notify, Slot};
 use crate::requests::{BodyFile, Template};
-use crate::worker::failure_of;
 
 const SLOT: Slot = 0;
 /// The longest sleep, so that an interruption is noticed soon.

@@ -25,7 +25,6 @@ mod end;
 mod levels;
 mod slow;
 
-pub(crate) use end::failure_of;
 pub(crate) use levels::WorkerLevel;
 
 /// The longest sleep, so that being asked to stop is noticed soon.

@@ -4,22 +4,12 @@ use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Agreement, Failure};
-use loadcurve_wire::{self as wire, ErrorCode, Exchange, Malformed, Readiness, Received, Refusal, Tag};
+use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Tag};
 
 use super::Worker;
-use crate::connection::State;
+use crate::connection::{State, Unanswered};
 use crate::io::{Event, Io, Notify, Slot};
 use crate::scheduler::Scheduler;
-
-/// What became of a request that its connection does not answer.
-enum Unanswered {
-    /// It has failed.
-    Failed,
-    /// It waits for any slot that comes free.
-    Moved,
-    /// It waits for the next connection of its slot.
-    Kept,
-}
 
 impl<I: Io, E: Exchange> Worker<I, E> {
     /// Handles the next event of this turn; false when there is none.
@@ -62,11 +52,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             };
             rest = &rest[consumed..];
             match event {
-                Some(wire::Event::Begun(tag)) => {
-                    if let Some(request) = connection.requests.get_mut(tag) {
-                        request.first_byte.get_or_insert(self.now);
-                    }
-                }
+                Some(wire::Event::Begun(tag)) => connection.answer_begun(tag, self.now),
                 Some(wire::Event::Answered(tag, response)) => {
                     let Some(answer) = connection.take_answered(tag, &response, self.now) else {
                         break Some(Failure::Malformed);
@@ -86,10 +72,20 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                     }
                 }
                 Some(event @ (wire::Event::Refused(tag, _) | wire::Event::Moved(tag))) => {
-                    match self.unanswered(slot, tag, event) {
-                        Some(Unanswered::Failed) => ended = true,
-                        Some(Unanswered::Moved) => moved = true,
-                        Some(Unanswered::Kept) => {}
+                    self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
+                    match connection.take_unanswered(tag, event, self.now) {
+                        Some(Unanswered::Failed(failed)) => {
+                            ended = true;
+                            self.slow_requests.extend(self.recorder.failed(&failed));
+                            self.activity.failed(failed.failure);
+                            self.in_flight -= 1;
+                        }
+                        Some(Unanswered::Moved(request)) => {
+                            moved = true;
+                            self.recorder.will_be_sent_again(request.due);
+                            self.moved.push_back((slot, request));
+                        }
+                        Some(Unanswered::Kept { due }) => self.recorder.will_be_sent_again(due),
                         None => break Some(Failure::Malformed),
                     }
                 }
@@ -119,29 +115,6 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             }
         }
         true
-    }
-
-    /// Sees to a request that its connection does not answer; none where there is no such request.
-    fn unanswered(&mut self, slot: Slot, tag: Tag, event: wire::Event) -> Option<Unanswered> {
-        self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
-        let connection = &mut self.connections[slot];
-        let is_moved = matches!(event, wire::Event::Moved(_));
-        let again = if is_moved { connection.requests.take_moved(tag, self.now) } else { None };
-        let Some(request) = again else {
-            let failed = connection.take_failed(tag, failure_of(event), self.now)?;
-            self.slow_requests.extend(self.recorder.failed(&failed));
-            self.activity.failed(failed.failure);
-            self.in_flight -= 1;
-            return Some(Unanswered::Failed);
-        };
-        self.recorder.will_be_sent_again(request.due);
-        if connection.session.is_some() {
-            // A session has one connection after the other.
-            connection.requests.insert(request);
-            return Some(Unanswered::Kept);
-        }
-        self.moved.push_back((slot, request));
-        Some(Unanswered::Moved)
     }
 
     /// Until when the request that waits longest to be sent once more may wait.
@@ -501,31 +474,6 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             connection.is_listed = true;
             self.free.push_back(slot);
         }
-    }
-}
-
-/// The class of a failure of one request alone.
-pub(crate) fn failure_of(event: wire::Event) -> Failure {
-    match event {
-        wire::Event::Refused(_, Refusal::Reset(code)) => match code {
-            ErrorCode::ProtocolError
-            | ErrorCode::FlowControlError
-            | ErrorCode::SettingsTimeout
-            | ErrorCode::StreamClosed
-            | ErrorCode::FrameSizeError
-            | ErrorCode::CompressionError => Failure::StreamProtocolError,
-            ErrorCode::InternalError => Failure::StreamInternalError,
-            ErrorCode::RefusedStream => Failure::StreamRefused,
-            ErrorCode::Cancel => Failure::StreamCancelled,
-            ErrorCode::EnhanceYourCalm => Failure::StreamExcessive,
-            ErrorCode::NoError
-            | ErrorCode::ConnectError
-            | ErrorCode::InadequateSecurity
-            | ErrorCode::Http11Required
-            | ErrorCode::Other(_) => Failure::StreamReset,
-        },
-        wire::Event::Moved(_) => Failure::StreamRefused,
-        wire::Event::Refused(..) | wire::Event::Begun(_) | wire::Event::Answered(..) => Failure::Malformed,
     }
 }
 
