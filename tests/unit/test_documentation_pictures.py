@@ -18,8 +18,10 @@ def words_in(svg: str) -> str:
     return " ".join(html.unescape(" ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))).split())
 
 
-def test_the_picture_holds_the_table_the_answer_the_curves_and_what_to_try_next(tmp_path: Path):
-    folder = synthetic.write_run(tmp_path / "run")
+def test_the_picture_holds_the_table_the_answer_the_curves_and_what_to_try_next(tmp_path, monkeypatch):
+    # A path longer than the terminal is wide would be cut off.
+    monkeypatch.chdir(tmp_path)
+    folder = synthetic.write_run(Path("run"))
     picture = terminal_picture(folder)
     shown = words_in(picture)
     answer = answer_words(analyse(read_run(folder)))

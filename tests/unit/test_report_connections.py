@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
-from loadcurve.analysis.connections import AgreedOn, Connections, Range
+from loadcurve.analysis.connections import AgreedOn, ConnectionsOfServer, Range
 from loadcurve.report.content import content_of
 from loadcurve.report.formats.write import FORMATS, Material
 from loadcurve.report.html import render_page
@@ -41,7 +41,7 @@ def clear(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return read_run(synthetic.write_points(tmp_path_factory.mktemp("runs") / "run", *encrypted.CONNECTIONS))
 
 
-def connections_of(analysis: Analysis, server: str) -> Connections:
+def connections_of(analysis: Analysis, server: str) -> ConnectionsOfServer:
     return next(one for one in analysis.connections if one.server == server)
 
 

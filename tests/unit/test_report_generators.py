@@ -85,7 +85,7 @@ def test_numbers_keep_it_and_page_and_markdown_show_it(under_both: Run, tmp_path
         assert "nginx-wrk over nginx: wrk" in said
         assert "0.900" in said
         assert "They differ in throughput: the interval leaves 1 out." in said
-        assert "the warm-up of wrk is a process before it" in said
+        assert "wrk warms up in a process before: the server is warm, the connections are new" in said
 
 
 def test_a_run_of_one_generator_has_no_such_section(run: Run):

@@ -74,7 +74,7 @@ def test_credits_of_limits_are_minutes_of_one_cpu() -> None:
     assert record.model_dump() == {
         "cpus": 0.5,
         "memory_bytes": None,
-        "burst": {"credits": 2, "baseline_share": 0.1},
+        "burst": {"credits": 2, "baseline_share": 0.1, "restarted": True},
         "period_ms": 100.0,
     }
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 from loadcurve.analysis.claims import JudgedClaim, judged_claims
-from loadcurve.analysis.connections import Connections, connections_of
+from loadcurve.analysis.connections import ConnectionsOfServer, connections_of
 from loadcurve.analysis.crosscheck import CrossChecked, cross_check
 from loadcurve.analysis.curves import (
     VERDICTS,
@@ -114,7 +114,7 @@ class Analysis:
     """What the authors of a publication concluded, each judged."""
     crosschecks: list[CrossChecked] = field(default_factory=list)
     """Each arm of another generator beside the same server under our engine."""
-    connections: list[Connections] = field(default_factory=list)
+    connections: list[ConnectionsOfServer] = field(default_factory=list)
     """Of every server whose connections were encrypted or carried streams, in the order of the study."""
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""

@@ -79,7 +79,7 @@ class Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class Connections:
+class ConnectionsOfServer:
     """The connections of one server, over all points and trials; invalid ones count, too."""
 
     server: str
@@ -91,7 +91,7 @@ class Connections:
     """``None`` where requests share no connection."""
 
 
-def connections_of(run: Run) -> list[Connections]:
+def connections_of(run: Run) -> list[ConnectionsOfServer]:
     """Return what the connections were of every server whose loads were encrypted or spoke HTTP/2."""
     by_server: dict[str, list[PointRecord]] = {name: [] for name in run.run.servers}
     for record in run.points:
@@ -100,12 +100,12 @@ def connections_of(run: Run) -> list[Connections]:
     return [_connections(server, records) for server, records in by_server.items() if records]
 
 
-def _connections(server: str, records: Sequence[PointRecord]) -> Connections:
+def _connections(server: str, records: Sequence[PointRecord]) -> ConnectionsOfServer:
     loads = [record.load.load for record in records]
     versions = [load.http for load in loads if isinstance(load, HttpAsRun) and load.http]
     encrypted = [(record, record.load.tls) for record in records if record.load.tls is not None]
     multiplexed = [(record, record.load.http2) for record in records if record.load.http2 is not None]
-    return Connections(
+    return ConnectionsOfServer(
         server=server,
         http=list(dict.fromkeys(versions)),
         encryption=_encryption(encrypted) if encrypted else None,

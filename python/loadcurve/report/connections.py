@@ -7,7 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.connections import AgreedOn, CertificateShown, Connections, Encryption, Range, Streams
+from loadcurve.analysis.connections import (
+    AgreedOn,
+    CertificateShown,
+    ConnectionsOfServer,
+    Encryption,
+    Range,
+    Streams,
+)
 from loadcurve.report import text
 
 NAME_WIDTH = 16
@@ -46,7 +53,7 @@ def connections_in_terminal(analysis: Analysis) -> Table:
     return table
 
 
-def _lines(one: Connections) -> Iterator[str]:
+def _lines(one: ConnectionsOfServer) -> Iterator[str]:
     """Yield what a person looks for first: the protocol, the handshakes, the streams."""
     encrypted, streams = one.encryption, one.streams
     yield ", ".join(filter(None, [_protocol(one), *map(_agreed, encrypted.agreed[:1] if encrypted else [])]))
@@ -59,15 +66,15 @@ def _lines(one: Connections) -> Iterator[str]:
         yield "; ".join([f"streams: {_allowed(streams)}", *filter(None, [_waits(one), _ended(one)])])
 
 
-def _of_encryption(words: Callable[[Encryption], str]) -> Callable[[Connections], str]:
+def _of_encryption(words: Callable[[Encryption], str]) -> Callable[[ConnectionsOfServer], str]:
     return lambda one: words(one.encryption) if one.encryption is not None else ""
 
 
-def _of_streams(words: Callable[[Streams], str]) -> Callable[[Connections], str]:
+def _of_streams(words: Callable[[Streams], str]) -> Callable[[ConnectionsOfServer], str]:
     return lambda one: words(one.streams) if one.streams is not None else ""
 
 
-def _protocol(one: Connections) -> str:
+def _protocol(one: ConnectionsOfServer) -> str:
     """Name the versions of HTTP, and those of TLS below them."""
     http = text.listing(f"HTTP/{version}" for version in one.http) if one.http else "HTTP"
     if one.encryption is None:
@@ -91,7 +98,7 @@ def _all_agreed(encryption: Encryption) -> str:
     return "; ".join([*named, *([f"and {more:,} more"] if more else [])])
 
 
-def _certificates(one: Connections) -> str:
+def _certificates(one: ConnectionsOfServer) -> str:
     if one.encryption is None:
         return ""
     return "; ".join(dict.fromkeys(map(_certificate, one.encryption.certificates)))
@@ -103,7 +110,7 @@ def _certificate(shown: CertificateShown) -> str:
     return f"{shown.key}, {chain}"
 
 
-def _handshakes(one: Connections) -> str:
+def _handshakes(one: ConnectionsOfServer) -> str:
     if one.encryption is None:
         return ""
     full, resumed, share = one.encryption.full, one.encryption.resumed, one.encryption.resumed_share
@@ -133,7 +140,7 @@ def _allowed(streams: Streams) -> str:
     return f"{_counts(streams.asked)} asked{allowed}"
 
 
-def _waits(one: Connections) -> str:
+def _waits(one: ConnectionsOfServer) -> str:
     if one.streams is None or not one.streams.waited:
         return ""
     median = one.streams.wait_p50_ms
@@ -142,7 +149,7 @@ def _waits(one: Connections) -> str:
     )
 
 
-def _ended(one: Connections) -> str:
+def _ended(one: ConnectionsOfServer) -> str:
     """Say what the server refused and ended, and which requests moved for it."""
     if one.streams is None:
         return ""
@@ -165,7 +172,7 @@ def _range(found: Range | None, words: Callable[[float], str] = text.number) -> 
     return least if least == greatest else f"{least} to {greatest}"
 
 
-_COLUMNS: dict[str, Callable[[Connections], str]] = {
+_COLUMNS: dict[str, Callable[[ConnectionsOfServer], str]] = {
     "protocol": _protocol,
     "agreed": _of_encryption(_all_agreed),
     "certificate": _certificates,

@@ -7,7 +7,7 @@ from typing import Any
 import polars
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.connections import Connections, Range
+from loadcurve.analysis.connections import ConnectionsOfServer, Range
 from loadcurve.analysis.curves import points_in
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import Shape, SliceShapes
@@ -232,7 +232,7 @@ def _ends(name: str, estimate: Estimate | None, unit: str = "") -> Row:
     }
 
 
-def _connections_row(found: Connections) -> Row:
+def _connections_row(found: ConnectionsOfServer) -> Row:
     row: Row = {"server": found.server, "http": found.http}
     if (encryption := found.encryption) is not None:
         row |= {
