@@ -204,7 +204,7 @@ mod tests {
             assert_ne!(heard(&mut client, &mut server, 100_000).1, Peer::Failed);
             said(&mut client, &server.sealed(&[], false));
         }
-        let group = client.negotiated_key_exchange_group().map(|group| group.name());
+        let group = client.negotiated_key_exchange_group().map(rustls::crypto::SupportedKxGroup::name);
         assert_eq!(group, Some(NamedGroup::X25519MLKEM768));
         client.writer().write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         assert_eq!(heard(&mut client, &mut server, 100_000).0, b"GET / HTTP/1.1\r\n\r\n");
