@@ -88,7 +88,8 @@ fn the_post_quantum_group_is_agreed_on_where_it_is_the_only_one_that_is_offered(
     shake_hands(&mut client, &mut server, &[1000]).unwrap();
     // As IANA has registered it: the TLS Supported Groups registry, 4588.
     assert_eq!(client.agreement().unwrap().group, Some(4588));
-    let seen_there = server.connection.negotiated_key_exchange_group().map(|group| group.name());
+    let seen_there =
+        server.connection.negotiated_key_exchange_group().map(rustls::crypto::SupportedKxGroup::name);
     assert_eq!(seen_there, Some(rustls::NamedGroup::X25519MLKEM768));
 }
 
