@@ -40,6 +40,8 @@ def test_a_run_that_was_killed_and_interrupted_ends_with_the_records_of_an_undis
 
 
 def test_the_options_of_a_run_cannot_be_changed_when_it_is_resumed(sandbox):
+    (sandbox.work / "run").mkdir()
+    (sandbox.work / "run" / "run.json").write_text("{}")
     refused = sandbox.run("run", "--resume", "run", "--trials", 3)
     assert refused.returncode == 2
     assert "a resumed run keeps its original options" in refused.stderr

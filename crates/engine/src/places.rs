@@ -84,9 +84,10 @@ impl Places {
         self.first_unwritten != NONE
     }
 
-    /// Takes a request that was written and is to be written once more. `None` where it was before, or there is none.
-    pub(crate) fn take_moved(&mut self, tag: Tag, now: Nanos) -> Option<InFlight> {
-        if self.get_mut(tag)?.moved_at.is_some() {
+    /// Takes a request that was written and is to be written once more. `None` where that was done before, unless it may
+    /// be repeated, or there is none.
+    pub(crate) fn take_moved(&mut self, tag: Tag, now: Nanos, may_repeat: bool) -> Option<InFlight> {
+        if self.get_mut(tag)?.moved_at.is_some() && !may_repeat {
             return None;
         }
         let request = self.take(tag)?;

@@ -311,6 +311,19 @@ fn a_request_that_is_refused_twice_has_failed() {
 }
 
 #[test]
+fn a_request_may_move_again_from_a_connection_that_has_answered_others() {
+    // Two requests on each connection: one is answered, and the other one is left when the server goes away, twice.
+    let outcome = run(&streams(2, 3), false, |arrived, tag| match arrived {
+        1 => vec![(ms(1), Frame::GoAway), (ms(1), Frame::Moved(tag)), (ms(1), Frame::Gone)],
+        2 => vec![(ms(2), Frame::GoAway), (ms(2), Frame::Moved(tag)), (ms(2), Frame::Gone)],
+        _ => vec![(ms(1), Frame::Answered(tag))],
+    });
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.requests.moved), (3, 2));
+    assert_eq!((recorder.failures.total(), recorder.connections.opened), (0, 3));
+}
+
+#[test]
 fn what_a_server_that_goes_away_leaves_is_sent_on_the_next_connection() {
     // The third request is moved when the server says that it goes, and the others are answered before it is gone.
     let outcome = run(&streams(3, 30), false, |arrived, tag| match arrived {
