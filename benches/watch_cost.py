@@ -124,7 +124,7 @@ def print_ratios(measured: dict[Kind, Measured]) -> None:
         for kind in KINDS[1:]:
             taken, without = (np.array(measured[one].values[name]) for one in (kind, "without"))
             [found] = paired_ratios(block_means(taken - without)[None, :])
-            estimate = found and found.estimate
+            estimate = None if found is None else found.estimate
             ratios.append("not measured" if estimate is None else in_words(estimate))
         print(f"{MEASURES[name].title:<34}  {ratios[0]:<34}  {ratios[1]}")
 

@@ -58,8 +58,8 @@ pub(crate) struct Connection<E> {
     pub(crate) is_unwritten: bool,
     /// Until when the slot rests, after a failed attempt to connect or to think.
     pub(crate) rests_until: Option<Nanos>,
-    /// Whether the open connection has answered a request.
-    pub(crate) has_answered: bool,
+    /// Requests answered on this connection.
+    answers: u64,
     /// Whether the slot stands in the list of those that can take a request.
     pub(crate) is_listed: bool,
     /// Since when the slot can take a request; absent if it could take no more when it was last written to.
@@ -88,7 +88,7 @@ impl<E: Exchange> Connection<E> {
             writing_since: None,
             is_unwritten: false,
             rests_until: None,
-            has_answered: false,
+            answers: 0,
             is_listed: false,
             free_since: Some(Nanos::ZERO),
             is_spoiled: false,
@@ -101,7 +101,7 @@ impl<E: Exchange> Connection<E> {
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;
         self.calls = 0;
-        self.has_answered = false;
+        self.answers = 0;
         self.writing_since = None;
     }
 
@@ -147,7 +147,7 @@ impl<E: Exchange> Connection<E> {
     pub(crate) fn take_answered(&mut self, tag: Tag, response: &Response, now: Nanos) -> Option<Answer> {
         let sent = self.requests.get_mut(tag)?.sent?;
         let request = self.requests.take(tag)?;
-        self.has_answered = true;
+        self.answers += 1;
         Some(Answer {
             number: request.number,
             operation: request.operation,
@@ -178,7 +178,7 @@ impl<E: Exchange> Connection<E> {
     pub(crate) fn take_unanswered(&mut self, tag: Tag, event: Event, now: Nanos) -> Option<Unanswered> {
         let is_moved = matches!(event, Event::Moved(_));
         // A server that answers and then ends its connections recycles them, and does not refuse this request.
-        let again = if is_moved { self.requests.take_moved(tag, now, self.has_answered) } else { None };
+        let again = if is_moved { self.requests.take_moved(tag, now, self.answers > 0) } else { None };
         let Some(request) = again else {
             return self.take_failed(tag, failure_of(event), now).map(Unanswered::Failed);
         };
