@@ -49,7 +49,7 @@ class Comparison:
 
 
 def pairs_in_turn(first: Callable[[], Run], second: Callable[[], Run], count: int) -> list[tuple[Run, Run]]:
-    """Measure so many pairs, every second one in reverse order; each pair is returned in the order given."""
+    """Measure pairs, every second one in reverse order; each pair is returned in the order given."""
     pairs = []
     for index in range(count):
         if index % 2 == 0:
@@ -61,7 +61,7 @@ def pairs_in_turn(first: Callable[[], Run], second: Callable[[], Run], count: in
 
 
 def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Comparison]:
-    """Measure so many pairs, and return the ratios in each quantity."""
+    """Measure a number of pairs, and return the ratios in each quantity."""
     pairs = pairs_in_turn(lambda: _measure(OURS, load, cpu), lambda: _measure(other, load, cpu), pair_count)
     return [
         Comparison(

@@ -15,7 +15,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 /// How many requests of a list are picked.
 const PICKED: u64 = 100;
-/// Up to so many requests are known line by line.
+/// The most requests that are known line by line.
 const SHORT_MAX: usize = 100;
 
 target!(|input: &[u8]| {
@@ -57,7 +57,7 @@ struct Listed {
     line: u64,
 }
 
-/// The requests of a list; none where a line is not of the form.
+/// The requests of a list; none if a line is not of the form.
 fn requests_in(input: &[u8]) -> Option<Vec<Listed>> {
     let input = input.strip_prefix("\u{feff}".as_bytes()).unwrap_or(input);
     let mut requests = Vec::new();

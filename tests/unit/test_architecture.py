@@ -134,7 +134,7 @@ def test_every_dependency_has_its_reason():
 
 
 NAMED = re.compile(r"\b(?P<root>crate|super)::(?P<names>\{[^;]*?\}|[a-z_0-9]+)")
-"""What a Rust file names of its own crate: one module, or several in braces."""
+"""What a Rust file names in the same crate: one module, or several in braces."""
 
 
 def rust_modules(source: Path) -> dict[tuple[str, ...], Path]:

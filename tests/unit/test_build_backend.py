@@ -1,4 +1,4 @@
-"""What the build backend tells the compiler."""
+"""What the build backend asks of the compiler."""
 
 import os
 import sys

@@ -93,7 +93,7 @@ def test_a_run_without_pauses_marks_and_draws_nothing():
 
 
 def delays(*stretches_ms: tuple[float, float], side: str) -> Sequence[tuple[float, float]]:
-    """The delays by the pauses of a side, in 10 s, by one moment in so many."""
+    """The delays by the pauses of a side, in 10 s, by one moment in this number."""
     record = synthetic.point_record("nginx", 10)
     seen = pauses(*stretches_ms)
     load = record.load

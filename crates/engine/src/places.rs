@@ -20,7 +20,7 @@ pub(crate) struct InFlight {
     pub(crate) connect: Option<Nanos>,
     /// Whether it found its connection open.
     pub(crate) reused: bool,
-    /// When it came back from a server that had not looked at it; none where it was not sent before.
+    /// When it came back from a server that had not looked at it; none if it was not sent before.
     pub(crate) moved_at: Option<Nanos>,
     /// Since when it waits because the peer takes no more at once, if it does.
     pub(crate) limited_since: Option<Nanos>,

@@ -231,7 +231,7 @@ class RunRecord(SealedRecord):
 
     @property
     def server_cpus(self) -> dict[str, list[int]]:
-        """The CPUs that each server was bound to; none where the run did not record them."""
+        """The CPUs that each server was bound to; empty if the run did not record them."""
         usual = self.host.get("server_cpus")
         cpus = [cpu for cpu in usual if isinstance(cpu, int)] if isinstance(usual, list | tuple) else []
         return {name: cpus if one.cpus is None else list(one.cpus) for name, one in self.servers.items()}

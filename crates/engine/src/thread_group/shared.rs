@@ -128,7 +128,7 @@ mod models {
             self.shared.one_is_ready();
         }
 
-        /// Waits as a thread does; when it begins, none where it is to end.
+        /// Waits as a thread does; when it begins, none if it is to end.
         fn wait(&self) -> Option<Nanos> {
             loop {
                 if let Some(epoch) = self.shared.begins_at() {

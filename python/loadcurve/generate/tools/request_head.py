@@ -1,6 +1,6 @@
 """What a tool sends: its first request, received by a socket of ours before the load, as a study sends it.
 
-A tool adds header fields of its choice, which cost the server time, and none tells how many bytes it sends.
+A tool adds header fields of its choice, which cost the server time, and none reports how many bytes it sends.
 """
 
 import re
