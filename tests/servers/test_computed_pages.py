@@ -3,6 +3,8 @@
 import http.client
 import os
 import signal
+from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -10,15 +12,27 @@ from server_support import (
     CATALOG,
     answer_to,
     bytes_answered_to_head,
+    found,
     server_of,
     servers,
     wait_until,
 )
 
+from loadcurve.server.content import content_of_folder
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.here import Server
 
-COMPUTING = ["apache-ssi", "apache-cgi", "apache-perl", "nginx-php", "lighttpd-php", "node-postgresql"]
-BEHIND_FASTCGI = ["nginx-php", "lighttpd-php"]
+BEHIND_FASTCGI = ["nginx-php", "lighttpd-php", "nginx-php-postgresql"]
+BY_NODE = ["node-postgresql", "nginx-node-postgresql"]
+COMPUTING = ["apache-ssi", "apache-cgi", "apache-perl", *BEHIND_FASTCGI, *BY_NODE]
+OTHER_PROGRAMS = {
+    "nginx-php": ["php-fpm"],
+    "lighttpd-php": ["php-fpm"],
+    "nginx-php-postgresql": ["php-fpm", "postgres"],
+    "node-postgresql": ["postgres"],
+    "nginx-node-postgresql": ["node", "postgres"],
+}
+"""What servers start beside their first program."""
 
 
 def page_at(port, path):
@@ -87,24 +101,65 @@ def test_php_runs_beside_the_web_server_with_as_many_processes_as_asked(running)
     assert len(processes_of_program(running.server, "php-fpm")) == 1 + running.server.settings["php_workers"]
 
 
-@servers("node-postgresql", fixture="running")
+@servers(*BY_NODE, fixture="running")
 def test_the_application_has_as_many_connections_to_its_database_as_asked(running):
     def connections():
         of_database = processes_of_program(running.server, "postgres")
         return sum("loadcurve postgres [local]" in " ".join(process.cmdline()) for process in of_database)
 
-    # That which has filled the table ends a moment after its farewell.
-    wait_until(lambda: connections() == running.server.settings["database_connections"])
+    assert connections() == running.server.settings["database_connections"]
+
+
+@servers("nginx-node-postgresql", fixture="running")
+def test_requests_of_clients_that_come_and_go_share_the_connections_from_nginx_to_node(running):
+    (node,) = processes_of_program(running.server, "node")
+
+    def accepted():
+        return sum(one.laddr == "node.sock" for one in node.net_connections("unix")) - 1
+
+    before = accepted()
+    for _ in range(20):
+        running.server.verify(["/1k.txt"])
+    # A worker of nginx asks for one page at a time here, so one connection is enough for it.
+    assert 1 <= accepted() <= max(before, running.server.settings["workers"])
 
 
 @pytest.mark.long
-@servers("nginx-php", "lighttpd-php", "node-postgresql")
-def test_the_second_program_ends_when_the_web_server_does(name, content_folder):
+@servers(*OTHER_PROGRAMS)
+def test_the_other_programs_end_when_the_first_does(name, content_folder):
     with server_of(CATALOG[name], content_folder) as server:
-        second = processes_of_program(server, "postgres" if name == "node-postgresql" else "php-fpm")
-        assert len(second) > 1
+        others = [processes_of_program(server, program) for program in OTHER_PROGRAMS[name]]
+        assert all(others)
         os.kill(server.pid, signal.SIGKILL)
-        wait_until(lambda: all(map(has_ended, second)))
+        wait_until(lambda: all(has_ended(process) for of_one in others for process in of_one))
+
+
+@servers("node-postgresql", "nginx-php-postgresql")
+def test_a_page_has_the_rows_of_the_table_whatever_the_bytes_and_the_names(name, state):
+    """Pages of none, one and several rows, of every byte, in a folder whose name SQL would take for more."""
+    folder = state / "it's \\ 100 % content"
+    pages = {"empty": b"", "one.bin": b"\0", "row.bin": bytes(range(7)), "deep/er/ä'b.bin": bytes(range(256))}
+    for page, content in pages.items():
+        (folder / page).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page).write_bytes(content)
+    with server_of(CATALOG[name], folder, row_bytes=7) as server:
+        server.verify(["/empty", "/one.bin", "/row.bin", "/deep/er/%C3%A4'b.bin"])
+
+
+@pytest.mark.long
+@servers("node-postgresql")
+def test_an_application_may_ask_for_more_connections_than_postgresql_takes_by_itself(name, content_folder):
+    with server_of(CATALOG[name], content_folder, database_connections=120) as server:
+        server.verify(["/1k.txt"])
+
+
+@servers("nginx-node-postgresql")
+def test_a_backend_that_ends_at_once_ends_the_start(name, content_folder):
+    looked_for = found(CATALOG[name])
+    broken = replace(looked_for, parts={**looked_for.parts, "node": Path("/bin/false")})
+    server = Server(broken, content_folder, content_of_folder(content_folder))
+    with pytest.raises(ServerFailure, match="ended with status 1 before it was ready"), server:
+        pass
 
 
 @pytest.mark.long

@@ -78,39 +78,25 @@ class Connection {
         }
     }
 
-    /** Run statements that have no parameters. */
-    run(statements) {
-        return this.#ask(message("Q", text(statements)));
-    }
-
     /** Prepare a query under a name. */
     prepare(name, query) {
         return this.#ask(Buffer.concat([message("P", text(name), text(query), int16(0)), SYNC]));
     }
 
-    /** Run a prepared query once for each list of parameters, which are bytes; return the rows of all. */
-    query(name, ...lists) {
-        const asked = lists.flatMap((parameters) => [
-            message(
-                "B",
-                text(""),
-                text(name),
-                int16(1),
-                int16(1),
-                int16(parameters.length),
-                ...parameters.flatMap((value) => [int32(value.length), value]),
-                int16(1),
-                int16(1),
-            ),
-            message("E", text(""), int32(0)),
-        ]);
-        return this.#ask(Buffer.concat([...asked, SYNC]));
-    }
-
-    /** Close a connection that has no query under way. */
-    close() {
-        this.#isReady = false;
-        this.#socket.end(message("X"));
+    /** Run a prepared query, whose parameters are bytes; return its rows. */
+    query(name, ...parameters) {
+        const bound = message(
+            "B",
+            text(""),
+            text(name),
+            int16(1),
+            int16(1),
+            int16(parameters.length),
+            ...parameters.flatMap((value) => [int32(value.length), value]),
+            int16(1),
+            int16(1),
+        );
+        return this.#ask(Buffer.concat([bound, message("E", text(""), int32(0)), SYNC]));
     }
 
     async #begin() {
@@ -186,7 +172,7 @@ class Pool {
     async query(name, ...parameters) {
         const connection = this.#free.pop() ?? (await new Promise((resolve) => this.#waiting.push(resolve)));
         try {
-            return await connection.query(name, parameters);
+            return await connection.query(name, ...parameters);
         } finally {
             const next = this.#waiting.shift();
             next ? next(connection) : this.#free.push(connection);
@@ -194,4 +180,4 @@ class Pool {
     }
 }
 
-module.exports = { Connection, Pool };
+module.exports = { Pool };
