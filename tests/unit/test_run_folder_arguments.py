@@ -34,10 +34,24 @@ def test_a_folder_that_is_no_run_is_named(arguments, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["run", "nowhere.toml"], ["capacity", "nowhere.toml", "--slo", "p99 < 1s"]]
+    "arguments",
+    [
+        ["run", "nowhere.toml"],
+        ["capacity", "nowhere.toml", "--slo", "p99 < 1s"],
+        ["crosscheck", "nowhere.toml"],
+    ],
+    ids=" ".join,
 )
 def test_a_study_that_is_not_there_is_named_before_what_runs_one_is_imported(arguments, monkeypatch):
     monkeypatch.setitem(sys.modules, f"loadcurve.cli.{arguments[0]}", None)
     finished = CliRunner().invoke(app, arguments)
     assert isinstance(finished.exception, BadInput)
     assert str(finished.exception).startswith("nowhere.toml: there is no such file, and no bundled study")
+
+
+@pytest.mark.parametrize("options", [[], ["--as", "requests"]], ids=["results", "a log"])
+def test_a_file_that_is_not_there_is_named_before_what_reads_it_is_imported(options, monkeypatch):
+    monkeypatch.setitem(sys.modules, "loadcurve.cli.import_files", None)
+    finished = CliRunner().invoke(app, ["import", "nowhere.csv", *options])
+    assert isinstance(finished.exception, BadInput)
+    assert str(finished.exception) == "nowhere.csv cannot be read: No such file or directory."

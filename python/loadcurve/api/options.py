@@ -122,7 +122,7 @@ class LoadOptions(TypedDict, total=False):
     drop_table: str | None
     """First remove this table, even if Loadcurve did not create it."""
     metrics: str | None
-    """Serve figures of the load to Prometheus there, such as 127.0.0.1:9464."""
+    """Serve figures of the load under way to Prometheus there, such as 127.0.0.1:9464."""
     otlp: str | None
     """Send them each second to this collector by OTLP, such as http://127.0.0.1:4318."""
 

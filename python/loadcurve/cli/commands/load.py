@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from loadcurve.cli.commands.options import JsonOption, MetricsOption, OtlpOption
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput
 
@@ -389,23 +390,9 @@ def load(
             rich_help_panel=DATABASES,
         ),
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            "--metrics",
-            metavar="HOST:PORT",
-            help="Serve figures of the load to Prometheus there, such as 127.0.0.1:9464.",
-        ),
-    ] = None,
-    otlp: Annotated[
-        str | None,
-        typer.Option(
-            "--otlp",
-            metavar="URL",
-            help="Send them each second to this collector by OTLP, such as http://127.0.0.1:4318.",
-        ),
-    ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
+    metrics: MetricsOption = None,
+    otlp: OtlpOption = None,
+    json_output: JsonOption = False,
 ) -> None:
     """Put one load on one URL: a web server or a database.
 

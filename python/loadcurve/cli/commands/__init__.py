@@ -1,0 +1,1 @@
+"""The subcommands as the command line has them: arguments, options and their checks."""

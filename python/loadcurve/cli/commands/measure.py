@@ -1,0 +1,156 @@
+"""Subcommands that measure: studies, searches and cross-checks."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadcurve.cli import completion
+from loadcurve.cli.commands.options import (
+    CatalogOption,
+    GeneratorOption,
+    JsonOption,
+    MetricsOption,
+    OnlyOption,
+    OtlpOption,
+    OutOption,
+    QuickOption,
+    ResumeOption,
+    SeedOption,
+    SloOption,
+    TrialsOption,
+    WatchAddressOption,
+    WatchOption,
+    study_argument,
+    study_or_run_there,
+)
+from loadcurve.cli.interrupts import raise_on_interrupts
+
+
+def run(
+    study: Annotated[str | None, study_argument("STUDY.toml")] = None,
+    out: OutOption = None,
+    trials: TrialsOption = None,
+    only: OnlyOption = None,
+    quick: QuickOption = False,
+    seed: SeedOption = None,
+    catalog: CatalogOption = None,
+    watch: WatchOption = False,
+    watch_address: WatchAddressOption = None,
+    generator: GeneratorOption = None,
+    metrics: MetricsOption = None,
+    otlp: OtlpOption = None,
+    resume: ResumeOption = None,
+) -> None:
+    """Run a study and write its run folder with report.html."""
+    from loadcurve.cli.run import Followers, run_command
+    from loadcurve.runs.study import RunOptions
+
+    raise_on_interrupts()
+    options = RunOptions(
+        out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()), tuple(generator or ())
+    )
+    if resume is None and study is None:
+        raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
+    kept = RunOptions() if study is None else RunOptions(catalogs=options.catalogs)
+    followers = Followers(_watched_at(watch, watch_address), metrics, otlp)
+    if resume is not None and options != kept:
+        raise typer.BadParameter(
+            "a resumed run keeps its original options; expected only --watch, or --catalog beside STUDY.toml",
+            param_hint="--resume",
+        )
+    raise typer.Exit(run_command(study, options, followers, resume))
+
+
+def init(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="STUDY.toml", help="The new file; an existing file is never overwritten."),
+    ] = Path("study.toml"),
+    catalog: CatalogOption = None,
+) -> None:
+    """Write a commented study for the servers found here."""
+    from loadcurve.cli.init import init_command
+
+    raise_on_interrupts()
+    init_command(file, tuple(catalog or ()))
+
+
+def capacity(
+    study: Annotated[str, study_argument("STUDY")],
+    slo: SloOption,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="The key to vary in the search: connections, threads or rate."),
+    ] = None,
+    low: Annotated[
+        float | None, typer.Option("--from", metavar="LOAD", help="The lowest load; default: the sweep's.")
+    ] = None,
+    high: Annotated[
+        float | None, typer.Option("--to", metavar="LOAD", help="The highest load; default: the sweep's.")
+    ] = None,
+    out: OutOption = None,
+    trials: TrialsOption = None,
+    only: OnlyOption = None,
+    quick: QuickOption = False,
+    seed: SeedOption = None,
+    catalog: CatalogOption = None,
+    watch: WatchOption = False,
+    watch_address: WatchAddressOption = None,
+) -> None:
+    """Search the highest load at which limits hold.
+
+    The result is a load for each server, with its interval over trials.
+    """
+    from loadcurve.cli.capacity import capacity_command
+    from loadcurve.runs.study import RunOptions
+
+    raise_on_interrupts()
+    options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
+    watch_at = _watched_at(watch, watch_address)
+    raise typer.Exit(capacity_command(study, slo, key, low, high, options, watch_at))
+
+
+def _watched_at(watch: bool, address: str | None) -> str | None:  # noqa: FBT001 -- an option
+    """Return where the page listens; ``None`` where none is asked for."""
+    from loadcurve.watch.address import ANY_LOOPBACK_PORT
+
+    if address is not None and not watch:
+        raise typer.BadParameter("--watch-address requires --watch")
+    return (address or ANY_LOOPBACK_PORT) if watch else None
+
+
+def crosscheck(
+    study: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STUDY|RUN]",
+            help="A study file, a bundled study, or the folder of a run with several generators.",
+            autocompletion=completion.studies,
+            callback=study_or_run_there,
+        ),
+    ] = None,
+    generator: GeneratorOption = None,
+    out: OutOption = None,
+    trials: TrialsOption = None,
+    only: OnlyOption = None,
+    quick: QuickOption = False,
+    seed: SeedOption = None,
+    catalog: CatalogOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Run a study under several load generators in turn.
+
+    The result shows where they differ from our engine, and possible reasons.
+
+    Without --generator the study's own generators are used, or every installed one that can send its load;
+    without a study, nginx or `limit` is measured as in the bundled study quickstart.
+    """
+    from loadcurve.cli.crosscheck import checked_names, crosscheck_command
+    from loadcurve.runs.study import RunOptions
+
+    raise_on_interrupts()
+    options = RunOptions(
+        out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()), checked_names(generator or ())
+    )
+    raise typer.Exit(crosscheck_command(study, options, json_output=json_output))

@@ -1,0 +1,147 @@
+"""Options that several subcommands have, and looks at what they name before anything heavy is imported."""
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from loadcurve.cli import completion
+from loadcurve.errors import BadInput
+from loadcurve.result.run_files import RUN_FILE, has_several_loads, require_run_folder
+
+CatalogOption = Annotated[
+    list[Path] | None,
+    typer.Option("--catalog", metavar="DIR", help="A folder with your own servers; may be repeated."),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The new run folder; default: one in loadcurve-runs."),
+]
+TrialsOption = Annotated[
+    int | None, typer.Option("--trials", min=1, metavar="N", help="Trials of each server.")
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="SERVER",
+        help="Only this server; may be repeated.",
+        autocompletion=completion.servers,
+    ),
+]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Shorter loads and fewer points, for a first look.")
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        metavar="N",
+        help="Seed of the order of trials and of the content, to repeat another run.",
+    ),
+]
+
+
+def run_folders_there(folders: Path | list[Path] | None) -> Path | list[Path] | None:
+    """Refuse what is no run folder, before what reads one is imported."""
+    for folder in folders if isinstance(folders, list) else filter(None, [folders]):
+        require_run_folder(folder)
+    return folders
+
+
+def study_there(study: str | None) -> str | None:
+    """Refuse what names no study, before what runs one is imported."""
+    if study is not None and not Path(study).is_file():
+        from loadcurve.study.find import find_study
+
+        find_study(study)
+    return study
+
+
+def require_files(names: Iterable[str]) -> None:
+    """Refuse files that are not there, but for patterns, before what reads files is imported."""
+    for name in names:
+        if "{" not in name and not os.path.lexists(name):
+            raise BadInput(f"{name} cannot be read: {os.strerror(errno.ENOENT)}.")
+
+
+def study_or_run_there(name: str | None) -> str | None:
+    """Refuse what names neither a study nor a run folder, before what reads them is imported."""
+    return name if name is not None and (Path(name) / RUN_FILE).exists() else study_there(name)
+
+
+def folders_to_report(folders: list[Path]) -> list[Path]:
+    """Refuse what is neither a run folder nor the only one, of several loads."""
+    if not (len(folders) == 1 and has_several_loads(folders[0])):
+        run_folders_there(folders)
+    return folders
+
+
+def run_argument(metavar: str, about: str) -> Any:  # noqa: ANN401 -- typer's class is private
+    """Return an argument that names a run folder."""
+    return typer.Argument(
+        metavar=metavar, help=about, callback=run_folders_there, autocompletion=completion.run_folders
+    )
+
+
+def study_argument(metavar: str) -> Any:  # noqa: ANN401 -- as above
+    """Return an argument that names a study to run."""
+    return typer.Argument(
+        metavar=metavar,
+        help="A study file, or a bundled study.",
+        callback=study_there,
+        autocompletion=completion.studies,
+    )
+
+
+ResumeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        metavar="RUN",
+        help="Resume the interrupted run in this folder, with its own options; name its study where somebody "
+        "else began it.",
+        autocompletion=completion.run_folders,
+        callback=run_folders_there,
+    ),
+]
+GeneratorOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--generator",
+        metavar="NAME",
+        help="Measure each server under this load generator, too; may be repeated.",
+    ),
+]
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="HOST:PORT",
+        help="Serve figures of the load under way to Prometheus there, such as 127.0.0.1:9464.",
+    ),
+]
+OtlpOption = Annotated[
+    str | None,
+    typer.Option(
+        "--otlp",
+        metavar="URL",
+        help="Send them each second to this collector by OTLP, such as http://127.0.0.1:4318.",
+    ),
+]
+WatchOption = Annotated[
+    bool, typer.Option("--watch", help="Serve a page that follows the run; its URL is printed on stderr.")
+]
+WatchAddressOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT", help="Where that page listens; default: a free port on the loopback interface."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+SLO_HELP = 'Limits, such as "p99 < 10ms, errors < 0.1 %".'
+SloOption = Annotated[str, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]

@@ -1,0 +1,222 @@
+"""Subcommands on run folders: from other tools' files, reports, comparisons."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from loadcurve.cli import completion
+from loadcurve.cli.commands.options import (
+    SLO_HELP,
+    JsonOption,
+    OutOption,
+    folders_to_report,
+    require_files,
+    run_argument,
+)
+from loadcurve.cli.interrupts import raise_on_interrupts
+from loadcurve.result.run_files import RUNS_FOLDER
+
+
+def import_files(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files of other load generators, or patterns with {server}, {trial} or a key in braces.",
+        ),
+    ],
+    named: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="TOOL",
+            help="The tool or format of the files; default: recognised from their content. "
+            "requests: make a list of requests from an access log.",
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", metavar="NAME", help="The server that was measured; default: the tool."),
+    ] = None,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--point",
+            metavar="KEY=NUMBER",
+            help="A setting of the load, such as connections=50; may be repeated.",
+        ),
+    ] = None,
+    trials: Annotated[
+        str,
+        typer.Option(
+            "--trials", metavar="PATTERN", help="A prefix for the pattern of each FILE, such as '{trial}/'."
+        ),
+    ] = "",
+    out: OutOption = None,
+) -> None:
+    """Make a run folder from files of other load generators.
+
+    It has a report, as any run. Several files of one server at one point are its trials. If a file cannot be
+    read, nothing is written.
+    """
+    require_files(trials + file for file in files)
+    from loadcurve.cli.import_files import import_command
+
+    raise_on_interrupts()
+    import_command(files, named=named, server=server, point=point or [], trials=trials, out=out)
+
+
+def report(
+    run_folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A run folder; or several, to compare side by side.",
+            callback=folders_to_report,
+            autocompletion=completion.run_folders,
+        ),
+    ],
+    slo: Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)] = None,
+    findings: Annotated[
+        bool, typer.Option("--findings", help="Print only the findings, as JSON, to stdout; write no file.")
+    ] = False,
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="LIST",
+            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, json, or for latency alone "
+            "hgrm, hlog, fortio, k6-summary, wrk2, separated by commas. The paths are printed.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Folder for the files; default: RUN, or the newest of several."
+        ),
+    ] = None,
+    layout: Annotated[
+        Literal["ab", "httperf", "wrk2"] | None,
+        typer.Option("--as", help="Print one point in the layout of another load generator; write no file."),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="NAME", help="With --as: the server of the point.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", metavar="KEY=VALUE", help="With --as: a setting of the point; may be repeated."),
+    ] = None,
+    trial: Annotated[
+        int | None,
+        typer.Option("--trial", metavar="N", help="With --as: the trial; default: the first of the point."),
+    ] = None,
+) -> None:
+    """Make the report of a run again, or one page of several runs.
+
+    For one run it also prints the findings, the answer, the curves and, with limits, the capacity; for
+    several, what differs and the ratios.
+    """
+    raise_on_interrupts()
+    first, *others = run_folders
+    if others and (findings or slo is not None or formats is not None or layout is not None):
+        raise typer.BadParameter("--findings, --slo, --format and --as accept one run; found several")
+    if layout is None and (server is not None or at or trial is not None):
+        raise typer.BadParameter("--server, --at and --trial require --as")
+    if layout is not None and (findings or slo is not None or formats is not None or out is not None):
+        raise typer.BadParameter("--as writes no file; remove --findings, --slo, --format and --out")
+    if findings and (formats is not None or out is not None):
+        raise typer.BadParameter("--findings writes no file; remove --format and --out")
+    if layout is not None:
+        from loadcurve.cli.report_layout import layout_command
+
+        layout_command(first, layout, server, at or [], trial)
+    elif others:
+        from loadcurve.cli.side_by_side import side_by_side_command
+
+        side_by_side_command(run_folders, out)
+    elif findings:
+        from loadcurve.cli.report import findings_command
+
+        findings_command(first)
+    elif formats is not None or out is not None:
+        from loadcurve.cli.report_formats import formats_command
+
+        formats_command(first, formats or "html", slo, out)
+    else:
+        from loadcurve.cli.report import report_command
+
+        report_command(first, slo)
+
+
+def open_report(
+    run_folder: Annotated[Path, run_argument("RUN", "A run folder.")],
+) -> None:
+    """Open the report of a run in the browser, and print its path."""
+    from loadcurve.cli.open import open_command
+
+    raise_on_interrupts()
+    open_command(run_folder)
+
+
+def watch(
+    run_folder: Annotated[Path, run_argument("RUN", "The folder of a run, in progress or finished.")],
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where the page listens; default: a free port on the loopback interface.",
+        ),
+    ] = None,
+) -> None:
+    """Serve a page that follows a run by its folder, until Ctrl-C."""
+    from loadcurve.cli.watch import watch_command
+
+    raise_on_interrupts()
+    watch_command(run_folder, address)
+
+
+def runs(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder that contains the run folders.")
+    ] = RUNS_FOLDER,
+    html: Annotated[
+        bool, typer.Option("--html", help="Also write an index page, index.html, into the folder.")
+    ] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """List runs with their questions and answers, newest first."""
+    from loadcurve.cli.runs import runs_command
+
+    raise_on_interrupts()
+    runs_command(folder, json_output=json_output, html=html)
+
+
+def compare(
+    base: Annotated[Path, run_argument("RUN_A", "The run folder of the base, to compare with.")],
+    new: Annotated[Path, run_argument("RUN_B", "The run folder of the change.")],
+    despite: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Compare even though this differs: load, content, machine, generator, or a single "
+            "difference by its name.",
+        ),
+    ] = None,
+    fail_on_regression: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="Exit code 3 if a regression of at least this size is shown, such as 5%."
+        ),
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Compare two runs of one study.
+
+    The result is a ratio with its interval for each point, and which differences are shown.
+    """
+    from loadcurve.cli.compare import CompareOptions, compare_command
+
+    raise_on_interrupts()
+    options = CompareOptions(base, new, tuple(despite or ()), fail_on_regression)
+    raise typer.Exit(compare_command(options, json_output=json_output))
