@@ -1,8 +1,9 @@
 """What is left on another machine when the way there ends: `python -m benches.lost_machines`.
 
 As root. The other machine is a network namespace with a real sshd (tests/support/far_machine.py). In each
-try a run has a server under load there when one of four things happens: `loadcurve` is killed, ssh is killed,
-the link goes down, or the agent's worker is stopped. Within 10 s nothing may be left there.
+try a run has a server under load there when one of these things happens: `loadcurve` is killed, ssh is
+killed, the link goes down, or the agent is stopped: its worker, or both of its processes at once, the latter
+also where ssh uses a connection that stays (ControlMaster). Within 10 s nothing may be left there.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from tests.support.far_machine import FarMachine, far_machine
@@ -56,11 +58,20 @@ def stop_the_agent(_: subprocess.Popen[bytes], machine: FarMachine) -> None:
     os.kill(worker, signal.SIGSTOP)
 
 
+def stop_the_whole_agent(_: subprocess.Popen[bytes], machine: FarMachine) -> None:
+    """Stop the worker of the agent and its guard."""
+    for pid in [pid for pid, words in machine.processes().items() if "machines.agent" in words]:
+        os.kill(pid, signal.SIGSTOP)
+
+
+SHARED = "both stopped, shared ssh"
 EVENTS: Mapping[str, Callable[[subprocess.Popen[bytes], FarMachine], None]] = {
     "loadcurve killed": kill_the_run,
     "ssh killed": kill_ssh,
     "link down": cut_the_link,
-    "agent stopped": stop_the_agent,
+    "worker stopped": stop_the_agent,
+    "both stopped": stop_the_whole_agent,
+    SHARED: stop_the_whole_agent,
 }
 
 
@@ -107,10 +118,11 @@ def main() -> None:
         with far_machine(Path(name)) as machine:
             for title in options.only or EVENTS:
                 event = EVENTS[title]
-                times_s = [tried_s(machine, event) for _ in range(options.tries)]
+                with machine.shared_connection() if title == SHARED else nullcontext():
+                    times_s = [tried_s(machine, event) for _ in range(options.tries)]
                 middle_s, most_s = statistics.median(times_s), max(times_s)
                 print(
-                    f"{title:>16}: {len(times_s)} tries, gone after {middle_s:.2f} s, at most {most_s:.2f} s"
+                    f"{title:>24}: {len(times_s)} tries, gone after {middle_s:.2f} s, at most {most_s:.2f} s"
                 )
 
 

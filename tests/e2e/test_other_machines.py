@@ -187,7 +187,12 @@ def stop_the_agent(run: subprocess.Popen, machine: FarMachine) -> None:
     os.kill(worker, signal.SIGSTOP)
 
 
-# The last two are tried with the agent alone, too, in tests/unit/test_machines_channel.py.
+def stop_the_whole_agent(run: subprocess.Popen, machine: FarMachine) -> None:
+    for pid in [pid for pid, words in machine.processes().items() if "machines.agent" in words]:
+        os.kill(pid, signal.SIGSTOP)
+
+
+# The last three are tried with the agent alone, too, in tests/unit/test_machines_channel.py.
 @pytest.mark.parametrize(
     "happens",
     [
@@ -195,6 +200,7 @@ def stop_the_agent(run: subprocess.Popen, machine: FarMachine) -> None:
         kill_ssh,
         pytest.param(cut_the_link, marks=pytest.mark.long),
         pytest.param(stop_the_agent, marks=pytest.mark.long),
+        pytest.param(stop_the_whole_agent, marks=pytest.mark.long),
     ],
 )
 def test_nothing_is_left_there_within_ten_seconds_whatever(happens, sandbox: Sandbox, machine: FarMachine):
@@ -219,3 +225,19 @@ def test_nothing_is_left_there_within_ten_seconds_whatever(happens, sandbox: San
     for folder in (sandbox.state, sandbox.temporary):
         shutil.rmtree(folder)
         folder.mkdir()
+
+
+@pytest.mark.long
+def test_nothing_is_left_of_a_stopped_agent_behind_a_connection_that_stays(
+    sandbox: Sandbox, machine: FarMachine
+):
+    """The connection is a person's own, so sshd does not end with that of the run."""
+    arguments = ["run", study(sandbox, "60s"), "--out", sandbox.work / "out"]
+    with (
+        machine.shared_connection(),
+        sandbox.start(*arguments, within=machine.near_words, **machine.environment) as run,
+    ):
+        wait_until(machine.is_under_load, "the load reaches the server")
+        stop_the_whole_agent(run, machine)
+        assert machine.wait_until_empty(LEFT_AFTER_S) < LEFT_AFTER_S
+        assert run.wait(PATIENCE_S) == 4

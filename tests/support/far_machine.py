@@ -60,6 +60,17 @@ class FarMachine:
         unlimited = ["tc", "-n", self.far, "qdisc", "del", "dev", "far", "root"]
         subprocess.run(unlimited, check=True, capture_output=True)
 
+    @contextmanager
+    def shared_connection(self) -> Iterator[None]:
+        """Have a person's own connection (ControlMaster) open, which all of ssh then uses."""
+        ssh = [*self.near_words, str(self.folder / "bin" / "ssh")]
+        # It goes into the background once it is connected.
+        subprocess.run([*ssh, "-M", "-N", "-f", "far"], check=True, stdout=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            subprocess.run([*ssh, "-O", "exit", "far"], check=True, capture_output=True)
+
     def processes(self) -> dict[int, str]:
         """The commands in the machine's network by their ids, but for those of sshd."""
         return {pid: words for pid, words in processes_in(self.far).items() if "sshd" not in words}
@@ -177,6 +188,7 @@ def _write_configurations(machine: FarMachine) -> None:
           IdentitiesOnly yes
           UserKnownHostsFile {folder}/known
           GlobalKnownHostsFile /dev/null
+          ControlPath {folder}/shared-connection
         """
     )
     (folder / "bin" / "ssh").write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {folder}/ssh.conf "$@"\n')

@@ -1,5 +1,6 @@
 """Calls to the agent on another machine, which here is a process of this one."""
 
+import json
 import os
 import signal
 import subprocess
@@ -134,20 +135,24 @@ def test_nothing_is_left_once_the_channel_is_closed(far: Channel):
         far.call("echo")
 
 
-def test_nothing_is_left_once_the_near_side_is_killed(tmp_path: Path):
+@pytest.mark.parametrize("stopped", [(), ("guard", "worker")], ids=["running", "stopped"])
+def test_nothing_is_left_once_the_near_side_is_killed(stopped, monkeypatch, tmp_path: Path):
+    monkeypatch.setenv(scripted_agent.LEFT_BEHIND, str(tmp_path / "left"))
     script = f"""
-        import time
+        import json, time
         from loadcurve.machines.channel import Channel
         channel = Channel("far", {scripted_agent.COMMAND})
-        print(*channel.call("test.start").values(), flush=True)
+        print(json.dumps(channel.call("test.start")), flush=True)
         time.sleep(600)
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        ids = [int(word) for word in run.stdout.readline().split()]
-        assert all(map(is_alive, ids))
+        ids = json.loads(run.stdout.readline())
+        assert all(map(is_alive, ids.values()))
+        for name in stopped:
+            os.kill(ids[name], signal.SIGSTOP)
         run.kill()
-    wait_until_gone(*ids)
+    wait_until_gone(*ids.values())
 
 
 def test_a_silent_near_side_ends_the_agent(far: Channel):
@@ -163,6 +168,36 @@ def test_nothing_is_left_of_a_worker_that_is(end: signal.Signals, far: Channel):
     os.kill(ids["worker"], end)
     with pytest.raises(MachineLost, match=r"^machine far: "):
         answer.result(PATIENCE_S)
+    wait_until_gone(*ids.values())
+
+
+def test_nothing_is_left_of_an_agent_whose_processes_are_both_stopped(far: Channel):
+    ids = far.call("test.start")
+    for name in ("guard", "worker"):
+        os.kill(ids[name], signal.SIGSTOP)
+    wait_until_gone(*ids.values())
+
+
+def test_a_guard_that_was_stopped_is_continued_and_its_worker_is_none_the_worse(far: Channel):
+    ids = far.call("test.start")
+    os.kill(ids["guard"], signal.SIGSTOP)
+    # It is a child of this process, which its kernel tells of both.
+    for event in (os.WSTOPPED, os.WCONTINUED):
+        deadline = time.monotonic() + PATIENCE_S
+        while os.waitid(os.P_PID, ids["guard"], event | os.WNOHANG) is None:
+            assert time.monotonic() < deadline, "it is not stopped, or not continued"
+            time.sleep(0.01)
+    # For as long as it waits for a silent worker, and once more.
+    until = time.monotonic() + 2 * messages.SILENT_BEATS_MAX * scripted_agent.BEAT_S
+    while time.monotonic() < until:
+        assert far.call("test.return", after=1) == {"after": 1}
+        time.sleep(scripted_agent.BEAT_S)
+
+
+def test_a_killed_guard_ends_a_worker_that_is_stopped(far: Channel):
+    ids = far.call("test.start")
+    os.kill(ids["worker"], signal.SIGSTOP)
+    os.kill(ids["guard"], signal.SIGKILL)
     wait_until_gone(*ids.values())
 
 

@@ -3,7 +3,8 @@
 ``python -m loadcurve.machines.agent`` reads calls on its standard input and answers on its standard output.
 What it can do are the handlers of its roles, a table in each role's module. It is two processes: the worker
 does all of that, and ends in good order when its input is closed or silent, whatever the reason; the guard,
-which does nothing, kills a worker that does not, and clears away what a killed one has left.
+which does nothing, kills a worker that does not, and clears away what a killed one has left. Where somebody
+has stopped both, the kernel continues the guard.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from loadcurve.errors import BadInput, NothingMeasured, refusal
+from loadcurve.machines.continuing import ContinuingTimer, continue_when_parent_ends
 from loadcurve.machines.messages import (
     BEAT_S,
     SILENT_BEATS_MAX,
@@ -39,6 +41,8 @@ ROLES: Mapping[str, str] = {
 """The module of each role, which has a class ``AgentRole``; imported when the role's first call comes."""
 GRACE_S = 3.0
 """So long a worker may take to end in good order before the guard kills it."""
+GRACE_BEATS_LATE = 3
+"""So many beats it has where the guard was stopped itself, and cannot know how old is what it reads."""
 READ_BYTES = 1 << 16
 INPUT, OUTPUT, ERRORS = 0, 1, 2
 ALIVE, CLOSING = b"a", b"c"
@@ -211,10 +215,17 @@ def guard_worker(worker: int, beats: int, roles: Mapping[str, str]) -> int:
     # The end of the input alone; its content is the worker's to read.
     poll.register(INPUT, select.POLLRDHUP)
     deadline = time.monotonic() + SILENT_BEATS_MAX * BEAT_S
+    timer = ContinuingTimer(BEAT_S)
     closing = False
     cleaners: list[ModuleType] = []
-    while (left_s := deadline - time.monotonic()) > 0:
-        found = dict(poll.poll(left_s * 1000))
+    while True:
+        left_s = max(deadline - time.monotonic(), 0.0)
+        timer.set(left_s)
+        # One that was interrupted beyond its time looks at nothing any more.
+        if not (found := dict(poll.poll(left_s * 1000) or poll.poll(0))):
+            os.kill(worker, signal.SIGKILL)
+            break
+        late_s = GRACE_BEATS_LATE * BEAT_S if time.monotonic() > deadline else None
         said = os.read(beats, READ_BYTES) if beats in found else None
         if said == b"":
             break
@@ -223,14 +234,12 @@ def guard_worker(worker: int, beats: int, roles: Mapping[str, str]) -> int:
         if INPUT in found or (said and CLOSING in said):
             closing = True
             poll.unregister(INPUT)
-            deadline = time.monotonic() + GRACE_S
+            deadline = time.monotonic() + (late_s or GRACE_S)
         elif said:
             # What clears away is there before it is needed, when the machine may have other things to do.
             used = [module for place, module in enumerate(roles.values()) if str(place).encode() in said]
             cleaners += map(importlib.import_module, used)
-            deadline = time.monotonic() + SILENT_BEATS_MAX * BEAT_S
-    else:
-        os.kill(worker, signal.SIGKILL)
+            deadline = time.monotonic() + (late_s or SILENT_BEATS_MAX * BEAT_S)
     _, status = os.waitpid(worker, 0)
     if status != 0:
         clean_up(cleaners)
@@ -255,6 +264,7 @@ def main(roles: Mapping[str, str] = ROLES) -> None:
     worker = os.fork()
     if worker == 0:
         os.close(reading)
+        continue_when_parent_ends()
         status = 1
         try:
             Worker(roles, writing).serve()
