@@ -111,19 +111,20 @@ def doctor_command(
     return EXIT_INVALID if any(check.fitness == "bad" for check in checks) else EXIT_DONE
 
 
-def machine_doctor(destination: str, others: Sequence[str], *, json_output: bool) -> int:
-    """Check another machine, to which ssh leads, as one that is to have servers; return the exit code.
+def machine_doctor(name: str, study: str | None, others: Sequence[str], *, json_output: bool) -> int:
+    """Check another machine as one that is to have servers; return the exit code.
 
-    ``others`` are options that were given and concern this machine alone.
+    It is one of ``study``, or else a destination of ssh. ``others`` are options that were given and concern
+    this machine alone.
 
     Raises:
-        BadInput: there are such options, it is no destination of ssh, or its address is not known.
+        BadInput: there are such options, there is no such machine, or its address is not known.
         NothingMeasured: it cannot be reached, or cannot run servers for a load from here.
 
     """
     if others:
         raise BadInput(f"{others[0]}: for this machine, but --machine names another; remove one of the two")
-    machine = reached(destination, table_of(destination))
+    machine = reached(name, table_of(name, study))
     try:
         checks = machine.fitness()
         facts = machine.facts
@@ -140,11 +141,12 @@ def machine_doctor(destination: str, others: Sequence[str], *, json_output: bool
 
 
 def machines_doctor(
-    machines: str, server_machine: str | None, others: Sequence[str], *, json_output: bool
+    machines: str, server_machine: str | None, study: str | None, others: Sequence[str], *, json_output: bool
 ) -> int:
-    """Measure what more and more load machines reach, against a server here or on a destination of ssh.
+    """Measure what more and more load machines reach, against a server here or on another machine.
 
-    ``others`` are options that were given and concern this machine alone.
+    The machines are those of ``study``, or else destinations of ssh. ``others`` are options that were given
+    and concern this machine alone.
 
     Raises:
         BadInput: there are such options, a name is no machine's, or a machine cannot reach the server.
@@ -154,9 +156,9 @@ def machines_doctor(
     if others:
         raise BadInput(f"{others[0]}: for this machine, but --machines names others; remove one of the two")
     talk = new_console(stderr=True)
-    place = None if server_machine is None else reached(server_machine, table_of(server_machine))
+    place = None if server_machine is None else reached(server_machine, table_of(server_machine, study))
     try:
-        with machines_named(machines, "--machines") as load_machines:
+        with machines_named(machines, "--machines", study) as load_machines:
             ceiling = measure_machines_ceiling(
                 load_machines,
                 place,

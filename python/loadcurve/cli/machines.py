@@ -16,6 +16,7 @@ from loadcurve.result.link import LinkRecord
 from loadcurve.runs.machines import reached
 from loadcurve.study.find import find_study
 from loadcurve.study.several import studies_in
+from loadcurve.toml.expected import nearest
 from loadcurve.toml.problems import problems_of
 
 NS_PER_MS = 1e6
@@ -78,16 +79,30 @@ def machines_of(named: Sequence[str]) -> Iterator[SshMachine]:
         if Path(one).suffix != ".toml":
             yield SshMachine(one, table_of(one))
             continue
-        file = find_study(one)
-        found = {name: table for study in studies_in(file) for name, table in study.machines.items()}
-        if not found:
-            raise BadInput(f"{file} names no machine: expected a table such as [machines.web]")
-        for name, table in found.items():
+        for name, table in tables_of_study(one).items():
             yield SshMachine(name, table)
 
 
-def table_of(destination: str) -> MachineTable:
-    """Return the table of a machine that a destination of ssh leads to; raises BadInput where it is none."""
+def tables_of_study(study: str) -> dict[str, MachineTable]:
+    """Return the tables of the machines that a study names; raises BadInput where it names none."""
+    file = find_study(study)
+    found = {name: table for study in studies_in(file) for name, table in study.machines.items()}
+    if not found:
+        raise BadInput(f"{file} names no machine: expected a table such as [machines.web]")
+    return found
+
+
+def table_of(destination: str, study: str | None = None) -> MachineTable:
+    """Return the table of a machine: that of this name in a study, or one of a destination of ssh.
+
+    Raises ``BadInput``: the study cannot be used, or has no such table, or this is no destination.
+    """
+    if study is not None:
+        tables = tables_of_study(study)
+        if destination not in tables:
+            known = f"expected a name from its [machines]: {', '.join(tables)}"
+            raise BadInput(f"{study} has no machine {destination}; {known}{nearest(destination, [*tables])}")
+        return tables[destination]
     try:
         return MachineTable(ssh=destination)
     except ValidationError as error:

@@ -51,8 +51,10 @@ def watched_by(options: Options, plan: Plan) -> LoadResult:
             return watched(plan, ManyMachines(found), live)
 
 
-def machines_named(machines: str, option: str) -> AbstractContextManager[list[LoadMachine]]:
-    """Return the load machines that an option names: ``here``, or destinations of ssh.
+def machines_named(
+    machines: str, option: str, study: str | None = None
+) -> AbstractContextManager[list[LoadMachine]]:
+    """Return the load machines that an option names: ``here``, machines of a study, or destinations of ssh.
 
     Raises ``BadInput``: a name can be neither.
     """
@@ -62,7 +64,7 @@ def machines_named(machines: str, option: str) -> AbstractContextManager[list[Lo
 
     names = [name.strip() for name in machines.split(",")]
     try:
-        tables = {name: table_of(name) for name in names if name != HERE}
+        tables = {name: table_of(name, study) for name in names if name != HERE}
     except BadInput as error:
         raise BadInput(f"{option} {machines}: {error}") from None
     return load_machines(names, tables)

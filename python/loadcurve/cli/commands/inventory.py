@@ -179,7 +179,10 @@ def doctor(
     ] = "limit",
     machine: Annotated[
         str | None,
-        typer.Option(metavar="DESTINATION", help="Check only this machine for servers, an ssh destination."),
+        typer.Option(
+            metavar="NAME|DESTINATION",
+            help="Check only this machine for servers: one of --study, or an ssh destination.",
+        ),
     ] = None,
     machines: Annotated[
         str | None,
@@ -187,6 +190,14 @@ def doctor(
             metavar="HOST[,HOST…]",
             help="Measure the ceiling of the first of these load machines, of the first two, four and so on, "
             "against a server here or on --machine.",
+        ),
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STUDY",
+            help="The study with the machines that --machine and --machines name.",
+            autocompletion=completion.studies,
         ),
     ] = None,
     json_output: JsonOption = False,
@@ -198,16 +209,14 @@ def doctor(
     from loadcurve.cli.doctor import doctor_command, machine_doctor, machines_doctor
 
     raise_on_interrupts()
+    others = {"--connection-rate": connection_rate is not None, "--quick": quick, "--noise": noise}
+    given = [name for name, is_given in others.items() if is_given]
     if machines is not None:
-        others = {"--connection-rate": connection_rate is not None, "--quick": quick, "--noise": noise}
-        given = [name for name, is_given in others.items() if is_given]
-        raise typer.Exit(machines_doctor(machines, machine, given, json_output=json_output))
+        raise typer.Exit(machines_doctor(machines, machine, study, given, json_output=json_output))
     if machine is not None:
-        others = {"--connection-rate": connection_rate is not None, "--quick": quick, "--noise": noise}
-        code = machine_doctor(
-            machine, [name for name, is_given in others.items() if is_given], json_output=json_output
-        )
-        raise typer.Exit(code)
+        raise typer.Exit(machine_doctor(machine, study, given, json_output=json_output))
+    if study is not None:
+        raise typer.BadParameter("--study requires --machine or --machines")
     code = doctor_command(
         connection_rate,
         with_ceiling=not no_ceiling,
