@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.runs.prepare import chosen_cpus, require_known_types
+from loadcurve.runs.prepare import chosen_cpus, require_known_types, server_record
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.found import MissingServer
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from support.read_study import problems_of, read_study
@@ -158,6 +160,35 @@ def test_every_load_machine_needs_a_connection_for_each_of_its_threads(tmp_path)
 
 def test_a_study_that_names_none_has_its_servers_here(tmp_path):
     assert read_study(written(tmp_path, '[machines.web]\nssh = "web"\n')).server_machine is None
+
+
+def test_the_price_of_a_server_follows_from_the_type_of_its_machine_and_limits_nothing(tmp_path):
+    more = """
+        host.server_machine = "small"
+        machines.small = { ssh = "small", type = "t2.micro" }
+        machines.large = { ssh = "large", type = "t2.large" }
+        machines.own.ssh = "own"
+        servers.on-large = { use = "nginx", server_machine = "large" }
+        servers.imitated = { use = "nginx", server_machine = "large", machine = "t2.small" }
+        servers.on-own = { use = "nginx", server_machine = "own" }
+        servers.here = { use = "nginx", server_machine = "here" }
+    """
+    study = read_study(at_top(tmp_path, more))
+    found = MissingServer(load_catalog()["nginx"], "not installed", None)
+    records = {name: server_record(study, name, found, None, None) for name in study.servers}
+    prices = {
+        name: record.machine and (record.machine.name, record.machine.price_usd_per_hour)
+        for name, record in records.items()
+    }
+    # As published, see test_machines.py.
+    assert prices == {
+        "nginx": ("t2.micro", 0.0116),
+        "on-large": ("t2.large", 0.0928),
+        "imitated": ("t2.small", 0.023),
+        "on-own": None,
+        "here": None,
+    }
+    assert [name for name, record in records.items() if record.limits is not None] == ["imitated"]
 
 
 def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
