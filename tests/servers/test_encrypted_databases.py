@@ -99,7 +99,7 @@ def begin_to_encrypt(started, issued):
     started.asked(NOTE_ENCRYPTION)
     started.asked("ALTER SYSTEM SET ssl_ca_file = 'root.crt'")
     started.asked("ALTER SYSTEM SET ssl = on")
-    (data / "pg_hba.conf").write_text(RULES)
+    Path(started.asked("SHOW hba_file")).write_text(RULES)
     started.asked("SELECT pg_reload_conf()")
     # Until the server has read both, it lets one of these in that it is not to let in, or the reverse.
     expected = {"require": 0, "disable": 2}
