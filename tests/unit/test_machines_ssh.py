@@ -1,15 +1,21 @@
 """The way to another machine: what ssh says, and what is brought along. A script stands for ssh here."""
 
+import io
+import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from loadcurve.errors import NothingMeasured
-from loadcurve.machines import bring
+from loadcurve.machines import bring, wheels
 from loadcurve.machines.channel import MachineLost
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
@@ -109,7 +115,6 @@ def test_a_full_disk_is_told_by_the_machine(ssh, tmp_path):
     ("fact", "words"),
     [
         ({"python": [3, 9, 2]}, r"its python3 is 3\.9; 3\.11 or newer is required"),
-        ({"python": [3, sys.version_info.minor + 1, 0]}, "but Loadcurve's packages .* are compiled"),
         (
             {"processor": "riscv64"},
             "its processor is riscv64, but Loadcurve's programs here are compiled for",
@@ -127,6 +132,103 @@ def test_a_machine_that_cannot_run_the_agent_is_refused_before_anything_is_sent(
     with pytest.raises(NothingMeasured, match=f"^machine web: .*{words}"):
         bring.brought("web", {**HERE, **fact}, sent.append)
     assert sent == []
+
+
+OTHER = (3, sys.version_info.minor + 1)
+"""Another Python than the one here."""
+
+
+@pytest.fixture
+def fetching(monkeypatch, tmp_path):
+    """Let a script of the shell stand for pip, which is asked for packages; `$dest` is where they belong."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def stand_in(script: str) -> None:
+        def command(requirement, python, staged):
+            return [
+                "sh",
+                "-c",
+                f"requirement=$1 python=$2 dest=$3; {script}",
+                "sh",
+                requirement,
+                python,
+                staged,
+            ]
+
+        monkeypatch.setattr(wheels, "_command", command)
+
+    return stand_in
+
+
+def test_another_python_gets_packages_that_are_compiled_for_it_which_are_fetched_once(fetching, tmp_path):
+    version, suffix = metadata.version("pydantic-core"), f"cpython-3{OTHER[1]}-x.so"
+    with zipfile.ZipFile(tmp_path / "made.whl", "w") as wheel:
+        wheel.writestr(f"pydantic_core/_pydantic_core.{suffix}", "compiled")
+        wheel.writestr("pydantic_core/__init__.py", "")
+    fetching(f'echo "$requirement $python" >> {tmp_path}/asked; cp {tmp_path}/made.whl "$dest"')
+    for _ in range(2):
+        sent: list[bytes] = []
+        bring.brought("web", {**HERE, "python": [*OTHER, 0]}, sent.append)
+        order, archive = b"".join(sent).split(b"\n", 1)
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            names = files.getnames()
+        own = [name for name in names if name.startswith("pydantic_core/")]
+        assert sorted(own) == ["pydantic_core/__init__.py", f"pydantic_core/_pydantic_core.{suffix}"]
+        # All else that is compiled is for every Python, or not needed.
+        compiled = {name.partition("/")[0] for name in names if ".cpython-" in name and name not in own}
+        assert compiled <= bring.RUNS_WITHOUT
+        assert json.loads(order)["bytes"] == len(archive)
+    assert (tmp_path / "asked").read_text() == f"pydantic-core=={version} {OTHER[0]}.{OTHER[1]}\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'ERROR: No matching distribution found' >&2; exit 1", "No matching distribution found"),
+        ('echo junk > "$dest/made.whl"', "File is not a zip file"),
+    ],
+)
+def test_another_python_for_which_packages_cannot_be_fetched_is_refused_with_both(fetching, script, said):
+    fetching(script)
+    own, its = (".".join(map(str, version)) for version in (sys.version_info[:2], OTHER))
+    sent: list[bytes] = []
+    with pytest.raises(NothingMeasured) as caught:
+        bring.brought("web", {**HERE, "python": [*OTHER, 0]}, sent.append)
+    text = str(caught.value)
+    assert text.startswith(
+        f"machine web: its Python is {its}, but Loadcurve's packages here are compiled for {own}"
+    )
+    assert said in text
+    assert f"Install python{own} there, or run Loadcurve with Python {its} here" in text
+    assert sent == []
+
+
+def others_installed() -> list[str]:
+    """The programs of other Pythons here that an agent could run in."""
+    names = (f"python3.{minor}" for minor in range(11, 20) if minor != sys.version_info.minor)
+    return [program for name in names if (program := shutil.which(name))]
+
+
+@pytest.mark.long
+def test_the_agent_runs_in_another_python(ssh, tmp_path):
+    if not (others := others_installed()):
+        pytest.skip("needs another Python, such as python3.13")
+    place = tmp_path / "there"
+    place.mkdir()
+    for name, program in (("python3", others[0]), ("sh", "/bin/sh")):
+        (place / name).symlink_to(program)
+    machine = ssh(f'for command; do :; done; PATH={place}; export PATH; exec sh -c "$command"')
+    try:
+        channel = machine.connect()
+    except NothingMeasured as error:
+        if "cannot be fetched" not in str(error):
+            raise
+        pytest.skip(str(error))
+    with channel:
+        assert channel.greeting["python"] != platform.python_version()
+        server = channel.call("servers.prepare", address="127.0.0.1")
+        assert server["facts"]["kernel"] == os.uname().release
+        channel.call("load.clock", address="127.0.0.1")
 
 
 def test_the_c_library_that_is_needed_is_that_of_the_newest_symbol_of_any_compiled_file(tmp_path):

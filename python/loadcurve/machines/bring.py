@@ -16,6 +16,7 @@ from pathlib import Path
 
 from loadcurve.errors import NothingMeasured
 from loadcurve.machines.messages import Message
+from loadcurve.machines.wheels import NotFetched, Version, files_for
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
@@ -26,11 +27,16 @@ DEPENDENCIES = (
     *("typing-extensions", "typing-inspection"),
 )
 """The packages that roles import."""
+FOR_ONE_PYTHON = re.compile(r"\.cpython-\d+[^/]*\.so$")
+"""What is compiled for one minor version; what is for all of them (abi3) has another name."""
+RUNS_WITHOUT = frozenset({"markupsafe"})
+"""Packages that have the same in Python, for where what is compiled does not fit."""
 PART_BYTES = 1 << 16
 DIGEST_DIGITS = 16
 ROOM_FACTOR = 2
 """How many times what is brought must be free: the archive, and what is in it."""
 OLDEST_PYTHON = (3, 11)
+HERE: Version = sys.version_info[:2]
 ELF = b"\x7fELF"
 GLIBC = re.compile(rb"GLIBC_(\d+\.\d+)\0")
 
@@ -55,8 +61,10 @@ def brought(machine: str, found: Message, send: Send) -> None:
 
     Raises ``NothingMeasured``: it cannot run what would be brought, or has no room for it; says what to do.
     """
-    files = dict(_files())
-    _require_fit(machine, found, files)
+    _require_fit(machine, found)
+    major, minor = map(int, found["python"][:2])
+    files = _files_for(machine, (major, minor))
+    _require_libc(machine, found["libc"], files)
     name = _digest(files)
     archive = b"" if name in found["there"] else _archive(files)
     needed = ROOM_FACTOR * sum(file.stat().st_size for file in files.values())
@@ -71,12 +79,11 @@ def brought(machine: str, found: Message, send: Send) -> None:
         send(archive[start : start + PART_BYTES])
 
 
-def _require_fit(machine: str, found: Message, files: Mapping[str, Path]) -> None:
+def _require_fit(machine: str, found: Message) -> None:
     """Refuse a machine on which what is compiled for this one does not run."""
-    here, there = sys.version_info[:2], tuple(found["python"][:2])
-    own, its = (".".join(map(str, version)) for version in (here, there))
+    there = tuple(found["python"][:2])
     if there < OLDEST_PYTHON:
-        oldest = ".".join(map(str, OLDEST_PYTHON))
+        oldest, own, its = (_dotted(version) for version in (OLDEST_PYTHON, HERE, there))
         raise NothingMeasured(
             f"machine {machine}: its python3 is {its}; {oldest} or newer is required: install python{own} "
             "there"
@@ -86,23 +93,27 @@ def _require_fit(machine: str, found: Message, files: Mapping[str, Path]) -> Non
             f"machine {machine}: its processor is {found['processor']}, but Loadcurve's programs here are "
             f"compiled for {platform.machine()}. Run Loadcurve on a machine with the same processor"
         )
-    libc, version = found["libc"]
+    libc, _ = found["libc"]
     if libc != platform.libc_ver()[0]:
         raise NothingMeasured(
             f"machine {machine}: its C library is {libc or 'an unknown one'}, but Loadcurve's "
             f"programs here are compiled for {platform.libc_ver()[0]}"
         )
+
+
+def _require_libc(machine: str, libc_there: Sequence[str], files: Mapping[str, Path]) -> None:
+    """Refuse a machine whose C library is older than what is compiled needs."""
+    libc, version = libc_there
     if (needed := glibc_needed(files.values())) > _numbers(version):
         raise NothingMeasured(
             f"machine {machine}: its C library is {libc} {version}, but the programs of this installation "
-            f"need {'.'.join(map(str, needed))} or newer: use a machine with a newer system, or install a "
+            f"need {_dotted(needed)} or newer: use a machine with a newer system, or install a "
             "Loadcurve that was built on one as old as that"
         )
-    if there != here:
-        raise NothingMeasured(
-            f"machine {machine}: its Python is {its}, but Loadcurve's packages here are compiled for {own}: "
-            f"install python{own} there, or run Loadcurve with Python {its} here"
-        )
+
+
+def _dotted(version: Iterable[int]) -> str:
+    return ".".join(map(str, version))
 
 
 def glibc_needed(files: Iterable[Path]) -> tuple[int, ...]:
@@ -124,15 +135,32 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
-def _files() -> Iterator[tuple[str, Path]]:
-    """Yield what is brought: the name there, and the file here."""
+def _files_for(machine: str, python: Version) -> dict[str, Path]:
+    """Return what is brought to a machine with this Python; refuses it where a package cannot be had."""
+    try:
+        return dict(_files(python))
+    except NotFetched as error:
+        own, its = _dotted(HERE), _dotted(python)
+        raise NothingMeasured(
+            f"machine {machine}: its Python is {its}, but Loadcurve's packages here are compiled for {own}, "
+            f"and those for {its} cannot be fetched: {error}. Install python{own} there, or run Loadcurve "
+            f"with Python {its} here"
+        ) from None
+
+
+def _files(python: Version) -> Iterator[tuple[str, Path]]:
+    """Yield what is brought for a Python: the name there, and the file here."""
     for file in sorted(PACKAGE_FOLDER.rglob("*")):
         inside = file.relative_to(PACKAGE_FOLDER)
         if file.is_file() and not LEFT_OUT & set(inside.parts) and not file.name.endswith(".new"):
             yield f"{PACKAGE_FOLDER.name}/{inside.as_posix()}", file
     yield from _installed("loadcurve", ("METADATA",))
     for package in DEPENDENCIES:
-        yield from _installed(package)
+        files = dict(_installed(package))
+        is_for_one = any(FOR_ONE_PYTHON.search(name) for name in files)
+        if python != HERE and is_for_one and package not in RUNS_WITHOUT:
+            files = files_for(package, metadata.version(package), python)
+        yield from files.items()
 
 
 def _installed(package: str, names: Sequence[str] = ()) -> Iterator[tuple[str, Path]]:
