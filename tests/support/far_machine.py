@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from .delayed_link import delayed_link
+
 NEAR_ADDRESS, FAR_ADDRESS = "10.203.0.1", "10.203.0.2"
 PORT = 22
 PATIENCE_S = 20.0
@@ -125,8 +127,11 @@ def inside(namespace: str) -> list[str]:
 
 
 @contextmanager
-def far_machine(folder: Path) -> Iterator[FarMachine]:
-    """Make a machine and its neighbour; skips the test where that cannot be done here."""
+def far_machine(folder: Path, delay_s: float | None = None) -> Iterator[FarMachine]:
+    """Make a machine and its neighbour; skips the test where that cannot be done here.
+
+    Every packet between them takes ``delay_s``; without it they are as near as can be.
+    """
     if os.geteuid() != 0:
         pytest.skip("needs root, to make network namespaces")
     for program in ("ip", "nsenter", "sshd", "ssh", "ssh-keygen"):
@@ -138,7 +143,12 @@ def far_machine(folder: Path) -> Iterator[FarMachine]:
         for namespace in (machine.near, machine.far):
             _ip("netns", "add", namespace)
             stack.callback(_ip, "netns", "delete", namespace)
-        _ip("-n", machine.near, "link", "add", "near", "type", "veth", "peer", "far", "netns", machine.far)
+        ends = ((machine.near, "near"), (machine.far, "far"))
+        if delay_s is None:
+            peer = ("peer", "far", "netns", machine.far)
+            _ip("-n", machine.near, "link", "add", "near", "type", "veth", *peer)
+        else:
+            stack.enter_context(delayed_link(ends, delay_s))
         for namespace, link, address in (
             (machine.near, "near", NEAR_ADDRESS),
             (machine.far, "far", FAR_ADDRESS),
