@@ -142,12 +142,19 @@ def test_a_machine_that_ssh_leads_to_shares_the_load(sandbox, tmp_path):
 
 
 def test_a_study_sends_its_load_from_machines(sandbox):
-    text = study_text(connections="[4]", trials=1, host='load_machines = ["here", "here"]')
+    servers = '[servers.limit]\n[servers.alone]\nuse = "limit"\nload_machines = ["here"]\n'
+    text = study_text(servers, connections="[4]", trials=1, host='load_machines = ["here", "here"]')
     finished = sandbox.run("run", sandbox.write("study.toml", text), "--out", sandbox.work / "run")
     assert finished.returncode in (0, 3), finished.stderr
     lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
-    [point] = [one for one in map(json.loads, lines) if one["kind"] == "point"]
-    measured = point["measurements"]["load"]
+    points = {one["server"]: one for one in map(json.loads, lines) if one["kind"] == "point"}
+    # The agent that is one of two for the others.
+    [part] = points["alone"]["measurements"]["load"]["machines"]["parts"]
+    assert part["machine"] == "here-1"
+    record = json.loads((sandbox.work / "run" / "run.json").read_text())
+    named = {name: server["load_machines"] for name, server in record["servers"].items()}
+    assert named == {"limit": ["here", "here"], "alone": ["here"]}
+    measured = points["limit"]["measurements"]["load"]
     parts = measured["machines"]["parts"]
     assert [part["machine"] for part in parts] == ["here-1", "here-2"]
     answered = [part["requests"]["answered"] for part in parts]

@@ -131,14 +131,14 @@ def study_of_nodes(count):
 
 def test_a_study_takes_as_many_nodes_as_it_names_and_leaves_them(on):
     _, ray = on(node(1), node(2), node(3))
-    with sending_machines(study_of_nodes(2)) as many:
-        assert isinstance(many, ManyMachines)
+    with sending_machines([study_of_nodes(2)]) as many:
+        assert isinstance(many["nginx"], ManyMachines)
         placed = [actor.options["label_selector"]["ray.io/node-id"] for actor in ray.actors]
         assert placed == ["id1", "id2"]
     assert not ray.is_running
     with (
         pytest.raises(BadInput, match=r"has 3 nodes .* requires 4: reduce it to 3"),
-        sending_machines(study_of_nodes(4)),
+        sending_machines([study_of_nodes(4)]),
     ):
         pass
 

@@ -145,3 +145,18 @@ def test_throughput_is_asked_for_where_one_arm_of_a_database_has_a_rate(run: Run
     database = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
     assert database.is_closed_loop
     assert not with_own_load(database, rate_rps=100.0).is_closed_loop
+
+
+def test_loads_of_different_machines_are_named_with_theirs(run: Run):
+    sent = {"nginx": ["here", "left"], "tiny": [f"ray-{number}" for number in range(1, 10)]}
+    servers = {
+        name: server.model_copy(update={"load_machines": sent.get(name)})
+        for name, server in run.run.servers.items()
+    }
+    apart = dataclasses.replace(run, run=run.run.model_copy(update={"servers": servers}))
+    content = content_of(apart, analyse(apart))
+    assert content.own_loads["nginx"] == "load from here and left"
+    assert content.own_loads["tiny"] == "load from 9 machines"
+    assert content.own_loads["apache"] == "load from this machine"
+    assert "The load on nginx came from here and left." in content.summary
+    assert "The load on tiny came from 9 machines." in content.summary

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
+from loadcurve.runs.machines import agents_of
 from loadcurve.runs.prepare import chosen_cpus, require_known_types, server_record
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import MissingServer
@@ -132,9 +133,33 @@ def test_a_study_names_the_machines_that_send_its_load(tmp_path):
     assert (none.host.load_machines, none.load_machines) == (None, {})
 
 
+def test_a_server_may_have_its_load_from_other_machines_than_the_rest(tmp_path):
+    more = """
+        host = { load_machines = ["here"] }
+        machines.left = { ssh = "left", cpus = [2] }
+        machines.right.ssh = "right"
+        servers.two = { use = "nginx", load_machines = ["here", "left"] }
+    """
+    study = read_study(at_top(tmp_path, more))
+    assert study.sending_machines_of("nginx") == ["here"]
+    assert study.sending_machines_of("two") == ["here", "left"]
+    assert list(study.load_machines) == ["left"]
+    # Each of its connections needs a machine, and each machine a connection.
+    [problem] = problems_of(at_top(tmp_path, more.replace('"here", "left"', ", ".join(['"left"'] * 6))))
+    assert "expected at least 6, one for each of 6 load machines" in problem
+
+
+def test_agents_are_shared_by_arms_and_each_name_of_a_list_has_one():
+    agents = {"here": ["here-1", "here-2"], "left": ["left"]}
+    assert agents_of(["here", "left", "here"], agents) == ["here-1", "left", "here-2"]
+    assert agents_of(["here"], agents) == ["here-1"]
+
+
 def test_a_study_has_its_load_sent_by_nodes_of_ray(tmp_path):
     study = read_study(written(tmp_path, '[host]\nload_machines = "ray"\nload_nodes = 4\n'))
     assert (study.host.load_machines, study.host.load_nodes, study.load_machines) == ("ray", 4, {})
+    assert study.sending_machines_of("nginx") == ["ray-1", "ray-2", "ray-3", "ray-4"]
+    assert study.is_loaded_by_ray("nginx")
 
 
 def test_a_machine_has_cpus_for_the_load_that_it_sends(tmp_path):
@@ -216,6 +241,18 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         (
             '[servers.url]\nurl = "http://127.0.0.1:1/"\nserver_machine = "here"\n',
             "servers.url.server_machine: cannot be combined with url, which says where the server runs",
+        ),
+        (
+            'load_machines = ["lfet"]\n[machines.left]\nssh = "left"\n',
+            'servers.nginx.load_machines: found "lfet"; expected here, or a name from [machines];',
+        ),
+        (
+            'load_machines = "ray"\n',
+            'servers.nginx.load_machines: found "ray"; expected a list of names, such as ["here", "left"]',
+        ),
+        (
+            'load_machines = ["here"]\n[trials]\nbetween_points = "continue"\n',
+            'found "continue"; expected "pause", because load machines begin each point anew',
         ),
         ("[host]\nload_machines = []\n", 'expected a list of names, such as ["here", "left"], or "ray"'),
         (

@@ -123,6 +123,11 @@ def test_a_study_of_one_load_is_none_of_several(tmp_path):
             3,
             "load: cannot be combined with several loads",
         ),
+        (
+            ('[servers.limit]\nload = "web"', '[servers.limit]\nload = "web"\nload_machines = ["here"]'),
+            23,
+            "servers.limit.load_machines: not for one of several loads, which begin together",
+        ),
         (("[sweep]", '[trials]\nuntil_drop = "10 %"\n[sweep]'), 18, "trials.until_drop: "),
     ],
 )

@@ -8,6 +8,8 @@ from loadcurve.loads.models import keys_of
 from loadcurve.report import text
 
 THIS_MACHINE = "this machine"
+NAMED_MAX = 8
+"""Of more load machines only the number is shown."""
 LONGEST_VALUE = 40
 """Longer values are not shown, in characters."""
 
@@ -18,12 +20,13 @@ def own_loads(analysis: Analysis) -> dict[str, str]:
 
 
 def arms_in_words(model: str | None, servers: Mapping[str, ServerFacts]) -> dict[str, str]:
-    """Return how a server's load, machine and CPUs differ, as ``calls = 1, on web, CPU 1``, where they do."""
-    are_apart = len(_by_machine(servers)) > 1
+    """Return how servers differ in load, machines and CPUs, as ``calls = 1, on web, CPU 1``, if they do."""
+    are_apart, are_loaded_apart = len(_by_machine(servers)) > 1, len(_by_load_machines(servers)) > 1
     words = {
         name: [
             *([own_load_in_words(model, server.load)] if server.load else []),
             *([f"on {server.facts.get('server_machine') or THIS_MACHINE}"] if are_apart else []),
+            *([f"load from {_senders(_load_machines(server))}"] if are_loaded_apart else []),
             *([_cpus(server.facts["cpus"])] if server.facts.get("cpus") else []),
         ]
         for name, server in servers.items()
@@ -59,7 +62,8 @@ def loads_in_words(analysis: Analysis) -> list[str]:
             words = ", ".join(_change(key, *values) for key, values in changes)
             loads.setdefault(words, []).append(name)
     sentences = [f"The load on {text.listing(names)} differs: {words}." for words, names in loads.items()]
-    return [*sentences, *_machines_in_words(analysis), *_cpus_in_words(analysis)]
+    machines = [*_machines_in_words(analysis), *_load_machines_in_words(analysis)]
+    return [*sentences, *machines, *_cpus_in_words(analysis)]
 
 
 def _by_machine(servers: Mapping[str, ServerFacts]) -> dict[str | None, list[str]]:
@@ -75,6 +79,32 @@ def _machines_in_words(analysis: Analysis) -> Iterator[str]:
     for machine, names in _by_machine(analysis.run.servers).items():
         if machine is not None:
             yield f"{text.listing(names)} ran on machine {machine}."
+
+
+def _load_machines(server: ServerFacts) -> tuple[str, ...]:
+    """Return the machines that shared a server's load; none where the run sent it."""
+    return tuple(server.facts.get("load_machines") or ())
+
+
+def _by_load_machines(servers: Mapping[str, ServerFacts]) -> dict[tuple[str, ...], list[str]]:
+    """Return the servers that were measured by the machines that shared their load."""
+    by_machines: dict[tuple[str, ...], list[str]] = {}
+    for name, server in servers.items():
+        if server.status == "found":
+            by_machines.setdefault(_load_machines(server), []).append(name)
+    return by_machines
+
+
+def _load_machines_in_words(analysis: Analysis) -> Iterator[str]:
+    for machines, names in _by_load_machines(analysis.run.servers).items():
+        if machines:
+            yield f"The load on {text.listing(names)} came from {_senders(machines)}."
+
+
+def _senders(machines: Sequence[str]) -> str:
+    if not machines:
+        return THIS_MACHINE
+    return text.listing(machines) if len(machines) <= NAMED_MAX else f"{len(machines):,} machines"
 
 
 def _cpus_in_words(analysis: Analysis) -> Iterator[str]:

@@ -125,6 +125,7 @@ def server_facts(server: ServerRecord) -> dict[str, Any]:
         "beside": [*server.beside],
         "cpus": None if server.cpus is None else list(server.cpus),
         "server_machine": server.server_machine,
+        "load_machines": None if server.load_machines is None else [*server.load_machines],
         "configuration": {name: _with_placeholders(text) for name, text in server.configuration.items()},
     }
 

@@ -108,6 +108,8 @@ class ServerRecord(Record):
     """The CPUs that it alone was bound to; ``None`` where it had those of the run's ``host``."""
     server_machine: str | None = None
     """The other machine on which it ran, by its name in the study; ``None`` for this one."""
+    load_machines: Many[str] | None = None
+    """The machines that shared its load, by name; ``None`` where the run sent it. Records may lack it."""
 
 
 class ContentRecord(Record):

@@ -67,7 +67,7 @@ def _problems(
         return
     alone = {
         "several loads at once": has_other_loads,
-        "loads from other machines": study.host.load_machines is not None,
+        "loads from other machines": study.sending_machines_of(arm.name) is not None,
         "points that continue without a pause": study.trials.continues,
     }
     for what, is_asked in alone.items():

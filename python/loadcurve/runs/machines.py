@@ -1,10 +1,12 @@
 """The other machines of a run, each reached once, and left when the run ends."""
 
 import atexit
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from loadcurve.errors import BadInput
+from loadcurve.generate.load_machine import LoadMachine
 from loadcurve.generate.load_machines import RAY_IS_MISSING, has_ray, load_machines, load_nodes
 from loadcurve.generate.many import ManyMachines
 from loadcurve.machines.ssh import SshMachine
@@ -80,21 +82,58 @@ def reached(name: str, table: MachineTable) -> ServerMachine:
 
 
 @contextmanager
-def sending_machines(study: Study) -> Iterator[ManyMachines | None]:
-    """Reach the machines that send the load of a study; ``None`` where the run sends it itself.
+def sending_machines(studies: Sequence[Study]) -> Iterator[dict[str, ManyMachines]]:
+    """Reach the machines that send loads of studies; yield them by the arms whose loads they send.
 
-    Raises as :func:`loadcurve.generate.load_machines.load_machines` and ``load_nodes`` there.
+    A machine is reached once, however many arms name it. The loads of arms that are left out, the run sends
+    itself. Raises as :func:`loadcurve.generate.load_machines.load_machines` and ``load_nodes`` there.
     """
-    host = study.host
-    if host.load_machines is None:
-        yield None
-        return
-    if host.load_machines == RAY:
-        reaching = load_nodes(host.load_nodes or 1)
-    else:
-        reaching = load_machines(host.named_load_machines, study.load_machines)
-    with reaching as machines:
-        yield ManyMachines(machines)
+    by_ray, named = {}, {}
+    for study in studies:
+        for arm in study.servers:
+            if study.is_loaded_by_ray(arm):
+                by_ray[arm] = study.host.load_nodes or 1
+            elif names := study.sending_machines_of(arm):
+                named[arm] = tuple(names)
+    with ExitStack() as stack:
+        found: dict[str, ManyMachines] = {}
+        if by_ray:
+            nodes = ManyMachines(stack.enter_context(load_nodes(max(by_ray.values()))))
+            found |= dict.fromkeys(by_ray, nodes)
+        if named:
+            tables = {name: table for study in studies for name, table in study.load_machines.items()}
+            agents = stack.enter_context(_agents_for(set(named.values()), tables))
+            together = {
+                names: ManyMachines(agents_of(names, agents)) for names in dict.fromkeys(named.values())
+            }
+            found |= {arm: together[names] for arm, names in named.items()}
+        yield found
+
+
+@contextmanager
+def _agents_for(
+    lists: Collection[Sequence[str]], tables: Mapping[str, MachineTable]
+) -> Iterator[dict[str, list[LoadMachine]]]:
+    """Reach each machine of some lists, as often as one of them has it; yield its agents by its name."""
+    most: Counter[str] = Counter()
+    for names in lists:
+        most |= Counter(names)
+    wanted = sorted(most.elements())
+    with load_machines(wanted, tables) as machines:
+        agents: dict[str, list[LoadMachine]] = {}
+        for name, machine in zip(wanted, machines, strict=True):
+            agents.setdefault(name, []).append(machine)
+        yield agents
+
+
+def agents_of(names: Sequence[str], agents: Mapping[str, Sequence[LoadMachine]]) -> list[LoadMachine]:
+    """Return an agent for each name; of a name that comes again, the next one."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        found.append(agents[name][seen[name]])
+        seen[name] += 1
+    return found
 
 
 def require_ray(study: Study, document: TomlDocument) -> None:

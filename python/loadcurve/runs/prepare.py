@@ -358,6 +358,7 @@ def server_record(
         container=_container(server),
         cpus=None if cpus is None else cpus.server,
         server_machine=None if place is None else place[0],
+        load_machines=study.sending_machines_of(name),
     )
 
 

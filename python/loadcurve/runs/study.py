@@ -1,7 +1,7 @@
 """One run: a study from its file to its folder of results."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -245,7 +245,7 @@ class StudyRun:
             if self.has_several_loads and not self._is_resumed:
                 require_new_folder(self.folder)
             # Where they cannot be had, no folder is left.
-            machines = stack.enter_context(sending_machines(self.studies[0]))
+            machines = stack.enter_context(sending_machines(self.studies))
             folders = [
                 stack.enter_context(part.opened_folder(of_part, said))
                 for part, of_part, said in zip(self.parts, served, caveats, strict=True)
@@ -259,7 +259,10 @@ class StudyRun:
             return measured
 
     def _run_trials(
-        self, folders: Sequence[RunFolder], served: Sequence[Served | None], machines: ManyMachines | None
+        self,
+        folders: Sequence[RunFolder],
+        served: Sequence[Served | None],
+        machines: Mapping[str, ManyMachines],
     ) -> int:
         restarts = self.studies[0].trials.restart == "point"
         continued = self.studies[0].points() if self.studies[0].trials.continues else None

@@ -1,9 +1,9 @@
 """One trial: one fresh start of one server, or of several at once, taken through its points."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from loadcurve.errors import LoadcurveError, refusal
 from loadcurve.generate.chosen import CHOSEN
@@ -44,13 +44,12 @@ class TrialRunner:
     restarts_for_each_point: bool = False
     continued: Sequence[Point] | None = None
     """All points of a trial, where they follow each other without a pause."""
-    machines: LoadGenerator | None = None
-    """What sends the loads, where that is not this process."""
+    machines: Mapping[str, LoadGenerator] = field(default_factory=dict)
+    """What sends the loads of arms, by their names, where that is not this process."""
 
-    @property
-    def generator(self) -> LoadGenerator:
-        """What sends the loads."""
-        return CHOSEN if self.machines is None else self.machines
+    def generator(self, members: Sequence[Member]) -> LoadGenerator:
+        """Return what sends the loads of a start, which is the same for all that begin together."""
+        return self.machines.get(members[0].trial.server, CHOSEN)
 
     def run(self, trial: PlannedTrial, members: Sequence[Member]) -> Generator[Records]:
         """Yield the members' records of each point as soon as it is measured; failures end a start.
@@ -83,7 +82,8 @@ class TrialRunner:
                 lives = self._started(members, stack)
                 if self.continued is not None:
                     seed = self.seed + trial.block
-                    sweep = ContinuedSweep(lives[0], self.continued, seed, self.display, self.generator)
+                    generator = self.generator(members)
+                    sweep = ContinuedSweep(lives[0], self.continued, seed, self.display, generator)
                     return (yield from self._continued(sweep, trial))
                 self._warm_up(lives)
                 while True:
@@ -142,7 +142,7 @@ class TrialRunner:
         started = []
         for member in members:
             server = stack.enter_context(serve(member.found, member.served, member.cpus))
-            under_load = stack.enter_context(member.under_load(server, self.generator))
+            under_load = stack.enter_context(member.under_load(server, self.generator(members)))
             under_load.verify(self.seed + member.trial.block)
             started.append((member, server, under_load))
         return [
@@ -162,7 +162,8 @@ class TrialRunner:
         warmed = [(live, plan) for live, plan in planned if plan is not None]
         if not warmed:
             return
-        results = self.generator.run_together([plan for _, plan in warmed], self._observer(lives, Beside()))
+        generator = self.generator([live.member for live in lives])
+        results = generator.run_together([plan for _, plan in warmed], self._observer(lives, Beside()))
         for (live, _), result in zip(warmed, results, strict=True):
             live.server.require_life()
             live.require_right(result)
@@ -197,7 +198,7 @@ class TrialRunner:
             prepared.append(live.under_load.prepare(values, seed, lambda progress: observe([progress])))
         for live, values in zip(lives, settings, strict=True):
             plans.append(live.under_load.plan(values, seed))
-        results = self.generator.run_together(plans, observe)
+        results = self.generator([live.member for live in lives]).run_together(plans, observe)
         measured = []
         for live, values, loads, result in zip(lives, settings, prepared, results, strict=True):
             checked = live.under_load.checked(values, result)

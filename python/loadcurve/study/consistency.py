@@ -42,7 +42,7 @@ def unknown_machines(
         yield Problem(("machines", HERE), f"{HERE} is this machine, which has no table; choose another name")
     known = [HERE, *machines]
     named: list[tuple[KeyPath, str]] = [(("host", "server_machine"), host.server_machine)]
-    named += [(("host", "load_machines"), name) for name in host.named_load_machines]
+    named += [(place, name) for place, names in named_load_machines(host, servers) for name in names]
     for server, table in servers.items():
         place = ("servers", server, "server_machine")
         if table.server_machine is not None:
@@ -55,8 +55,19 @@ def unknown_machines(
             yield Problem(key, text)
 
 
+def named_load_machines(
+    host: Host, servers: Mapping[str, StudyServer]
+) -> Iterator[tuple[KeyPath, Sequence[str]]]:
+    """Yield each list of machines that are named to send loads, and where the file has it."""
+    if isinstance(host.load_machines, list):
+        yield ("host", "load_machines"), host.load_machines
+    for server, table in servers.items():
+        if table.load_machines is not None:
+            yield ("servers", server, "load_machines"), table.load_machines
+
+
 def load_machine_inconsistencies(
-    host: Host, trials: Trials, machines: Mapping[str, MachineTable]
+    host: Host, servers: Mapping[str, StudyServer], trials: Trials, machines: Mapping[str, MachineTable]
 ) -> Iterator[Problem]:
     """Yield what is missing or superfluous of load machines, and what they cannot do."""
     if host.load_machines == RAY and host.load_nodes is None:
@@ -66,21 +77,29 @@ def load_machine_inconsistencies(
         yield Problem(("host", "load_machines"), text)
     if host.load_nodes is not None and host.load_machines != RAY:
         yield Problem(("host", "load_nodes"), f"requires load_machines = {show(RAY)}, whose nodes it counts")
+    lists = list(named_load_machines(host, servers))
     for name, table in machines.items():
-        if table.cpus is not None and name not in host.named_load_machines:
+        if table.cpus is not None and not any(name in names for _, names in lists):
             text = (
-                "only where the machine sends load, and load_machines in [host] does not name it; the CPUs "
-                "of servers are server_cpus in [host]"
+                "only where the machine sends load, and no load_machines name it; the CPUs of servers are "
+                "server_cpus in [host]"
             )
             yield Problem(("machines", name, "cpus"), text)
-    if host.load_machines is not None and trials.continues:
+    if (host.load_machines is not None or lists) and trials.continues:
         text = 'found "continue"; expected "pause", because load machines begin each point anew'
         yield Problem(("trials", "between_points"), text)
 
 
-def undivided_connections(machines: int, arms: Iterable[Arm], points: Sequence[Point]) -> Iterator[Problem]:
-    """Yield that load machines have fewer connections at a point than one for each thread of each of them."""
+def undivided_connections(
+    counts: Mapping[str, int], arms: Iterable[Arm], points: Sequence[Point]
+) -> Iterator[Problem]:
+    """Yield that load machines have fewer connections at a point than one for each thread of each of them.
+
+    ``counts`` has how many there are for each arm, 0 where the run sends its load.
+    """
     for arm in arms:
+        if not (machines := counts[arm.name]):
+            continue
         loads = [arm.load_at(point) for point in points]
         fewest = min(loads, key=lambda load: load.connections_at_once)
         each = fewest.sending_threads or 1

@@ -11,7 +11,7 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.models import LoadTables, WrittenLoad
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
-from loadcurve.machines.table import HERE, MachineTable
+from loadcurve.machines.table import HERE, RAY, MachineTable
 from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.claims import ClaimsFile, Limits, read_claims
@@ -21,6 +21,7 @@ from loadcurve.study.consistency import (
     inconsistencies,
     limit_inconsistencies,
     load_machine_inconsistencies,
+    named_load_machines,
     undivided_connections,
     unknown_machines,
     warmup_inconsistencies,
@@ -155,13 +156,22 @@ class Study(TomlTable):
         table = self.servers[server]
         return None if table.url else self._machine(table.server_machine or self.host.server_machine)
 
+    def sending_machines_of(self, server: str) -> list[str] | None:
+        """The names of the machines that share the load on one server; ``None`` where the run sends it."""
+        return self.servers[server].load_machines or self.host.sending_machines
+
+    def is_loaded_by_ray(self, server: str) -> bool:
+        """Whether nodes of a Ray cluster send the load on one server."""
+        return self.servers[server].load_machines is None and self.host.load_machines == RAY
+
     def _machine(self, name: str) -> tuple[str, MachineTable] | None:
         return None if name == HERE else (name, self.machines[name])
 
     @property
     def load_machines(self) -> dict[str, MachineTable]:
-        """The tables of the machines that are named to send the load; this one has none."""
-        return {name: self.machines[name] for name in self.host.named_load_machines if name != HERE}
+        """The tables of the machines that are named to send loads; this one has none."""
+        named = [name for _, names in named_load_machines(self.host, self.servers) for name in names]
+        return {name: self.machines[name] for name in named if name != HERE}
 
     @property
     def kind(self) -> LoadKind:
@@ -204,7 +214,7 @@ class Study(TomlTable):
         beside = info.context.get("beside", ()) if info.context else ()
         problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep, beside))
         problems += unknown_machines(self.host, self.servers, self.machines)
-        problems += load_machine_inconsistencies(self.host, self.trials, self.machines)
+        problems += load_machine_inconsistencies(self.host, self.servers, self.trials, self.machines)
         problems += drop_inconsistencies(self.trials, self.sweep)
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())
@@ -213,8 +223,9 @@ class Study(TomlTable):
             problems += self.published.inconsistencies(list(self.servers))
         if self.shortening is not None:
             problems += self.shortening.inconsistencies(list(self.servers), self.sweep)
-        if not problems and (machines := self.host.load_machine_count):
-            problems += undivided_connections(machines, self.arms.values(), self.points())
+        if not problems:
+            counts = {name: len(self.sending_machines_of(name) or ()) for name in self.servers}
+            problems += undivided_connections(counts, self.arms.values(), self.points())
         if problems:
             raise own_problems(problems)
         return self

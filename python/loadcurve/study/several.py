@@ -23,6 +23,8 @@ OWN_CPUS = "load_cpus"
 OWN_CLAIMS = "claims"
 """The key of a load's table that the study of a single load has before its tables."""
 
+OWN_MACHINES = "load_machines"
+
 LoadName = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$"),
@@ -70,6 +72,14 @@ class SeveralLoads(TomlTable, extra="allow"):
             text = "each of several loads has claims in its own table, [loads.NAME]; move it there"
             problems.append(Problem((OWN_CLAIMS,), text))
         problems += [*self._unknown_loads(), *self._servers_of_loads(), *self._common_cpus()]
+        problems += [
+            Problem(
+                ("servers", name, OWN_MACHINES),
+                "not for one of several loads, which begin together; put it into [host]",
+            )
+            for name, table in self.servers.items()
+            if OWN_MACHINES in table.__pydantic_extra__
+        ]
         if problems:
             raise own_problems(problems)
         return self

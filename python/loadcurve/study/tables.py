@@ -18,7 +18,7 @@ from pydantic import (
 from loadcurve.loads.models import DURATION_KEYS, WrittenLoad
 from loadcurve.loads.rates import CONSTANT_RATE_IN_WORDS, RATE_MAX
 from loadcurve.loads.values import Duration, PositiveCount, SettingValue
-from loadcurve.machines.table import HERE
+from loadcurve.machines.table import HERE, RAY
 from loadcurve.redaction import is_secret_variable, remember, remember_url
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
@@ -278,6 +278,11 @@ class Trials(TomlTable):
         return self.model_copy(update={"count": count, "until_share": None})
 
 
+LoadMachineNames = Annotated[
+    Annotated[list[Text], Field(min_length=1)], Expected('a list of names, such as ["here", "left"]')
+]
+
+
 class Host(TomlTable):
     """Which machine and which CPUs serve and which load, and how often the probe looks at the server.
 
@@ -311,14 +316,13 @@ class Host(TomlTable):
     """Imitates the CPU credits of every machine type that is held to its baseline when they are used up."""
 
     @property
-    def named_load_machines(self) -> list[str]:
-        """The names of the machines that send the load; empty if the run, or nodes of Ray do."""
-        return self.load_machines if isinstance(self.load_machines, list) else []
-
-    @property
-    def load_machine_count(self) -> int | None:
-        """How many machines share the load; ``None`` where the run sends it."""
-        return self.load_nodes or len(self.named_load_machines) or None
+    def sending_machines(self) -> list[str] | None:
+        """The names of those that share the load, nodes of Ray too; ``None`` where the run sends it."""
+        if isinstance(self.load_machines, list):
+            return self.load_machines
+        if self.load_nodes is None:
+            return None
+        return [f"{RAY}-{number}" for number in range(1, self.load_nodes + 1)]
 
 
 def _usable_variables(variables: dict[str, SecretText]) -> dict[str, SecretText]:
@@ -388,6 +392,8 @@ class StudyServer(ContainerTable, extra="allow"):
     """The CPUs that the server is bound to, in place of `server_cpus` in `[host]`."""
     server_machine: Text | None = None
     """Where the server runs, in place of `server_machine` in `[host]`, to compare machines."""
+    load_machines: LoadMachineNames | None = None
+    """Machines that share the load on this server, in place of `load_machines` in `[host]`."""
     limits: LimitsTable | None = None
     """What control groups hold the server to."""
     machine: Text | None = None
