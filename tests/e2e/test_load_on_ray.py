@@ -1,5 +1,6 @@
 """`loadcurve load --on-ray`, by a real cluster of several nodes, which are processes of this machine."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -22,8 +23,11 @@ NODES = 3
 """Those with the label; the head has none."""
 PROGRAM = "from loadcurve.cli.main import main; main()"
 CLUSTER = f"""
+import os
+
 from ray.cluster_utils import Cluster
 
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
 common = {{"num_cpus": 0, "object_store_memory": 80_000_000}}
 head = {{**common, "include_dashboard": False, "node_ip_address": "127.0.0.2"}}
 cluster = Cluster(initialize_head=True, head_node_args=head)
@@ -34,7 +38,9 @@ while input() == "lose a node":
     cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
 cluster.shutdown()
 """
-"""Ends with its input. A head, and nodes that are load machines, each at a different loopback address."""
+"""Ends with its input. A head, and nodes that are load machines, each at a different loopback address; their
+daemons are all on one CPU."""
+DAEMONS = ("gcs_server", "raylet")
 
 
 class Cluster:
@@ -114,6 +120,38 @@ def test_nodes_share_a_load_exactly_and_each_has_its_row(cluster, home, limit_ur
     assert {part["clock"]["over"] for part in parts} == {"echo"}
     assert all(abs(part["clock"]["offset_s"]) * 1e3 <= part["clock"]["error_ms"] for part in parts)
     wait_until(lambda: agents(home) == [], "no agent is left")
+
+
+def affinities(processes):
+    """The CPUs that any thread of these processes may use."""
+    found = set()
+    for process in processes:
+        # A thread may end at any moment, and so may a process.
+        with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+            for thread in process.threads():
+                found |= os.sched_getaffinity(thread.id)
+    return found
+
+
+def test_the_engine_has_other_cpus_than_rays_daemons(cluster, home, limit_url):
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("needs two CPUs")
+    words = ("--on-ray", 2, "--ray-address", cluster.address, "-c", 2, "-R", 50, "-d", "1s", "--json")
+    daemons = [one for one in psutil.process_iter(["name"]) if one.info["name"] in DAEMONS]
+    assert len(daemons) > NODES
+    of_agents = set()
+    with subprocess.Popen(
+        command("load", limit_url, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while process.poll() is None:
+            of_agents |= affinities(agents(home))
+            time.sleep(0.02)
+        stdout, stderr = process.communicate()
+    assert process.returncode in {0, 3}, stderr
+    assert of_agents == os.sched_getaffinity(0) - affinities(daemons)
+    # The engine has bound its threads to these, one by one.
+    parts = json.loads(stdout)["machines"]["parts"]
+    assert {cpu for part in parts for cpu in part["cpus"]} == of_agents
 
 
 def test_more_nodes_than_there_are_is_an_error_in_words(cluster, home, limit_url):
@@ -203,4 +241,7 @@ def test_without_an_address_a_cluster_of_this_machine_alone_is_made_and_ended(ho
     assert finished.returncode in {0, 3}, finished.stderr
     [part] = json.loads(finished.stdout)["machines"]["parts"]
     assert part["requests"]["answered"] == 100
+    # Its daemons share the first one.
+    cpus = sorted(os.sched_getaffinity(0))
+    assert part["cpus"] == (cpus[1:] or cpus)
     assert agents(home) == []

@@ -57,6 +57,25 @@ def test_only_living_nodes_with_the_label_are_load_machines_one_actor_on_each(on
     assert [actor.killed for actor in ray.actors] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("daemons", "cpus", "apart"),
+    [
+        pytest.param({0}, {0, 1, 2, 3}, [1, 2, 3], id="bound daemons"),
+        pytest.param({0, 1, 2, 3}, {0, 1, 2, 3}, [1, 2, 3], id="daemons everywhere leave all but one"),
+        pytest.param({0}, {0}, [0], id="one CPU for all"),
+    ],
+)
+def test_the_engine_is_bound_away_from_the_daemons(on, monkeypatch, daemons, cpus, apart):
+    on_ray, _ = on()
+    # What a node was started on is handed down to its processes.
+    bound = [daemons]
+    monkeypatch.setattr(os, "cpu_count", lambda: len(cpus))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: bound[-1] if pid == 0 else daemons)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, wanted: bound.append(set(wanted) & cpus))
+    assert on_ray.AgentProcess._cpus_apart(None) == apart
+    assert bound[-1] == set(apart)
+
+
 def test_a_process_on_a_node_ends_with_its_status_and_its_last_words(on):
     on_ray, ray = on()
     program = "import sys; print(sys.stdin.read().upper()); sys.exit(3)"
