@@ -12,22 +12,13 @@ from loadcurve.cli.crosscheck import crosscheck_command
 from loadcurve.report.crosscheck import crosscheck_json, crosscheck_lines, reasons
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
-from loadcurve.result.tool import RequestSent, ToolRecord
+from loadcurve.result.tool import RequestSent
 from loadcurve.runs.study import RunOptions
 from support import synthetic_run as synthetic
 from support.terminal import printed
+from support.tool_record import WRK
 
-TOOL = ToolRecord(
-    name="wrk",
-    version="4.1.0",
-    command=["wrk"],
-    latency_basis="send",
-    resolution_ms=0.001,
-    completeness="complete",
-    warmup="own",
-    request=RequestSent(bytes=47, user_agent=None),
-    not_measured=[],
-)
+TOOL = WRK.model_copy(update={"warmup": "own", "request": RequestSent(bytes=47, user_agent=None)})
 ENGINE = GeneratorFacts(
     name="engine",
     http="1.1",

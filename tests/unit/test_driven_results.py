@@ -16,24 +16,15 @@ from loadcurve.report.formats.write import FORMATS, write_formats
 from loadcurve.report.load import load_summary
 from loadcurve.result.load import Kernel, LoadResult
 from loadcurve.result.measures import wrong_answers
-from loadcurve.result.tool import ToolRecord
 from support import synthetic_run as synthetic
 from support.terminal import printed
+from support.tool_record import WRK
 
 LOAD = ClosedLoad.model_validate(
     {"model": "closed", "requests": ["/a"], "connections": 2, "duration": "1s", "generator": "wrk"}
 )
 PLAN = HttpPlan(load=LOAD, address="127.0.0.1:80", authority="127.0.0.1:80", threads=1, cpus=(0,))
-TOOL = ToolRecord(
-    name="wrk",
-    version="4.1.0",
-    command=["wrk", "-c", "2"],
-    latency_basis="send",
-    resolution_ms=0.001,
-    completeness="complete",
-    warmup="separate",
-    not_measured=["connections"],
-)
+TOOL = WRK.model_copy(update={"command": ["wrk", "-c", "2"], "not_measured": ["connections"]})
 REPORT = (
     'loadcurve {"duration_us":1000000,"requests":2000,"bytes":9,"connect":0,"read":0,"write":0,'
     '"status":0,"timeout":0,"latencies":[[1000,2000]]}'

@@ -14,21 +14,11 @@ from loadcurve.report.html import render_page
 from loadcurve.report.run_summary import numbers_of
 from loadcurve.result.folder import Run
 from loadcurve.result.summary import source_of
-from loadcurve.result.tool import ToolRecord
 from support import synthetic_run as synthetic
 from support.command import Command
 from support.page import Page
+from support.tool_record import WRK
 
-WRK = ToolRecord(
-    name="wrk",
-    version="4.1.0",
-    command=["wrk"],
-    latency_basis="send",
-    resolution_ms=0.001,
-    completeness="complete",
-    warmup="separate",
-    not_measured=[],
-)
 SHARE = 0.9
 """What is answered under wrk of what is answered under our engine."""
 

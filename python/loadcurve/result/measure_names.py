@@ -2,23 +2,6 @@
 
 from typing import Literal
 
-MeasureName = Literal[
-    "throughput",
-    "mean",
-    "p50",
-    "p75",
-    "p90",
-    "p95",
-    "p99",
-    "p99_9",
-    "p99_99",
-    "max",
-    "cpu_share",
-    "cpu_per_request_us",
-    "memory_mean_mib",
-    "memory_peak_mib",
-    "processes_max",
-]
 RankedMeasureName = Literal[
     "throughput",
     "mean",
@@ -35,6 +18,7 @@ RankedMeasureName = Literal[
     "memory_peak_mib",
 ]
 """Measures of which one of two values is the better one."""
+MeasureName = Literal[RankedMeasureName, "cpu_share", "processes_max"]
 ConnectionMeasureName = Literal[
     "connection_rate",
     "connections_concurrent_max",

@@ -1,6 +1,6 @@
 """The measures of what TLS and HTTP/2 add to connections: only runs that speak either have them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from loadcurve.result.distribution import Distribution
@@ -27,12 +27,8 @@ def _handshakes_per_s(trial: PointRecord, kind: str) -> float | None:
     return tls.measured.resumed_per_s if kind == "resumed" else tls.measured.full_per_s
 
 
-def _handshake_time(trial: PointRecord, kind: str, statistic: str) -> float | None:
-    return _figure(_handshakes_ms(trial, kind), statistic)
-
-
-def _stream_wait(trial: PointRecord, statistic: str) -> float | None:
-    return None if trial.load.http2 is None else _figure(trial.load.http2.stream_wait_ms, statistic)
+def _stream_waits_ms(trial: PointRecord) -> Distribution | None:
+    return None if trial.load.http2 is None else trial.load.http2.stream_wait_ms
 
 
 def _moved_share(trial: PointRecord) -> float | None:
@@ -43,8 +39,10 @@ def _moved_share(trial: PointRecord) -> float | None:
     return requests.moved / requests.sent
 
 
-def _figure(times_ms: Distribution | None, statistic: str) -> float | None:
-    figure: float | None = getattr(times_ms, statistic, None)
+def _statistic(
+    times: Callable[[PointRecord], Distribution | None], statistic: str, trial: PointRecord
+) -> float | None:
+    figure: float | None = getattr(times(trial), statistic, None)
     return figure
 
 
@@ -63,39 +61,31 @@ def _rate(kind: str) -> Measure:
     )
 
 
-def _time(kind: str, statistic: str) -> Measure:
-    return Measure(
-        f"{kind}_handshake_{statistic}",
-        column=f"{kind}_handshake_{statistic}_ms",
-        title=f"{statistic} of {kind} handshakes",
-        heading=f"{kind} handshakes, {statistic}, ms",
-        unit="ms",
-        better="lower",
-        from_zero=False,
-        value=partial(_handshake_time, kind=kind, statistic=statistic),
-    )
-
-
-def _wait(statistic: str) -> Measure:
-    return Measure(
-        f"stream_wait_{statistic}",
-        column=f"stream_wait_{statistic}_ms",
-        title=f"{statistic} of the waits for a stream",
-        heading=f"waits for a stream, {statistic}, ms",
-        unit="ms",
-        better="lower",
-        from_zero=False,
-        value=partial(_stream_wait, statistic=statistic),
-    )
+def _times(name: str, words: str, times: Callable[[PointRecord], Distribution | None]) -> Iterator[Measure]:
+    """Yield the statistics of the times that ``times`` reads from a record."""
+    for statistic in STATISTICS:
+        yield Measure(
+            f"{name}_{statistic}",
+            column=f"{name}_{statistic}_ms",
+            title=f"{statistic} of {words}",
+            heading=f"{words.removeprefix('the ')}, {statistic}, ms",
+            unit="ms",
+            better="lower",
+            from_zero=False,
+            value=partial(_statistic, times, statistic),
+        )
 
 
 PROTOCOL_MEASURES = (
     *(
         measure
         for kind in ("full", "resumed")
-        for measure in (_rate(kind), *(_time(kind, statistic) for statistic in STATISTICS))
+        for measure in (
+            _rate(kind),
+            *_times(f"{kind}_handshake", f"{kind} handshakes", partial(_handshakes_ms, kind=kind)),
+        )
     ),
-    *map(_wait, STATISTICS),
+    *_times("stream_wait", "the waits for a stream", _stream_waits_ms),
     Measure(
         "moved_share",
         column="requests_moved_share",
