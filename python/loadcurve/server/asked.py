@@ -10,25 +10,16 @@ from loadcurve._engine import ask
 from loadcurve.errors import BadInput
 from loadcurve.loads.http import ClosedLoad, HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.loads.table import LoadTable
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import Transport
 
 MATCHED_BYTES = 1 << 20
 """A pattern is looked for in this much of an answer, from its begin."""
-_AS_ASKED = (
-    "method",
-    "headers",
-    "body",
-    "source_addresses",
-    "http",
-    "hpack",
-    "stream_window_bytes",
-    "connection_window_bytes",
-    "verify",
-    "tls",
-    "full_handshakes",
-)
+_OF_MANY = {*LoadTable.model_fields, "requests", "pick", "weights", "generator", "threads"}
+"""What of a load says nothing of how one of its requests is made."""
+_AS_ASKED = [name for name in HttpLoadTable.model_fields if name not in _OF_MANY]
 """What of a load decides how one of its requests is made."""
 
 

@@ -6,6 +6,7 @@ from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.table import Abilities
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+from loadcurve.loads.models import Load
 from loadcurve.loads.tls import Scheme
 from loadcurve.redaction import may_be_secret
 
@@ -22,7 +23,7 @@ ONLY_DEFAULT: Mapping[str, str] = {
     "connection_window_bytes": "is only driven with its own settings of HTTP/2",
     "source_addresses": "has one source address",
 }
-"""Fields of a load that no tool is asked for: refused with these words unless they are as by default."""
+"""Words for fields of a load that no tool is asked for; these are refused unless they are as by default."""
 DECIDED = {
     "model", "http", "duration_s", "requests_total", "connections_total", "rate_rps", "connection_rate_cps",
     "arrivals", "connections", "calls", "pipeline", "streams", "think_s", "threads", "headers", "requests",
@@ -34,11 +35,13 @@ WITHOUT_EFFECT = {"pick", "weights", "verify", "tls", "full_handshakes", "genera
 _MODELS = {"closed": "a closed loop", "open": "requests at a fixed rate", "sessions": "sessions"}
 
 
-def require_exact(tool: Tool, load: HttpLoad, scheme: Scheme) -> None:
+def require_exact(tool: Tool, load: Load, scheme: Scheme) -> None:
     """Raise ``Refused`` with the first reason why a tool cannot put a load on a server as it is."""
     can = tool.table.can
     if can is None:
         raise Refused("generator", f"{tool.name} is known, but not driven")
+    if not isinstance(load, HttpLoad):
+        raise Refused("model", f"{tool.name} puts loads only on web servers")
     for key, reason in _refusals(tool.name, can, load, scheme):
         raise Refused(key, reason)
 
@@ -57,9 +60,11 @@ def threads_of(tool: Tool, load: HttpLoad, available: int) -> int:
 
 def _refusals(name: str, can: Abilities, load: HttpLoad, scheme: Scheme) -> Iterator[tuple[str, str]]:
     yield from _model(name, can, load)
-    for attribute, reason in ONLY_DEFAULT.items():
-        if getattr(load, attribute) != _default(load, attribute):
-            yield _key(load, attribute), f"{name} {reason}"
+    for attribute in type(load).model_fields:
+        is_decided = attribute in DECIDED or attribute in WITHOUT_EFFECT
+        if not is_decided and getattr(load, attribute) != _default(load, attribute):
+            key = _key(load, attribute)
+            yield key, f"{name} {ONLY_DEFAULT.get(attribute, f'is only driven with the default of {key}')}"
     yield from _requests(name, can, load)
     yield from _connections(name, can, load)
     yield from _times(name, can, load)
