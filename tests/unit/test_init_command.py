@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from loadcurve.cli.init import study_text
+from loadcurve.loads.kinds import kind_of_protocol
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
 from support.command import Command
@@ -35,7 +36,7 @@ def test_each_program_that_is_installed_is_measured_once_beside_limit(rows, tmp_
 
 def found(name, protocol, binary, version):
     """A server of the catalogue that is installed."""
-    description = SimpleNamespace(protocol=protocol, title=name)
+    description = SimpleNamespace(kind=kind_of_protocol(protocol), title=name)
     program = SimpleNamespace(binary=Path("/usr/sbin") / binary, version=version)
     return CatalogRow(SimpleNamespace(name=name, description=description), "found", program, None, None)
 

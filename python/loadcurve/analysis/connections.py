@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from loadcurve.loads.record import HttpAsRun
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Http2Result
@@ -102,7 +101,7 @@ def connections_of(run: Run) -> list[ConnectionsOfServer]:
 
 def _connections(server: str, records: Sequence[PointRecord]) -> ConnectionsOfServer:
     loads = [record.load.load for record in records]
-    versions = [load.http for load in loads if isinstance(load, HttpAsRun) and load.http]
+    versions = [load.http for load in loads if load.http]
     encrypted = [(record, record.load.tls) for record in records if record.load.tls is not None]
     multiplexed = [(record, record.load.http2) for record in records if record.load.http2 is not None]
     return ConnectionsOfServer(

@@ -9,7 +9,6 @@ import numpy as np
 
 from loadcurve.analysis.curves import Curve, usable_logs
 from loadcurve.loads.http import HTTP2
-from loadcurve.loads.record import HttpAsRun
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
@@ -136,12 +135,11 @@ def _ratio(log_ratios: Array) -> PairedRatio | None:
 def _facts(records: Sequence[PointRecord]) -> GeneratorFacts:
     loads = [record.load for record in records]
     tool = next((load.tool for load in loads if load.tool is not None), None)
-    plans = [load.load for load in loads if isinstance(load.load, HttpAsRun)]
-    is_new = any(plan.closes_connections for plan in plans)
+    is_new = any(load.load.closes_connections for load in loads)
     hidden = None if tool else _mean(map(_hidden_ms, loads))
     return GeneratorFacts(
         name=ENGINE if tool is None else tool.name,
-        http=plans[0].http if plans else None,
+        http=loads[0].load.http if loads else None,
         threads=max((load.generator.threads or 0 for load in loads), default=0),
         cpu_per_request_us=_mean(load.generator.cpu_per_request_us for load in loads),
         busiest=max(map(_busy, loads), default=None),
@@ -168,7 +166,7 @@ def _request_bytes(load: LoadResult) -> float | None:
     """Return what was sent for each request; over TLS and HTTP/2 of our engine that is more than requests."""
     if load.tool is not None:
         return None if load.tool.request is None else load.tool.request.bytes
-    is_plain = isinstance(load.load, HttpAsRun) and load.load.http != HTTP2 and load.load.scheme == "http"
+    is_plain = load.load.http != HTTP2 and load.load.scheme == "http"
     if not is_plain or load.bytes is None or load.bytes.sent is None or not load.requests.sent:
         return None
     return load.bytes.sent / load.requests.sent

@@ -10,10 +10,10 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_INTERRUPTED
-from loadcurve.generate.tools.catalog import ENGINE_NAME, driven_tools, tool_named
+from loadcurve.generate.tools.catalog import driven_tools, tool_named
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
-from loadcurve.loads.http import HttpLoad
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.runs.generators import scheme_in
 from loadcurve.runs.study import RunOptions, new_folder
@@ -89,13 +89,15 @@ def _run(argument: str, options: RunOptions) -> tuple[Path, int]:
 
 
 def _names_tools(study: Study) -> bool:
-    return any(getattr(arm.load, "generator", ENGINE_NAME) != ENGINE_NAME for arm in study.arms.values())
+    return any(arm.load.generator != ENGINE_NAME for arm in study.arms.values())
 
 
 def _usable(study: Study, catalog: Catalog, only: Sequence[str]) -> Sequence[str]:
     """Return the installed tools that can send the loads of a study, or some; say why not of others."""
     talk = new_console(stderr=True)
     arms = [arm for name, arm in study.arms.items() if not only or name in only]
+    if not all(arm.kind.has_other_generators for arm in arms):
+        raise BadInput("other generators send only loads on web servers")
     found = []
     for name, tool in driven_tools().items():
         if tool.program is None:
@@ -103,10 +105,7 @@ def _usable(study: Study, catalog: Catalog, only: Sequence[str]) -> Sequence[str
         try:
             for arm in arms:
                 for point in study.points():
-                    load = arm.load_at(point)
-                    if not isinstance(load, HttpLoad):
-                        raise BadInput("other generators send only loads on web servers")
-                    require_exact(tool, load, scheme_in(catalog, arm))
+                    require_exact(tool, arm.load_at(point), scheme_in(catalog, arm))
         except Refused as refused:
             talk.print(f"without {name}: {refused.key}: {refused}", soft_wrap=True)
             continue

@@ -18,7 +18,7 @@ from loadcurve.server.password import with_password
 from loadcurve.toml.secret import secret_in, variable
 
 
-def database_load_command(url: str, options: Options, *, json_output: bool) -> int:
+def load_command(url: str, options: Options, *, json_output: bool) -> int:
     """Run one load, print its result on stdout, and return the exit code.
 
     What the load phase has inserted stays, because a run phase follows.

@@ -9,9 +9,10 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
-from loadcurve.generate.tools.catalog import ENGINE_NAME, Tool, tool_named, tools
+from loadcurve.generate.tools.catalog import Tool, tool_named, tools
 from loadcurve.generate.tools.table import Abilities, ToolTable
 from loadcurve.loads.kinds import KINDS, WEB
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.report.text import ABSENT
 from loadcurve.version import VERSION
 

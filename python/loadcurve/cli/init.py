@@ -7,6 +7,7 @@ from pathlib import Path
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import clock
 from loadcurve.errors import BadInput, refusal
+from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.report.text import plural
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
@@ -120,8 +121,8 @@ def next_lines(study: Study, file: Path) -> list[str]:
 
 def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
     """Return the study: one table for each program that is installed, and the other servers as comments."""
-    web = [row for row in rows if row.entry.description.protocol == "http" and row.name != "limit"]
-    databases = [row for row in rows if row.entry.description.protocol != "http" and row.found]
+    web = [row for row in rows if row.entry.description.kind is WEB and row.name != "limit"]
+    databases = [row for row in rows if row.entry.description.kind is DATABASE and row.found]
     programs: dict[Path, CatalogRow] = {}
     others = []
     for row in sorted(web, key=_modules):

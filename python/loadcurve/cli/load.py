@@ -5,12 +5,13 @@ from loadcurve.cli.watched_load import failures_in_words, print_result, talk, wa
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
-from loadcurve.generate.tools.catalog import ENGINE_NAME, tool_named
+from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.tls import Scheme
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.presence import announce
 from loadcurve.server.target import reachable_address, read_url
 

@@ -56,8 +56,6 @@ OF_RUNNING = frozenset(
     }
 )
 """All parameters that say nothing of the load itself."""
-MODELS = {"connection_rate": "sessions", "rate": "open"}
-"""The load models that an option asks for, where the kind of load has them."""
 HTTP_TABLES: Mapping[str, type[HttpLoadTable]] = {
     "closed": ClosedLoadTable,
     "open": OpenLoadTable,
@@ -106,8 +104,7 @@ class Options:
         self.values = values
         self._given = given
         self._written = written
-        asked = [model for option, model in MODELS.items() if option in given and model in kind.models]
-        self.model = (asked or kind.models)[0]
+        self.model = kind.model_asked_by(given)
         self._keys = keys_of(self.model)
         self._known = attributes(model_table(self.model))
         for name in given:
@@ -133,15 +130,19 @@ class Options:
             fits = self._key(name) in self._known
         if fits:
             return
-        tables = map(model_table, self.kind.models)
-        if name not in OF_RUNNING and any(self._key(name) in attributes(table) for table in tables):
+        if self._is_of(self.kind, name):
             text = f"no option {_MODELS_IN_WORDS[self.model]}; leave it out"
         else:
-            [other] = [kind for kind in KINDS if kind is not self.kind]
-            text = (
-                f"this option is for {other.servers}, but the URL is that of {self.kind.server}; leave it out"
-            )
+            others = " and ".join(kind.servers for kind in KINDS if self._is_of(kind, name))
+            text = f"this option is for {others}, but the URL is that of {self.kind.server}; leave it out"
         raise BadInput(f"{self._written[name]}: {text}")
+
+    def _is_of(self, kind: LoadKind, name: str) -> bool:
+        """Whether an option says something of a load of this kind, under one of its models."""
+        if name in OF_ONE_KIND:
+            return OF_ONE_KIND[name] is kind
+        option = OPTIONS.get(name, name)
+        return any(option in {*keys, *keys.values()} for keys in map(keys_of, kind.models))
 
     def read(self, table: type[Table], defaults: Mapping[str, Any]) -> Table:
         """Return what was given, and of the rest the ``defaults``, as a study's table of the load.

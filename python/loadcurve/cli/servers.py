@@ -12,6 +12,7 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
+from loadcurve.loads.kinds import KINDS
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
 from loadcurve.server.container.found import location_of
@@ -31,16 +32,15 @@ def list_command(catalogs: Sequence[Path]) -> None:
     entries = list(load_catalog(catalogs))
     here = catalog_rows(entries)
     rows = {
-        "web server": _rows((entry for entry in entries if entry.description.protocol == "http"), here),
-        "database": _rows((entry for entry in entries if entry.description.may_be_database), here),
+        kind: _rows((entry for entry in entries if kind in entry.description.kinds), here) for kind in KINDS
     }
     widths = [max(len(row[column]) for row in chain(*rows.values())) for column in range(2)]
     out = new_console()
     for kind, cells in rows.items():
-        if kind == "database":
+        if kind is not KINDS[0]:
             out.print()
         table = Table(box=None, pad_edge=False, header_style="dim")
-        table.add_column(kind, min_width=widths[0])
+        table.add_column(kind.server.partition(" ")[2], min_width=widths[0])
         table.add_column("version", min_width=widths[1])
         table.add_column("where", overflow="fold")
         for row in cells:
@@ -162,7 +162,7 @@ def _round(checked: CheckedServer) -> Table:
     table.add_row("ready", f"after {checked.ready_after_s * 1000:,.0f} ms")
     for path, answer in checked.content.items():
         table.add_row("verified", Text(f"{path}, {answer.bytes:,} bytes, SHA-256 {answer.sha256[:12]}…"))
-    if checked.found.entry.description.protocol != "http":
+    if not checked.found.kind.serves_content:
         table.add_row("verified", "what was written was read back, and removed")
     stop = checked.found.entry.description.stop
     how = f"by {stop.signal} after {checked.stopped_after_s * 1000:,.0f} ms"

@@ -8,9 +8,9 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.clocks import WatchingClocks
 from loadcurve.generate.engine import ENGINE
 from loadcurve.generate.generator import Generator, ObserveAll, ObserveLevel, Plan
-from loadcurve.generate.tools.catalog import ENGINE_NAME, tool_named
+from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.driven import Driven
-from loadcurve.loads.http import HttpLoadTable
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.load import LoadResult
 
 
@@ -31,7 +31,7 @@ CHOSEN: Final[Generator] = Chosen()
 
 def generator_name(plan: Plan) -> str:
     """Return what a load calls its generator; databases know ours alone."""
-    return plan.load.generator if isinstance(plan.load, HttpLoadTable) else ENGINE_NAME
+    return plan.load.generator
 
 
 def _generator_of(plans: Sequence[Plan]) -> Generator:

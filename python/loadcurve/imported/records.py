@@ -7,7 +7,7 @@ from typing import Any
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.record import Known, record_of
 from loadcurve.imported.plan import Imported
-from loadcurve.loads.kinds import DATABASE, LoadKind, kind_of_protocol
+from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
 from loadcurve.result.generator import Generator
 from loadcurve.result.load import Kernel, LoadResult
@@ -21,16 +21,13 @@ _OF_DATABASES = {"ycsb", "go-ycsb"}
 
 def kind_of(figures: ToolFigures) -> LoadKind:
     """Return on what kind of server the load was."""
-    return kind_of_protocol("ycsb" if figures.tool in _OF_DATABASES else "http")
+    return DATABASE if figures.tool in _OF_DATABASES else WEB
 
 
 def model_of(figures: ToolFigures, keys: Mapping[str, float]) -> str:
-    """Return the load model: open where there was a rate, and otherwise closed."""
-    if kind_of(figures) is DATABASE:
-        return "ycsb"
-    if "connection_rate" in keys:
-        return "sessions"
-    return "open" if "rate" in keys or figures.asked.rate_rps is not None else "closed"
+    """Return the load model that a rate asks for, or the usual one."""
+    rate = [] if figures.asked.rate_rps is None else ["rate"]
+    return kind_of(figures).model_asked_by([*keys, *rate])
 
 
 def point_record(one: Imported, trial: int, at: str) -> PointRecord:

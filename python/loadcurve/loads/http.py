@@ -30,7 +30,7 @@ from loadcurve.loads.requests import (
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
-from loadcurve.loads.values import PositiveCount, Think
+from loadcurve.loads.values import ENGINE_NAME, PositiveCount, Think
 from loadcurve.loads.verification import AnswerRule, Verify
 from loadcurve.toml.addresses import SourceAddresses
 from loadcurve.toml.expected import Expected, nearest, show
@@ -136,7 +136,7 @@ class HttpLoadTable(LoadTable):
     source_addresses: SourceAddresses = Field(default_factory=list)
     """Addresses of the client's machine from which connections come in turn, as from many clients: each has
     all local ports, and a limit of the server's for one client. Without any the kernel chooses."""
-    generator: Text = "engine"
+    generator: Text = ENGINE_NAME
     """What sends the load: our own engine, or another tool by its name in `loadcurve generators`."""
     threads: PositiveCount | None = None
     """Sending threads; one for each load CPU, but at most the connections, unless it is given."""
@@ -434,7 +434,7 @@ def at_rate(load: HttpLoadTables, rate_rps: float, duration_s: float, *, pipelin
     """Return the requests of a load at a constant rate, on one connection and without a warm-up."""
     requested = {name: getattr(load, name) for name in HttpLoadTable.model_fields}
     rated = {"model": "open", "rate_rps": rate_rps, "connections": 1, "threads": 1, "calls": load.calls}
-    rated |= {"generator": HttpLoadTable.model_fields["generator"].default}
+    rated |= {"generator": ENGINE_NAME}
     ends = {"duration_s": duration_s, "warmup_s": 0.0, "pipeline": pipeline}
     return OpenLoadTable.model_validate(requested | rated | ends, by_alias=False, by_name=True)
 

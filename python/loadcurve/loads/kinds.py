@@ -1,7 +1,10 @@
 """The kinds of loads, on web servers and on databases, and all that depends on which it is."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Literal
+
+from loadcurve.protocol import ProtocolName, protocol_of_url
 
 WorkName = Literal["http", "ycsb"]
 
@@ -13,6 +16,23 @@ class LoadKind:
     work: WorkName
     """What the engine calls its work."""
     models: tuple[str, ...]
+    """Its load models, the usual one first."""
+    closed_models: tuple[str, ...]
+    """Those in which what is asked next waits for the answer, where there is no rate."""
+    model_by_key: tuple[tuple[str, str], ...]
+    """The models that a key of a load asks for, where no model is named."""
+    protocols: tuple[ProtocolName, ...]
+    """What its servers speak."""
+    serves_content: bool
+    """Whether its servers answer with files, by which they are verified; others keep what they are given."""
+    has_driver: bool
+    """Whether a driver speaks with its servers, which has settings and takes user and password from a URL."""
+    has_other_generators: bool
+    """Whether other tools can send it, too."""
+    can_continue: bool
+    """Whether connections may stay open from one point to the next."""
+    has_server_warmup: bool
+    """Whether a started server may be warmed up by a load before the first point."""
     request: str
     """What its servers are asked by, in words."""
     a_request: str
@@ -38,9 +58,14 @@ class LoadKind:
         """The unit of throughput."""
         return f"{self.requests}/s"
 
+    def model_asked_by(self, keys: Container[str]) -> str:
+        """Return the load model that keys of a load ask for."""
+        asked = (model for key, model in self.model_by_key if key in keys)
+        return next(asked, self.models[0])
+
     def is_closed_loop(self, model: str | None, *, has_rate: bool) -> bool:
         """Whether what is asked next waits for the answer, so that throughput is found and not asked for."""
-        return not has_rate if self is DATABASE else model == "closed"
+        return model in self.closed_models and not has_rate
 
     def default_measure(self, model: str | None, *, has_rate: bool) -> Literal["throughput", "p99"]:
         """Return by which measure servers are compared where nobody says: by what is found, not asked for."""
@@ -50,6 +75,14 @@ class LoadKind:
 WEB = LoadKind(
     work="http",
     models=("closed", "open", "sessions"),
+    closed_models=("closed",),
+    model_by_key=(("connection_rate", "sessions"), ("rate", "open")),
+    protocols=("http",),
+    serves_content=True,
+    has_driver=False,
+    has_other_generators=True,
+    can_continue=True,
+    has_server_warmup=True,
     request="request",
     a_request="a request",
     by_operation=False,
@@ -61,6 +94,14 @@ WEB = LoadKind(
 DATABASE = LoadKind(
     work="ycsb",
     models=("ycsb",),
+    closed_models=("ycsb",),
+    model_by_key=(),
+    protocols=("mongodb", "postgresql"),
+    serves_content=False,
+    has_driver=True,
+    has_other_generators=False,
+    can_continue=False,
+    has_server_warmup=False,
     request="operation",
     a_request="an operation",
     by_operation=True,
@@ -74,9 +115,15 @@ KINDS = (WEB, DATABASE)
 
 def kind_of_model(model: object) -> LoadKind:
     """Return the kind of a load model, such as ``closed``; one that is not known is of web servers."""
-    return DATABASE if model in DATABASE.models else WEB
+    return next((kind for kind in KINDS if model in kind.models), WEB)
 
 
-def kind_of_protocol(protocol: str) -> LoadKind:
+def kind_of_protocol(protocol: ProtocolName) -> LoadKind:
     """Return the kind of load that servers of a protocol are put under."""
-    return WEB if protocol == "http" else DATABASE
+    return next(kind for kind in KINDS if protocol in kind.protocols)
+
+
+def kind_of_url(url: str) -> LoadKind | None:
+    """Return the kind of load that what is under a URL is put under; ``None`` where its scheme is unknown."""
+    protocol = protocol_of_url(url)
+    return None if protocol is None else kind_of_protocol(protocol)

@@ -77,9 +77,9 @@ class HttpAsRun(_AsRun):
         return self.pipeline == 1 and not self.closes_connections
 
     @property
-    def requests_at_once(self) -> int:
-        """How many requests a connection carries at once."""
-        return self.pipeline * self.streams
+    def under_way_max(self) -> int:
+        """How many requests may be under way at once."""
+        return (self.connections or 0) * self.pipeline * self.streams
 
 
 class DatabaseAsRun(_AsRun):
@@ -102,6 +102,8 @@ class DatabaseAsRun(_AsRun):
     """How many records one request inserts in the load phase; each counts as an operation."""
 
     kind: ClassVar[LoadKind] = DATABASE
+    http: ClassVar[None] = None
+    scheme: ClassVar[None] = None
     connection_rate_cps: ClassVar[None] = None
     think_s: ClassVar[float] = 0.0
     closes_connections: ClassVar[bool] = True
@@ -109,6 +111,11 @@ class DatabaseAsRun(_AsRun):
     streams: ClassVar[int] = 1
     full_handshakes: ClassVar[float] = 1.0
     has_ceiling: ClassVar[bool] = False
+
+    @property
+    def under_way_max(self) -> int:
+        """How many operations may be under way at once."""
+        return self.threads or 0
 
     @property
     def asked(self) -> str:

@@ -147,6 +147,11 @@ class LoadTable(TomlTable):
         return []
 
     @property
+    def keeps_records(self) -> bool:
+        """Whether the points of a trial leave records to those behind them."""
+        return False
+
+    @property
     def answer_rule(self) -> AnswerRule:
         """What the answers to :meth:`paths_to_verify` must be."""
         return "content"

@@ -1,11 +1,14 @@
 """The types of a load's values, each checked for itself with its words, and the base of records."""
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.quantities import DurationS
+
+ENGINE_NAME: Final = "engine"
+"""What our own engine is called among the generators."""
 
 Count = Annotated[int, Field(ge=0)]
 Time = Annotated[float, Field(ge=0)]

@@ -17,7 +17,8 @@ from pydantic import (
 from loadcurve.loads.kinds import DATABASE, LoadKind
 from loadcurve.loads.rates import Arrivals, RatePerSecond
 from loadcurve.loads.table import LoadTable, Swept, attributes
-from loadcurve.loads.values import PositiveCount, SettingValue
+from loadcurve.loads.tls import TlsTable
+from loadcurve.loads.values import ENGINE_NAME, PositiveCount, SettingValue
 from loadcurve.loads.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.paths import Text
@@ -52,6 +53,9 @@ class DatabaseLoadTable(LoadTable):
 
     kind: ClassVar[LoadKind] = DATABASE
     counted_end: ClassVar[str] = "operations"
+    generator: ClassVar[str] = ENGINE_NAME
+    tls: ClassVar[TlsTable] = TlsTable()
+    """Its URL says how it is encrypted."""
 
     model: Literal["ycsb"]
     workload: WorkloadChoice
@@ -91,6 +95,11 @@ class DatabaseLoadTable(LoadTable):
     def sending_threads(self) -> int | None:
         """How many of the generator's threads send it; ``None`` where it does not say."""
         return self.generator_threads
+
+    @property
+    def keeps_records(self) -> bool:
+        """Whether the points of a trial leave records to those behind them."""
+        return self.reload == "trial"
 
     def unsaid(self, key: str) -> int | float | None:
         """Return what the workload's file says of a key that the study is silent about."""

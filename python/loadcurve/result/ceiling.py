@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from loadcurve.loads.record import HttpAsRun, LoadAsRun
+from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
@@ -98,7 +98,7 @@ class Ceiling(Record):
 
     def curve_of(self, load: LoadAsRun) -> CeilingCurve | None:
         """Return the ceiling of what a load speaks, by connections; ``None`` where that is not measured."""
-        if not isinstance(load, HttpAsRun) or not load.has_ceiling:
+        if not load.has_ceiling or load.scheme is None:
             return None
         spoken = Spoken("2" if load.http == "2" else "1.1", load.scheme)
         measured: dict[int, list[tuple[int, float]]] = {}
@@ -110,8 +110,6 @@ class Ceiling(Record):
 
 def _spoken_by(load: LoadAsRun) -> str:
     """Return the words behind a load's connections, where it speaks not HTTP/1.1 in clear text."""
-    if not isinstance(load, HttpAsRun):
-        return ""
     streams = (
         f" of {load.streams:,} {'stream' if load.streams == 1 else 'streams'}" if load.http == "2" else ""
     )

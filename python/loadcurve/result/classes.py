@@ -15,7 +15,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from loadcurve._engine import tables
-from loadcurve.loads.kinds import DATABASE, LoadKind
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Count
 
 
@@ -40,7 +40,7 @@ class FailureClass(_Row):
 
     def happened_to(self, kind: LoadKind) -> str:
         """Return what became of a load's requests or operations that failed so."""
-        return (self.happened_to_operations if kind is DATABASE else None) or self.happened
+        return (self.happened_to_operations if kind.by_operation else None) or self.happened
 
 
 class StatusClass(_Row):

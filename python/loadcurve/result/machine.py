@@ -182,10 +182,9 @@ def _delay_s(load: LoadResult, pauses_s: list[float], quantile: float) -> float:
     """
     plan = load.load
     if plan.rate_rps is None and plan.connection_rate_cps is None:
-        clients = plan.threads if plan.model == "ycsb" else (plan.connections or 0) * plan.requests_at_once
         answered = load.requests.answered
         as_slow = answered - math.ceil(quantile * answered) + 1
-        place = math.ceil(as_slow / max(clients or 0, 1)) - 1
+        place = math.ceil(as_slow / max(plan.under_way_max, 1)) - 1
         return pauses_s[place] if 0 <= place < len(pauses_s) else 0.0
     # The delay x with sum(max(L - x, 0)) = the rest of the window, from the longest pause down.
     wanted_s = (1 - quantile) * load.duration_s

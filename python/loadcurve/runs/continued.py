@@ -36,7 +36,7 @@ class ContinuedSweep:
         self._points = points
         self._display = display
         self._generator = generator
-        warmup = live.member.warmup(live.server, seed)
+        warmup = live.warmup(seed)
         self._offset = 0 if warmup is None else 1
         """How many levels come before the first point."""
         values = map(live.member.arm.values_at, points)

@@ -16,6 +16,7 @@ from loadcurve.result.records import LOAD_PHASE, Loads
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
+from loadcurve.study.tables import Trials
 
 RECORDS_MISSING: Final = "records_missing"
 """The code of a table that does not hold what was loaded into it."""
@@ -76,6 +77,9 @@ class DatabaseUnderLoad:
         loading = self._generator.run(plan, observe)
         self._require_records(load, loading)
         return {LOAD_PHASE: loading}
+
+    def warmup(self, trials: Trials, seed: int) -> None:
+        """Return nothing: each point has a warm-up of its own."""
 
     def plan(self, point: Point, seed: int) -> DatabasePlan:
         """Return the plan of the operations, or of the insertion of the records where that is measured."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
-from loadcurve.loads.kinds import DATABASE
 from loadcurve.loads.plan import DatabaseTarget
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoad
@@ -22,20 +21,17 @@ AnyServer = FoundServer | RunningServer | ServerOnMachine | MissingServer
 
 def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
     """Yield what keeps a server from being put under the load of its arm; ``point`` is any of the sweep."""
-    name, protocol = arm.name, server.protocol
-    title = server.entry.description.title
-    driver = arm.server.driver
-    if arm.kind is not DATABASE:
-        if protocol not in (None, "http"):
-            text = f'{title} is a database; expected model = "ycsb" in [load], or a web server here'
-            yield Problem(("servers", name), text)
-        if driver:
-            yield Problem(("servers", name, "driver"), "not used by a load on web servers; remove it")
-    elif protocol == "http":
-        text = f'{title} is a web server; model = "ycsb" requires a database'
-        yield Problem(("servers", name), text)
-    elif protocol is not None:
-        target = _target(arm, server.url or f"{protocol}://127.0.0.1", point)
+    name, driver = arm.name, arm.server.driver
+    description, found = server.entry.description, server.kind
+    if driver and not arm.kind.has_driver:
+        text = f"not used by a load on {arm.kind.servers}; remove it"
+        yield Problem(("servers", name, "driver"), text)
+    if found is not None and found is not arm.kind:
+        models = " or ".join(f'"{model}"' for model in found.models)
+        text = f"{description.title} is {found.server}; expected model = {models} in [load], or "
+        yield Problem(("servers", name), f"{text}{arm.kind.server} here")
+    elif found is not None and found.has_driver:
+        target = _target(arm, server.url or f"{description.protocol}://127.0.0.1", point)
         try:
             Database(target.to_json())
         except ValueError as error:
@@ -49,7 +45,7 @@ def require_own_tables(study: Study, document: TomlDocument, servers: Mapping[st
         BadInput: the table is there, and was not made by Loadcurve.
 
     """
-    if study.kind is not DATABASE:
+    if not study.kind.has_driver:
         return
     for name, server in servers.items():
         if server.url is None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import ENGINE_NAME, Tool, driven_tools, tool_named
+from loadcurve.generate.tools.catalog import Tool, driven_tools, tool_named
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
-from loadcurve.loads.http import HttpLoad, HttpLoadTables
 from loadcurve.loads.tls import Scheme
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.transport import scheme_of
 from loadcurve.study.arm import Arm
@@ -46,7 +46,7 @@ def require_generators(
 
 def takes_whole_rates(study: Study) -> bool:
     """Say whether a generator of the study takes whole requests per second alone."""
-    names = {getattr(arm.load, "generator", ENGINE_NAME) for arm in study.arms.values()}
+    names = {arm.load.generator for arm in study.arms.values()}
     tools = driven_tools()
     return any(can.whole_rate for name in names if name in tools and (can := tools[name].table.can))
 
@@ -55,8 +55,8 @@ def _problems(
     study: Study, arm: Arm, catalog: Catalog, *, has_other_loads: bool, searched: str | None
 ) -> Iterator[Problem]:
     load = arm.load
-    name = getattr(load, "generator", ENGINE_NAME)
-    if name == ENGINE_NAME or not isinstance(load, HttpLoadTables):
+    name = load.generator
+    if name == ENGINE_NAME:
         return
     place = arm.place("generator")
     try:
@@ -73,7 +73,7 @@ def _problems(
     for what, is_asked in alone.items():
         if is_asked:
             yield Problem(place, f"{name} cannot send it: {what} are sent only by our own engine")
-    if searched == "connections" and load.threads is not None and load.threads > 1:
+    if searched == "connections" and (load.sending_threads or 1) > 1:
         text = (
             f"a search tries connections that cannot be divided equally among threads for {name}; remove it"
         )
@@ -92,8 +92,6 @@ def _inexact(tool: Tool, study: Study, arm: Arm, scheme: Scheme) -> Iterator[Pro
     """Yield the first point that the tool cannot carry out exactly, at the key of its load."""
     for point in study.points():
         load = arm.load_at(point)
-        if not isinstance(load, HttpLoad):
-            return
         try:
             require_exact(tool, load, scheme)
         except Refused as refused:

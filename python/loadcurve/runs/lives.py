@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from loadcurve.generate.generator import Plan
 from loadcurve.loads.values import Point
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged
@@ -30,6 +31,10 @@ class Live:
     server: LiveServer
     under_load: UnderLoad
     probe: LiveProbe
+
+    def warmup(self, seed: int) -> Plan | None:
+        """Return the plan of the load before the first point of a start; ``None`` where there is none."""
+        return self.under_load.warmup(self.member.study.trials, seed)
 
     def require_right(self, warmup: LoadResult) -> None:
         """Raise ``ServerFailure`` where the server answered nothing of a warm-up right."""

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 from loadcurve.generate.generator import Generator
 from loadcurve.host.cpus import CpuDivision
-from loadcurve.loads.http import at_rate
-from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
@@ -53,17 +51,6 @@ class Member:
             return DatabaseUnderLoad(arm.name, server, arm.load, plans, generator)
         content = self.served.records if self.served else {}
         return WebServerUnderLoad(server, arm.load, content, self.cpus.load)
-
-    def warmup(self, server: LiveServer, seed: int) -> HttpPlan | None:
-        """Return the plan of the load before the first point of a start; ``None`` where there is none."""
-        warmup, load = self.study.trials.warmup, self.arm.load
-        if warmup is None or isinstance(load, DatabaseLoadTable):
-            return None
-        # Its connection is one of those of the first point where that follows at once.
-        pipeline = load.pipeline if self.study.trials.continues else 1
-        rated = at_rate(load, warmup.rate_rps, warmup.duration_s, pipeline=pipeline)
-        content = self.served.records if self.served else {}
-        return WebServerUnderLoad(server, rated, content, self.cpus.load).plan({}, seed)
 
     def marked(self, result: LoadResult) -> LoadResult:
         """Return the result of its load, marked where it comes near to the rig's ceiling."""

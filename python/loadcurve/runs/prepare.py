@@ -9,9 +9,6 @@ from types import MappingProxyType
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, cpus_apart, divide_cpus, require_usable
-from loadcurve.loads.kinds import WEB
-from loadcurve.loads.tls import TlsTable
-from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecord
 from loadcurve.runs.fitting import misfits
 from loadcurve.runs.limits import limits_of, limits_record, machine_record
@@ -205,7 +202,7 @@ def _find(
         version_command=server.version_command,
         environment=server.environment,
         user=server.user,
-        tls=TlsTable() if isinstance(arm.load, DatabaseLoadTable) else arm.load.tls,
+        tls=arm.load.tls,
         limits=limits_of(server, host),
         location=location,
     )
@@ -235,8 +232,8 @@ def _url(server: StudyServer) -> str | None:
 
 
 def _serves_content(arm: Arm, server: Found | MissingServer) -> bool:
-    """Say whether a web server is started here, now or once it is built, for a load on web servers."""
-    return server.is_started_here and server.protocol == "http" and arm.kind is WEB
+    """Say whether a server is started here, now or once it is built, to serve content."""
+    return server.is_started_here and server.kind is arm.kind and arm.kind.serves_content
 
 
 def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> LiveServer:
@@ -251,7 +248,7 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
     if isinstance(found, RunningServer):
         return AttachedServer(found, None if served is None else served.records)
     folder, records = (None, {}) if served is None else (served.folder, served.records)
-    if found.protocol != "http":
+    if not found.kind.serves_content:
         folder, records = None, {}
     elif served is None:
         raise BadInput(f"The server {found.entry.name} has no content to serve: the study sets none.")

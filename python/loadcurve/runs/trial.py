@@ -158,7 +158,7 @@ class TrialRunner:
 
         """
         seed = self.seed + lives[0].member.trial.block
-        planned = [(live, live.member.warmup(live.server, seed)) for live in lives]
+        planned = [(live, live.warmup(seed)) for live in lives]
         warmed = [(live, plan) for live, plan in planned if plan is not None]
         if not warmed:
             return

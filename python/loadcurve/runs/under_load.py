@@ -7,6 +7,7 @@ from loadcurve.generate.generator import Observe, Plan
 from loadcurve.loads.values import Point
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import Loads
+from loadcurve.study.tables import Trials
 
 
 class UnderLoad(Protocol):
@@ -31,6 +32,9 @@ class UnderLoad(Protocol):
             LoadInterrupted: by the person.
 
         """
+
+    def warmup(self, trials: Trials, seed: int) -> Plan | None:
+        """Return the plan of the load before the first point of a start; ``None`` where there is none."""
 
     def plan(self, point: Point, seed: int) -> Plan:
         """Return the plan of the load that the figures of one point are of."""

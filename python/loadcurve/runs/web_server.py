@@ -1,18 +1,19 @@
 """A web server under load."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
 from loadcurve.generate.generator import Observe
-from loadcurve.loads.http import HttpLoadTables
+from loadcurve.loads.http import HttpLoadTables, at_rate
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import Point
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import ContentRecord, Loads
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.live import LiveServer
+from loadcurve.study.tables import Trials
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,15 @@ class WebServerUnderLoad:
     def prepare(self, point: Point, seed: int, observe: Observe) -> Loads:  # noqa: ARG002
         """Do nothing."""
         return {}
+
+    def warmup(self, trials: Trials, seed: int) -> HttpPlan | None:
+        """Return the plan of requests at a rate before the first point; ``None`` where there are none."""
+        if trials.warmup is None:
+            return None
+        # Its connection is one of those of the first point where that follows at once.
+        pipeline = self.load.pipeline if trials.continues else 1
+        rated = at_rate(self.load, trials.warmup.rate_rps, trials.warmup.duration_s, pipeline=pipeline)
+        return replace(self, load=rated).plan({}, seed)
 
     def plan(self, point: Point, seed: int) -> HttpPlan:
         """Return the plan of the load of one point."""

@@ -68,7 +68,7 @@ class WebSite:
         """Ask for each path once, as a load does, and check the answers as it says."""
         address = f"{self.address}:{self.port}"
         site = Site(address, address, self.transport, ANSWER_TIMEOUT_S)
-        verify_answers(site, paths, self.content, load if isinstance(load, HttpLoadTable) else None)
+        verify_answers(site, paths, self.content, load)
 
     @property
     def _asked_path(self) -> str:
@@ -85,7 +85,7 @@ def verify_answers(
     site: Site,
     paths: Sequence[str],
     content: Mapping[str, ContentRecord] | None,
-    load: HttpLoadTable | None = None,
+    load: LoadTable | None = None,
 ) -> dict[str, ContentRecord]:
     """Ask for each path once, as a load does, and compare status, length and digest with the content.
 
@@ -101,12 +101,12 @@ def verify_answers(
             with ("wrong_answer").
 
     """
-    if load is None:
-        versions = ("1.1", HTTP2) if site.transport.has_http2 else ("1.1",)
-        for http in versions:
-            records = _verified(site, paths, content, plain_load(site.transport, http))
-        return records
-    return _verified(site, paths, content, load)
+    if isinstance(load, HttpLoadTable):
+        return _verified(site, paths, content, load)
+    versions = ("1.1", HTTP2) if site.transport.has_http2 else ("1.1",)
+    for version in versions:
+        records = _verified(site, paths, content, plain_load(site.transport, version))
+    return records
 
 
 def _verified(

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
-from loadcurve.loads.http import HttpLoadTable
 from loadcurve.loads.table import LoadTable
 from loadcurve.probe.window import nothing_observed
 from loadcurve.redaction import without_password
@@ -12,13 +11,12 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import ContentRecord
 from loadcurve.result.verdict import Caveat
-from loadcurve.server.answers import ANSWER_TIMEOUT_S, verify_answers
-from loadcurve.server.asked import Site
-from loadcurve.server.database import RunningDatabase
+from loadcurve.server.answers import ANSWER_TIMEOUT_S
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.running import RunningServer
 from loadcurve.server.transport import Transport
+from loadcurve.server.verify import verify_from_here
 
 PROCESSES_UNKNOWN = Caveat.of(
     "processes_unknown",
@@ -85,12 +83,9 @@ class AttachedServer(LiveServer):
         """
         url = self._found.url
         try:
-            if self._found.protocol == "http":
-                site = Site(self.address, self.authority, self.transport, self._timeout_s)
-                asked = load if isinstance(load, HttpLoadTable) else None
-                verify_answers(site, paths, self._content, asked)
-            else:
-                RunningDatabase(url).verify(paths, load)
+            verify_from_here(
+                self, self._found.kind, paths, load, content=self._content, timeout_s=self._timeout_s
+            )
         except ServerFailure as failure:
             raise ServerFailure(failure.code, f"{without_password(url)}: {failure.text}") from None
 

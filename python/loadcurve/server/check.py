@@ -76,7 +76,7 @@ def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> Ch
     found = find_server(entry, {}, overrides)
     if isinstance(found, MissingServer):
         raise found.failure()
-    if entry.description.protocol != "http":
+    if not entry.description.kind.serves_content:
         return _round_with(found, None, {})
     with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:
         # A server that root starts reads the content as another user.

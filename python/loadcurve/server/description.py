@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from annotated_types import Gt
 from pydantic import AfterValidator, Field, model_validator
 
+from loadcurve.loads.kinds import KINDS, LoadKind, kind_of_protocol
 from loadcurve.protocol import ProtocolName
 from loadcurve.server.install import Packages
 from loadcurve.server.preparation import PREPARE_LOG
@@ -243,15 +244,15 @@ class ServerDescription(TomlTable):
 
     @model_validator(mode="after")
     def _check_protocol(self) -> Self:
-        if self.protocol == "http" and self.url is not None:
+        if not self.kind.has_driver and self.url is not None:
             raise ValueError("url is given without a protocol: expected it for a database")
-        if self.protocol != "http" and self.url is None:
+        if self.kind.has_driver and self.url is None:
             raise ValueError(
                 "url is missing: expected where the database is reached, as its clients write it"
             )
-        if self.protocol != "http" and self.from_study is not None:
+        if self.kind.has_driver and self.from_study is not None:
             raise ValueError("protocol is given together with from_study, which knows web servers and URLs")
-        if self.protocol != "http" and self.ready.path is not None:
+        if not self.kind.serves_content and self.ready.path is not None:
             raise ValueError("ready.path is given for a database, which is asked for no path")
         return self
 
@@ -272,7 +273,7 @@ class ServerDescription(TomlTable):
 
     @model_validator(mode="after")
     def _check_transport(self) -> Self:
-        if self.protocol == "http":
+        if not self.kind.has_driver:
             require_transport_settings(self.settings)
         for one in self.unsupported:
             for name, value in one.settings.items():
@@ -285,14 +286,19 @@ class ServerDescription(TomlTable):
         return self
 
     @property
-    def may_be_encrypted(self) -> bool:
-        """Whether it is a web server that a study may let listen for TLS."""
-        return self.protocol == "http" and TLS in self.settings
+    def kind(self) -> LoadKind:
+        """The kind of load that it is put under."""
+        return kind_of_protocol(self.protocol)
 
     @property
-    def may_be_database(self) -> bool:
-        """Whether a study may measure it as a database; what runs already is known by its URL alone."""
-        return self.protocol != "http" or self.from_study == "url"
+    def kinds(self) -> tuple[LoadKind, ...]:
+        """The kinds of load that a study may put it under; what runs already is known by its URL alone."""
+        return KINDS if self.from_study == "url" else (self.kind,)
+
+    @property
+    def may_be_encrypted(self) -> bool:
+        """Whether it is a web server that a study may let listen for TLS."""
+        return not self.kind.has_driver and TLS in self.settings
 
     @property
     def part_names(self) -> frozenset[str]:
@@ -302,7 +308,7 @@ class ServerDescription(TomlTable):
     @property
     def start_names(self) -> frozenset[str]:
         """The names that ``prepare``, ``start``, ``check`` and ``environment`` may use."""
-        unknown = frozenset() if self.protocol == "http" else frozenset({"content"})
+        unknown = frozenset() if self.kind.serves_content else frozenset({"content"})
         certificates = CERTIFICATE_PLACES if self.may_be_encrypted else frozenset()
         return START_PLACES - unknown | certificates | self.part_names | self.settings.keys()
 

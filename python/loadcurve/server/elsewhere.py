@@ -16,7 +16,6 @@ from typing import Any, Self
 from loadcurve.errors import NothingMeasured
 from loadcurve.host.fitness import Check
 from loadcurve.host.link import interface_to
-from loadcurve.loads.http import HttpLoadTable
 from loadcurve.loads.table import LoadTable
 from loadcurve.machines.channel import Channel, FarError, MachineLost
 from loadcurve.machines.clock import compared_over
@@ -31,18 +30,17 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ClockComparison, ProbeRecord, ServerClock
 from loadcurve.result.records import ContainerRecord, ContentRecord, LimitUse
 from loadcurve.result.verdict import Caveat
-from loadcurve.server.answers import ANSWER_TIMEOUT_S, verify_answers
-from loadcurve.server.asked import Site
+from loadcurve.server.answers import ANSWER_TIMEOUT_S
 from loadcurve.server.asking import Json, asked_for, transport_from_json
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import content_of_folder
-from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides, StartableServer
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.packaged import PACKAGED_CATALOG
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.server.transport import Transport
+from loadcurve.server.verify import verify_from_here
 from loadcurve.server.way import CONNECTIONS, measured_way, require_reached
 from loadcurve.study.container import ContainerTable
 
@@ -250,13 +248,13 @@ class ServerElsewhere(LiveServer):
             )
             self._channel = channel
         try:
-            if self._found.protocol == "http":
+            if self._found.kind.has_driver:
+                remember_url(self.url)
+            else:
                 authority = (
                     Path(self._own_files.enter_context(tempfile.TemporaryDirectory())) / "authority.pem"
                 )
                 self._transport = transport_from_json(self._started["transport"], authority)
-            else:
-                remember_url(self.url)
             self.settings = self._started["settings"]
             self._ended = channel.start("servers.watch", None, server=self._number)
             require_reached(self._machine.name, self._machine.address, self._started["port"])
@@ -297,12 +295,9 @@ class ServerElsewhere(LiveServer):
 
         """
         try:
-            if self._found.protocol == "http":
-                site = Site(self.address, self.authority, self.transport, ANSWER_TIMEOUT_S)
-                asked = load if isinstance(load, HttpLoadTable) else None
-                verify_answers(site, paths, self._content, asked)
-            else:
-                RunningDatabase(self.url).verify(paths, load)
+            verify_from_here(
+                self, self._found.kind, paths, load, content=self._content, timeout_s=ANSWER_TIMEOUT_S
+            )
         except ServerFailure as failure:
             self._call("servers.require_life")
             title = self._found.entry.description.title

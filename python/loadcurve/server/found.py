@@ -13,8 +13,8 @@ from typing import ClassVar, Literal
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import NO_LIMITS, Limits
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.tls import TlsTable
-from loadcurve.protocol import ProtocolName
 from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import (
@@ -78,9 +78,9 @@ class StartableServer:
     reason: ClassVar[None] = None
 
     @property
-    def protocol(self) -> ProtocolName:
-        """What is spoken with it."""
-        return self.entry.description.protocol
+    def kind(self) -> LoadKind:
+        """The kind of load that it is put under."""
+        return self.entry.description.kind
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,10 @@ class MissingServer:
         return self.fault is not None
 
     @property
-    def protocol(self) -> ProtocolName | None:
-        """What is spoken with it; ``None`` where only its URL would tell, and it is not there."""
-        description = self.entry.description
-        return None if description.from_study == "url" else description.protocol
+    def kind(self) -> LoadKind | None:
+        """The kind of load that it is put under; ``None`` where only the URL of one that is there tells."""
+        kind, *others = self.entry.description.kinds
+        return None if others else kind
 
     def failure(self) -> ServerFailure:
         """Return the failure of a trial that needs this server."""

@@ -65,8 +65,8 @@ class Server(LiveServer):
         self.settings = fit_to_cpus(description.settings, found.settings, cpu_count)
         self._content_folder = content_folder
         self._content = content
-        is_web_server = description.protocol == "http"
-        if is_web_server and (content_folder is None or not (description.ready.path or content)):
+        has_any = content_folder is not None and (description.ready.path or content)
+        if description.kind.serves_content and not has_any:
             raise BadInput("The server has nothing to serve: the content contains no file.")
         self._launch: Launch | None = None
 

@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 from loadcurve.errors import BadInput
-from loadcurve.protocol import protocol_of_url
+from loadcurve.loads.kinds import kind_of_url
 from loadcurve.redaction import remember, without_password
 
 _END_OF_HOSTS = re.compile(r"(?=[/?#])")
@@ -16,7 +16,8 @@ def with_password(url: str, password: str) -> str:
     Raises ``BadInput``: it is no database's URL, names no user, or has a password already.
     """
     remember(password)
-    if protocol_of_url(url) in {None, "http"}:
+    kind = kind_of_url(url)
+    if kind is None or not kind.has_driver:
         raise BadInput("passwords are for databases; for a web server, set a header such as Authorization")
     scheme, _, rest = url.partition("://")
     authority, *place = _END_OF_HOSTS.split(rest, maxsplit=1)

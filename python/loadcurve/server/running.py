@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from loadcurve._engine import DatabaseError
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cgroups import NO_LIMITS
+from loadcurve.loads.kinds import LoadKind, kind_of_protocol
 from loadcurve.protocol import ProtocolName, protocol_of_url
 from loadcurve.redaction import hosts_of, without_password
 from loadcurve.server.catalog import CatalogEntry
@@ -48,6 +49,11 @@ class RunningServer:
     install: ClassVar[None] = None
     reason: ClassVar[None] = None
 
+    @property
+    def kind(self) -> LoadKind:
+        """The kind of load that it is put under."""
+        return kind_of_protocol(self.protocol)
+
 
 def find_running_server(
     entry: CatalogEntry,
@@ -77,7 +83,7 @@ def find_running_server(
             "url", 'missing; expected the URL that the server listens on, such as "http://127.0.0.1:8080"'
         )
     protocol = protocol_of_url(overrides.url)
-    if protocol is not None and protocol != "http":
+    if protocol is not None and kind_of_protocol(protocol).has_driver:
         return _running_database(
             entry, overrides.url, protocol, overrides.version, settings, timeout_s=timeout_s
         )

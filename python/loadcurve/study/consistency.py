@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.values import Point
-from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.machines.table import HERE, RAY, MachineTable
 from loadcurve.stats.slo import RATE_KEPT, parse_objective
 from loadcurve.study.arm import Arm
@@ -157,7 +156,7 @@ def _has_no_rate(load: LoadTables) -> bool:
 
 def warmup_inconsistencies(trials: Trials, arms: Iterable[Arm]) -> Iterator[Problem]:
     """Yield what keeps a study from warming its servers up before their first points."""
-    if trials.warmup is not None and any(isinstance(arm.load, DatabaseLoadTable) for arm in arms):
+    if trials.warmup is not None and not all(arm.kind.has_server_warmup for arm in arms):
         text = "only for web servers; a load on a database is warmed up by warmup in [load]"
         yield Problem(("trials", "warmup"), text)
 
@@ -180,7 +179,7 @@ CONTINUED_KEYS = ("connections", "rate")
 
 
 def _kept_from_continuing(arm: Arm, place: KeyPath) -> Iterator[Problem]:
-    if isinstance(arm.load, DatabaseLoadTable):
+    if not arm.kind.can_continue:
         yield Problem(place, "only for web servers; the clients of a database begin anew at each point")
         return
     if arm.load.model == "sessions":

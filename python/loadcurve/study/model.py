@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.models import LoadTables, WrittenLoad
 from loadcurve.loads.values import Point
-from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.machines.table import HERE, RAY, MachineTable
 from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.study.arm import Arm, overridden_load
@@ -132,10 +131,7 @@ class Study(TomlTable):
         Where points leave their records to those behind them, another attempt would be on another database,
         and where they follow each other without a pause, it would not follow on the point before it.
         """
-        keeps_records = any(
-            isinstance(arm.load, DatabaseLoadTable) and arm.load.reload == "trial"
-            for arm in self.arms.values()
-        )
+        keeps_records = any(arm.load.keeps_records for arm in self.arms.values())
         return 0 if keeps_records or self.trials.continues else self.trials.repeat_disturbed
 
     @property

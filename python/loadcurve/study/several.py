@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from loadcurve.errors import BadInput
-from loadcurve.loads.kinds import WEB, kind_of_model
+from loadcurve.loads.kinds import kind_of_model
 from loadcurve.study.model import Study
 from loadcurve.toml.document import Place, TomlDocument, TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
@@ -222,7 +222,7 @@ def _part(document: TomlDocument, frame: SeveralLoads, load: str) -> LoadPart:
         if isinstance(quick.get("sweep"), dict):
             own, swept = _own_sweep(quick["sweep"], load, ("quick", "sweep"))
             data["quick"], origins = {**quick, "sweep": own}, origins | swept
-    if kind_of_model(table.get("model")) is not WEB and _any_web(frame):
+    if not _serves_content(table) and any(map(_serves_content, frame.loads.values())):
         data.pop("content", None)
     server = next(name for name, one in frame.servers.items() if one.load == load)
     others = [name for name in frame.servers if name != server]
@@ -250,8 +250,8 @@ def _own_sweep(
     return own, origins
 
 
-def _any_web(frame: SeveralLoads) -> bool:
-    return any(kind_of_model(table.get("model")) is WEB for table in frame.loads.values())
+def _serves_content(load: Mapping[str, Any]) -> bool:
+    return kind_of_model(load.get("model")).serves_content
 
 
 def _windows(parts: Sequence[LoadPart], studies: Sequence[Study]) -> Iterator[Problem]:

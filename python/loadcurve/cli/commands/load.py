@@ -400,25 +400,23 @@ def load(
     The result is printed at the end, from all requests of the measured part.
     """
     from loadcurve.cli.load_study import Options
-    from loadcurve.loads.kinds import WEB, kind_of_protocol
-    from loadcurve.protocol import protocol_of_url
+    from loadcurve.loads.kinds import kind_of_url
     from loadcurve.redaction import without_passwords
 
-    protocol = protocol_of_url(url)
-    if protocol is None:
+    kind = kind_of_url(url)
+    if kind is None:
         raise BadInput(
             f"{without_passwords(url)}: {_scheme_in_words(url)}; expected a URL such as "
             "http://127.0.0.1:8080/path, or for a database mongodb://127.0.0.1:27017 or postgresql://127.0.0.1:5432"
         )
     raise_on_interrupts()
-    options = Options(kind_of_protocol(protocol), context.params, _given(context), _written(context))
-    if options.kind is WEB:
-        from loadcurve.cli.load import load_command
-
-        raise typer.Exit(load_command(url, options, json_output=json_output))
-    from loadcurve.cli.database_load import database_load_command
-
-    raise typer.Exit(database_load_command(url, options, json_output=json_output))
+    options = Options(kind, context.params, _given(context), _written(context))
+    match kind.work:
+        case "http":
+            from loadcurve.cli.load import load_command
+        case "ycsb":
+            from loadcurve.cli.database_load import load_command
+    raise typer.Exit(load_command(url, options, json_output=json_output))
 
 
 def _scheme_in_words(url: str) -> str:

@@ -8,17 +8,16 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.driver import Driver
 from loadcurve.generate.tools.table import ToolTable
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.install import install_command_here
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest
 
-ENGINE_NAME: Final = "engine"
-"""What a load calls our own generator."""
 _FOLDER = Path(__file__).parent
 _DESCRIPTION = "tool.toml"
 _VERSION_TIMEOUT_S = 10.0

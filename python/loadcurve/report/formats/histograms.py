@@ -15,7 +15,6 @@ from typing import Any
 import numpy
 
 from loadcurve.errors import BadInput
-from loadcurve.loads.record import HttpAsRun
 from loadcurve.report.layouts.figures import web_point
 from loadcurve.report.layouts.wrk2 import layout
 from loadcurve.result.counted import Counted, NoHistogramError, decoded, merged
@@ -213,14 +212,14 @@ def k6_summary(run: Run) -> Files:
 
 def wrk2(run: Run) -> Files:
     """Yield what wrk2 prints for each trial of each point of a web server."""
+    if not run.kind.has_other_generators or run.run.imported is not None:
+        return
     for one in measured_points(run):
         found = run.run.servers[one.records[0].server]
         software = " ".join(filter(None, (found.title, found.version)))
         for record in one.records:
-            load = record.load.load
-            if isinstance(load, HttpAsRun) and run.run.imported is None:
-                text = "\n".join(layout(web_point(record, software))) + "\n"
-                yield f"report-{one.name}-trial-{record.trial}.wrk2.txt", text.encode()
+            text = "\n".join(layout(web_point(record, software))) + "\n"
+            yield f"report-{one.name}-trial-{record.trial}.wrk2.txt", text.encode()
 
 
 def _at(counted: Counted, share: float) -> float:
