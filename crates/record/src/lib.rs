@@ -16,6 +16,7 @@ mod outcome;
 mod recorder;
 mod series;
 mod slowest;
+mod window;
 
 pub use agreements::{Agreement, Agreements, HandshakeTimes};
 pub use classes::{
@@ -29,6 +30,7 @@ pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError
 pub use multiplexing::{ConnectionLimits, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};
-pub use recorder::{ConnectionCounts, Recorder, RequestCounts, SlowCandidate, WarmUpCounts, Window};
+pub use recorder::{ConnectionCounts, Recorder, RequestCounts, SlowCandidate, WarmUpCounts};
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};
+pub use window::Window;

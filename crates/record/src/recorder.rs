@@ -8,43 +8,10 @@ use crate::series::{Period, Series};
 use crate::{
     Agreement, Agreements, Answer, Explanations, FailedRequest, Failure, FailureCounts, HandshakeTimes,
     HttpAnswer, MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest, Slowest, StatusClass,
-    StatusCounts, TimeHistogram,
+    StatusCounts, TimeHistogram, Window,
 };
 
 mod levels;
-
-/// The measured window on the monotonic clock.
-///
-/// A request belongs to the measured ones by its due time, so that none escapes by being slow; a rate counts what was
-/// completed between start and end, whenever it was due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
-    /// When the warm-up is over.
-    pub start: Nanos,
-    /// When no more requests fall due.
-    pub end: Nanos,
-}
-
-impl Window {
-    /// Before the start is known, nothing is measured.
-    pub const NOT_YET: Self = Self { start: Nanos::NEVER, end: Nanos::NEVER };
-
-    /// Whether a request due then is a measured one; none is begun after the end.
-    #[must_use]
-    pub fn measures(self, due: Nanos) -> bool {
-        due >= self.start
-    }
-
-    /// The same window where a time line's start is not at `from`, but at `to`.
-    #[must_use]
-    pub fn moved(self, from: Nanos, to: Nanos) -> Self {
-        Self { start: self.start.moved(from, to), end: self.end.moved(from, to) }
-    }
-
-    fn contains(self, time: Nanos) -> bool {
-        time >= self.start && time < self.end
-    }
-}
 
 /// What became of the measured requests: due = answered + failed + unanswered + never sent, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +61,7 @@ pub struct SlowCandidate {
 }
 
 /// One worker's recording of one load. Recordings merge; see [`Recorder::merge`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)] // The fields are the figures of their names.
 pub struct Recorder {
     window: Window,
@@ -157,44 +124,9 @@ impl Recorder {
     /// An empty recording with so many tallies: one for each operation, or a single one for all of them together.
     #[must_use]
     pub fn new(tallies: usize) -> Self {
-        Self {
-            window: Window::NOT_YET,
-            requests: RequestCounts::default(),
-            warm_up: WarmUpCounts::default(),
-            never_sent_while_free: 0,
-            connections: ConnectionCounts::default(),
-            status: StatusCounts::default(),
-            failures: FailureCounts::default(),
-            explanations: Explanations::default(),
-            // Made one by one, and not copied, the histograms take memory when they count something.
-            operations: (0..tallies).map(|_| OperationTally::default()).collect(),
-            service_time: TimeHistogram::default(),
-            connect: TimeHistogram::default(),
-            handshake: TimeHistogram::default(),
-            handshakes_within: HandshakeTimes::default(),
-            agreements: Agreements::default(),
-            multiplexing: Multiplexing::default(),
-            lifetime: TimeHistogram::default(),
-            first_byte: TimeHistogram::default(),
-            transfer: TimeHistogram::default(),
-            lateness: TimeHistogram::default(),
-            slowest: Slowest::default(),
-            sent_within: 0,
-            replies: 0,
-            answered_within: 0,
-            bytes_sent: 0,
-            header_bytes: 0,
-            body_bytes: 0,
-            framing_bytes: 0,
-            last_due: None,
-            last_outcome: None,
-            last_answer: None,
-            last_without_answer: None,
-            series: Series::default(),
-            answered_slots: Answered::default(),
-            begins: Nanos::ZERO,
-            earlier: None,
-        }
+        // Made one by one, and not copied, the histograms take memory when they count something.
+        let operations = (0..tallies).map(|_| OperationTally::default()).collect();
+        Self { operations, ..Self::default() }
     }
 
     /// From now on requests due in `window` are measured.
