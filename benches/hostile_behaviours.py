@@ -84,11 +84,6 @@ def _answer(*parts: bytes, then: Callable[[Peer], None] = Peer.hold) -> Behaviou
     return serve
 
 
-def _good(peer: Peer) -> None:
-    while peer.asked():
-        peer.say(GOOD)
-
-
 def _other_body_later(peer: Peer) -> None:
     """Answer as expected on the first connections, and then with a shorter body."""
     while peer.asked():

@@ -45,7 +45,6 @@ class Together:
 
     requests: int
     longest_ms: float
-    shortest_ms: float
     retransmits: float
     p50_ms: float | None
 
@@ -95,7 +94,7 @@ def _together(record: PointRecord) -> Together | None:
     if not retransmits:
         return None
     times_ms = [one.service_time_ms or 0.0 for one in group]
-    return Together(len(group), max(times_ms), min(times_ms), retransmits, median_ms)
+    return Together(len(group), max(times_ms), retransmits, median_ms)
 
 
 def _groups(slow: list[SlowRequest]) -> list[list[SlowRequest]]:

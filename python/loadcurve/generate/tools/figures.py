@@ -45,7 +45,6 @@ class Asked:
     duration_s: float | None = None
     requests_total: int | None = None
     http: Literal["1.0", "1.1", "2"] | None = None
-    is_kept_alive: bool | None = None
     streams: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     """Whatever else is known, by the tool's own names."""

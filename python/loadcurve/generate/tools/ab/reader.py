@@ -103,7 +103,6 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
             paths=[path[1][1]] if path else [],
             connections=concurrency,
             http="1.0",
-            is_kept_alive=lines.count_or_none("Keep-Alive requests") is not None,
         ),
     )
 
