@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loadcurve_engine::{RequestList, sample_targets};
@@ -32,10 +32,24 @@ target!(|input: &[u8]| {
         Ok(list) => {
             let expected = expected.expect("every line is of the form");
             assert!(can_be_picked(&expected));
+            check_recording(&path, &list, &expected);
             check(list, &expected);
         }
     }
 });
+
+/// Holds the moments of a list against those of its lines.
+fn check_recording(path: &Path, list: &RequestList, expected: &[Listed]) {
+    let last_ns = expected.last().and_then(|request| request.moment_ns);
+    assert_eq!(list.recorded_length().map(|last| last.0), last_ns);
+    match RequestList::recording(path) {
+        Ok(recording) => {
+            assert_eq!(recording.count(), expected.len() as u64);
+            assert_eq!(Some(recording.length().0), last_ns);
+        }
+        Err(_) => assert_eq!(last_ns, None),
+    }
+}
 
 fn check(list: RequestList, expected: &[Listed]) {
     assert_eq!(list.count(), expected.len() as u64);
@@ -54,6 +68,7 @@ fn check(list: RequestList, expected: &[Listed]) {
 struct Listed {
     target: String,
     weight: Option<f64>,
+    moment_ns: Option<u64>,
     line: u64,
 }
 
@@ -67,10 +82,11 @@ fn requests_in(input: &[u8]) -> Option<Vec<Listed>> {
             .filter(|word| !word.is_empty())
             .take_while(|word| word[0] != b'#')
             .collect();
-        let (target, weight) = match words[..] {
+        let (target, weight, moment_ns) = match words[..] {
             [] => continue,
-            [target] => (target, None),
-            [target, weight] => (target, Some(str::from_utf8(weight).ok()?.parse::<f64>().ok()?)),
+            [target] => (target, None, None),
+            [target, [b'@', time @ ..]] => (target, None, Some(moment_ns(str::from_utf8(time).ok()?)?)),
+            [target, weight] => (target, Some(str::from_utf8(weight).ok()?.parse::<f64>().ok()?), None),
             _ => return None,
         };
         let is_path =
@@ -78,9 +94,24 @@ fn requests_in(input: &[u8]) -> Option<Vec<Listed>> {
         if !is_path || weight.is_some_and(|weight| !(weight >= 0.0 && weight.is_finite())) {
             return None;
         }
-        requests.push(Listed { target: str::from_utf8(target).ok()?.to_owned(), weight, line: number });
+        let target = str::from_utf8(target).ok()?.to_owned();
+        requests.push(Listed { target, weight, moment_ns, line: number });
     }
-    Some(requests)
+    let have_times = |one: &Listed, next: &Listed| match (one.moment_ns, next.moment_ns) {
+        (Some(one), Some(next)) => one <= next,
+        (None, None) => true,
+        _ => false,
+    };
+    requests.windows(2).all(|pair| have_times(&pair[0], &pair[1])).then_some(requests)
+}
+
+/// The nanoseconds of a number of seconds with up to nine digits before and behind its point.
+fn moment_ns(text: &str) -> Option<u64> {
+    let (seconds, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let are_digits =
+        |digits: &str| (1..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (are_digits(seconds) && are_digits(decimals)).then_some(())?;
+    Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + format!("{decimals:0<9}").parse::<u64>().ok()?)
 }
 
 /// Whether there is a request to take, by weights that add up to a number.

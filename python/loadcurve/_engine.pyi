@@ -221,7 +221,7 @@ class LocalPorts:
 
 @final
 class RequestList:
-    """A file with a path and perhaps a weight on each line, checked; only an index of it is held."""
+    """A file with a path and perhaps a weight, or a time, on each line, checked; only an index is held."""
 
     def __new__(cls, path: str | PathLike[str]) -> Self:
         """Open the list and check every line.
@@ -239,6 +239,10 @@ class RequestList:
     @property
     def has_weights(self) -> bool:
         """Whether any line gives a weight."""
+
+    @property
+    def recorded_s(self) -> float | None:
+        """When the last request was recorded, from the begin of the recording; ``None`` without times."""
 
     @property
     def short(self) -> list[tuple[str, float | None, int]] | None:

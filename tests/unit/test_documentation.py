@@ -109,6 +109,10 @@ def test_each_program_runs_to_its_end(path, text, tmp_path, monkeypatch):
     exec(compile(text, str(path), "exec"), {})
 
 
+RECORDED_PATHS = ["/1k.txt", "/2k.txt"]
+"""What a file of requests of an example holds."""
+
+
 def whole_study(tables):
     """A study of what an example gives, with the tables that it leaves out."""
     load = tables.get("load", {})
@@ -116,8 +120,11 @@ def whole_study(tables):
         missing, sweep, content = {"model": "ycsb", "operations": 10}, {"threads": [1]}, {}
     else:
         missing = {"model": "closed", "requests": ["/1k.txt"], "duration": "1s"}
-        files = {path.strip("/"): "1KiB" for path in load.get("requests", missing["requests"])}
-        sweep, content = {"connections": [1]}, {"content": files}
+        requests = load.get("requests", missing["requests"])
+        paths = RECORDED_PATHS if isinstance(requests, str) else requests
+        files = {path.strip("/"): "1KiB" for path in paths}
+        sweep = {"timeout": [5]} if "connections" in load else {"connections": [1]}
+        content = {"content": files}
     servers = tables.get("published", {}).get("servers", {"limit": "limit"}).values()
     left_out = {"title": "An example", "sweep": sweep, "servers": {name: {} for name in servers}, **content}
     return {**left_out, **tables, "load": load if "model" in load else {**missing, **load}}
@@ -134,6 +141,10 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
         ClaimsFile.model_validate(tables)
         return
     folder = PROJECT / "studies" / "B-platforms"
+    if isinstance(requests := tables.get("load", {}).get("requests"), str):
+        folder = tmp_path
+        lines = (f"{path} @{moment_s}\n" for moment_s, path in enumerate(RECORDED_PATHS))
+        (tmp_path / requests).write_text("".join(lines))
     study = Study.model_validate(whole_study(tables), context={"folder": folder})
     for server in study.servers.values():
         choose_settings(server.use, CATALOG[server.use].description.settings, server.settings)

@@ -15,6 +15,15 @@ def test_a_tail_that_a_closed_loop_would_have_hidden_is_told():
     assert "p99 of 3 ms, instead of 120 ms" in finding.seen
 
 
+def test_a_replay_is_an_open_loop_too():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        open_load(record, 120, 3)
+        record["load"]["load"] |= {"rate_rps": None, "arrivals": "recorded", "speed": 2.0}
+
+    [finding] = found(plant).values()
+    assert finding.code == "hidden_tail"
+
+
 def test_without_waiting_for_a_connection_both_loops_agree():
     assert found(lambda record, *_: open_load(record, 3.4, 3)) == {}
 

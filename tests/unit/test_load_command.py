@@ -100,7 +100,7 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
         (["-d", "1x"], '-d/--duration: found "1x"; expected a duration above 0'),
         (
             ["--rate", 5, "--think", "1s"],
-            "--think: no option of an open loop, which --rate asks for; leave it out",
+            "--think: no option of an open loop, which --rate or --arrivals recorded asks for; leave it out",
         ),
         (
             ["-R", 5, "--connection-rate", 5],
@@ -110,6 +110,24 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
             ["--num-connections", 5],
             "--num-connections: no option of a closed loop; --rate asks for an open one",
         ),
+        (
+            ["--arrivals", "recorded"],
+            "URL: found no file; recorded arrivals require a file with a time behind each path",
+        ),
+        (
+            ["--arrivals", "recorded", "--urls", "recording.txt", "-R", 5],
+            "-R/--rate: cannot be combined with",
+        ),
+        (
+            ["--arrivals", "recorded", "--connection-rate", 5],
+            '--arrivals: found "recorded"; expected "constant" or "poisson"',
+        ),
+        (
+            ["--arrivals", "recorded", "--urls", "recording.txt", "--speed", 0],
+            "--speed: found 0.0; expected a factor above 0",
+        ),
+        (["-R", 5, "--speed", 2], '--speed: only used with arrivals = "recorded"'),
+        (["--speed", 2], "--speed: no option of a closed loop; --rate asks for an open one"),
         (["--pick", "weighted"], '--pick: missing; pick = "weighted" requires one weight per request'),
         (["-n", 0], "--requests"),
         (["-c", 0], "--connections"),
@@ -122,6 +140,7 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
     ],
 )
 def test_an_option_that_cannot_be_used_is_named_and_nothing_is_sent(options, named, command):
+    command.write("recording.txt", "/a @0\n/b @1.5\n")
     finished = command.run("load", "http://127.0.0.1:9/", *options)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert named in finished.stderr

@@ -73,6 +73,7 @@ def test_a_machine_short_of_memory_is_suspect_and_not_measured_again_for_that():
 
 
 OPEN = {"rate_rps": 1000.0, "arrivals": "constant", "model": "open"}
+REPLAY = {"rate_rps": None, "arrivals": "recorded", "model": "open"}
 
 
 def with_latencies(result, **latencies_ms):
@@ -81,10 +82,13 @@ def with_latencies(result, **latencies_ms):
     return result.model_copy(update={"latency_ms": latency})
 
 
-def test_at_a_rate_a_percentile_is_explained_where_that_part_of_the_window_was_delayed_by_half_of_it():
+@pytest.mark.parametrize("schedule", [OPEN, REPLAY])
+def test_on_a_schedule_a_percentile_is_explained_where_that_part_of_the_window_was_delayed_by_half_of_it(
+    schedule,
+):
     # 10 pauses of 30 ms in 10 s: 1 % of the moments, 10 ms of each pause, are delayed by more than 20 ms.
     found = pauses(*((1_000 * number, 1_000 * number + 30) for number in range(10)))
-    plan = load().load.model_copy(update=OPEN)
+    plan = load().load.model_copy(update=schedule)
     for p99_ms, explained in ((39, ["p99"]), (41, [])):
         result = with_latencies(load({"pauses": found}).model_copy(update={"load": plan}), p99=p99_ms)
         assert explained_percentiles(result, None) == explained

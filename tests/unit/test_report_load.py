@@ -52,6 +52,13 @@ def test_a_closed_loop_has_no_lateness_to_tell():
     assert printed_lateness(None) == []
 
 
+@pytest.mark.parametrize(("speed", "said"), [(1.0, "as recorded"), (2.5, "2.5 times as fast as recorded")])
+def test_a_replay_shows_its_speed(speed: float, said: str):
+    load = synthetic.load_result("nginx", 4)["load"]
+    replay = {"model": "open", "rate_rps": None, "arrivals": "recorded", "speed": speed}
+    assert printed(load={**load, **replay})[1].startswith(f"4 connections, {said}, 1 thread")
+
+
 def test_a_slow_request_shows_what_its_time_went_to_and_what_was_sent_again():
     slow = {
         "due_s": 1.25,

@@ -130,7 +130,8 @@ open: rate = 100 -> rate = "100-0:1s"
 open: rate = 100 ->
     :4: load.rate: missing; expected a positive number here, or a list of them in [sweep]
 open: arrivals = "poison"
-    :10: load.arrivals: found "poison"; expected "constant" or "poisson"; did you mean "poisson"?
+    :10: load.arrivals: found "poison"; expected "constant", "poisson" or "recorded"; did you
+    mean "poisson"?
 open: duration = "1s" ->
     :4: load.duration: missing; expected duration, such as "10s", or requests_total
 open: requests_total = 5

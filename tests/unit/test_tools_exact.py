@@ -17,7 +17,7 @@ from loadcurve.generate.tools.exact import (
     require_exact,
     threads_of,
 )
-from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
 from loadcurve.loads.kinds import WEB
 
 CLOSED: dict[str, Any] = {"model": "closed", "requests": ["/a"], "connections": 12, "duration": "10s"}
@@ -43,7 +43,8 @@ OF_TOOL: dict[str, dict[str, Any]] = {
 
 def load_of(table: dict[str, Any]) -> HttpLoad:
     models: dict[str, type[HttpLoad]] = {"closed": ClosedLoad, "open": OpenLoad, "sessions": SessionsLoad}
-    return models[table["model"]].model_validate(table)
+    model = RecordedLoad if table.get("arrivals") == "recorded" else models[table["model"]]
+    return model.model_validate(table)
 
 
 FILES = Path("/files")
@@ -156,8 +157,24 @@ def test_what_a_tool_cannot_do_is_refused_with_its_key_and_the_reason(name, chan
     assert refused.value.key == key
 
 
+@pytest.mark.parametrize("name", driven_tools())
+def test_no_tool_replays_a_recording(name, tmp_path):
+    (tmp_path / "recording.txt").write_text("/a @0\n/a @1\n")
+    recorded = {
+        "model": "open",
+        "arrivals": "recorded",
+        "requests": str(tmp_path / "recording.txt"),
+        "connections": 12,
+    }
+    with pytest.raises(Refused, match=f"{name} cannot send requests at the times") as refused:
+        require_exact(tool_named(name), load_of(recorded), "http")
+    assert refused.value.key == "arrivals"
+
+
 def test_what_is_decided_of_fields_is_decided_once_and_of_fields_that_there_are():
-    fields = {name for model in (ClosedLoad, OpenLoad, SessionsLoad) for name in model.model_fields}
+    fields = {
+        name for model in (ClosedLoad, OpenLoad, RecordedLoad, SessionsLoad) for name in model.model_fields
+    }
     ways = (set(ONLY_DEFAULT), DECIDED, WITHOUT_EFFECT)
     assert set().union(*ways) <= fields
     assert sum(map(len, ways)) == len(set().union(*ways))

@@ -76,6 +76,9 @@ impl Work for Ycsb {
             _ if matches!(load.model, Model::Sessions { .. }) => {
                 refuse("the clients of a database stay: give no sessions".into())
             }
+            _ if matches!(load.model, Model::Recorded { .. }) => refuse(
+                "requests to web servers are recorded and replayed, operations are not: give a rate".into(),
+            ),
             (_, Stop::ConnectionsTotal(_)) => {
                 refuse("a load on a database ends after a number of operations or a duration".into())
             }

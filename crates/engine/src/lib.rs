@@ -67,7 +67,7 @@ pub use levels::{RunningLevels, start_levels};
 pub use load::{result_of, start, start_part, start_to_begin, uring_refusal};
 pub use part::{CpuUse, Finished, InvalidPart, Part};
 pub use part_row::{PartFigures, PartRow};
-pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets};
+pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets, with_recording};
 pub use result::LoadResult;
 pub use running::RunningLoad;
 pub use scheduler::Scheduler;

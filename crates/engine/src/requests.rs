@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loadcurve_plan::{Choice, HttpLoad, ListedRequests, Picker, Request, Requests, Weights};
+use loadcurve_plan::{Choice, HttpLoad, ListedRequests, Model, Picker, Request, Requests, Weights};
 use loadcurve_record::Failure;
 use loadcurve_wire::Exchange;
 
@@ -27,6 +27,20 @@ pub(crate) use template::Template;
 /// Up to so many requests each have figures of their own. A longer list has them for all its requests together: a
 /// histogram for each line would take more memory than the list itself.
 pub(crate) const TALLIES_MAX: usize = 100;
+
+/// The same load with the moments of its list of requests, where it replays them.
+///
+/// # Errors
+/// The list cannot be used, or its lines have no times.
+pub fn with_recording(plan: HttpLoad) -> Result<HttpLoad, StartError> {
+    match (&plan.model, &plan.work.requests) {
+        (Model::Recorded { .. }, Requests::Listed(listed)) => {
+            let recording = RequestList::recording(&listed.file);
+            Ok(plan.replaying(recording.map_err(|problems| StartError::Plan(problems.join("\n")))?))
+        }
+        _ => Ok(plan),
+    }
+}
 
 /// The requests of a load, which all its threads share.
 pub(crate) struct RequestSource<E: Exchange> {

@@ -31,6 +31,7 @@ impl Scheduler {
                     .map_or(0, |whole| whole.untaken_between(Nanos::ZERO, pace.warmup()));
                 (Nanos::NEVER, Some(share.count(before + total) - share.count(before)))
             }
+            Stop::Recording => (Nanos::NEVER, None),
         };
         let schedule = pace.schedule(share)?;
         Ok(Self { schedule, budget, epoch, window: Window { start, end }, begun: 0 })
@@ -87,7 +88,7 @@ impl Scheduler {
 mod tests {
     use super::Scheduler;
     use crate::worker_tests;
-    use loadcurve_plan::{Arrivals, HttpLoad, Model, Nanos, Rate, Share, Stop};
+    use loadcurve_plan::{Arrivals, HttpLoad, Model, Nanos, Rate, Recording, Share, Stop};
 
     const EPOCH: Nanos = Nanos::from_millis(5_000);
 
@@ -125,6 +126,16 @@ mod tests {
     fn the_warm_up_runs_on_the_same_schedule_and_does_not_count_for_the_number_of_requests() {
         let mut scheduler = scheduler(&plan(open(10.0), Stop::RequestsTotal(3), 0.2));
         assert_eq!(take_all(&mut scheduler), [0, 100, 200, 300, 400].map(Nanos::from_millis));
+    }
+
+    #[test]
+    fn a_replay_takes_each_request_at_its_moment_and_then_no_more() {
+        let moments: Vec<Nanos> = [0, 30, 30, 900].map(Nanos::from_millis).to_vec();
+        let replay = Model::Recorded { connections: 1, speed: 3.0, recording: Recording::default() };
+        let plan = plan(replay, Stop::Recording, 0.005).replaying(Recording::new(moments).unwrap());
+        let mut scheduler = scheduler(&plan);
+        assert_eq!(take_all(&mut scheduler), [0, 10, 10, 300].map(Nanos::from_millis));
+        assert_eq!(scheduler.never_begun(Nanos::NEVER), 0);
     }
 
     #[test]

@@ -139,8 +139,10 @@ impl Merged {
             Stop::DurationS(_) if interrupted => window.end.min(ended),
             // An open loop is done when its last request is, and its window still lasts to the end.
             Stop::DurationS(_) => window.end,
-            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) if interrupted => ended,
-            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) => recorder.last_outcome.unwrap_or(ended),
+            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) | Stop::Recording if interrupted => ended,
+            Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) | Stop::Recording => {
+                recorder.last_outcome.unwrap_or(ended)
+            }
         };
         let whole = ended - (window.start - pace.warmup());
         let length = end - window.start;

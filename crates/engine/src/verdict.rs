@@ -70,6 +70,7 @@ impl Verdict {
         verdict.judge_stationarity(evidence);
         verdict.note_missing_percentiles(evidence);
         verdict.note_warm_up(evidence);
+        verdict.note_recording(evidence);
         verdict
     }
 

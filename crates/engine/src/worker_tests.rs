@@ -10,6 +10,7 @@ mod limits;
 mod md1;
 mod peer;
 mod queue;
+mod replay;
 mod shares;
 mod simulated;
 mod slowest;

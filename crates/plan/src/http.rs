@@ -153,7 +153,10 @@ impl Work for Http {
             return refuse(format!("thinking for {think_s} s is not between 0 and 86400 s"));
         }
         match (&load.model, load.stop) {
-            (Model::Open { .. }, _) if think_s > 0.0 => {
+            (Model::Recorded { .. }, _) if self.pick != Pick::InOrder => {
+                refuse("each recorded request has its own moment: take them in their order".into())
+            }
+            (Model::Open { .. } | Model::Recorded { .. }, _) if think_s > 0.0 => {
                 refuse("in an open loop requests come on a schedule, whatever a client thinks".into())
             }
             (Model::Closed { .. }, _) if think_s > 0.0 && self.conversation.requests_at_once() > 1 => {
@@ -168,7 +171,10 @@ impl Work for Http {
             (Model::Sessions { .. }, Stop::RequestsTotal(_)) => {
                 refuse("sessions end after a number of connections or a duration, not after requests".into())
             }
-            (Model::Closed { .. } | Model::Open { .. }, Stop::ConnectionsTotal(_)) => {
+            (
+                Model::Closed { .. } | Model::Open { .. } | Model::Recorded { .. },
+                Stop::ConnectionsTotal(_),
+            ) => {
                 refuse("only sessions end after a number of connections".into())
             }
             _ => Ok(()),
@@ -180,7 +186,8 @@ impl Work for Http {
 mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
     use crate::{
-        Arrivals, Body, Http2, IoChoice, Model, Pick, Rate, RateStretch, Request, Requests, Stop, Tls,
+        Arrivals, Body, Http2, IoChoice, Model, Nanos, Pick, Rate, RateStretch, Recording, Request, Requests,
+        Stop, Tls,
     };
 
     fn plan() -> HttpLoad {
@@ -219,6 +226,35 @@ mod tests {
         }
     }
 
+    /// A replay of two requests, the second one half a second behind the first.
+    fn replay(speed: f64) -> HttpLoad {
+        let recording = Recording::default();
+        HttpLoad { model: Model::Recorded { connections: 2, speed, recording }, ..plan() }
+            .replaying(Recording::new([Nanos::ZERO, Nanos::from_millis(500)]).unwrap())
+    }
+
+    #[test]
+    fn a_replay_ends_with_its_last_request_or_sooner_after_its_duration() {
+        assert_eq!(replay(1.0).stop, Stop::Recording);
+        assert_eq!(replay(1.0).pace().cut_off(), Some(0));
+        // At a quarter of the speed, the second request is due after 2 s, and the duration is 1 s.
+        assert_eq!(replay(0.25).stop, Stop::DurationS(1.0));
+        assert_eq!(replay(0.25).pace().cut_off(), Some(1));
+        // At half of it, it is due at the end itself, so no longer within the load.
+        assert_eq!(replay(0.5).pace().cut_off(), Some(1));
+        assert_eq!(HttpLoad { stop: Stop::RequestsTotal(1), ..replay(1.0) }.pace().cut_off(), Some(1));
+        assert_eq!(plan().pace().cut_off(), None);
+        assert!([1.0, 0.25].iter().all(|speed| replay(*speed).validate().is_ok()));
+    }
+
+    #[test]
+    fn the_rate_asked_for_by_a_replay_is_that_of_the_requests_due_in_the_window() {
+        let pace = HttpLoad { warmup_s: 0.1, ..replay(1.0) }.pace();
+        assert_eq!(pace.asked_rps(Nanos::from_millis(400)), Some(0.0));
+        // Behind the second request, 0.4 s into the window, nothing is asked for.
+        assert_eq!(pace.asked_rps(Nanos::from_millis(900)), Some(2.5));
+    }
+
     #[test]
     fn a_sound_plan_is_accepted() {
         assert_eq!(plan().validate(), Ok(()));
@@ -241,7 +277,7 @@ mod tests {
             let sources = sources.iter().map(|source| source.parse().unwrap()).collect();
             plan().with(|http| http.source_addresses = sources)
         };
-        let broken: [(HttpLoad, &str); 23] = [
+        let broken: [(HttpLoad, &str); 28] = [
             (HttpLoad { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
             (HttpLoad { threads: 3, ..plan() }, "3 threads"),
             (HttpLoad { timeout_s: 0.0, ..plan() }, "timeout of 0"),
@@ -270,6 +306,11 @@ mod tests {
             (plan().with(|http| http.tls = Some(resuming(1.1))), "1.1 full handshakes"),
             (plan().with(|http| http.requests = given(&[1.0, -1.0])), "weight of -1"),
             (plan().with(|http| http.requests = given(&[0.0, 0.0])), "weight above 0"),
+            (replay(0.0), "speed of 0"),
+            (replay(1.0).replaying(Recording::default()), "at least one request"),
+            (replay(1.0).with(|http| http.pick = Pick::Random), "in their order"),
+            (HttpLoad { warmup_s: 0.6, ..replay(1.0) }, "within the warm-up of 0.6 s"),
+            (HttpLoad { stop: Stop::Recording, ..plan() }, "only a replay"),
         ];
         for (plan, part) in broken {
             let refusal = plan.validate().unwrap_err().to_string();
@@ -287,6 +328,9 @@ mod tests {
         let plan = HttpLoad { model, ..plan() };
         let written = serde_json::to_value(&plan).unwrap();
         assert_eq!(serde_json::from_value::<HttpLoad>(written.clone()).unwrap(), plan);
+        // Who writes ends as tables can write this one so, too.
+        let end = serde_json::json!({"recording": null});
+        assert_eq!(serde_json::from_value::<Stop>(end).unwrap(), Stop::Recording);
         let tables = [
             "",
             "/model/open",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrivals, Arriving, Nanos, Pace, RateProfile, RateStretch, Unit};
+use crate::{Arrivals, Arriving, Nanos, Pace, RateProfile, RateStretch, Recording, Replay, Unit};
 
 /// A rate in requests per second, over all threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,17 @@ pub enum Model {
         /// How the requests are spread in time.
         arrivals: Arrivals,
     },
+    /// Requests fall due when they were recorded, whatever the server does: each request of the list at its own moment.
+    Recorded {
+        /// How many connections the requests are spread over.
+        connections: usize,
+        /// How many times as fast as recorded.
+        speed: f64,
+        /// The moments. A plan that is read from a text has none: they are those of its list of requests
+        /// ([`Load::replaying`]).
+        #[serde(skip)]
+        recording: Recording,
+    },
     /// Connections arrive on a schedule; each makes its calls and closes.
     Sessions {
         /// How many connections arrive, over all threads.
@@ -64,7 +75,7 @@ impl Model {
     #[must_use]
     pub fn unit(&self) -> Unit {
         match self {
-            Self::Closed { .. } | Self::Open { .. } => Unit::Request,
+            Self::Closed { .. } | Self::Open { .. } | Self::Recorded { .. } => Unit::Request,
             Self::Sessions { .. } => Unit::Session,
         }
     }
@@ -75,6 +86,7 @@ impl Model {
         match self {
             Self::Closed { connections }
             | Self::Open { connections, .. }
+            | Self::Recorded { connections, .. }
             | Self::Sessions { connections, .. } => *connections,
         }
     }
@@ -90,6 +102,8 @@ pub enum Stop {
     RequestsTotal(u64),
     /// After this many connections of the sessions model, over all threads.
     ConnectionsTotal(u64),
+    /// With the last request of a recording.
+    Recording,
 }
 
 /// How the bytes travel between the engine and the kernel.
@@ -187,6 +201,22 @@ impl<W> Load<W> {
         self
     }
 
+    /// The same load with the moments of its requests, where it replays them. It ends with the last request where that is
+    /// due before its duration is over, so that no time without a request counts.
+    #[must_use]
+    pub fn replaying(mut self, moments: Recording) -> Self {
+        if let Model::Recorded { speed, recording, .. } = &mut self.model {
+            *recording = moments;
+            let last_due = Replay::new(recording.clone(), *speed).length();
+            if let Stop::DurationS(seconds) = self.stop
+                && last_due < Nanos::from_secs_f64(self.warmup_s) + Nanos::from_secs_f64(seconds)
+            {
+                self.stop = Stop::Recording;
+            }
+        }
+        self
+    }
+
     /// When its requests or sessions arrive, and when it ends.
     #[must_use]
     pub fn pace(&self) -> Pace {
@@ -194,7 +224,10 @@ impl<W> Load<W> {
             Model::Closed { .. } => None,
             Model::Open { rate_rps: rate, arrivals, .. }
             | Model::Sessions { connection_rate_cps: rate, arrivals, .. } => {
-                Some(Arriving { rate: rate.clone(), arrivals: *arrivals })
+                Some(Arriving::Rated { rate: rate.clone(), arrivals: *arrivals })
+            }
+            Model::Recorded { speed, recording, .. } => {
+                Some(Arriving::Recorded(Replay::new(recording.clone(), *speed)))
             }
         };
         Pace { unit: self.model.unit(), arriving, stop: self.stop, warmup_s: self.warmup_s, seed: self.seed }

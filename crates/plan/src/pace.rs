@@ -1,6 +1,6 @@
 //! When what a load asks for arrives, and when the load ends: the same for every kind of load.
 
-use crate::{Arrivals, InvalidPlan, Nanos, Rate, Schedule, Share, Stop};
+use crate::{Arrivals, InvalidPlan, Nanos, Rate, Replay, Schedule, Share, Stop};
 
 /// What arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +13,24 @@ pub enum Unit {
 
 /// How arrivals fall due on a schedule, whatever is answered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Arriving {
-    /// How many per second, over all threads.
-    pub rate: Rate,
-    /// How they are spread in time.
-    pub arrivals: Arrivals,
+pub enum Arriving {
+    /// At a rate.
+    Rated {
+        /// How many per second, over all threads.
+        rate: Rate,
+        /// How they are spread in time.
+        arrivals: Arrivals,
+    },
+    /// At the moments of a recording.
+    Recorded(Replay),
+}
+
+impl Arriving {
+    /// Whether as much falls due at any time of the load as at any other.
+    #[must_use]
+    pub fn is_even(&self) -> bool {
+        matches!(self, Self::Rated { rate: Rate::Constant(_), .. })
+    }
 }
 
 /// When what a load asks for arrives, and when the load ends.
@@ -41,19 +54,45 @@ impl Pace {
     /// # Errors
     /// When no schedule holds the rate.
     pub fn schedule(&self, share: Share) -> Result<Option<Schedule>, InvalidPlan> {
-        let schedule = self.arriving.as_ref().map(|Arriving { rate, arrivals }| {
-            rate.profile().map(|profile| Schedule::new(profile, *arrivals, self.seed, share))
+        let schedule = self.arriving.as_ref().map(|arriving| match arriving {
+            Arriving::Rated { rate, arrivals } => {
+                rate.profile().map(|profile| Schedule::new(profile, *arrivals, self.seed, share))
+            }
+            Arriving::Recorded(replay) => Ok(Schedule::of_replay(replay.clone(), share)),
         });
         schedule.transpose()
     }
 
+    /// How many requests of a recording are due only after the load has ended; none where nothing is replayed.
+    #[must_use]
+    pub fn cut_off(&self) -> Option<u64> {
+        let Some(Arriving::Recorded(replay)) = &self.arriving else { return None };
+        let begun = match self.stop {
+            Stop::DurationS(seconds) => replay.count_before(self.warmup() + Nanos::from_secs_f64(seconds)),
+            Stop::RequestsTotal(total) => replay.count_before(self.warmup()).saturating_add(total),
+            Stop::ConnectionsTotal(_) | Stop::Recording => replay.count(),
+        };
+        Some(replay.count().saturating_sub(begun))
+    }
+
     /// The mean rate asked for in a window of `length` after the warm-up, per second; none in a closed loop, for an
-    /// empty window, or for a rate that no schedule holds.
+    /// empty window, or for a rate that no schedule holds. That of a replay is up to its last request.
     #[must_use]
     pub fn mean_rate(&self, length: Nanos) -> Option<f64> {
-        let profile = self.arriving.as_ref()?.rate.profile().ok()?;
-        let (start_s, length_s) = (self.warmup_s, length.as_secs_f64());
-        let arrivals = profile.arrivals_before(start_s + length_s) - profile.arrivals_before(start_s);
+        let (arrivals, length_s) = match self.arriving.as_ref()? {
+            Arriving::Rated { rate, .. } => {
+                let profile = rate.profile().ok()?;
+                let (start_s, length_s) = (self.warmup_s, length.as_secs_f64());
+                let arrivals = profile.arrivals_before(start_s + length_s) - profile.arrivals_before(start_s);
+                (arrivals, length_s)
+            }
+            Arriving::Recorded(replay) => {
+                let start = self.warmup();
+                let arrivals = replay.count_before(start + length) - replay.count_before(start);
+                // Behind the last request there are answers to wait for, and nothing is asked for.
+                (arrivals as f64, length.min(replay.length() - start).as_secs_f64())
+            }
+        };
         (length_s > 0.0).then(|| arrivals / length_s)
     }
 
@@ -84,6 +123,28 @@ impl Pace {
             }
             Stop::RequestsTotal(0) | Stop::ConnectionsTotal(0) => {
                 refuse("a load of 0 requests measures nothing: give at least 1".into())
+            }
+            _ => self.validate_arrivals(),
+        }
+    }
+
+    fn validate_arrivals(&self) -> Result<(), InvalidPlan> {
+        match &self.arriving {
+            Some(Arriving::Recorded(replay)) => {
+                replay.validate()?;
+                let (length, warmup) = (replay.length(), self.warmup());
+                if length < warmup {
+                    return Err(InvalidPlan(format!(
+                        "the last recorded request is due after {:.3} s, within the warm-up of {} s: give a shorter \
+                         warm-up, or a lower speed",
+                        length.as_secs_f64(),
+                        self.warmup_s
+                    )));
+                }
+                Ok(())
+            }
+            _ if self.stop == Stop::Recording => {
+                Err(InvalidPlan("only a replay ends with its recording: give a duration".into()))
             }
             _ => self.schedule(Share::whole()).map(drop),
         }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::random::{Purpose, Random};
-use crate::{Nanos, RateProfile, Share};
+use crate::{Nanos, RateProfile, Replay, Share};
 
-/// How arrivals are spread in time.
+/// How arrivals at a rate are spread in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
@@ -55,11 +55,35 @@ impl Sequence {
     }
 }
 
+/// The undivided arrivals, and which of them is next.
+#[derive(Clone, Debug)]
+enum Source {
+    /// A rate over time.
+    Rated { profile: RateProfile, sequence: Sequence },
+    /// The moments of a recording.
+    Recorded { replay: Replay, next: u64 },
+}
+
+impl Source {
+    fn next_due(&self) -> Nanos {
+        match self {
+            Self::Rated { profile, sequence } => due(profile, sequence),
+            Self::Recorded { replay, next } => replay.due(*next),
+        }
+    }
+
+    fn skip(&mut self, count: u64) {
+        match self {
+            Self::Rated { sequence, .. } => sequence.skip(count),
+            Self::Recorded { next, .. } => *next += count,
+        }
+    }
+}
+
 /// One worker's way through its share of the arrivals: which request is due next, and how many were.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    profile: RateProfile,
-    sequence: Sequence,
+    source: Source,
     share: Share,
     taken: u64,
     next_due: Nanos,
@@ -69,13 +93,22 @@ impl Schedule {
     /// The share of the arrivals that `share` names, from its first request on.
     #[must_use]
     pub fn new(profile: RateProfile, arrivals: Arrivals, seed: u64, share: Share) -> Self {
-        let mut sequence = Sequence::new(arrivals, seed);
-        sequence.skip(share.position(0));
-        let next_due = due(&profile, &sequence);
-        Self { profile, sequence, share, taken: 0, next_due }
+        Self::of(Source::Rated { profile, sequence: Sequence::new(arrivals, seed) }, share)
     }
 
-    /// When the next request of this share is due, counted from the start.
+    /// The share of the requests of a recording that `share` names, from its first request on.
+    #[must_use]
+    pub fn of_replay(replay: Replay, share: Share) -> Self {
+        Self::of(Source::Recorded { replay, next: 0 }, share)
+    }
+
+    fn of(mut source: Source, share: Share) -> Self {
+        source.skip(share.position(0));
+        let next_due = source.next_due();
+        Self { source, share, taken: 0, next_due }
+    }
+
+    /// When the next request of this share is due, counted from the start; never, behind the last one of a recording.
     #[must_use]
     pub fn next_due(&self) -> Nanos {
         self.next_due
@@ -84,8 +117,8 @@ impl Schedule {
     /// Takes the next request, whose due time was [`Self::next_due`].
     pub fn take(&mut self) {
         self.taken += 1;
-        self.sequence.skip(self.share.of());
-        self.next_due = due(&self.profile, &self.sequence);
+        self.source.skip(self.share.of());
+        self.next_due = self.source.next_due();
     }
 
     /// How many requests of this share are due from `start` on and before `end`, and have not been taken.
@@ -95,10 +128,10 @@ impl Schedule {
     }
 
     fn untaken_before(&self, time: Nanos) -> u64 {
-        match self.sequence {
-            Sequence::Constant { next } => {
+        match &self.source {
+            Source::Rated { profile, sequence: Sequence::Constant { next } } => {
                 // Due times rise with the number, so halving finds the first that is not before `time`.
-                let is_before = |own: u64| self.due_of(next + own * self.share.of()) < time;
+                let is_before = |own: u64| due_of(profile, next + own * self.share.of()) < time;
                 let (mut low, mut high) = (0, 1);
                 while is_before(high) {
                     high *= 2;
@@ -109,19 +142,23 @@ impl Schedule {
                 }
                 low
             }
-            Sequence::Poisson { .. } => {
+            Source::Rated { sequence: Sequence::Poisson { .. }, .. } => {
                 let mut ahead = self.clone();
                 while ahead.next_due < time {
                     ahead.take();
                 }
                 ahead.taken - self.taken
             }
+            Source::Recorded { replay, .. } => {
+                self.share.count(replay.count_before(time)).saturating_sub(self.taken)
+            }
         }
     }
+}
 
-    fn due_of(&self, number: u64) -> Nanos {
-        due(&self.profile, &Sequence::Constant { next: number })
-    }
+/// When arrival `number` of evenly spaced ones is due.
+fn due_of(profile: &RateProfile, number: u64) -> Nanos {
+    due(profile, &Sequence::Constant { next: number })
 }
 
 fn due(profile: &RateProfile, sequence: &Sequence) -> Nanos {
@@ -130,8 +167,8 @@ fn due(profile: &RateProfile, sequence: &Sequence) -> Nanos {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrivals, Schedule};
-    use crate::{Nanos, RateProfile, RateStretch, Share};
+    use super::{Arrivals, Schedule, due_of};
+    use crate::{Nanos, RateProfile, RateStretch, Recording, Replay, Share};
     use proptest::prelude::*;
 
     fn schedule(rate_rps: f64, arrivals: Arrivals, share: Share) -> Schedule {
@@ -169,6 +206,27 @@ mod tests {
         })
     }
 
+    /// Up to 200 requests within 0.6 s, many of them at the same moment, at some speed.
+    fn replays() -> impl Strategy<Value = Replay> {
+        (prop::collection::vec(0_u64..60, 1..200), 0.1_f64..10.0).prop_map(|(mut hundredths, speed)| {
+            hundredths.sort_unstable();
+            let moments: Vec<Nanos> =
+                hundredths.into_iter().map(|moment| Nanos::from_millis(10 * moment)).collect();
+            Replay::new(Recording::new(moments).unwrap(), speed)
+        })
+    }
+
+    #[test]
+    fn a_share_of_two_has_every_second_request_of_a_recording_and_then_none() {
+        let moments: Vec<Nanos> = [0, 10, 10, 25, 70].map(Nanos::from_millis).to_vec();
+        let replay = Replay::new(Recording::new(moments).unwrap(), 1.0);
+        let share = |index| Schedule::of_replay(replay.clone(), Share::new(index, 2));
+        assert_eq!(taken_before(share(0), Nanos::NEVER), [0, 10, 70].map(Nanos::from_millis));
+        assert_eq!(taken_before(share(1), Nanos::NEVER), [10, 25].map(Nanos::from_millis));
+        // Of more workers than requests, some have none.
+        assert_eq!(Schedule::of_replay(replay, Share::new(6, 7)).next_due(), Nanos::NEVER);
+    }
+
     #[test]
     fn a_thousand_requests_per_second_are_due_every_millisecond() {
         let schedule = schedule(1000.0, Arrivals::Constant, Share::whole());
@@ -187,8 +245,7 @@ mod tests {
     #[test]
     fn rounding_does_not_add_up_over_a_day_of_an_uneven_rate() {
         // 86,400 s at 7/3 requests per second are exactly 201,600 requests; the last is due 3/7 s before the end.
-        let schedule = schedule(7.0 / 3.0, Arrivals::Constant, Share::whole());
-        let last = schedule.due_of(201_599).as_secs_f64();
+        let last = due_of(&RateProfile::constant(7.0 / 3.0).unwrap(), 201_599).as_secs_f64();
         assert!((last - (86_400.0 - 3.0 / 7.0)).abs() < 1e-6, "{last}");
     }
 
@@ -224,16 +281,35 @@ mod tests {
     proptest! {
         #[test]
         fn counting_ahead_agrees_with_taking_one_by_one(
-            profile in profiles(), arrivals in arrivals(), workers in 1_usize..9, index in 0_usize..9,
+            profile in profiles(), arrivals in arrivals(), replay in replays(), is_recorded in any::<bool>(),
+            workers in 1_usize..9, index in 0_usize..9,
             taken in 0_usize..50, start_ms in 0_u64..1_000, length_ms in 0_u64..1_000,
         ) {
-            let mut schedule = Schedule::new(profile, arrivals, 7, Share::new(index % workers, workers));
+            let share = Share::new(index % workers, workers);
+            let mut schedule = if is_recorded {
+                Schedule::of_replay(replay, share)
+            } else {
+                Schedule::new(profile, arrivals, 7, share)
+            };
             for _ in 0..taken {
-                schedule.take();
+                if schedule.next_due() < Nanos::NEVER {
+                    schedule.take();
+                }
             }
             let (start, end) = (Nanos::from_millis(start_ms), Nanos::from_millis(start_ms + length_ms));
             let one_by_one = taken_before(schedule.clone(), end).iter().filter(|due| **due >= start).count();
             prop_assert_eq!(schedule.untaken_between(start, end), one_by_one as u64);
+        }
+
+        #[test]
+        fn the_shares_of_any_number_of_workers_make_up_the_undivided_recording(
+            replay in replays(), workers in 1_usize..17,
+        ) {
+            let share_of = |share| taken_before(Schedule::of_replay(replay.clone(), share), Nanos::NEVER);
+            let mut union: Vec<Nanos> =
+                (0..workers).flat_map(|index| share_of(Share::new(index, workers))).collect();
+            union.sort_unstable();
+            prop_assert_eq!(union, (0..replay.count()).map(|number| replay.due(number)).collect::<Vec<_>>());
         }
 
         #[test]
@@ -250,8 +326,8 @@ mod tests {
 
         #[test]
         fn due_times_are_evenly_spaced_to_a_nanosecond(rate_rps in 0.1_f64..1e6, k in 0_u64..10_000_000) {
-            let schedule = schedule(rate_rps, Arrivals::Constant, Share::whole());
-            let (due, next) = (schedule.due_of(k), schedule.due_of(k + 1));
+            let profile = RateProfile::constant(rate_rps).unwrap();
+            let (due, next) = (due_of(&profile, k), due_of(&profile, k + 1));
             // A due time is a whole number of nanoseconds, rounded from a 53-bit quotient.
             let tolerance_ns = 1.0 + next.0 as f64 * 4.0 * f64::EPSILON;
             prop_assert!(((next - due).0 as f64 - 1e9 / rate_rps).abs() <= tolerance_ns);

@@ -38,6 +38,11 @@ impl RequestList {
     }
 
     #[getter]
+    fn recorded_s(&self) -> Option<f64> {
+        self.0.recorded_length().map(loadcurve_plan::Nanos::as_secs_f64)
+    }
+
+    #[getter]
     fn short(&self) -> Option<Vec<(String, Option<f64>, u64)>> {
         let requests = self.0.short()?.iter();
         Some(requests.map(|request| (request.target.clone(), request.weight, request.line)).collect())

@@ -21,8 +21,10 @@ class LoadOptions(TypedDict, total=False):
     """End after N requests instead of after a duration."""
     rate: str | float | None
     """Open loop: requests or operations per second, or ramps and steps such as 100-1000:30s."""
-    arrivals: Literal["constant", "poisson"] | None
-    """Distribution of arrivals in time."""
+    arrivals: Literal["constant", "poisson", "recorded"] | None
+    """Distribution of arrivals in time; recorded: the times of --urls."""
+    speed: float | None
+    """With recorded arrivals: how many times as fast; default 1."""
     connection_rate: str | float | None
     """Sessions: new connections per second, each with --calls requests."""
     num_connections: int | None

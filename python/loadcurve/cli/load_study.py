@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import tools
 from loadcurve.loads.http import (
+    RECORDED,
     ClosedLoadTable,
     HttpLoad,
     HttpLoadTable,
@@ -104,7 +105,9 @@ class Options:
         self.values = values
         self._given = given
         self._written = written
-        self.model = kind.model_asked_by(given)
+        self.is_replay = values.get("arrivals") == RECORDED and "open" in kind.models
+        """Whether requests are to be sent at their recorded times."""
+        self.model = kind.model_asked_by([*given, "rate"] if self.is_replay else given)
         self._keys = keys_of(self.model)
         self._known = attributes(model_table(self.model))
         for name in given:
@@ -246,7 +249,7 @@ def _tls_setting(name: str, value: object) -> dict[str, object]:
 
 _MODELS_IN_WORDS = {
     "closed": "of a closed loop; --rate asks for an open one, and --connection-rate for sessions",
-    "open": "of an open loop, which --rate asks for",
+    "open": "of an open loop, which --rate or --arrivals recorded asks for",
     "sessions": "of sessions, which --connection-rate asks for",
     "ycsb": "of a load on a database",
 }
@@ -255,7 +258,8 @@ _MODELS_IN_WORDS = {
 def http_load(options: Options, url: str, path: str) -> HttpLoad:
     """Return the complete load on a web server that the options ask for; raises BadInput."""
     defaults: dict[str, Any] = {"requests": [path], "threads": DEFAULT_THREADS}
-    if not options.gives_any("requests", "num_connections", "duration"):
+    has_end = options.gives_any("requests", "num_connections", "duration")
+    if not has_end and not options.is_replay:
         defaults["duration"] = f"{DEFAULT_DURATION_S}s"
     if options.model != "sessions":
         defaults["connections"] = DEFAULT_CONNECTIONS

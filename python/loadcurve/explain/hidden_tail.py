@@ -47,7 +47,7 @@ def find(subject: Subject) -> list[Finding]:
 
 def _hidden(record: PointRecord) -> Hidden | None:
     load = record.load
-    if load.load.rate_rps is None:
+    if not load.load.is_open_loop:
         return None
     lateness = load.generator.lateness_ms
     own_ms = (lateness.p99 if lateness else None) or 0.0

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import (
+    BeforeValidator,
     Field,
     ModelWrapValidatorHandler,
     PlainSerializer,
@@ -19,13 +20,14 @@ from pydantic import (
 from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import WEB, LoadKind
-from loadcurve.loads.rates import Arrivals, Rate, RatePerSecond
+from loadcurve.loads.rates import Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
 from loadcurve.loads.requests import (
     REQUEST_PATH_IN_WORDS,
     REQUEST_PATH_PATTERN,
     LongList,
     open_requests,
     paths_to_verify,
+    sha256_of,
 )
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.table import LoadTable, Swept, attributes
@@ -45,6 +47,9 @@ WINDOW_MAX = 2**31 - 1
 CONNECTION_WINDOW_MIN = 65_535
 """With which every connection of HTTP/2 begins."""
 HTTP2 = "2"
+RECORDED = "recorded"
+REPLAY_S_MAX = 1e6
+"""No replay lasts longer, as no load does."""
 SESSIONS_AT_ONCE_MAX = 10_000
 """How many sessions may be open at once where the study does not say."""
 
@@ -243,6 +248,8 @@ class HttpLoadTable(LoadTable):
         file = Path(info.context["folder"] if info.context else "", name)
         listed = _opened(file)
         _require_one_use_of_weights(file, listed, data)
+        if data.get("arrivals") == RECORDED:
+            return handler(data | {"requests": _recorded(file, listed)})
         if listed.short is None:
             return handler(data | {"requests": LongList(file, listed)})
         weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
@@ -258,6 +265,13 @@ def _opened(file: Path) -> RequestList:
     except BadInput as error:
         lines = enumerate(str(error).splitlines())
         raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
+
+
+def _recorded(file: Path, listed: RequestList) -> LongList:
+    try:
+        return LongList(file, listed, sha256_of(file))
+    except BadInput as error:
+        raise own_problems([Problem(("requests",), str(error))]) from None
 
 
 def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[str, object]) -> None:
@@ -321,8 +335,11 @@ class OpenLoadTable(HttpLoadTable):
     model: Literal["open"]
     rate_rps: RatePerSecond | None = Field(None, alias="rate")
     """Requests per second; the clock of its stretches starts with the warm-up."""
-    arrivals: Arrivals = "constant"
-    """How arrivals are spread in time."""
+    arrivals: OpenArrivals = "constant"
+    """How arrivals are spread in time; `"recorded"` sends each request of a list at its own time, without a
+    rate."""
+    speed: Speed | None = None
+    """Only with recorded arrivals: how many times as fast as recorded; 1 unless it is given."""
     connections: PositiveCount | None = None
     """How many connections are kept open."""
     requests_total: PositiveCount | None = None
@@ -335,9 +352,61 @@ class OpenLoadTable(HttpLoadTable):
     """Requests after which a connection is closed; it is kept open unless this is given."""
 
     @property
-    def complete(self) -> "type[OpenLoad]":
+    def complete(self) -> "type[OpenLoad | RecordedLoad]":
         """Its type at one point."""
-        return OpenLoad
+        return RecordedLoad if self.arrivals == RECORDED else OpenLoad
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether it ends with its list of requests."""
+        return self.arrivals == RECORDED
+
+    def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
+        yield from super()._problems_of_model(at)
+        if self.arrivals == RECORDED:
+            yield from self._not_of_a_replay(at)
+            yield from self._length_of_replay(at)
+        elif at.values("speed"):
+            text = f'only used with arrivals = "{RECORDED}"; set it as well, or remove it'
+            yield Problem(at.place("speed"), text)
+
+    def _not_of_a_replay(self, at: Swept) -> Iterator[Problem]:
+        """Check that nothing but the list says which request is due when."""
+        if at.values("rate"):
+            text = (
+                f'cannot be combined with arrivals = "{RECORDED}", whose requests fall due when they were '
+                "recorded; remove it, and use speed to replay them faster or slower"
+            )
+            yield Problem(at.place("rate"), text)
+        if self.pick != "in-order":
+            reason = "because each recorded request has its own time"
+            text = f'found {show(self.pick)}; expected "in-order", {reason}'
+            yield Problem(("load", "pick"), text)
+        if not isinstance(self.requests, LongList) or self.requests.listed.recorded_s is None:
+            found = f"{self.requests.file} has no times" if isinstance(self.requests, LongList) else "no file"
+            text = (
+                f"found {found}; recorded arrivals require a file with a time behind each path, such as "
+                "/a @1.25, in the order of the times; `loadcurve import --as recording` writes one from an "
+                "access log"
+            )
+            yield Problem(("load", "requests"), text)
+
+    def _length_of_replay(self, at: Swept) -> Iterator[Problem]:
+        """Check that a replay is neither over before its warm-up is, nor endless."""
+        recorded_s = self.requests.listed.recorded_s if isinstance(self.requests, LongList) else None
+        if recorded_s is None:
+            return
+        speeds = at.values("speed") or [1.0]
+        shortest_s, longest_s = recorded_s / max(speeds), recorded_s / min(speeds)
+        if longest_s > REPLAY_S_MAX:
+            text = f"found {min(speeds):g}, at which the replay lasts {longest_s:,.0f} s; expected at most "
+            yield Problem(at.place("speed"), f"{text}{REPLAY_S_MAX:,.0f} s")
+        if (warmup_s := max(at.values("warmup"))) > shortest_s:
+            text = (
+                f"found {warmup_s:g} s, but the last recorded request is due after {shortest_s:g} s; "
+                'expected a shorter warm-up, such as "0s"'
+            )
+            yield Problem(at.place("warmup"), text)
 
 
 class SessionsLoadTable(HttpLoadTable):
@@ -407,6 +476,30 @@ class OpenLoad(OpenLoadTable):
         return _length_s(self.requests_total, self.rate_rps)
 
 
+class RecordedLoad(OpenLoadTable):
+    """Requests at the times at which they were recorded, at one point.
+
+    It ends with its list, or after ``duration_s`` or ``requests_total`` where that is sooner.
+    """
+
+    speed: Annotated[Speed, BeforeValidator(lambda speed: 1.0 if speed is None else speed)] = 1.0
+    connections: PositiveCount
+
+    @property
+    def connections_at_once(self) -> int:
+        """How many are kept open."""
+        return self.connections
+
+    @property
+    def expected_s(self) -> float | None:
+        """About how long it takes with its warm-up."""
+        recorded_s = self.requests.listed.recorded_s if isinstance(self.requests, LongList) else None
+        if recorded_s is None:
+            return None
+        length_s = recorded_s / self.speed
+        return length_s if self.duration_s is None else min(self.warmup_s + self.duration_s, length_s)
+
+
 class SessionsLoad(SessionsLoadTable):
     """Sessions at one point; exactly one of ``duration_s`` and ``connections_total`` is set."""
 
@@ -439,5 +532,5 @@ def at_rate(load: HttpLoadTables, rate_rps: float, duration_s: float, *, pipelin
     return OpenLoadTable.model_validate(requested | rated | ends, by_alias=False, by_name=True)
 
 
-HttpLoad = ClosedLoad | OpenLoad | SessionsLoad
+HttpLoad = ClosedLoad | OpenLoad | RecordedLoad | SessionsLoad
 """A complete load on a web server: what the generator does at one point."""

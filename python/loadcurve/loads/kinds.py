@@ -87,7 +87,7 @@ WEB = LoadKind(
     a_request="a request",
     by_operation=False,
     client="connection",
-    load_keys=("connections", "rate", "connection_rate"),
+    load_keys=("connections", "rate", "speed", "connection_rate"),
     server="a web server",
     servers="web servers",
 )

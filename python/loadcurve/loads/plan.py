@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loadcurve.loads.http import HTTP2, HttpLoad
+from loadcurve.loads.http import HTTP2, RECORDED, HttpLoad, RecordedLoad
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
-from loadcurve.loads.record import DatabaseAsRun, HttpAsRun
+from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK
 from loadcurve.loads.tls import Scheme
@@ -27,7 +27,16 @@ IoChoice = Literal["auto", "uring", "epoll"]
 
 _ENDS = ("duration_s", "requests_total", "connections_total")
 _TIMES = ("warmup_s", "timeout_s")
-_SCHEDULE = ("rate_rps", "connection_rate_cps", "arrivals")
+_SCHEDULES: Mapping[str, tuple[str, ...]] = {
+    "closed": (),
+    "open": ("rate_rps", "arrivals"),
+    RECORDED: ("speed",),
+    "sessions": ("connection_rate_cps", "arrivals"),
+}
+"""What the engine knows of the schedule of each of its models."""
+_SCHEDULE = ("rate_rps", "connection_rate_cps", "arrivals", "speed")
+_END_OF_RECORDING = {"recording": None}
+"""What the engine calls the end of a load that no duration and no count ends."""
 _CONVERSATION = ("pipeline", "streams", "calls", "think_s")
 _HTTP2 = ("hpack", "stream_window_bytes", "connection_window_bytes")
 _HTTP2_DEFAULTS = dict(zip(_HTTP2, ("indexed", 2**30 - 1, 2**30 - 1), strict=True))
@@ -76,10 +85,11 @@ class Plan(ABC):
         def taken(names: tuple[str, ...]) -> dict[str, Any]:
             return {name: options.pop(name) for name in names if name in options}
 
-        name, schedule = self._model(), taken(_SCHEDULE)
+        name, given = self._model(), taken(_SCHEDULE)
+        schedule = {key: given[key] for key in _SCHEDULES[name] if key in given}
         plan = {
-            "model": {name: {"connections": self.connections, **(schedule if name != "closed" else {})}},
-            "stop": taken(_ENDS),
+            "model": {name: {"connections": self.connections, **schedule}},
+            "stop": taken(_ENDS) or _END_OF_RECORDING,
             **taken(_TIMES),
             "seed": self.seed,
             "threads": self.threads,
@@ -134,7 +144,7 @@ class HttpPlan(Plan):
     """How long the verified answers to paths are."""
 
     def _model(self) -> str:
-        return self.load.model
+        return RECORDED if isinstance(self.load, RecordedLoad) else self.load.model
 
     def _work(self, options: dict[str, Any]) -> dict[str, Any]:
         conversation = {name: options.pop(name) for name in _CONVERSATION if name in options}
@@ -190,7 +200,21 @@ class HttpPlan(Plan):
         if self.load.http == HTTP2:
             given = self.load.model_dump(include={*_HTTP2}, exclude_none=True)
             run |= _HTTP2_DEFAULTS | given
+        if isinstance(self.load, RecordedLoad):
+            run["recording"] = _recording(self.load.requests)
         return HttpAsRun.model_validate(self._as_run(measured) | run)
+
+
+def _recording(requests: list[str] | LongList) -> RecordingAsRun | None:
+    """Return what a record has of a list that was replayed, without the folder that it lies in."""
+    if not isinstance(requests, LongList) or requests.sha256 is None or requests.listed.recorded_s is None:
+        return None
+    return RecordingAsRun(
+        file=requests.file.name,
+        requests=requests.listed.count,
+        length_s=requests.listed.recorded_s,
+        sha256=requests.sha256,
+    )
 
 
 def _body(text: str) -> object:

@@ -13,6 +13,8 @@ from loadcurve.toml.quantities import parse_duration_s
 RATE_MAX = 1e9
 """Above one arrival per nanosecond two due times would fall together."""
 STRETCH_LENGTH_S_MAX = 1e6
+SPEED_MAX = 1e6
+"""At which a recording of a week is over in less than a second."""
 
 CONSTANT_RATE_IN_WORDS = "a rate above 0 and at most 10⁹ per second"
 RATE_IN_WORDS = (
@@ -98,3 +100,11 @@ RatePerSecond = Annotated[
 
 Arrivals = Literal["constant", "poisson"]
 """How what falls due at a rate is spread in time."""
+OpenArrivals = Literal["constant", "poisson", "recorded"]
+"""The same of requests, which may also fall due at the times at which they were recorded."""
+Speed = Annotated[
+    float,
+    Field(gt=0, le=SPEED_MAX),
+    Expected(f"a factor above 0 and at most {SPEED_MAX:,.0f}; 2 is twice as fast as recorded"),
+]
+"""How many times as fast as recorded requests fall due."""

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
-from loadcurve.loads.rates import Rate
+from loadcurve.loads.rates import OpenArrivals, Rate
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.loads.workload import Workload
@@ -23,7 +23,7 @@ class _AsRun(Record, extra="allow"):
     address: str | None
     connections: Count | None
     rate_rps: Rate | None = None
-    arrivals: Literal["constant", "poisson"] | None = None
+    arrivals: OpenArrivals | None = None
     threads: Count | None
     """Threads that send; for a database its clients, which share the generator's threads."""
     cpus: Many[int] | None
@@ -34,6 +34,22 @@ class _AsRun(Record, extra="allow"):
     seed: Count | None
     io: Literal["epoll", "uring"] | None
     """``None`` where another generator than the engine sent it."""
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether requests fall due on a schedule, whatever the server does: at a rate, or as recorded."""
+        return self.rate_rps is not None or self.arrivals == "recorded"
+
+
+class RecordingAsRun(Record):
+    """The list of requests with times that was replayed."""
+
+    file: str
+    requests: Count
+    """How many it has."""
+    length_s: Time
+    """When the last one was recorded, from the begin of the recording."""
+    sha256: str
 
 
 class HttpAsRun(_AsRun):
@@ -49,6 +65,9 @@ class HttpAsRun(_AsRun):
     requests: Many[str]
     pick: Literal["in-order", "random", "weighted"] | None
     connection_rate_cps: Rate | None = None
+    speed: Time | None = None
+    """With recorded arrivals: how many times as fast as recorded."""
+    recording: RecordingAsRun | None = None
     pipeline: Count = 1
     streams: Count = 1
     calls: Count | None = None
@@ -105,6 +124,7 @@ class DatabaseAsRun(_AsRun):
     http: ClassVar[None] = None
     scheme: ClassVar[None] = None
     connection_rate_cps: ClassVar[None] = None
+    speed: ClassVar[None] = None
     think_s: ClassVar[float] = 0.0
     closes_connections: ClassVar[bool] = True
     """Its driver does."""

@@ -1,5 +1,6 @@
-"""Files of requests: one path on each line, with a weight behind it where the person gives one."""
+"""Files of requests: one path on each line, with a weight or a time behind it where the person gives one."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,20 +16,29 @@ VERIFIED_PATHS_MAX = 100
 
 @dataclass(frozen=True)
 class LongList:
-    """A file with more than 100 requests: it stays a file, which the engine reads while it sends them."""
+    """A file that stays one, which the engine reads while it sends its requests.
+
+    These are lists of more than 100 requests, and all that are replayed.
+    """
 
     file: Path
     listed: RequestList
+    sha256: str | None = None
+    """The digest of a list that is replayed."""
 
     def summary(self) -> dict[str, object]:
         """Return what a record of the study says of the list."""
-        return {"file": str(self.file), "count": self.listed.count}
+        summary: dict[str, object] = {"file": str(self.file), "count": self.listed.count}
+        if self.sha256 is not None:
+            summary |= {"recorded_s": self.listed.recorded_s, "sha256": self.sha256}
+        return summary
 
 
 def open_requests(file: Path) -> RequestList:
     """Open a file of requests: on each line a path and, after white space, a weight of 0 or more.
 
-    From a word that begins with ``#`` on, a line is a comment; lines without a path are skipped.
+    In place of the weight there may be a time: ``@`` and the seconds from the begin of a recording. From a
+    word that begins with ``#`` on, a line is a comment; lines without a path are skipped.
 
     Raises:
         BadInput: the file cannot be read or holds no path, or a line is not of this form; the text has one
@@ -39,6 +49,15 @@ def open_requests(file: Path) -> RequestList:
         return RequestList(file)
     except ValueError as error:
         raise BadInput(str(error)) from None
+
+
+def sha256_of(file: Path) -> str:
+    """Return the digest of a file of requests; raises ``BadInput`` where it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
 
 
 def paths_to_verify(requests: list[str] | LongList, seed: int) -> list[str]:

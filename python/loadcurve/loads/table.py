@@ -71,6 +71,11 @@ class LoadTable(TomlTable):
         return load
 
     @property
+    def ends_by_itself(self) -> bool:
+        """Whether it has an end where neither a duration nor a count gives one."""
+        return False
+
+    @property
     def expected_s(self) -> float | None:
         """About how long it takes with its warm-up; ``None`` where only measuring shows it."""
         length_s = self._counted_s() if self.duration_s is None else self.duration_s
@@ -133,12 +138,12 @@ class LoadTable(TomlTable):
                 yield Problem(("load", key), text)
 
     def _endings(self, at: "Swept") -> Iterator[Problem]:
-        """Check that the load ends in exactly one way."""
+        """Check that the load ends in one way."""
         counted, timed = at.values(self.counted_end), at.values("duration")
         if counted and timed:
             text = "cannot be combined with a duration; keep one of the two"
             yield Problem(at.place(self.counted_end), text)
-        if not counted and not timed:
+        if not counted and not timed and not self.ends_by_itself:
             text = f'missing; expected duration, such as "10s", or {self.counted_end}'
             yield Problem(("load", "duration"), text)
 

@@ -74,12 +74,18 @@ def _clients(plan: LoadAsRun) -> str:
     )
     if plan.rate_rps is not None:
         how += f" at {_rate(plan.rate_rps)} {plan.kind.per_second}"
+    if plan.arrivals == "recorded":
+        how += f", {_replayed(plan.speed)}"
     if plan.connection_rate_cps is not None:
         how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"
     # The clients of a database are its threads.
     if plan.kind.client == "thread" or plan.threads is None:
         return how
     return f"{how}, {plural(plan.threads, 'thread')}"
+
+
+def _replayed(speed: float | None) -> str:
+    return "as recorded" if speed is None or speed == 1 else f"{speed:g} times as fast as recorded"
 
 
 def _rate(rate: Rate) -> str:

@@ -30,6 +30,7 @@ MOST_DIGITS = 9
 
 _KEY_TITLES = {
     "rate": "rate (per second)",
+    "speed": "speed (times as recorded)",
     "connection_rate": "connection rate (connections/s)",
     "num_connections": "connections in all",
     "calls": "calls per connection",
@@ -39,7 +40,7 @@ _KEY_TITLES = {
     "timeout": "timeout (s)",
 }
 
-_LOAD_UNITS = {"rate": "per second", "connection_rate": "connections/s"}
+_LOAD_UNITS = {"rate": "per second", "speed": "times as recorded", "connection_rate": "connections/s"}
 _ONE = {"connections": "connection", "threads": "thread"}
 
 

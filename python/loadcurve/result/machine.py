@@ -181,7 +181,7 @@ def _delay_s(load: LoadResult, pauses_s: list[float], quantile: float) -> float:
     nothing is sent in a pause, and those delayed are the ones under way: one for each client.
     """
     plan = load.load
-    if plan.rate_rps is None and plan.connection_rate_cps is None:
+    if not plan.is_open_loop and plan.connection_rate_cps is None:
         answered = load.requests.answered
         as_slow = answered - math.ceil(quantile * answered) + 1
         place = math.ceil(as_slow / max(plan.under_way_max, 1)) - 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from loadcurve.loads.http import RECORDED, OpenLoadTable
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.values import Point
 from loadcurve.machines.table import HERE, RAY, MachineTable
@@ -151,7 +152,8 @@ def limit_inconsistencies(limits: str | None, arms: Iterable[Arm], sweep: Sweep)
 
 
 def _has_no_rate(load: LoadTables) -> bool:
-    return getattr(load, "rate_rps", None) is None
+    is_replay = isinstance(load, OpenLoadTable) and load.arrivals == RECORDED
+    return getattr(load, "rate_rps", None) is None and not is_replay
 
 
 def warmup_inconsistencies(trials: Trials, arms: Iterable[Arm]) -> Iterator[Problem]:
@@ -185,6 +187,9 @@ def _kept_from_continuing(arm: Arm, place: KeyPath) -> Iterator[Problem]:
     if arm.load.model == "sessions":
         text = "not for sessions: they close their connections, so that there is none to continue with"
         yield Problem(place, text)
+        return
+    if arm.load.ends_by_itself:
+        yield Problem(place, "not for recorded arrivals, which end before the next point begins")
         return
     own = arm.server.sweep or {}
     for key in arm.own_sweep:

@@ -64,6 +64,8 @@ def shortened_load(load: LoadTables, kept: QuickTable) -> LoadTables:
         "duration_s": None if load.duration_s is None else min(load.duration_s, kept.duration_s),
     }
     known = attributes(type(load))
+    if load.ends_by_itself and load.duration_s is None and getattr(load, known[load.counted_end]) is None:
+        shorter["duration_s"] = kept.duration_s
     for name in (known[key] for key in COUNTS if key in known):
         count = getattr(load, name)
         if count_max is not None and count is not None:

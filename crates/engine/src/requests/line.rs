@@ -1,9 +1,16 @@
 //! One line of a list of requests.
 
+use loadcurve_plan::Nanos;
 use loadcurve_wire::is_path;
 
 /// What an error repeats of a line, in characters.
 const SHOWN_CHARACTERS: usize = 60;
+/// What begins the word that says when a request was recorded.
+const TIME_MARK: u8 = b'@';
+/// The digits of whole seconds, which reach 31 years.
+const SECONDS_DIGITS: usize = 9;
+/// The decimals of a second, which are nanoseconds.
+const DECIMALS: usize = 9;
 
 /// What a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,22 +18,24 @@ pub(crate) struct Line<'a> {
     pub(crate) target: &'a [u8],
     /// None where the line gives none.
     pub(crate) weight: Option<f64>,
+    /// When it was recorded; none where the line does not say it.
+    pub(crate) moment: Option<Nanos>,
 }
 
-/// Reads a line: a path and, after white space, a weight of 0 or more. From a word that begins with `#` on it is a
-/// comment; none for a line without a path.
+/// Reads a line: a path and, after white space, a weight of 0 or more, or `@` and the seconds from the begin of a
+/// recording. From a word that begins with `#` on it is a comment; none for a line without a path.
 ///
 /// # Errors
 /// What was found, and what was expected.
 pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     // Most lines are nothing but a path.
     if is_path(line) {
-        return Ok(Some(Line { target: line, weight: None }));
+        return Ok(Some(Line { target: line, weight: None, moment: None }));
     }
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let mut next = || words.next().filter(|word| !word.starts_with(b"#"));
     let Some(target) = next() else { return Ok(None) };
-    let weight = next();
+    let behind = next();
     if !is_path(target) {
         return Err(if std::str::from_utf8(line).is_ok() {
             let found = shown(target);
@@ -37,11 +46,16 @@ pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
             "not UTF-8 text; expected a file with one path on each line".to_owned()
         });
     }
-    if weight.is_some() && next().is_some() {
+    if behind.is_some() && next().is_some() {
         let found = shown(line.trim_ascii());
-        return Err(format!("found {found}; expected a path and at most a weight behind it"));
+        return Err(format!("found {found}; expected a path and at most a weight or a time behind it"));
     }
-    Ok(Some(Line { target, weight: weight.map(parse_weight).transpose()? }))
+    Ok(Some(match behind {
+        Some(word) if word[0] == TIME_MARK => {
+            Line { target, weight: None, moment: Some(parse_moment(word)?) }
+        }
+        _ => Line { target, weight: behind.map(parse_weight).transpose()?, moment: None },
+    }))
 }
 
 /// Whether a line that is of the form asks for something.
@@ -56,6 +70,27 @@ fn parse_weight(word: &[u8]) -> Result<f64, String> {
         .ok_or_else(|| format!("found the weight {}; expected a number of 0 or more", shown(word)))
 }
 
+/// Reads the seconds behind the mark, digit by digit: a number with a binary point would not hold all of them.
+fn parse_moment(word: &[u8]) -> Result<Nanos, String> {
+    let text = &word[1..];
+    let (seconds, decimals) = match text.iter().position(|byte| *byte == b'.') {
+        Some(point) => (&text[..point], &text[point + 1..]),
+        None => (text, &b"0"[..]),
+    };
+    let is_number =
+        |digits: &[u8], most| (1..=most).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    if !is_number(seconds, SECONDS_DIGITS) || !is_number(decimals, DECIMALS) {
+        return Err(format!(
+            "found the time {}; expected @ and the seconds from the begin of the recording, with up to nine decimals, \
+             such as @1.25",
+            shown(word)
+        ));
+    }
+    let zeros = std::iter::repeat_n(&b'0', DECIMALS - decimals.len());
+    let digits = seconds.iter().chain(decimals).chain(zeros);
+    Ok(Nanos(digits.fold(0, |number, digit| 10 * number + u64::from(digit - b'0'))))
+}
+
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.chars().count() <= SHOWN_CHARACTERS {
@@ -67,9 +102,23 @@ fn shown(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Line, is_request, parse};
+    use loadcurve_plan::Nanos;
 
     fn line(target: &str, weight: Option<f64>) -> Line<'_> {
-        Line { target: target.as_bytes(), weight }
+        Line { target: target.as_bytes(), weight, moment: None }
+    }
+
+    #[test]
+    fn a_time_behind_a_path_is_exact_to_the_nanosecond() {
+        for (text, moment) in [
+            ("/a @0", 0),
+            ("/a @1.25", 1_250_000_000),
+            (" /a\t@0.000000001 # first\r", 1),
+            ("/a @999999999.999999999", 999_999_999_999_999_999),
+        ] {
+            let expected = Line { target: b"/a", weight: None, moment: Some(Nanos(moment)) };
+            assert_eq!(parse(text.as_bytes()), Ok(Some(expected)), "{text:?}");
+        }
     }
 
     #[test]
@@ -103,6 +152,13 @@ mod tests {
             (b"/a nan", ["found the weight \"nan\"; ", "a number of 0 or more"]),
             (b"/a inf", ["found the weight \"inf\"; ", "a number of 0 or more"]),
             (b" /a 1 2\r", ["found \"/a 1 2\"; ", "at most a weight"]),
+            (b"/a 1 @2", ["found \"/a 1 @2\"; ", "at most a weight or a time"]),
+            (b"/a @", ["found the time \"@\"; ", "seconds from the begin"]),
+            (b"/a @-1", ["found the time \"@-1\"; ", "seconds from the begin"]),
+            (b"/a @1.", ["found the time \"@1.\"; ", "seconds from the begin"]),
+            (b"/a @1e3", ["found the time \"@1e3\"; ", "seconds from the begin"]),
+            (b"/a @1.0000000001", ["found the time \"@1.0000000001\"; ", "nine decimals"]),
+            (b"/a @1000000000", ["found the time \"@1000000000\"; ", "seconds from the begin"]),
             (long.as_bytes(), ["yyyy\"…; ", "a path that begins"]),
         ] {
             let problem = parse(bytes).unwrap_err();

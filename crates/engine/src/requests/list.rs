@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+use loadcurve_plan::{Nanos, Recording};
+
 use crate::requests::TALLIES_MAX;
 use crate::requests::file::open_regular;
 use crate::requests::line::{self, Line};
@@ -46,6 +48,8 @@ pub struct RequestList {
     /// Where the last line ends.
     end: u64,
     has_weights: bool,
+    /// The moment of the last request, where the lines have times.
+    recorded_length: Option<Nanos>,
     /// All requests, of a list that is short.
     short: Option<Vec<ListedRequest>>,
 }
@@ -60,36 +64,25 @@ impl RequestList {
     /// The file cannot be read or holds no request, or lines are not of the form; one text for each problem, which names
     /// the file and the line.
     pub fn open(path: &Path) -> Result<Self, Vec<String>> {
-        let (file, _) = open_regular(path, EXPECTED).map_err(|problem| vec![problem])?;
-        let name = path.display();
-        let mut lines = Lines::of(Arc::new(file));
-        let mut scan = Scan::default();
-        let mut problems = Vec::new();
-        let mut number = 0_u64;
-        loop {
-            number += 1;
-            let offset = lines.position();
-            let line = match lines.next() {
-                Ok(Some(line)) => line,
-                Ok(None) => break,
-                Err(error) => {
-                    problems.push(format!("{name}:{number}: {}", unreadable(&error)));
-                    break;
-                }
-            };
-            if let Err(problem) = scan.take(lines.bytes(line), number, offset) {
-                problems.push(format!("{name}:{number}: {problem}"));
-            }
-            if problems.len() == PROBLEMS_MAX {
-                problems.push(format!("{name}: the lines behind these are not read"));
-                break;
-            }
+        let (scan, lines) = Scan::default().read(path)?;
+        scan.into_list(&lines).map_err(|problem| vec![format!("{}: {problem}", path.display())])
+    }
+
+    /// Reads the moments of a list whose lines have times.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], and when the lines have no times.
+    pub fn recording(path: &Path) -> Result<Recording, Vec<String>> {
+        let of_list = |problem: String| vec![format!("{}: {problem}", path.display())];
+        let (scan, _) = Scan { moments: Some(Vec::new()), ..Scan::default() }.read(path)?;
+        if scan.last_moment.is_none() {
+            return Err(of_list(
+                "the lines have no times, which a replay requires; expected @ and seconds behind each path, as \
+                 `loadcurve import --as recording` writes them"
+                    .into(),
+            ));
         }
-        if problems.is_empty() {
-            scan.into_list(&lines).map_err(|problem| vec![format!("{name}: {problem}")])
-        } else {
-            Err(problems)
-        }
+        Recording::new(scan.moments.unwrap_or_default()).map_err(|invalid| of_list(invalid.to_string()))
     }
 
     /// How many requests there are; at least one.
@@ -102,6 +95,12 @@ impl RequestList {
     #[must_use]
     pub fn has_weights(&self) -> bool {
         self.has_weights
+    }
+
+    /// When the last request was recorded, counted from the begin of the recording; none where the lines have no times.
+    #[must_use]
+    pub fn recorded_length(&self) -> Option<Nanos> {
+        self.recorded_length
     }
 
     /// All requests, where they are few enough for each to have figures of its own.
@@ -146,18 +145,52 @@ struct Scan {
     count: u64,
     weight: f64,
     has_weights: bool,
+    /// The moment of the last request; none where the lines have no times.
+    last_moment: Option<Nanos>,
+    /// All moments, where they are asked for: they take more memory than the index.
+    moments: Option<Vec<Nanos>>,
     /// The first requests, at most as many as a short list has.
     first: Vec<ListedRequest>,
 }
 
 impl Scan {
+    /// Reads a file to its end.
+    fn read(mut self, path: &Path) -> Result<(Self, Lines), Vec<String>> {
+        let (file, _) = open_regular(path, EXPECTED).map_err(|problem| vec![problem])?;
+        let name = path.display();
+        let mut lines = Lines::of(Arc::new(file));
+        let mut problems = Vec::new();
+        let mut number = 0_u64;
+        loop {
+            number += 1;
+            let offset = lines.position();
+            let line = match lines.next() {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(error) => {
+                    problems.push(format!("{name}:{number}: {}", unreadable(&error)));
+                    break;
+                }
+            };
+            if let Err(problem) = self.take(lines.bytes(line), number, offset) {
+                problems.push(format!("{name}:{number}: {problem}"));
+            }
+            if problems.len() == PROBLEMS_MAX {
+                problems.push(format!("{name}: the lines behind these are not read"));
+                break;
+            }
+        }
+        if problems.is_empty() { Ok((self, lines)) } else { Err(problems) }
+    }
+
     fn take(&mut self, bytes: &[u8], line: u64, mut offset: u64) -> Result<(), String> {
         let mut text = bytes;
         if line == 1 {
             text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
             offset += (bytes.len() - text.len()) as u64;
         }
-        let Some(Line { target, weight }) = line::parse(text)? else { return Ok(()) };
+        let Some(Line { target, weight, moment }) = line::parse(text)? else { return Ok(()) };
+        self.take_moment(moment)?;
         if self.count.is_multiple_of(RequestList::BLOCK) {
             self.blocks.push(Block { offset, weight: self.weight });
         }
@@ -168,6 +201,38 @@ impl Scan {
         self.count += 1;
         self.weight += weight.unwrap_or(1.0);
         self.has_weights |= weight.is_some();
+        Ok(())
+    }
+
+    /// Takes the moment of a request, which is not before that of the one in front of it; either all have one or none.
+    fn take_moment(&mut self, moment: Option<Nanos>) -> Result<(), String> {
+        match (self.last_moment, moment) {
+            (Some(last), Some(moment)) if moment < last => {
+                return Err(format!(
+                    "found the time @{}, which is before that of the request in front of it, @{}; expected requests in \
+                     the order of their times: sort the lines",
+                    moment.as_secs_f64(),
+                    last.as_secs_f64()
+                ));
+            }
+            (Some(_), None) => {
+                return Err(
+                    "found no time, but the lines in front have one; expected @ and seconds behind the path"
+                        .into(),
+                );
+            }
+            (None, Some(moment)) if self.count > 0 => {
+                return Err(format!(
+                    "found the time @{}, but the lines in front have none; expected one behind each path, or none",
+                    moment.as_secs_f64()
+                ));
+            }
+            _ => {}
+        }
+        self.last_moment = moment;
+        if let (Some(moments), Some(moment)) = (&mut self.moments, moment) {
+            moments.push(moment);
+        }
         Ok(())
     }
 
@@ -187,6 +252,7 @@ impl Scan {
             weight: self.weight,
             end: lines.position(),
             has_weights: self.has_weights,
+            recorded_length: self.last_moment,
             short: (self.count <= TALLIES_MAX as u64).then_some(self.first),
         })
     }
@@ -195,6 +261,8 @@ impl Scan {
 #[cfg(test)]
 mod tests {
     use super::{ListedRequest, RequestList};
+    use loadcurve_plan::{Nanos, Recording};
+
     use crate::temporary_file::TemporaryFile;
 
     fn open(text: &[u8]) -> Result<RequestList, Vec<String>> {
@@ -215,6 +283,38 @@ mod tests {
         let expected = [request("/a", None, 1), request("/b", Some(2.5), 4), request("/a", None, 5)];
         assert_eq!(list.short(), Some(expected.as_slice()));
         assert_eq!((list.count(), list.has_weights()), (3, true));
+    }
+
+    #[test]
+    fn a_list_with_times_has_a_recording_of_its_requests_in_their_order() {
+        let text = b"/a @0.5\n# later\n/b @0.5\n/a @2\n";
+        let list = open(text).unwrap();
+        assert_eq!((list.count(), list.recorded_length()), (3, Some(Nanos::from_millis(2_000))));
+        let recording = RequestList::recording(TemporaryFile::holding(text).path()).unwrap();
+        assert_eq!(recording, Recording::new([500, 500, 2_000].map(Nanos::from_millis)).unwrap());
+    }
+
+    #[test]
+    fn a_list_without_times_has_no_recording() {
+        assert_eq!(open(b"/a 2\n/b\n").unwrap().recorded_length(), None);
+        let problems = RequestList::recording(TemporaryFile::holding(b"/a 2\n/b\n").path()).unwrap_err();
+        assert!(problems[0].contains("the lines have no times"), "{problems:?}");
+    }
+
+    #[test]
+    fn times_that_go_backwards_and_lines_that_lack_one_are_named() {
+        for (text, problem) in [
+            (
+                &b"/a @1.5\n\n/b @1.25\n"[..],
+                ":3: found the time @1.25, which is before that of the request in front of it, @1.5; ",
+            ),
+            (b"/a @1\n/b\n", ":2: found no time, but the lines in front have one; "),
+            (b"/a @1\n/b 2\n", ":2: found no time, but the lines in front have one; "),
+            (b"/a\n/b @1\n", ":2: found the time @1, but the lines in front have none; "),
+        ] {
+            let found = problems(text);
+            assert!(found.len() == 1 && found[0].starts_with(problem), "{found:?}");
+        }
     }
 
     #[test]

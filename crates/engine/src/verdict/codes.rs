@@ -216,6 +216,10 @@ table! {
         code: "warmup_errors", kind: Kind::Note,
         meaning: "failed requests of the warm-up, which no figure includes",
     }
+    RecordingCut {
+        code: "recording_cut", kind: Kind::Note,
+        meaning: "replay: recorded requests that were due only after the end of the load, which no figure includes",
+    }
     ClockSet {
         code: "clock_set", kind: Kind::Note,
         meaning: "the wall clock was set during the load, by 0.1 s or more: times of day are \

@@ -1,6 +1,6 @@
 //! What the verdict is reached from.
 
-use loadcurve_plan::{Nanos, Pace, Rate, Stop};
+use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
 
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
@@ -21,6 +21,8 @@ pub(crate) struct Evidence {
     /// For how long at the end of the window nothing was answered any more while requests failed; none where that is not
     /// so.
     pub(crate) silent_at_end_s: Option<f64>,
+    /// How many recorded requests were due only after the end that the load was to have.
+    pub(crate) cut_off: u64,
     pub(crate) warm_up: WarmUpCounts,
     pub(crate) failures: FailureCounts,
     /// None where answers have no status.
@@ -89,7 +91,7 @@ impl Lateness {
 pub(crate) struct TimeSeries {
     /// How long requests were sent before the window.
     pub(crate) warmup_s: f64,
-    /// Whether the load itself changed on purpose: its rate stepped or ramped.
+    /// Whether the load itself changed on purpose: its rate stepped or ramped, or was a recording's.
     pub(crate) rate_changes: bool,
     pub(crate) periods: Vec<PeriodMeans>,
 }
@@ -149,6 +151,7 @@ impl Evidence {
             requests: result.requests,
             began_late_s: merged.began_late.as_secs_f64(),
             silent_at_end_s: merged.silent_at_end_s(),
+            cut_off: pace.cut_off().unwrap_or(0),
             warm_up: merged.recorder.warm_up,
             failures: result.errors,
             status: result.status,
@@ -167,7 +170,7 @@ impl Evidence {
 
 impl TimeSeries {
     fn of(series: &[SeriesPeriod], pace: &Pace) -> Self {
-        let rate = pace.arriving.as_ref().map(|arriving| &arriving.rate);
+        let rate_changes = pace.arriving.as_ref().is_some_and(|arriving| !arriving.is_even());
         let mut periods: Vec<PeriodMeans> = series
             .iter()
             .map(|period| PeriodMeans {
@@ -182,7 +185,7 @@ impl TimeSeries {
         {
             periods.pop();
         }
-        Self { warmup_s: pace.warmup_s, rate_changes: matches!(rate, Some(Rate::Changing(_))), periods }
+        Self { warmup_s: pace.warmup_s, rate_changes, periods }
     }
 }
 
@@ -193,7 +196,9 @@ impl Scheduled {
         let due_rps = match (pace.stop, merged.recorder.last_due) {
             // The window of a number of requests lasts until the last answer, but they fell due before: so many steps
             // of the schedule lie between the first and the last.
-            (Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_), Some(last_due)) if !result.interrupted => {
+            (Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) | Stop::Recording, Some(last_due))
+                if !result.interrupted =>
+            {
                 (due - 1.0) / (last_due - merged.start).as_secs_f64()
             }
             _ => due / result.duration_s,

@@ -235,6 +235,18 @@ impl Verdict {
             self.note(Code::WarmupErrors, text);
         }
     }
+
+    pub(super) fn note_recording(&mut self, evidence: &Evidence) {
+        if evidence.cut_off > 0 {
+            let text = format!(
+                "the load was to end before the recording did: {} of the recorded {} were due later and are not part of it; \
+                 a longer duration, or none, replays them",
+                grouped(evidence.cut_off),
+                evidence.loaded.requests()
+            );
+            self.note(Code::RecordingCut, text);
+        }
+    }
 }
 
 fn status_of_share(count: u64, whole: u64) -> Status {
@@ -264,6 +276,7 @@ fn interruption(evidence: &Evidence) -> String {
         Stop::DurationS(seconds) => format!("{seconds} s"),
         Stop::RequestsTotal(total) => format!("{} {requests}", grouped(total)),
         Stop::ConnectionsTotal(total) => format!("{} connections", grouped(total)),
+        Stop::Recording => "until the last recorded request".into(),
     };
     format!(
         "the load was interrupted {:.2} s after the start of its measured part, which was to last {planned}: these are \

@@ -63,6 +63,7 @@ impl Reported {
             },
             began_late_s: 0.0,
             silent_at_end_s: None,
+            cut_off: 0,
             warm_up: WarmUpCounts::default(),
             failures: self.failures,
             status: self.status,

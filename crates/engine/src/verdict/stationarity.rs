@@ -165,5 +165,6 @@ fn longer(evidence: &Evidence) -> String {
         }
         Stop::RequestsTotal(_) => format!("make it send three times as many {}", evidence.loaded.requests()),
         Stop::ConnectionsTotal(_) => "make it open three times as many connections".into(),
+        Stop::Recording => "replay a recording three times as long".into(),
     }
 }

@@ -35,6 +35,7 @@ fn closed() -> Evidence {
         requests: REQUESTS,
         began_late_s: 0.0,
         silent_at_end_s: None,
+        cut_off: 0,
         warm_up: WarmUpCounts::default(),
         failures: FailureCounts::default(),
         status: Some([(StatusClass::Success, 100_000)].into()),
@@ -375,6 +376,16 @@ fn warming_up() -> TimeSeries {
     let mut periods = vec![PERIOD; 10];
     periods[..3].fill(slow);
     TimeSeries { periods, ..closed().time_series }
+}
+
+#[test]
+fn a_replay_that_ends_before_its_recording_says_how_many_requests_it_left_out() {
+    let verdict = Verdict::of(&Evidence { cut_off: 1_234, ..open() });
+    assert_eq!(verdict.status, Status::Valid);
+    assert!(
+        text_of(&verdict.notes, Code::RecordingCut).contains("1,234 of the recorded requests"),
+        "{verdict:?}"
+    );
 }
 
 #[test]

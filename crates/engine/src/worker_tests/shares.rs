@@ -1,7 +1,7 @@
 //! The workers of a plan do together what one alone would do.
 
 use loadcurve_plan::{
-    Arrivals, Conversation, HttpLoad, Model, Nanos, Pick, Rate, RateStretch, Requests, Share, Stop,
+    Arrivals, Conversation, HttpLoad, Model, Nanos, Pick, Rate, RateStretch, Recording, Requests, Share, Stop,
 };
 use proptest::prelude::*;
 
@@ -103,6 +103,26 @@ fn open_plans() -> impl Strategy<Value = HttpLoad> {
     })
 }
 
+/// Requests that were recorded, no two of them so close together that a quick server still has the first one.
+fn replay_plans() -> impl Strategy<Value = HttpLoad> {
+    let stops = prop_oneof![
+        Just(Stop::Recording),
+        (1_u64..300).prop_map(Stop::RequestsTotal),
+        (0.01_f64..0.4).prop_map(Stop::DurationS)
+    ];
+    let gaps = prop::collection::vec(1_000_u64..5_000_000, 1..150);
+    (gaps, 0.5_f64..4.0, stops, 0.0_f64..0.1).prop_flat_map(|(gaps, speed, stop, warmup_s)| {
+        let moments = gaps.into_iter().scan(0, |moment, gap| {
+            *moment += gap;
+            Some(Nanos(*moment))
+        });
+        let recording = Recording::new(moments.collect::<Vec<_>>()).unwrap();
+        let model = Model::Recorded { connections: CONNECTIONS, speed, recording: Recording::default() };
+        let load = HttpLoad { warmup_s, ..plan(model, stop) }.replaying(recording);
+        picking(load).prop_map(|load| load.with(|http| http.pick = Pick::InOrder))
+    })
+}
+
 /// Connections that arrive on a schedule and make one call each.
 fn session_plans() -> impl Strategy<Value = HttpLoad> {
     let stops =
@@ -121,7 +141,7 @@ proptest! {
 
     #[test]
     fn any_number_of_workers_send_the_same_requests_at_the_same_times_as_one(
-        plan in prop_oneof![open_plans(), session_plans()], workers in 1_usize..17,
+        plan in prop_oneof![open_plans(), replay_plans(), session_plans()], workers in 1_usize..17,
     ) {
         let undivided = sent_by_all_workers(&plan);
         prop_assert_eq!(sent_by_all_workers(&HttpLoad { threads: workers, ..plan }), undivided);
@@ -129,7 +149,8 @@ proptest! {
 
     #[test]
     fn any_number_of_machines_each_with_threads_of_its_own_send_the_same_requests_at_the_same_times_as_one(
-        plan in prop_oneof![open_plans(), session_plans()], threads in prop::collection::vec(1_usize..4, 1..6),
+        plan in prop_oneof![open_plans(), replay_plans(), session_plans()],
+        threads in prop::collection::vec(1_usize..4, 1..6),
     ) {
         let machine = |index| Share::new(index, threads.len());
         let shares: Vec<Share> =
@@ -197,7 +218,7 @@ fn result_of_parts(plan: &HttpLoad, machines: usize) -> serde_json::Value {
 fn measured_plans() -> impl Strategy<Value = HttpLoad> {
     let rounds = (1_u64..20).prop_map(|rounds| Stop::RequestsTotal(rounds * CONNECTIONS as u64));
     let closed = rounds.prop_flat_map(|stop| picking(closed(CONNECTIONS, stop)));
-    prop_oneof![closed, open_plans()]
+    prop_oneof![closed, open_plans(), replay_plans()]
 }
 
 proptest! {

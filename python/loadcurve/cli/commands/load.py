@@ -73,9 +73,19 @@ def load(
         ),
     ] = None,
     arrivals: Annotated[
-        Literal["constant", "poisson"],
-        typer.Option(help="Distribution of arrivals in time.", rich_help_panel=ARRIVALS),
+        Literal["constant", "poisson", "recorded"],
+        typer.Option(
+            help="Distribution of arrivals in time; recorded: the times of --urls.", rich_help_panel=ARRIVALS
+        ),
     ] = "constant",
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            help="With recorded arrivals: how many times as fast; default 1.",
+            rich_help_panel=ARRIVALS,
+        ),
+    ] = None,
     connection_rate: Annotated[
         str | None,
         typer.Option(

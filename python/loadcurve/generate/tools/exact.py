@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.table import Abilities
-from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
 from loadcurve.loads.models import Load
 from loadcurve.loads.tls import Scheme
 from loadcurve.redaction import may_be_secret
@@ -27,7 +27,7 @@ ONLY_DEFAULT: Mapping[str, str] = {
 DECIDED = {
     "model", "http", "duration_s", "requests_total", "connections_total", "rate_rps", "connection_rate_cps",
     "arrivals", "connections", "calls", "pipeline", "streams", "think_s", "threads", "headers", "requests",
-    "timeout_s", "warmup_s",
+    "timeout_s", "warmup_s", "speed",
 }  # fmt: skip
 """Those that tools are asked for, each as far as its abilities reach."""
 WITHOUT_EFFECT = {"pick", "weights", "verify", "tls", "full_handshakes", "generator"}
@@ -73,6 +73,8 @@ def _refusals(name: str, can: Abilities, load: HttpLoad, scheme: Scheme) -> Iter
 
 
 def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if isinstance(load, RecordedLoad):
+        yield "arrivals", f"{name} cannot send requests at the times at which they were recorded"
     if load.model not in can.models:
         known = ", ".join(f'"{model}"' for model in can.models)
         yield "model", f"{name} has no {_without_article(_MODELS[load.model])}; expected {known}"
