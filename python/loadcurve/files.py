@@ -8,6 +8,7 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
@@ -16,11 +17,11 @@ IS_LINK = "it is a link, which may lead to another user's file"
 NOT_REGULAR = "it is not a regular file"
 
 
-def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
+def write_whole(path: Path, data: bytes | Iterable[bytes], *, durably: bool = False) -> None:
     """Write a file beside its place and move it there, so that nobody ever sees half of it.
 
-    It is written under a name that nobody can have foreseen, and what stands at its place, be it a link, is
-    replaced. ``durably`` returns when the disk has the content and the name.
+    Its content may come in parts. It is written under a name that nobody can have foreseen, and what stands
+    at its place, be it a link, is replaced. ``durably`` returns when the disk has the content and the name.
 
     Raises ``OSError`` where it cannot be written; what was there before stays.
     """
@@ -29,7 +30,7 @@ def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
     descriptor = os.open(staged, flags, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             if durably:
                 os.fsync(descriptor)

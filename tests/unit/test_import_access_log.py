@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.imported.access_log import write_requests
+from loadcurve.imported.weighted import write_requests
 from loadcurve.loads.requests import open_requests
 from support.command import Command
 

@@ -9,14 +9,15 @@ import typer
 from loadcurve.cli.console import new_console
 from loadcurve.cli.run import show_results
 from loadcurve.errors import BadInput
-from loadcurve.imported.access_log import write_requests
 from loadcurve.imported.folder import write_run
 from loadcurve.imported.pattern import named_files, point_of
 from loadcurve.imported.plan import read_files
+from loadcurve.imported.recording import write_recording
+from loadcurve.imported.weighted import write_requests
 from loadcurve.result.run_files import RUNS_FOLDER
 
-AS_REQUESTS = "requests"
-"""What ``--as`` says where an access log is to become a list of requests."""
+AS_REQUESTS, AS_RECORDING = "requests", "recording"
+"""What ``--as`` says where an access log is to become a list of requests, with weights or with times."""
 
 
 def import_command(
@@ -32,8 +33,11 @@ def import_command(
 
     Raises ``BadInput``: a file is not what it should be; nothing was written then.
     """
-    if named == AS_REQUESTS:
-        _write_requests(files, server=server, point=point, trials=trials, out=out)
+    if named in (AS_REQUESTS, AS_RECORDING):
+        if len(files) != 1 or server is not None or point or trials:
+            raise BadInput(f"--as {named}: expected one access log, and of the other options only --out")
+        write = _write_requests if named == AS_REQUESTS else _write_recording
+        write(Path(files[0]), out or Path(f"{named}.txt"))
         return
     read = read_files(named_files(files, trials), named, server, point_of(point))
     folder = out or RUNS_FOLDER / f"import-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
@@ -46,16 +50,25 @@ def import_command(
     show_results(folder, new_console(stderr=True), interrupted=False)
 
 
-def _write_requests(
-    files: Sequence[str], *, server: str | None, point: Sequence[str], trials: str, out: Path | None
-) -> None:
-    if len(files) != 1 or server is not None or point or trials:
-        raise BadInput("--as requests: expected one access log, and of the other options only --out")
-    target = out or Path("requests.txt")
-    taken, paths, left_out = write_requests(Path(files[0]), target)
+def _write_requests(log: Path, target: Path) -> None:
+    taken, paths, left_out = write_requests(log, target)
     talk = new_console(stderr=True)
-    talk.print(
-        f"{taken:,} requests of {paths:,} paths; {left_out:,} by other methods or without a path left out"
-    )
+    talk.print(f"{taken:,} requests of {paths:,} paths; {_left_out(left_out)}")
     talk.print(f'in a study: requests = "{target}" with pick = "weighted"', markup=False)
     typer.echo(target)
+
+
+def _write_recording(log: Path, target: Path) -> None:
+    written = write_recording(log, target)
+    talk = new_console(stderr=True)
+    talk.print(
+        f"{written.requests:,} requests of {written.paths:,} paths in {written.length_s:,.3f} s, "
+        f"logged to {written.step_s:g} s; {_left_out(written.left_out)}"
+    )
+    talk.print(f'in a study: requests = "{target}" with arrivals = "recorded"', markup=False)
+    talk.print(f"or: loadcurve load URL --urls {target} --arrivals recorded", markup=False)
+    typer.echo(target)
+
+
+def _left_out(count: int) -> str:
+    return f"{count:,} by other methods or without a path left out"

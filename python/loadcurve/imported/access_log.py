@@ -1,12 +1,13 @@
-"""An access log of nginx or Apache as a list of requests with weights, as a load reads it.
+"""Access logs of nginx or Apache, line by line.
 
 Common and combined formats are known, with whatever stands behind them, such as a time. Only requests by GET
 are taken, because a load sends the paths of its list by one method.
 """
 
 import re
-from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from loadcurve.errors import BadInput
 from loadcurve.files import write_whole
@@ -16,41 +17,57 @@ from loadcurve.loads.requests import REQUEST_PATH_PATTERN
 
 WHAT = 'a line of an access log (common or combined): host, user, [time], "GET /path HTTP/1.1", status, bytes'
 _LINE = re.compile(
-    rb"\S+ \S+ [^\[\n]{1,200}\[[^\]\n]{1,40}\] "
-    rb'"(?:(?P<method>[A-Z]{1,20}) (?P<path>[^"\s]+)(?: HTTP/[\d.]+)?|[^"\n]*)" \d{3} (?:\d+|-)(?: .*)?'
+    rb"\S+ \S+ [^\[\n]{1,200}\[(?P<time>[^\]\n]{1,40})\] "
+    rb'"(?:(?P<method>[A-Z]{1,20}) (?P<path>[^"\s]+)(?: HTTP/[\d.]+)?|[^"\n]*)" \d{3} (?:\d+|-)(?P<rest> .*)?'
 )
 _PATH = re.compile(REQUEST_PATH_PATTERN)
 DISTINCT_MAX = 5_000_000
 """More paths are no list that one would weigh."""
 
 
-def write_requests(log: Path, out: Path) -> tuple[int, int, int]:
-    """Write the paths of a log, most frequent first, with their counts as weights.
+class Logged(NamedTuple):
+    """A request of a log; of millions of them a tuple is made in a fraction of the time of an object."""
 
-    Returns how many requests were taken, how many paths they have, and how many requests of other methods, or
-    without a path, were left out.
-
-    Raises:
-        BadInput: a line is none of an access log, no request is by GET, or the file cannot be written; then
-            nothing was written.
-
-    """
-    counts, left_out = _counts(Source(log))
-    if not counts:
-        raise BadInput(f"{log}: no GET request; expected at least one")
-    lines = (f"{path} {count}\n" for path, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
-    if out.exists():
-        raise BadInput(f"--out {out}: it already exists and is never overwritten; choose another name")
-    try:
-        write_whole(out, "".join(lines).encode())
-    except OSError as error:
-        raise BadInput(f"--out {out}: it cannot be written: {error.strerror}") from error
-    return sum(counts.values()), len(counts), left_out
+    line: int
+    path: bytes | None
+    """``None`` for one by another method than GET, or without a path."""
+    time: bytes
+    """What stands in brackets."""
+    rest: bytes
+    """What stands behind the number of bytes."""
 
 
-def _counts(source: Source) -> tuple[Counter[str], int]:
-    counts: Counter[bytes] = Counter()
-    left_out = 0
+class Paths:
+    """The different paths of a log, numbered from 0."""
+
+    def __init__(self, source: Source) -> None:
+        """Begin without any; ``source`` is named where there are too many."""
+        self.texts: list[str] = []
+        self._source = source
+        self._places: dict[bytes, int | None] = {}
+
+    def place(self, path: bytes) -> int | None:
+        """Return the number of a path; ``None`` for one that no request may have.
+
+        Some servers log an absolute address, or bytes that are no part of a path. Raises ``BadInput`` for too
+        many paths.
+        """
+        try:
+            return self._places[path]
+        except KeyError:
+            pass
+        if len(self._places) >= DISTINCT_MAX:
+            raise BadInput(f"{self._source.name}: more than {DISTINCT_MAX:,} paths; expected fewer in a list")
+        text = path.decode(errors="replace")
+        place = len(self.texts) if _PATH.match(text) else None
+        if place is not None:
+            self.texts.append(text)
+        self._places[path] = place
+        return place
+
+
+def requests_of(source: Source) -> Iterator[Logged]:
+    """Yield the requests of a log; raises ``BadInput`` where a line is none of an access log."""
     with source.opened() as file:
         for first, block in blocks(source, file, 1, WHAT, has_quotes=False):
             for number, line in enumerate(block.split(b"\n")[:-1], start=first):
@@ -58,18 +75,21 @@ def _counts(source: Source) -> tuple[Counter[str], int]:
                 if found is None:
                     text = shown(line.decode(errors="replace"))
                     raise source.unreadable(number, text, WHAT, f"{number - 1:,} lines")
-                if found["method"] == b"GET":
-                    counts[found["path"]] += 1
-                else:
-                    left_out += 1
-            if len(counts) > DISTINCT_MAX:
-                raise BadInput(f"{source.name}: more than {DISTINCT_MAX:,} paths; expected fewer in a list")
-    paths: Counter[str] = Counter()
-    for path, count in counts.items():
-        text = path.decode(errors="replace")
-        # Some servers log an absolute address, or a path with bytes that no request may have.
-        if _PATH.match(text):
-            paths[text] += count
-        else:
-            left_out += count
-    return paths, left_out
+                path = found["path"] if found["method"] == b"GET" else None
+                yield Logged(number, path, found["time"], found["rest"] or b"")
+
+
+def require_requests(source: Source, count: int) -> None:
+    """Raise ``BadInput`` for a log without a request that a list could have."""
+    if not count:
+        raise BadInput(f"{source.name}: no GET request; expected at least one")
+
+
+def write_list(out: Path, parts: Iterable[bytes]) -> None:
+    """Write a new file; raises ``BadInput`` where there is one, or it cannot be written."""
+    if out.exists():
+        raise BadInput(f"--out {out}: it already exists and is never overwritten; choose another name")
+    try:
+        write_whole(out, parts)
+    except OSError as error:
+        raise BadInput(f"--out {out}: it cannot be written: {error.strerror}") from error

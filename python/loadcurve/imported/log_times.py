@@ -1,0 +1,112 @@
+"""The times of an access log, as servers write them into brackets, or nginx as ``$msec`` behind the line."""
+
+import re
+from datetime import datetime
+from functools import lru_cache
+from typing import Final
+
+from loadcurve.generate.tools.source import Source, shown
+from loadcurve.imported.access_log import Logged
+
+_WHAT = (
+    "a time in brackets: such as 24/Nov/2026:16:35:20 +0000, with decimals of the second or without, one of "
+    "ISO 8601, or seconds since 1970"
+)
+_MONTHS: Final = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_COMMON = re.compile(
+    r"(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4}):(?P<clock>\d\d:\d\d:\d\d)"
+    r"(?:\.(?P<decimals>\d{1,9}))? (?P<zone>[+-]\d{4})"
+)
+_ISO = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d)T(?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<decimals>\d{1,9}))?(?P<zone>Z|[+-]\d\d:?\d\d)"
+)
+_SINCE_1970 = re.compile(r"(?P<seconds>\d{9,11})(?:\.(?P<decimals>\d{1,9}))?")
+_BEHIND = re.compile(rb'(?<![^\s"=:])(\d{9,11})\.(\d{3})(?![^\s",;])')
+"""What nginx calls ``$msec``: seconds since 1970 with three decimals."""
+_BEHIND_DECIMALS: Final = 3
+_DECIMALS_MAX: Final = 9
+_NS_PER_S: Final = 10**_DECIMALS_MAX
+
+
+class LogTimes:
+    """Reads the times of a log, all of which have the same form."""
+
+    def __init__(self, source: Source) -> None:
+        """Read the times of a file, which messages name."""
+        self._source = source
+        self._decimals: int | None = None
+        """Of the first request's time."""
+        self._is_behind = False
+        """Whether the times are those behind the lines."""
+
+    @property
+    def step_ns(self) -> int:
+        """What all times are multiples of."""
+        return int(10 ** (_DECIMALS_MAX - (self._decimals or 0)))
+
+    def moment_ns(self, request: Logged) -> int:
+        """Return when a request was logged, in ns since 1970.
+
+        Raises ``Unreadable``: it has no time that is known, or one of another form than the requests before.
+        """
+        try:
+            moment_ns, decimals = _read(request.time)
+        except ValueError:
+            raise self._unreadable(request, _WHAT) from None
+        if self._decimals is None:
+            self._is_behind = decimals == 0 and _read_behind(request.rest, moment_ns) is not None
+            self._decimals = _BEHIND_DECIMALS if self._is_behind else decimals
+        if self._is_behind:
+            behind_ns = _read_behind(request.rest, moment_ns)
+            if behind_ns is None:
+                what = "the same time in milliseconds behind the line ($msec), as the requests before have it"
+                raise self._unreadable(request, what)
+            return behind_ns
+        if decimals != self._decimals:
+            raise self._unreadable(
+                request, f"a time with {self._decimals} decimals, as the requests before have it"
+            )
+        return moment_ns
+
+    def _unreadable(self, request: Logged, expected: str) -> Exception:
+        text = shown(request.time.decode(errors="replace"))
+        return self._source.unreadable(
+            request.line, f"the time {text}", expected, f"{request.line - 1:,} lines"
+        )
+
+
+@lru_cache(maxsize=64)
+def _read(time: bytes) -> tuple[int, int]:
+    """Return a time in ns since 1970, and its number of decimals.
+
+    Many requests have the same time, so that the last ones are kept. Raises ``ValueError`` for no form of
+    a time that is known.
+    """
+    text = time.decode("ascii")
+    if found := _COMMON.fullmatch(text):
+        month = 1 + _MONTHS.index(found["month"])
+        seconds = _seconds(f"{found['year']}-{month:02}-{found['day']}", found)
+    elif found := _ISO.fullmatch(text):
+        seconds = _seconds(found["date"], found)
+    elif found := _SINCE_1970.fullmatch(text):
+        seconds = int(found["seconds"])
+    else:
+        raise ValueError(text)
+    decimals = found["decimals"] or ""
+    return seconds * _NS_PER_S + int(decimals.ljust(_DECIMALS_MAX, "0")), len(decimals)
+
+
+def _seconds(date: str, found: re.Match[str]) -> int:
+    """Return whole seconds since 1970; raises ``ValueError`` for a time that there is not."""
+    return int(datetime.fromisoformat(f"{date}T{found['clock']}{found['zone']}").timestamp())
+
+
+def _read_behind(rest: bytes, moment_ns: int) -> int | None:
+    """Return the time in ms behind a line that is within its second; what else looks like a time is none."""
+    for seconds, decimals in _BEHIND.findall(rest):
+        behind_ns = (1_000 * int(seconds) + int(decimals)) * (_NS_PER_S // 1_000)
+        if 0 <= behind_ns - moment_ns < _NS_PER_S:
+            return behind_ns
+    return None
