@@ -1,0 +1,1 @@
+"""Edits that break the product on purpose, and whether tests notice: ``python -m benches.mutations``."""
