@@ -33,6 +33,7 @@ class NearMachine(LoadMachine):
         self.is_lost = threading.Event()
         self.stops_itself_after: int | None = None
         """When this many requests are answered, the part ends before the others."""
+        self.steal_s = 0.0
         self.loads: dict[str, Load] = {}
         self.shares: list[Share] = []
         self._threads = ThreadPoolExecutor()
@@ -70,7 +71,7 @@ class NearMachine(LoadMachine):
                 if self.stops_itself_after is not None and shown.answered >= self.stops_itself_after:
                     running.stop()
                 time.sleep(MOMENT_S)
-            return FarPart(part=running.finish(), steal_s=0.0, throttling=None, suspended_s=0.0)
+            return FarPart(part=running.finish(), steal_s=self.steal_s, throttling=None, suspended_s=0.0)
 
         return self._threads.submit(run)
 

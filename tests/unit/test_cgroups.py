@@ -23,7 +23,10 @@ from loadcurve.host.cgroups import (
 from support.sandbox import wait_until
 
 MIB = 1 << 20
-KERNEL_FILES = ("cgroup.procs", "cpu.max", "cpu.stat", "memory.events", "memory.max", "memory.peak")
+KERNEL_FILES = (
+    *("cgroup.procs", "cpu.max", "cpu.stat"),
+    *("memory.events", "memory.max", "memory.peak", "memory.swap.max"),
+)
 SHARE = 0.05
 """Of a CPU; so little is left to a process on any machine, however busy."""
 BUSY = """
@@ -131,6 +134,7 @@ def test_version_2_is_written_as_the_kernel_documents_it(
     ControlGroup.planned("group", Limits(cpus=1.5, memory_bytes=64 * MIB), imitated_trees).make()
     assert (tmp_path / "group/cpu.max").read_text() == "150000 100000"
     assert (tmp_path / "group/memory.max").read_text() == str(64 * MIB)
+    assert (tmp_path / "group/memory.swap.max").read_text() == "0", "swap would be more memory"
 
 
 def test_the_limit_of_cpus_of_a_group_can_be_changed_and_its_processor_time_read(

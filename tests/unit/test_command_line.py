@@ -1,11 +1,14 @@
 """The command line: its help at 80 columns, and what it says of words that it cannot use."""
 
 import re
+import sys
 
 import pytest
 from docs.generate.command import read_command
 
+from loadcurve.cli.main import main
 from loadcurve.cli.servers import command_lines
+from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from support.command import Command
 
 SUMMARY_LENGTH_MAX = 60
@@ -66,6 +69,40 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
 def test_words_that_cannot_be_used_are_reported_as_all_bad_input_is(arguments, said, tmp_path):
     finished = Command(tmp_path).run(*arguments.split())
     assert (finished.returncode, finished.stdout, finished.stderr) == (2, "", f"loadcurve: {said}\n")
+
+
+@pytest.fixture
+def ended(monkeypatch, capfd):
+    """Return what runs the program in this process: its exit code, what it says and what it talks."""
+
+    def run(*arguments: str) -> tuple[int | str | None, str, str]:
+        for stream in ("stdout", "stderr"):
+            # They are replaced, and are those of the tests again afterwards.
+            monkeypatch.setattr(sys, stream, getattr(sys, stream))
+        monkeypatch.setattr(sys, "argv", ["loadcurve", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capfd.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(LoadcurveError, 1), (BadInput, 2), (NothingMeasured, 4), (KeyboardInterrupt, 130)]
+)
+def test_an_error_ends_the_program_with_its_own_code(error, code, ended, monkeypatch):
+    def fail() -> None:
+        raise error("it cannot be")
+
+    monkeypatch.setattr("loadcurve.cli.main.app", fail)
+    said = "" if error is KeyboardInterrupt else "loadcurve: it cannot be\n"
+    assert ended() == (code, "", said)
+
+
+def test_an_error_that_repeats_what_steers_a_terminal_does_not_steer_it(ended):
+    code, _, talk = ended("report", "gone\x1b[2J\x07\x9b31m")
+    assert (code, "gone" in talk) == (2, True)
+    assert [sign for sign in talk if sign < " " or "\x7f" <= sign <= "\x9f"] == ["\n"]
 
 
 def test_without_words_the_help_is_shown(tmp_path):

@@ -72,6 +72,13 @@ def test_a_written_file_can_be_read_by_whom_the_persons_mask_lets(tmp_path: Path
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
 
 
+def test_a_file_that_is_longer_than_it_may_be_is_refused_and_not_cut_off(tmp_path: Path):
+    (tmp_path / "file").write_bytes(b"12345")
+    assert files.read_regular(tmp_path / "file", 5) == b"12345"
+    with pytest.raises(OSError, match="it has more than 4 bytes"):
+        files.read_regular(tmp_path / "file", 4)
+
+
 @pytest.mark.parametrize("name", [STUDY_FILE, TRIALS_FILE, RUN_FILE])
 def test_a_link_in_a_run_folder_is_not_followed(run: Path, private: Path, name: str):
     (run / name).unlink()

@@ -71,6 +71,20 @@ def test_steal_and_other_load_are_shares_of_the_time_that_passed(machine: Path) 
 
 
 @pytest.mark.parametrize(
+    ("busy", "stolen", "expected"), [(0, 5, ("bad", "good")), (50, 0, ("good", "caution"))]
+)
+def test_what_the_host_takes_and_what_others_use_are_judged_apart(
+    machine: Path, busy: int, stolen: int, expected: tuple[str, str]
+) -> None:
+    readings = write(machine, "proc/stat", "cpu 0 0 0 0 0 0 0 0 0 0")
+
+    def a_second(_: float) -> None:
+        write(machine, "proc/stat", f"cpu {busy} 0 0 {100 - busy - stolen} 0 0 0 {stolen} 0 0")
+
+    assert tuple(check.fitness for check in fitness.check_activity(readings, a_second)) == expected
+
+
+@pytest.mark.parametrize(
     ("total_kib", "free_kib", "expected"), [(0, 0, "good"), (1024, 1024, "good"), (1 << 20, 0, "caution")]
 )
 def test_swap_matters_when_it_is_used(machine: Path, total_kib: int, free_kib: int, expected: str) -> None:

@@ -198,6 +198,14 @@ def test_a_machine_whose_clock_cannot_be_known_is_named(address):
     assert run(open_plan(address), far).verdict.status == "invalid"
 
 
+def test_a_machine_that_was_held_back_is_not_excused_by_one_that_was_not(address):
+    held_back = NearMachine("held back")
+    held_back.steal_s = 0.06
+    result = run(open_plan(address, duration_s=0.3), held_back, NearMachine("other"))
+    assert result.generator.steal_share == pytest.approx(0.2)
+    assert [part.generator.steal_share for part in result.machines.parts] == pytest.approx([0.2, 0])
+
+
 def test_a_lost_machine_makes_the_result_invalid_by_name_and_loses_nothing_of_the_others(address):
     lost, kept = NearMachine("lost"), NearMachine("kept")
 

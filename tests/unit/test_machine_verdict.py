@@ -54,6 +54,17 @@ def test_in_a_short_window_a_single_pause_is_no_reason_for_doubt():
     assert judged(short).verdict.status == "valid"
 
 
+@pytest.mark.parametrize(("paused_ms", "status"), [(490, "valid"), (500, "suspect")])
+def test_half_a_second_at_once_is_a_reason_for_doubt_however_long_the_window_is(paused_ms, status):
+    found = load({"pauses": pauses((1_000, 1_000 + paused_ms))}).model_copy(update={"duration_s": 100.0})
+    assert judged(found).verdict.status == status
+
+
+def test_what_is_invalid_stays_so_where_something_suspect_comes_behind_it():
+    result = judged(load({"pauses": paused_for(1.0)}), probe(cpus=cpus(0.05)), SERVER_CPUS)
+    assert (result.verdict.status, codes(result)) == ("invalid", ["generator_paused", "steal"])
+
+
 def test_a_generator_that_its_limit_held_back_is_no_measure_of_the_server():
     held_back = {"periods": 100, "throttled_periods": 60, "throttled_s": 3.0}
     result = judged(load({"throttling": held_back}))

@@ -8,6 +8,7 @@ import pytest
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.distribution import ALL_POINTS, density_figure
 from loadcurve.report.distribution import CLASS_RATIO, density, latency_distribution
+from loadcurve.report.figures import distribution
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
@@ -47,6 +48,15 @@ def test_the_density_of_a_known_distribution_is_that_distribution(tmp_path: Path
     below = sum(one.share for one in found.density if one.from_ms * CLASS_RATIO <= median)
     # The class that holds the median may hold as much as it does of a log-normal distribution: 9 %.
     assert 0.5 - 0.1 < below <= 0.5
+
+
+def test_points_of_invalid_trials_alone_are_not_in_the_figure(run: Run):
+    records = [synthetic.spoiled(one) if one.point == {"connections": 1} else one for one in run.points]
+    looks = appearances(run.run.servers)
+    shown, without = distribution(run, looks), distribution(synthetic.with_records(run, records), looks)
+    assert shown is not None
+    assert without is not None
+    assert {*shown.choices.values()} - {*without.choices.values()} == {"connections = 1"}
 
 
 def test_the_figure_shows_one_point_or_all(tmp_path: Path):

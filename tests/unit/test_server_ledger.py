@@ -12,8 +12,9 @@ from loadcurve.server.ledger import (
     clean_up_after_killed_runs,
     kill_all,
     ledger_folder,
+    processes_of,
 )
-from loadcurve.server.processes import carries_variable, identify
+from loadcurve.server.processes import carries_variable, identify, read_status
 from support.sandbox import wait_until
 
 
@@ -52,6 +53,21 @@ def test_a_process_that_is_killed_while_the_machine_stands_still_is_waited_for(t
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_session_that_got_the_number_of_a_dead_servers_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    start = LedgerEntry("sleeper", tmp_path).start
+    with subprocess.Popen(["sleep", "3600"], start_new_session=True) as stranger:
+        wait_until(lambda: read_status(stranger.pid).session == stranger.pid, "it has a session")
+        began = identify(stranger.pid).start_ticks
+        found = {}
+        for name, start_ticks in (("the server", began), ("a dead server", began - 1)):
+            leader = RecordedProcess(pid=stranger.pid, start_ticks=start_ticks)
+            of_leader = processes_of(start.model_copy(update={"session_leader": leader}))
+            found[name] = [one.identity.pid for one in of_leader]
+        stranger.kill()
+    assert found == {"the server": [stranger.pid], "a dead server": []}
 
 
 def test_what_a_run_was_writing_when_it_was_killed_is_removed_and_what_a_living_one_writes_is_not(

@@ -7,6 +7,9 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.redaction import hidden, study_without_secrets
 from loadcurve.runs.prepare import _url
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.found import FoundServer, find_server
+from loadcurve.server.launch import Launch
 from loadcurve.server.password import with_password
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.tables import StudyServer
@@ -60,6 +63,13 @@ def test_a_study_takes_it_from_a_file_or_the_environment_and_records_have_the_so
         assert _url(found) == f"postgresql://joe:{ENCODED}@db/app"
         assert found.model_dump(mode="json")["password"] == source
         assert SECRET not in repr(found)
+
+
+def test_the_password_that_a_started_server_gets_is_hidden_in_what_it_says():
+    found = find_server(load_catalog()["limit"], {})
+    assert isinstance(found, FoundServer)
+    password = Launch(found, 1)._password
+    assert hidden(f"no role with {password}") == "no role with (hidden)"
 
 
 def test_a_password_without_the_url_of_a_database_is_refused_at_its_key(tmp_path: Path):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from loadcurve.stats.claims import (
     Region,
+    above_all,
     above_one,
     falling,
     grid_around,
@@ -126,6 +127,17 @@ def test_a_curve_falls_as_its_mirror_image_rises(rows, margin):
 @given(curves, margins)
 def test_a_curve_that_rises_does_not_fall(rows, margin):
     assert not rising(rows, margin).outcome == falling(rows, margin).outcome == "replicated"
+
+
+@pytest.mark.parametrize(("errors_below", "outcome"), [(3.3, "cannot_tell"), (6.0, "not_replicated")])
+def test_one_of_several_ratios_contradicts_only_at_its_part_of_the_level(errors_below, outcome):
+    # The standard deviation is 0.01 over five blocks. Student's t with 4 degrees of freedom reaches 2.78
+    # standard errors at 5 %, and at a quarter of that between 3.75 (its 2 %) and 4.60 (its 1 %).
+    scatter = [-0.01, -0.01, 0.0, 0.01, 0.01]
+    one = [-errors_below * 0.01 / math.sqrt(5) + deviation for deviation in scatter]
+    others = [[0.5 + deviation for deviation in scatter]] * 3
+    assert above_all([one, *others], 0.001)[0] == outcome
+    assert above_all(others, 0.001)[0] == "replicated"
 
 
 def test_a_peak_is_found_no_more_precisely_than_the_loads_around_it():

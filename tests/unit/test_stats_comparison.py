@@ -100,6 +100,18 @@ def test_servers_and_points_of_one_run_alone_are_named_and_not_compared(run: Run
     assert all(change.point != {"connections": 200} for change in comparison.points)
 
 
+def test_curves_and_points_are_adjusted_each_at_half_of_the_error_rate(run: Run):
+    slower = [synthetic.with_throughput(one, 2 / 3) if one.server == "nginx" else one for one in run.points]
+    comparison = compared(run, synthetic.with_records(run, slower))
+    for changes in (comparison.curves, comparison.points):
+        tested = [change for change in changes if change.ratio.p_value is not None]
+        least = min(tested, key=lambda change: change.ratio.p_value)
+        # Holm multiplies the least by their number; that both families together err in 5 % doubles it.
+        expected = min(1.0, 2 * len(tested) * least.ratio.p_value)
+        assert 0 < expected < 1
+        assert least.adjusted_p_value == pytest.approx(expected)
+
+
 def test_of_comparisons_of_equal_servers_at_most_one_in_twenty_shows_a_change(run: Run):
     random = np.random.default_rng(11)
     alarms, studies = 0, 300

@@ -13,8 +13,9 @@ def test_requests_per_dollar_and_dollars_per_million_are_arithmetic_on_the_throu
     assert found.requests_per_usd.value == pytest.approx(3.6e6 / 0.0116)
     assert found.usd_per_million_requests.value == pytest.approx(0.0116 / 3.6)
     assert found.requests_per_usd.low == pytest.approx(0.9 * 3.6e6 / 0.0116)
-    # The least throughput costs the most.
+    # The least throughput costs the most, and the greatest the least.
     assert found.usd_per_million_requests.high == pytest.approx(0.0116 / 3.6 / 0.9)
+    assert found.usd_per_million_requests.low == pytest.approx(0.0116 / 3.6 / 1.1)
     assert found.usd_per_million_requests.n == 5
 
 

@@ -7,6 +7,7 @@ import re
 import statistics
 from pathlib import Path
 
+import numpy
 import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from loadcurve._engine import percentile_curve
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.formats import FORMATS, format_of, read_figures
+from loadcurve.generate.tools.samples import distribution_of
 from loadcurve.generate.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
@@ -82,6 +84,12 @@ def test_percentiles_of_single_requests_are_order_statistics_where_the_samples_b
     assert latency.stddev == pytest.approx(statistics.stdev(times))
 
 
+def test_of_times_that_all_differ_a_percentile_is_that_of_its_rank():
+    # Of 1, 2 … 2,000 ms the one of rank r is r ms: p50 has 1,000, p90 1,800, p99 1,980.
+    latency = distribution_of(numpy.arange(1, 2_001) * 1_000_000)
+    assert (latency.p50, latency.p90, latency.p99, latency.p99_9) == (1_000, 1_800, 1_980, None)
+
+
 def test_the_window_of_single_requests_lasts_from_the_first_begin_to_the_last_end():
     ends = [float(row[7]) + float(row[0]) for row in rows("hey.csv")[1:]]
     begins = [float(row[7]) for row in rows("hey.csv")[1:]]
@@ -105,6 +113,13 @@ def test_a_series_counts_each_answer_in_the_second_of_its_end():
     series = figures("vegeta.csv").series
     assert [period.answered for period in series] == by_second
     assert sum(period.width_s for period in series) == pytest.approx(figures("vegeta.csv").duration_s)
+
+
+def test_the_latencies_of_vegetas_report_are_of_failures_too_and_then_not_those_of_answers(tmp_path):
+    report = json.loads(text_of("vegeta-report.json"))
+    report["status_codes"] = {"200": 390, "0": 10}
+    found, _ = read_figures(written(tmp_path, json.dumps(report, separators=(",", ":"))), None)
+    assert (found.answered, found.failed, found.latency) == (390, 10, None)
 
 
 def test_vegeta_says_the_same_in_all_of_its_forms():

@@ -4,6 +4,7 @@ use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer, Recorder, Window};
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::{CpuUse, Finished, Part};
 use crate::kernel::TcpCounters;
@@ -166,6 +167,37 @@ proptest! {
         let back = Finished::of(vec![elsewhere], TcpCounters::default(), false);
         prop_assert_eq!(all_of(Finished::decode(&back.encode(other_epoch), EPOCH).unwrap().part), all_of(merged(&parts)));
     }
+}
+
+/// Makes every count below here another number than all others.
+fn number_counts(counts: &mut Value, last: &mut u64) {
+    match counts {
+        Value::Number(count) => {
+            *last += 1;
+            *count = (*last).into();
+        }
+        Value::Object(members) => members.values_mut().for_each(|member| number_counts(member, last)),
+        Value::Array(items) => items.iter_mut().for_each(|item| number_counts(item, last)),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn a_recording_that_merges_into_an_empty_one_loses_no_count_whatever_it_counts() {
+    // These are no counts, or their items have an order of their own.
+    const OTHERS: [&str; 6] = ["answered_slots", "begins", "operations", "series", "slowest", "window"];
+    let mut written = serde_json::to_value(&finished([].into_iter()).part.recorder).unwrap();
+    let mut last = 0;
+    for (name, member) in written.as_object_mut().unwrap() {
+        if !OTHERS.contains(&name.as_str()) {
+            number_counts(member, &mut last);
+        }
+    }
+    let full: Recorder = serde_json::from_value(written.clone()).unwrap();
+    let mut merged = finished([].into_iter()).part.recorder;
+    merged.merge(&full);
+    assert!(last > 30, "{last} counts");
+    assert_eq!(serde_json::to_value(&merged).unwrap(), written);
 }
 
 #[test]
