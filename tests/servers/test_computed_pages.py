@@ -3,6 +3,7 @@
 import http.client
 import os
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from server_support import (
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.here import Server
+from support.probed_load import load_of
 
 BEHIND_FASTCGI = ["nginx-php", "lighttpd-php", "nginx-php-postgresql"]
 BY_NODE = ["node-postgresql", "nginx-node-postgresql"]
@@ -108,6 +110,20 @@ def test_the_application_has_as_many_connections_to_its_database_as_asked(runnin
         return sum("loadcurve postgres [local]" in " ".join(process.cmdline()) for process in of_database)
 
     assert connections() == running.server.settings["database_connections"]
+
+
+@servers("nginx-node-postgresql", "nginx-php-postgresql", fixture="running")
+def test_the_probe_divides_the_time_among_the_programs_of_an_application(running):
+    begin_s = time.monotonic()
+    with running.server.probe(running.cpus, 0.02) as probe:
+        while time.monotonic() - begin_s < 0.8:
+            running.server.verify(["/deep/a%20b.txt"])
+        record = probe.observed(load_of(0.6))
+    used = {use.name: use for use in record.server.programs}
+    names = {name.rstrip("0123456789.") for name in used}
+    assert names == {"nginx", *OTHER_PROGRAMS[running.name]}
+    assert all(use.run_delay_share is not None for use in used.values())
+    assert sum(use.cpu_share for use in used.values()) == pytest.approx(record.server.cpu_share, abs=0.2)
 
 
 @servers("nginx-node-postgresql", fixture="running")

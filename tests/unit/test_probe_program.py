@@ -39,6 +39,12 @@ def cpu_s(process: psutil.Process) -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+def waited_s(process: psutil.Process) -> float:
+    """How long the threads of a process could run and waited for a CPU, which psutil does not tell."""
+    files = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[1]) for file in files) / 1e9
+
+
 def used_s(sample, part="tree"):
     return sample[part]["cpu_user_s"] + sample[part]["cpu_system_s"]
 
@@ -105,18 +111,45 @@ def test_each_program_has_used_what_psutil_finds_of_its_processes():
             wait_until(lambda: {one.status() for one in [main, *main.children()]} == stopped, "all stopped")
             seen = probe.last()["programs"]
             assert seen.keys() == {"dd", "sleep"}
-            assert seen["dd"] == pytest.approx(sum(map(cpu_s, main.children())))
-            assert seen["sleep"] == pytest.approx(cpu_s(main))
+            assert seen["dd"]["cpu_s"] == pytest.approx(sum(map(cpu_s, main.children())))
+            assert seen["sleep"]["cpu_s"] == pytest.approx(cpu_s(main))
+            assert seen["dd"]["run_delay_s"] == pytest.approx(sum(map(waited_s, main.children())))
+            assert seen["sleep"]["run_delay_s"] == pytest.approx(waited_s(main))
     finally:
         os.killpg(started.pid, signal.SIGKILL)
         started.wait()
 
 
-def test_a_server_of_one_program_has_nothing_to_divide(tree):
-    tree.do("fork 2")
-    tree.rest()
-    with running_probe("--session", tree.pid, "--interval", LONG) as probe:
-        assert probe.next()["programs"] is None
+def test_threads_wait_for_a_cpu_that_another_process_uses(tree):
+    """The second thread never rests, on the same CPU as a process that is none of the tree's."""
+    cpu = min(os.sched_getaffinity(0))
+    main = psutil.Process(tree.pid)
+    # Threads have the CPUs of the one that makes them.
+    main.cpu_affinity([cpu])
+    tree.do("busy")
+    other = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null"], stderr=subprocess.DEVNULL)
+    try:
+        psutil.Process(other.pid).cpu_affinity([cpu])
+        before_s = waited_s(main)
+        with running_probe("--session", tree.pid, "--interval", "20ms") as probe:
+            first_s = delay_s(probe)
+            meanwhile_s = waited_s(main)
+            wait_until(lambda: waited_s(main) - meanwhile_s >= 0.3, "0.3 s of waiting")
+            main.suspend()
+            wait_until(lambda: main.status() == psutil.STATUS_STOPPED, "it is stopped")
+            after_s = waited_s(main)
+            wait_until(lambda: delay_s(probe) - first_s >= after_s - meanwhile_s, "all is counted")
+            assert delay_s(probe) - first_s <= after_s - before_s
+    finally:
+        main.resume()
+        other.kill()
+        other.wait()
+
+
+def delay_s(probe) -> float:
+    """How long the threads of the only program have waited for a CPU, by the next sample that knows."""
+    (program,) = probe.first("programs").values()
+    return program["run_delay_s"]
 
 
 def test_the_busiest_process_is_the_one_that_psutil_finds(tree):

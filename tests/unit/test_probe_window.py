@@ -76,18 +76,22 @@ def test_processes_that_forget_their_children_are_believed_in_a_group_only(group
     assert found.server.memory_mean_bytes == 0
 
 
+def spent(cpu_s: float, run_delay_s: float | None = 0.0) -> dict[str, Any]:
+    return {"cpu_s": cpu_s, "run_delay_s": run_delay_s}
+
+
 def shared(*, node: float, postgres: float, whole: float):
     """What programs used that took these parts of a CPU, of what all processes together took."""
     samples = every(
         0.1,
         tree=lambda t_s: tree(whole * t_s),
-        programs=lambda t_s: {"node": node * t_s, "postgres": postgres * t_s},
+        programs=lambda t_s: {"node": spent(node * t_s), "postgres": spent(postgres * t_s)},
     )
-    return summary(samples).server.programs
+    return summary(samples).server
 
 
 def test_each_program_has_its_part_of_the_processor_time_and_of_each_answer():
-    programs = {one.name: one for one in shared(node=0.6, postgres=0.2, whole=0.8)}
+    programs = {one.name: one for one in shared(node=0.6, postgres=0.2, whole=0.8).programs}
     assert {name: one.cpu_share for name, one in programs.items()} == {
         "node": pytest.approx(0.6),
         "postgres": pytest.approx(0.2),
@@ -100,7 +104,7 @@ def test_a_program_that_appears_within_the_window_has_used_nothing_before():
     samples = every(
         0.1,
         tree=tree,
-        programs=lambda t_s: {"a": t_s} if t_s < 101 else {"a": 101.0, "b": t_s - 101},
+        programs=lambda t_s: {"a": spent(t_s)} if t_s < 101 else {"a": spent(101), "b": spent(t_s - 101)},
     )
     assert {one.name: one.cpu_share for one in summary(samples).server.programs} == {
         "a": pytest.approx(0.5),
@@ -109,11 +113,46 @@ def test_a_program_that_appears_within_the_window_has_used_nothing_before():
 
 
 def test_time_that_is_of_no_known_program_leaves_the_division_open():
-    assert shared(node=0.5, postgres=0.2, whole=0.8) is None
+    server = shared(node=0.5, postgres=0.2, whole=0.8)
+    assert (server.programs, server.run_delay_share) == (None, None)
 
 
-def test_a_server_of_one_program_has_nothing_to_divide():
-    assert summary(every(0.1, tree=tree)).server.programs is None
+def test_a_server_of_one_program_has_nothing_to_divide_and_waits_all_the_same():
+    samples = every(0.1, tree=tree, programs=lambda t_s: {"nginx": spent(t_s, t_s / 4)})
+    server = summary(samples).server
+    assert server.programs is None
+    assert server.run_delay_share == pytest.approx(0.25)
+    # Half a second for a thousand answers.
+    assert server.run_delay_per_request_us == pytest.approx(500)
+
+
+def test_the_server_waits_for_a_cpu_as_long_as_its_programs_together():
+    samples = every(
+        0.1,
+        tree=tree,
+        programs=lambda t_s: {"node": spent(0.7 * t_s, 0.4 * t_s), "postgres": spent(0.3 * t_s, 0.8 * t_s)},
+    )
+    server = summary(samples).server
+    assert server.run_delay_share == pytest.approx(1.2)
+    assert {one.name: one.run_delay_share for one in server.programs} == {
+        "node": pytest.approx(0.4),
+        "postgres": pytest.approx(0.8),
+    }
+    assert {one.name: one.run_delay_per_request_us for one in server.programs} == {
+        "node": pytest.approx(800),
+        "postgres": pytest.approx(1600),
+    }
+
+
+def test_a_kernel_that_does_not_count_how_long_a_program_waits_leaves_it_open_for_the_server():
+    samples = every(
+        0.1,
+        tree=tree,
+        programs=lambda t_s: {"node": spent(0.7 * t_s, None), "postgres": spent(0.3 * t_s, t_s)},
+    )
+    server = summary(samples).server
+    assert (server.run_delay_share, server.run_delay_per_request_us) == (None, None)
+    assert [one.run_delay_share for one in server.programs] == [None, pytest.approx(1)]
 
 
 def used(pid: int, cpu_s: float, cpu_share: float, **more: Any) -> dict[str, Any]:

@@ -49,8 +49,8 @@ count = 3 -> at_most = 7
     :12: trials.at_most: requires until, such as "3 %"
 count = 3 -> until = "3 %"\nmeasure = "p98"
     :13: trials.measure: found "p98"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
-    "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib", "cpu_share" or
-    "processes_max"; did you mean "p99"?
+    "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib", "cpu_share",
+    "run_delay_per_request_us" or "processes_max"; did you mean "p99"?
 count = 3 -> count = 3\nwarmup = "10s"
     :13: trials.warmup: found "10s"; expected a table with a rate and a duration, such as { rate = 15,
     duration = "10s" }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::file::Buffer;
-use crate::parse::process::scheduled;
+use crate::parse::process::{Scheduled, scheduled};
 use crate::threads::{Visit, Visits};
 
 /// A processor time that is read again and again, in any unit.
@@ -60,37 +60,81 @@ pub(crate) fn busiest(uses: impl Iterator<Item = Use>) -> Option<Use> {
 /// The nanoseconds of the scheduler's counts.
 pub(crate) const NS_PER_S: f64 = 1e9;
 
+/// How long a thread could run and has waited for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waited {
+    pub(crate) pid: u32,
+    /// The first thread has the id of the process.
+    pub(crate) thread: u32,
+    /// Since its start.
+    pub(crate) in_all_ns: u64,
+    /// Since the visit before; of a thread that is visited for the first time since its start.
+    pub(crate) since_last_ns: u64,
+}
+
+/// What was read of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    meter: Meter,
+    waited_ns: u64,
+}
+
 /// The processor time of every thread of the processes that have several.
 #[derive(Default)]
 pub(crate) struct ThreadTimes {
-    meters: HashMap<(u32, u32), Meter>,
-    under_way: HashMap<(u32, u32), Meter>,
+    threads: HashMap<(u32, u32), Thread>,
+    under_way: HashMap<(u32, u32), Thread>,
+    /// A round has come to its end, so that a thread that was not met before is a new one.
+    knows_all: bool,
 }
 
 impl ThreadTimes {
     /// Visits a process or a thread at this moment; one that is no more is passed over.
-    pub(crate) fn visit(&mut self, visit: Visit, left: &mut Visits, buffer: &mut Buffer, now: Duration) {
-        let (pid, thread) = match visit {
-            Visit::Process(pid) => return left.extend(Visit::threads_of(pid)),
-            Visit::Thread { pid, thread } => (pid, thread),
-        };
-        let schedstat = buffer.read_path(format!("/proc/{pid}/task/{thread}/schedstat"));
-        let Some(used_ns) = schedstat.ok().and_then(scheduled).map(|scheduled| scheduled.run_ns) else {
-            return;
-        };
-        let before = self.meters.remove(&(pid, thread));
-        let meter = before.map_or(Meter::new(now, used_ns), |mut meter| {
-            meter.read(now, used_ns);
-            meter
-        });
-        self.under_way.insert((pid, thread), meter);
+    pub(crate) fn visit(
+        &mut self,
+        visit: Visit,
+        left: &mut Visits,
+        buffer: &mut Buffer,
+        now: Duration,
+    ) -> Option<Waited> {
+        match visit {
+            Visit::Process(pid) => {
+                left.extend(Visit::threads_of(pid));
+                None
+            }
+            Visit::Thread { pid, thread } => {
+                let schedstat = buffer.read_path(format!("/proc/{pid}/task/{thread}/schedstat"));
+                Some(self.read(pid, thread, schedstat.ok().and_then(scheduled)?, now))
+            }
+        }
+    }
+
+    /// Takes what was read of a thread.
+    fn read(
+        &mut self,
+        pid: u32,
+        thread: u32,
+        Scheduled { run_ns, wait_ns, .. }: Scheduled,
+        now: Duration,
+    ) -> Waited {
+        let before = self.threads.remove(&(pid, thread));
+        let mut meter = before.map_or(Meter::new(now, run_ns), |before| before.meter);
+        if before.is_some() {
+            meter.read(now, run_ns);
+        }
+        // One that has fallen is that of another thread, which got the same id.
+        let known_ns = before.map(|before| before.waited_ns).filter(|before_ns| *before_ns <= wait_ns);
+        let counted_ns = known_ns.unwrap_or(if self.knows_all { 0 } else { wait_ns });
+        self.under_way.insert((pid, thread), Thread { meter, waited_ns: wait_ns });
+        Waited { pid, thread, in_all_ns: wait_ns, since_last_ns: wait_ns - counted_ns }
     }
 
     /// Ends a round, and returns the busiest of its threads.
     pub(crate) fn end_round(&mut self) -> Option<Use> {
-        self.meters = std::mem::take(&mut self.under_way);
-        let uses = self.meters.iter();
-        busiest(uses.filter_map(|(&(pid, thread), meter)| Use::of(pid, thread, meter, NS_PER_S)))
+        self.threads = std::mem::take(&mut self.under_way);
+        self.knows_all = true;
+        let uses = self.threads.iter();
+        busiest(uses.filter_map(|(&(pid, thread), read)| Use::of(pid, thread, &read.meter, NS_PER_S)))
     }
 }
 
@@ -135,7 +179,8 @@ fn name(pid: u32, thread: u32) -> Option<String> {
 mod tests {
     use std::time::Duration;
 
-    use super::{Meter, NS_PER_S, Use, busiest};
+    use super::{Meter, NS_PER_S, ThreadTimes, Use, busiest};
+    use crate::parse::process::scheduled;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -161,6 +206,26 @@ mod tests {
         let mut meter = Meter::new(SECOND, 5_000);
         meter.read(2 * SECOND, 10);
         assert_eq!(Use::of(1, 1, &meter, NS_PER_S), None);
+    }
+
+    /// How much of what these threads of process 1, each with its wait, have waited in all is new in this round.
+    fn newly_waited_ns(times: &mut ThreadTimes, threads: &[(u32, u64)]) -> Vec<u64> {
+        let newly = threads.iter().map(|(thread, wait_ns)| {
+            let read = scheduled(format!("1 {wait_ns} 1").as_bytes()).unwrap();
+            times.read(1, *thread, read, SECOND).since_last_ns
+        });
+        let newly = newly.collect();
+        times.end_round();
+        newly
+    }
+
+    #[test]
+    fn a_thread_has_waited_since_the_round_before_and_a_new_one_since_its_start() {
+        let mut times = ThreadTimes::default();
+        // What was waited before anyone looked is no growth.
+        assert_eq!(newly_waited_ns(&mut times, &[(2, 70), (3, 50)]), [0, 0]);
+        assert_eq!(newly_waited_ns(&mut times, &[(2, 75), (3, 50), (4, 8)]), [5, 0, 8]);
+        assert_eq!(newly_waited_ns(&mut times, &[(2, 3), (4, 9)]), [3, 1], "thread 2 is another one now");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::machine::{Pressure, Sockets, TcpCounters};
 use crate::parse::group::GroupUsage;
 use crate::parse::machine::{CpuTicks, Stalled};
 use crate::parse::process::ProgramName;
+use crate::programs::Spent;
 use crate::sockets::SocketStates;
 use crate::switches::SwitchesFound;
 use crate::throttle::Throttling;
@@ -39,8 +40,8 @@ pub(crate) struct Sample {
     /// Processor time of the server's control group: exact, whatever comes and goes.
     pub(crate) group: Option<CpuTime>,
     pub(crate) tree: Option<TreeSample>,
-    /// Processor time of each program of the server, where there are several.
-    pub(crate) programs: Option<BTreeMap<String, f64>>,
+    /// What each program of the server has used and waited for.
+    pub(crate) programs: Option<BTreeMap<String, ProgramSample>>,
     pub(crate) busiest_process: Option<BusiestProcess>,
     pub(crate) busiest_thread: Option<BusiestThread>,
     pub(crate) context_switches: Option<SwitchesFound>,
@@ -80,6 +81,14 @@ pub(crate) struct TreeSample {
     memory_bytes: u64,
     processes: u64,
     threads: u64,
+}
+
+/// The processes of one program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct ProgramSample {
+    cpu_s: f64,
+    /// For how long their threads could run and waited for a CPU, all together.
+    run_delay_s: Option<f64>,
 }
 
 /// What each CPU did, in the order of `cpu`.
@@ -156,12 +165,16 @@ impl Units {
         CpuTime { cpu_user_s: self.seconds(used.user), cpu_system_s: self.seconds(used.system) }
     }
 
-    /// What the programs of the server have used, in seconds.
+    /// What the programs of the server have used and waited for, in seconds.
     pub(crate) fn programs<'a>(
         self,
-        used: impl Iterator<Item = (&'a ProgramName, u64)>,
-    ) -> BTreeMap<String, f64> {
-        used.map(|(name, ticks)| (name.to_string(), self.seconds(ticks))).collect()
+        spent: impl Iterator<Item = (&'a ProgramName, Spent)>,
+    ) -> BTreeMap<String, ProgramSample> {
+        let sample = |spent: Spent| ProgramSample {
+            cpu_s: self.seconds(spent.ticks),
+            run_delay_s: spent.waited_ns.map(|waited_ns| waited_ns as f64 / 1e9),
+        };
+        spent.map(|(name, spent)| (name.to_string(), sample(spent))).collect()
     }
 
     fn seconds(self, ticks: u64) -> f64 {

@@ -153,12 +153,14 @@ impl Sampler {
         if let Some((together, gone)) = within_or_asked(asked, &mut self.processes_pace, now, read_processes)
         {
             sample.tree = Some(units.tree(together));
-            sample.programs = tree.programs().map(|used| units.programs(used));
             sample.busiest_process = tree.busiest_process(units.ticks_per_s).map(BusiestProcess::from);
             // An id that is free again may have been given to a new process before anyone looked.
             self.may_have_newcomers |= gone > 0;
         }
         self.go_on_with_threads(now, &mut sample);
+        if sample.tree.is_some() {
+            sample.programs = Some(self.units.programs(self.tree.programs()));
+        }
         if now >= self.sockets_due {
             let time_wait = sample.sockets.and_then(|sockets| sockets.time_wait);
             if let Some(counted) = within(&mut self.sockets_pace, now, || sockets::counted(time_wait)) {
@@ -174,13 +176,16 @@ impl Sampler {
     /// Looks for the busiest thread: among processes of one thread at once, and among others when a round ends.
     fn go_on_with_threads(&mut self, now: Duration, sample: &mut Sample) {
         let Self { buffer, tree, thread_times, .. } = self;
-        let of_several = || tree.thread_counts().filter(|(_, threads)| *threads > 1);
-        let visits = || of_several().map(|(pid, _)| Visit::Process(pid));
+        let of_several: Vec<u32> =
+            tree.thread_counts().filter(|(_, threads)| *threads > 1).map(|(pid, _)| pid).collect();
+        let visits = || of_several.iter().copied().map(Visit::Process);
         self.threads_round.add_s(now, self.processes_pace.take_left_s());
         let has_ended = self.threads_round.go_on(now, clock::own_cpu_time, visits, |visit, left| {
-            thread_times.visit(visit, left, buffer, now);
+            if let Some(waited) = thread_times.visit(visit, left, buffer, now) {
+                tree.count_waited(waited);
+            }
         });
-        let found = if of_several().next().is_none() {
+        let found = if of_several.is_empty() {
             sample.tree.and_then(|_| tree.busiest_single_thread())
         } else if has_ended {
             let of_several = thread_times.end_round();

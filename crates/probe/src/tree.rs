@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::busiest::{Meter, NS_PER_S, Use, busiest};
+use crate::busiest::{Meter, NS_PER_S, Use, Waited, busiest};
 use crate::family::{Account, Family, Ticks};
 use crate::file::{Buffer, Optional};
 use crate::parse::process::{ProgramName, Scheduled, Stat, resident_pages, scheduled, stat};
-use crate::programs::Programs;
+use crate::programs::{Programs, Spent};
 
 /// A process that has not run is read again after this many readings at the latest: its memory may have been taken.
 const MOST_SKIPPED: u32 = 49;
@@ -33,6 +33,8 @@ struct Watched {
     statm: File,
     schedstat: Optional,
     scheduled: Option<Scheduled>,
+    /// How long its first thread has waited for a CPU, as far as that was counted.
+    first_waited_ns: u64,
     skipped: u32,
     last: Stat,
     resident_pages: u64,
@@ -57,9 +59,10 @@ impl Tree {
     /// When this process may open no more files.
     pub(crate) fn add(&mut self, pid: u32, buffer: &mut Buffer, now: Duration) -> io::Result<()> {
         match Watched::open(pid, buffer, now) {
-            Ok(process) => {
+            Ok(mut process) => {
                 self.family.seen(pid, process.account());
-                self.programs.add(process.last.program, own_ticks(&process.last));
+                self.programs.use_ticks(process.last.program, own_ticks(&process.last));
+                process.count_first_thread(&mut self.programs);
                 self.watched.push(process);
                 Ok(())
             }
@@ -92,7 +95,8 @@ impl Tree {
             let exists = process.update(buffer, now).is_ok();
             if exists {
                 family.seen(process.pid, process.account());
-                programs.add(process.last.program, own_ticks(&process.last).saturating_sub(used));
+                programs.use_ticks(process.last.program, own_ticks(&process.last).saturating_sub(used));
+                process.count_first_thread(programs);
             } else {
                 family.gone(process.pid);
             }
@@ -107,9 +111,16 @@ impl Tree {
         (together, before - self.watched.len())
     }
 
-    /// What each program has used in ticks, where there are several.
-    pub(crate) fn programs(&self) -> Option<impl Iterator<Item = (&ProgramName, u64)>> {
-        self.programs.used()
+    /// Counts how long a thread of a process of several has waited for a CPU.
+    pub(crate) fn count_waited(&mut self, Waited { pid, thread, in_all_ns, since_last_ns }: Waited) {
+        let Some(process) = self.watched.iter_mut().find(|process| process.pid == pid) else { return };
+        let newly_ns = if thread == pid { process.newly_waited_ns(in_all_ns) } else { since_last_ns };
+        self.programs.wait_ns(process.last.program, newly_ns);
+    }
+
+    /// What each program has used and waited for.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = (&ProgramName, Spent)> {
+        self.programs.spent()
     }
 
     /// The process that has used the most between its last two readings.
@@ -148,6 +159,7 @@ impl Watched {
             statm,
             schedstat,
             scheduled,
+            first_waited_ns: 0,
             skipped: 0,
             last,
             resident_pages,
@@ -175,7 +187,10 @@ impl Watched {
         // Only the first thread's time is told so cheaply.
         let is_single = self.last.threads == 1;
         let scheduled = is_single.then(|| self.schedstat.read(buffer, scheduled)).flatten();
-        let has_run = scheduled.is_none() || scheduled != self.scheduled;
+        let has_run = match (&scheduled, &self.scheduled) {
+            (Some(now), Some(before)) => now.has_run_since(before),
+            _ => true,
+        };
         self.scheduled = scheduled;
         if !has_run && self.skipped < MOST_SKIPPED {
             self.skipped += 1;
@@ -185,6 +200,19 @@ impl Watched {
         self.last = stat(buffer.read(&self.stat)?).ok_or_else(unreadable)?;
         self.resident_pages = resident_pages(buffer.read(&self.statm)?).ok_or_else(unreadable)?;
         Ok(())
+    }
+
+    /// Counts how long the first thread has waited for a CPU since this was counted last, where that was read.
+    fn count_first_thread(&mut self, programs: &mut Programs) {
+        if let Some(Scheduled { wait_ns, .. }) = self.scheduled {
+            let newly_ns = self.newly_waited_ns(wait_ns);
+            programs.wait_ns(self.last.program, newly_ns);
+        }
+    }
+
+    fn newly_waited_ns(&mut self, first_waited_ns: u64) -> u64 {
+        let before_ns = std::mem::replace(&mut self.first_waited_ns, first_waited_ns);
+        first_waited_ns.saturating_sub(before_ns)
     }
 
     fn account(&self) -> Account {

@@ -19,6 +19,7 @@ from loadcurve.analysis.curves import (
     protocol_measures_in,
 )
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of, unknown_disturbance
+from loadcurve.analysis.division import DividedTime, divided_times
 from loadcurve.analysis.ending import Ending, ending, unknown_ending
 from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
@@ -116,6 +117,8 @@ class Analysis:
     """Each arm of another generator beside the same server under our engine."""
     connections: list[ConnectionsOfServer] = field(default_factory=list)
     """Of every server whose connections were encrypted or carried streams, in the order of the study."""
+    divided: list[DividedTime] = field(default_factory=list)
+    """How the time of a request was divided among the programs of every server that has several."""
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     repeated: Repeated = Repeated(points=0, attempts=0)
@@ -213,6 +216,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         crosschecks=sections.several("the generators beside each other", partial(cross_check, run, found)),
         failures=run.failures,
         connections=sections.several("the connections", partial(connections_of, run)),
+        divided=sections.several("the time of a request by program", partial(divided_times, run)),
         gaps=run.gaps,
         repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),
         damage=list(run.damage),

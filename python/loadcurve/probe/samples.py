@@ -46,6 +46,14 @@ class TreeSample(CpuTime):
     threads: int
 
 
+class ProgramSample(Line):
+    """The processes of one program, since the first reading of each."""
+
+    cpu_s: float
+    run_delay_s: float | None
+    """For how long their threads could run and waited for a CPU, all together."""
+
+
 class BusiestProcessSample(Line):
     """The process that has used the most CPU since the reading before."""
 
@@ -142,8 +150,8 @@ class Sample(Line):
     probe_cpu_s: float
     group: CpuTime | None
     tree: TreeSample | None
-    programs: dict[str, float] | None = None
-    """The processor time of each program of the server in seconds, where there are several."""
+    programs: dict[str, ProgramSample] | None = None
+    """What each program of the server has used and waited for, by its name."""
     busiest_process: BusiestProcessSample | None
     busiest_thread: BusiestThreadSample | None
     context_switches: SwitchesSample | None

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from loadcurve.probe import programs
 from loadcurve.probe.figures import Figure, Track, Window, figure
 from loadcurve.probe.folding import Gauge, gauge, most_by_state, pauses_in
 from loadcurve.probe.processor import (
     CPU_INCOMPLETE,
-    PROCESSES,
     ProcessorTime,
     busiest_process,
     busiest_thread,
@@ -23,7 +23,6 @@ from loadcurve.result.probe import (
     PressureUse,
     ProbeCost,
     ProbeRecord,
-    ProgramUse,
     ServerUse,
     SocketsUse,
     TcpUse,
@@ -33,10 +32,6 @@ from loadcurve.result.verdict import Caveat
 
 CPU_PARTS = ("user_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s")
 """What the time of a CPU is made of."""
-US_PER_S = 1e6
-PROGRAMS_LEAST = 2
-KNOWN_SHARE = 0.95
-"""Processor time is divided among programs where at least this share is known to be of one of them."""
 
 
 def summed_up(
@@ -86,6 +81,8 @@ def _server(
     system_s = Track(samples, processor.system).growth(window) if processor else None
     cpu_s = None if user_s is None or system_s is None else user_s + system_s
     inside = _inside(samples, window)
+    spent = programs.spent_by_program(samples, window)
+    run_delay_s = programs.run_delay_s(spent)
 
     def within(path: str) -> Gauge | None:
         return gauge(inside, path)
@@ -95,7 +92,9 @@ def _server(
         cpu_user_s=user_s,
         cpu_system_s=system_s,
         cpu_share=_share(cpu_s, window),
-        cpu_per_request_us=None if cpu_s is None or not answered else cpu_s * US_PER_S / answered,
+        cpu_per_request_us=programs.per_request_us(cpu_s, answered),
+        run_delay_share=_share(run_delay_s, window),
+        run_delay_per_request_us=programs.per_request_us(run_delay_s, answered),
         busiest_process=busiest_process(samples, window),
         busiest_thread=busiest_thread(samples, window),
         memory_mean_bytes=_mean(within("tree.memory_bytes")),
@@ -105,31 +104,8 @@ def _server(
         threads=_range(within("tree.threads")),
         open_files_max=_most(within("footprint.open_files")),
         context_switches=_context_switches(samples, window),
-        programs=_programs(samples, window, answered),
+        programs=programs.uses(spent, window, answered),
     )
-
-
-def _programs(samples: Sequence[Sample], window: Window, answered: float) -> list[ProgramUse] | None:
-    """Return what each program used; ``None`` where processes that came and went used too much besides."""
-    names = sorted({name for sample in samples for name in sample.programs or ()})
-
-    def time_of(name: str) -> Figure:
-        return lambda sample: None if sample.programs is None else sample.programs.get(name, 0.0)
-
-    grown = {name: Track(samples, time_of(name)).growth(window) for name in names}
-    used_s = {name: growth for name, growth in grown.items() if growth is not None}
-    parts = [Track(samples, PROCESSES.user).growth(window), Track(samples, PROCESSES.system).growth(window)]
-    whole_s = sum(part for part in parts if part is not None)
-    if len(used_s) < PROGRAMS_LEAST or whole_s <= 0 or sum(used_s.values()) < KNOWN_SHARE * whole_s:
-        return None
-    return [
-        ProgramUse(
-            name=name,
-            cpu_share=time_s / window.length_s,
-            cpu_per_request_us=time_s * US_PER_S / answered if answered else None,
-        )
-        for name, time_s in used_s.items()
-    ]
 
 
 def _context_switches(samples: Sequence[Sample], window: Window) -> ContextSwitches | None:

@@ -21,6 +21,7 @@ from loadcurve.report.claims import ClaimRow, claim_rows
 from loadcurve.report.columns import Columns
 from loadcurve.report.connections import ConnectionsTable, connections_table
 from loadcurve.report.crosscheck import GeneratorsContent, generators_content
+from loadcurve.report.division import DivisionTable, division_table
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_LATENCIES, Distribution, Part, bars, distribution, parts
 from loadcurve.report.findings import FindingGroup, grouped
@@ -108,6 +109,8 @@ class Content:
     """Arms of other generators beside the same servers under our engine."""
     connections: ConnectionsTable | None
     """Of servers whose connections were encrypted or carried streams."""
+    divided: DivisionTable | None
+    """How the time of a request was divided among the programs of servers that have several."""
     trials: Trials | None
     keys: list[str]
     rows: list[TableRow]
@@ -151,6 +154,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         "the generators beside each other in words", lambda: generators_content(analysis.crosschecks)
     )
     connected = sections.get("the connections in words", lambda: connections_table(analysis), None)
+    divided = sections.get("the time of a request in words", lambda: division_table(analysis), None)
     limit = sections.get("the smallest difference to be seen", lambda: visible_words(analysis), None)
     groups = sections.several("the findings by cause", lambda: grouped(analysis.findings, limit))
     trials = sections.get("single trials", lambda: _trials(run, analysis, sections), None)
@@ -197,6 +201,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         claims=claims,
         generators=generators,
         connections=connected,
+        divided=divided,
         trials=trials,
         keys=analysis.keys,
         rows=rows,

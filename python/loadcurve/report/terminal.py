@@ -14,6 +14,7 @@ from loadcurve.report.answer import answer_words
 from loadcurve.report.arms import loads_in_words
 from loadcurve.report.claims import ClaimsInTerminal, claim_rows
 from loadcurve.report.connections import connections_in_terminal
+from loadcurve.report.division import division_in_terminal
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.findings import findings_text
 from loadcurve.report.hopeless import visible_words
@@ -58,9 +59,10 @@ def summary(analysis: Analysis) -> RenderableType:
     ]
     ranked = sections.several("the ranking in words", lambda: _ranking(analysis))
     connections = sections.several("the connections in words", lambda: _connections(analysis))
+    divided = sections.several("the time of a request in words", lambda: _divided(analysis))
     servers = sections.several("the servers", lambda: _servers(analysis))
     left_out = [Text(one.words, style="yellow") for one in sections.not_computed]
-    return Group(*curves, *left_out, *map(Text, words), *ranked, *connections, *servers)
+    return Group(*curves, *left_out, *map(Text, words), *ranked, *connections, *divided, *servers)
 
 
 def _connections(analysis: Analysis) -> list[RenderableType]:
@@ -68,6 +70,14 @@ def _connections(analysis: Analysis) -> list[RenderableType]:
     if not analysis.connections:
         return []
     return [Text("\nconnections", style="bold"), connections_in_terminal(analysis)]
+
+
+def _divided(analysis: Analysis) -> list[RenderableType]:
+    """Return how the time of a request was divided among programs, where a server has several."""
+    if not analysis.divided:
+        return []
+    title = f"\ntime of a {analysis.load_kind.request} by program"
+    return [Text(title, style="bold"), division_in_terminal(analysis)]
 
 
 def _curves(analysis: Analysis) -> list[RenderableType]:

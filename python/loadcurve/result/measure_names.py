@@ -18,7 +18,7 @@ RankedMeasureName = Literal[
     "memory_peak_mib",
 ]
 """Measures of which one of two values is the better one."""
-MeasureName = Literal[RankedMeasureName, "cpu_share", "processes_max"]
+MeasureName = Literal[RankedMeasureName, "cpu_share", "run_delay_per_request_us", "processes_max"]
 ConnectionMeasureName = Literal[
     "connection_rate",
     "connections_concurrent_max",

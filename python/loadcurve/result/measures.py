@@ -127,7 +127,7 @@ def _answered_rps(trial: PointRecord) -> float | None:
 
 
 def _resources(kind: LoadKind) -> tuple[Measure, ...]:
-    """Return what the server used: CPUs, time of them for each answer, resident memory, most processes."""
+    """Return what the server used: CPUs, time of them and for them, resident memory, most processes."""
     return (
         Measure(
             "cpu_share",
@@ -148,6 +148,16 @@ def _resources(kind: LoadKind) -> tuple[Measure, ...]:
             better="lower",
             from_zero=True,
             value=partial(_used, field="cpu_per_request_us"),
+        ),
+        Measure(
+            "run_delay_per_request_us",
+            column="server_run_delay_per_request_us",
+            title=f"time waiting for a CPU per {kind.request}",
+            heading=f"waiting for a CPU per {kind.request}, µs",
+            unit="µs",
+            better=None,
+            from_zero=True,
+            value=partial(_used, field="run_delay_per_request_us"),
         ),
         Measure(
             "memory_mean_mib",

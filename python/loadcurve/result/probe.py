@@ -52,6 +52,9 @@ class ProgramUse(Record):
     name: str
     cpu_share: Time
     cpu_per_request_us: Time | None
+    run_delay_share: Time | None = None
+    """How many of their threads could run and waited for a CPU, on average."""
+    run_delay_per_request_us: Time | None = None
 
 
 class ServerUse(Record):
@@ -64,6 +67,11 @@ class ServerUse(Record):
     cpu_share: Time | None
     cpu_per_request_us: Time | None
     """Processor time divided by the requests that were answered in the window."""
+    run_delay_share: Time | None = None
+    """How many of its threads could run and waited for a CPU, on average: where the processes that come and
+    go used little."""
+    run_delay_per_request_us: Time | None = None
+    """For how long they did, divided by the requests that were answered."""
     busiest_process: BusiestProcess | None
     busiest_thread: BusiestThread | None
     memory_mean_bytes: Time | None

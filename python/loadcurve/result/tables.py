@@ -130,7 +130,8 @@ _MEASURED_COLUMNS: Schema = {
         "generator_cpu_per_request_us:float generator_lateness_p99_ms:float "
         "generator_lateness_p99_9_ms:float listen_overflows:int syn_retransmits:int "
         "server_cpu_user_s:float server_cpu_system_s:float server_cpu_share:float "
-        "server_cpu_per_request_us:float server_memory_mean_bytes:float server_memory_peak_bytes:int "
+        "server_cpu_per_request_us:float server_run_delay_per_request_us:float "
+        "server_memory_mean_bytes:float server_memory_peak_bytes:int "
         "server_proportional_memory_bytes:float server_processes_max:int server_threads_max:int "
         "server_open_files_max:int server_busiest_process_share:float server_busiest_thread_share:float "
         "listen_backlog:int listen_queue_max:int throttled_s:float verdict"
@@ -262,6 +263,7 @@ def _server_columns(used: ServerUse | None) -> dict[str, Any]:
         "server_cpu_system_s": used.cpu_system_s,
         "server_cpu_share": used.cpu_share,
         "server_cpu_per_request_us": used.cpu_per_request_us,
+        "server_run_delay_per_request_us": used.run_delay_per_request_us,
         "server_memory_mean_bytes": used.memory_mean_bytes,
         "server_memory_peak_bytes": used.memory_peak_bytes,
         "server_proportional_memory_bytes": used.proportional_memory_bytes,

@@ -81,19 +81,28 @@ pub(crate) fn resident_pages(bytes: &[u8]) -> Option<u64> {
     number(fields(bytes).nth(1)?)
 }
 
-/// How much a thread has run, for a process its first one: it has not run between two equal readings.
+/// How much a thread has run and waited, for a process its first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scheduled {
     pub(crate) run_ns: u64,
+    /// For how long it could run and waited for a CPU.
+    pub(crate) wait_ns: u64,
     slices: u64,
+}
+
+impl Scheduled {
+    /// Whether it has run since an earlier reading.
+    pub(crate) fn has_run_since(&self, earlier: &Self) -> bool {
+        (self.run_ns, self.slices) != (earlier.run_ns, earlier.slices)
+    }
 }
 
 /// Reads `schedstat` of a process or a thread; none where the kernel does not count, which it writes as zeros.
 pub(crate) fn scheduled(bytes: &[u8]) -> Option<Scheduled> {
     let mut fields = fields(bytes);
-    let run_ns = number(fields.next()?)?;
-    let slices = number(fields.nth(1)?)?;
-    (slices > 0).then_some(Scheduled { run_ns, slices })
+    let mut next = || number(fields.next()?);
+    let (run_ns, wait_ns, slices) = (next()?, next()?, next()?);
+    (slices > 0).then_some(Scheduled { run_ns, wait_ns, slices })
 }
 
 /// How often a thread gave up its CPU by itself, and how often it was taken from it.

@@ -71,15 +71,13 @@ fn pages_are_the_second_number_of_statm() {
 }
 
 #[test]
-fn a_process_has_not_run_between_equal_readings_of_schedstat() {
+fn a_process_has_run_where_its_time_or_its_slices_grew_in_schedstat() {
     let reading = |text: &[u8]| process::scheduled(text).unwrap();
-    assert_eq!(
-        reading(b"517 54963 1\n"),
-        reading(b"517 99999 1\n"),
-        "time spent waiting is not time of running"
-    );
-    assert_ne!(reading(b"517 54963 1\n"), reading(b"518 54963 1\n"));
-    assert_ne!(reading(b"517 54963 1\n"), reading(b"517 54963 2\n"));
+    let first = reading(b"517 54963 1\n");
+    assert_eq!((first.run_ns, first.wait_ns), (517, 54963));
+    assert!(!reading(b"517 99999 1\n").has_run_since(&first), "time spent waiting is not time of running");
+    assert!(reading(b"518 54963 1\n").has_run_since(&first));
+    assert!(reading(b"517 54963 2\n").has_run_since(&first));
     // A kernel that does not count writes zeros.
     assert_eq!(process::scheduled(b"0 0 0\n"), None);
 }

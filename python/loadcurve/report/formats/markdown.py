@@ -34,6 +34,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_curve(content),
         *_shapes(content),
         *_connections(content),
+        *_divided(content),
         *_claims(content),
         *_published(content),
         *_generators(content),
@@ -151,6 +152,12 @@ def _shapes(content: Content) -> list[str]:
 def _connections(content: Content) -> list[str]:
     found = content.connections
     return ["### Connections", _table(found.titles, found.rows)] if found else []
+
+
+def _divided(content: Content) -> list[str]:
+    found = content.divided
+    title = f"### Time of a {content.run.kind.request} by program"
+    return [title, _table(found.titles, found.rows)] if found else []
 
 
 def _claims(content: Content) -> list[str]:

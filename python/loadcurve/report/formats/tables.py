@@ -45,6 +45,7 @@ def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
         "ratios": lambda: _table(_ratio_rows(analysis), keys, _RATIOS),
         "shapes": lambda: _table(_shape_rows(analysis), keys, _SHAPES),
         "connections": lambda: _connections(analysis),
+        "programs": lambda: _divided(analysis),
         "claims": lambda: _claims(analysis),
         "published": lambda: _published(analysis),
         "findings": lambda: _table(_finding_rows(analysis.findings), [], _FINDINGS),
@@ -65,6 +66,12 @@ def _connections(analysis: Analysis) -> polars.DataFrame | None:
     """Return the table of connections; runs in clear text without streams have none."""
     rows = map(_connections_row, analysis.connections)
     return _table(rows, [], _CONNECTIONS) if analysis.connections else None
+
+
+def _divided(analysis: Analysis) -> polars.DataFrame | None:
+    """Return the table of what programs spent on a request; runs of servers of one program have none."""
+    rows = list(_divided_rows(analysis))
+    return _table(rows, analysis.keys, _DIVIDED) if rows else None
 
 
 def _published(analysis: Analysis) -> polars.DataFrame | None:
@@ -136,6 +143,7 @@ _CONNECTIONS: Schema = {
         "streams_refused:int requests_moved:int connections_ended:int connections_ended_by_error:int"
     ),
 }
+_DIVIDED: Schema = {**column_types("server point:point part program unit"), **_ESTIMATE}
 _CLAIMS = column_types("outcome text statement why")
 _FINDINGS = column_types(
     "finding:int server code weight certainty seen_at trials:int trials_measured:int seen cause advice"
@@ -264,6 +272,17 @@ def _connections_row(found: ConnectionsOfServer) -> Row:
             "connections_ended_by_error": streams.connections_ended_by_error,
         }
     return row
+
+
+def _divided_rows(analysis: Analysis) -> Iterator[Row]:
+    """Yield the parts of the time of a request; the whole and what remains are of no program."""
+    for one in analysis.divided:
+        at = {"server": one.server, "point": one.point, "unit": "µs"}
+        yield {**at, "part": "request", **_estimate(one.request_us)}
+        for program in one.programs:
+            yield {**at, "program": program.name, "part": "cpu", **_estimate(program.cpu_us)}
+            yield {**at, "program": program.name, "part": "run_delay", **_estimate(program.run_delay_us)}
+        yield {**at, "part": "elsewhere", **_estimate(one.elsewhere_us)}
 
 
 def _different(names: Iterable[str | None]) -> list[str]:

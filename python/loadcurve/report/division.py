@@ -1,0 +1,87 @@
+"""How the time of a request is divided among the programs of its server, in words."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.division import DividedTime, ProgramPart
+from loadcurve.report import text
+from loadcurve.stats.interval import Estimate
+
+NAME_WIDTH = 16
+MOST_POINTS = 3
+"""The terminal has at most this many points of a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionTable:
+    """A row for each point of each server of several programs."""
+
+    titles: list[str]
+    rows: list[list[str]]
+
+
+def division_table(analysis: Analysis) -> DivisionTable | None:
+    """Return how the time of a request was divided; ``None`` where no server has several programs."""
+    if not analysis.divided:
+        return None
+    request = analysis.load_kind.request
+    return DivisionTable(
+        titles=[
+            "server",
+            *map(text.key_title, analysis.keys),
+            f"time of a {request}, µs",
+            f"CPU per {request} by program, µs",
+            "waiting for a CPU by program, µs",
+            "elsewhere, µs",
+        ],
+        rows=[_row(one, analysis.keys) for one in analysis.divided],
+    )
+
+
+def _row(one: DividedTime, keys: Sequence[str]) -> list[str]:
+    return [
+        one.server,
+        *(text.point_values(one.point, [key]) for key in keys),
+        text.short_estimate(one.request_us),
+        _by_program(one, lambda part: part.cpu_us),
+        _by_program(one, lambda part: part.run_delay_us),
+        text.short_estimate(one.elsewhere_us),
+    ]
+
+
+def division_in_terminal(analysis: Analysis) -> Table:
+    """Return a few points of each server, which fit 80 columns."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    by_server: dict[str, list[DividedTime]] = {}
+    for one in analysis.divided:
+        by_server.setdefault(one.server, []).append(one)
+    names = text.shortened(by_server, NAME_WIDTH)
+    for server, found in by_server.items():
+        lines = [
+            line
+            for one in text.evenly(found, MOST_POINTS)
+            for line in _lines(one, analysis.load_kind.request)
+        ]
+        table.add_row(Text(names[server]), Text("\n".join(lines)))
+    return table
+
+
+def _lines(one: DividedTime, request: str) -> Iterator[str]:
+    yield f"{text.point(one.point)}: {_value(one.request_us)} µs for a {request}, of which"
+    yield f"  CPU: {_by_program(one, lambda part: part.cpu_us)}"
+    yield f"  waiting for a CPU: {_by_program(one, lambda part: part.run_delay_us)}"
+    yield f"  elsewhere: {_value(one.elsewhere_us)}"
+
+
+def _by_program(one: DividedTime, figure: Callable[[ProgramPart], Estimate | None]) -> str:
+    return ", ".join(f"{part.name} {_value(figure(part))}" for part in one.programs)
+
+
+def _value(estimate: Estimate | None) -> str:
+    return text.number(estimate.value if estimate else None)
