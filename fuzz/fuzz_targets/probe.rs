@@ -39,6 +39,7 @@ fn check_process(input: &[u8]) {
     }
     let _ = process::resident_pages(input);
     let _ = process::scheduled(input);
+    let _ = process::disk_read_bytes(input);
     let _ = process::switches(input);
     let _ = process::ignores_sigchld(input);
     assert!(process::proportional_bytes(input).is_none_or(|bytes| bytes % 1024 == 0));
@@ -50,6 +51,8 @@ fn check_machine(input: &[u8]) {
     assert!(machine::cpus(input).len() <= input.len());
     let _ = machine::forks(input);
     let _ = machine::stalled(input);
+    assert!(machine::page_cache_bytes(input).is_none_or(|bytes| bytes % 1024 == 0));
+    let _ = machine::refaulted_pages(input);
     let _ = network::named(input, b"Tcp:", ["RetransSegs", "OutRsts"]);
     let _ = network::paired(input, b"TCP:", ["tw", "orphan"]);
 }

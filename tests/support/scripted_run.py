@@ -50,6 +50,8 @@ class Script:
     """Servers that have died; each new start lives again."""
     limit_uses: dict[str, list[LimitUse]] = field(default_factory=dict)
     """What is read of a server's limit of memory, one reading after the other."""
+    used: dict[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
+    """What the probe sees of a server's use of the machine, where not what it sees of any."""
     events: list[str] = field(default_factory=list)
     alive: list[str] = field(default_factory=list)
     """The servers that run, in the order of their starts."""
@@ -123,7 +125,9 @@ class ScriptedServer(LiveServer):
         yield self
 
     def observed(self, load: LoadResult, /) -> ProbeRecord:
-        return ProbeRecord.model_validate(synthetic.probe_record("nginx", load.load.connections))
+        record = synthetic.probe_record("nginx", load.load.connections)
+        record["server"] |= self._script.used.get(self._name, dict)()
+        return ProbeRecord.model_validate(record)
 
     def limit_use(self) -> LimitUse | None:
         readings = self._script.limit_uses.get(self._name)

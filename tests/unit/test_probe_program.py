@@ -85,6 +85,7 @@ def test_what_is_read_rarely_agrees_with_psutil(tree):
         footprint, switches = probe.first("footprint"), probe.first("context_switches")
         members = tree.members()
         assert footprint["open_files"] == sum(process.num_fds() for process in members)
+        assert footprint["disk_read_bytes"] == sum(process.io_counters().read_bytes for process in members)
         proportional = sum(process.memory_full_info().pss for process in members)
         assert footprint["proportional_memory_bytes"] == pytest.approx(proportional, rel=0.2)
         # psutil tells the first thread of each process; the others are read here as the kernel writes them.
@@ -200,6 +201,16 @@ def test_the_busiest_thread_is_found_among_those_that_wait(tree):
 def _thread_time_s(process: psutil.Process, thread: int) -> float:
     (times,) = [times for times in process.threads() if times.id == thread]
     return times.user_time + times.system_time
+
+
+def test_the_page_cache_is_that_of_the_kernels_own_figures(tree):
+    with running_probe("--session", tree.pid, "--interval", LONG) as probe:
+        seen = probe.next()["page_cache"]
+    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+    kib = {words[0].rstrip(":"): int(words[1]) for words in lines}
+    # Other programs read and write files meanwhile.
+    assert seen["bytes"] == pytest.approx(1024 * (kib["Cached"] + kib["Buffers"] - kib["Shmem"]), rel=0.2)
+    assert seen["refault_bytes"] % os.sysconf("SC_PAGE_SIZE") == 0
 
 
 @pytest.mark.needs("ss")

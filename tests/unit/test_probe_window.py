@@ -155,6 +155,32 @@ def test_a_kernel_that_does_not_count_how_long_a_program_waits_leaves_it_open_fo
     assert [one.run_delay_share for one in server.programs] == [None, pytest.approx(1)]
 
 
+def held(t_s: float) -> dict[str, int]:
+    """A page cache that grows by 1 MiB/s, into which 4 MiB/s are read again."""
+    return {"bytes": round((t_s - 99) * 2**20), "refault_bytes": round(t_s * 2**22)}
+
+
+def test_the_page_cache_has_its_mean_and_what_was_read_again():
+    found = summary(every(0.1, tree=tree, page_cache=held)).page_cache
+    # The middle of the window is two seconds behind the first sample.
+    assert found.mean_bytes == pytest.approx(2 * 2**20)
+    assert found.refault_bytes_per_s == pytest.approx(2**22)
+    assert summary(every(0.1, tree=tree)).page_cache is None
+
+
+def footprint(disk_read_bytes: int | None) -> dict[str, int | None]:
+    return {"proportional_memory_bytes": 0, "open_files": 1, "disk_read_bytes": disk_read_bytes}
+
+
+def test_what_was_read_from_disks_is_known_where_it_only_grew():
+    growing = every(1.0, tree=tree, footprint=lambda t_s: footprint(round(t_s * 1000)))
+    assert summary(growing).server.disk_read_bytes_per_s == pytest.approx(1000)
+    falling = every(1.0, tree=tree, footprint=lambda t_s: footprint(round((200 - t_s) * 1000)))
+    assert summary(falling).server.disk_read_bytes_per_s is None
+    hidden = every(1.0, tree=tree, footprint=lambda _: footprint(None))
+    assert summary(hidden).server.disk_read_bytes_per_s is None
+
+
 def used(pid: int, cpu_s: float, cpu_share: float, **more: Any) -> dict[str, Any]:
     return {"pid": pid, "name": f"worker {pid}", "cpu_s": cpu_s, "cpu_share": cpu_share, **more}
 

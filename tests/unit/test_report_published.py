@@ -216,7 +216,7 @@ def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, change: str, 
     assert problem in str(error.value)
 
 
-BEYOND_THE_PUBLICATIONS = {"A-credits", "A-joint", "C-computed", "C-pages"}
+BEYOND_THE_PUBLICATIONS = {"A-backend", "A-credits", "A-joint", "C-computed", "C-pages"}
 """What the authors wished for, and what explains what puzzled them: no figures of these were published."""
 PUBLISHED_EXPERIMENTS = sorted(
     name

@@ -140,6 +140,32 @@ def test_the_interference_is_the_ratio_of_together_to_alone_wherever_it_is_shown
     assert (scripted.folder / "b" / "report.html").is_file()
 
 
+def test_what_each_server_took_of_the_machine_stands_beside_what_it_took_alone(scripted, capsys):
+    alone = {"cpu_share": 0.9, "run_delay_per_request_us": 10.0, "disk_read_bytes_per_s": 0.0}
+    beside = {"cpu_share": 0.4, "run_delay_per_request_us": 320.0, "disk_read_bytes_per_s": 3.0 * 2**20}
+    scripted.script.used["limit"] = lambda: beside if len(scripted.script.alive) > 1 else alone
+    assert scripted.command(STUDY) == 0
+    words = (
+        "CPUs at the last point of the sweep: limit had 0.400 instead of 0.900 alone and waited 320 µs for one "
+        "for each request instead of 10.0 µs; simple had "
+    )
+    assert words in " ".join(capsys.readouterr().out.split())
+    page = (scripted.folder / "report.html").read_text()
+    assert words in page
+    heading = "waiting for a CPU per request, µs"
+    assert f'<th scope="col" class="number">{heading} alone</th><th scope="col" class="number">beside</th>' in page
+    assert '<td class="number">10.0</td><td class="number">320</td>' in page
+    written = json.loads((scripted.folder / "interference.json").read_text())
+    validate(written, "interference")
+    of_limit = written["loads"][0]["taken"]
+    reads = [one for one in of_limit if one["measure"] == "server_disk_read_mib_per_s"]
+    assert [(one["alone"]["value"], one["together"]["value"]) for one in reads] == [(0, pytest.approx(3))] * 2
+    assert {one["unit"] for one in reads} == {"MiB/s"}
+    # What the probe did not measure has no place there.
+    assert "machine_page_cache_mib" not in {one["measure"] for one in of_limit}
+    assert "page cache of the machine, MiB" not in page
+
+
 def test_commands_for_one_run_name_the_folders_of_the_loads(scripted):
     scripted.measure(STUDY)
     with pytest.raises(BadInput, match="has several loads at once: give the folder of one of them"):

@@ -58,8 +58,8 @@ def test_a_folder_with_a_study_is_found_as_its_file(tmp_path):
 
 
 EXPERIMENTS = [
-    "A-database", "A-web", "B-instances", "B-platforms", "C-bound", "C-computed", "C-pages", "C-servers",
-    "D-connections", "E-rate", "E-scale",
+    "A-backend", "A-database", "A-web", "B-instances", "B-platforms", "C-bound", "C-computed", "C-pages",
+    "C-servers", "D-connections", "E-rate", "E-scale",
 ]  # fmt: skip
 
 
@@ -77,7 +77,10 @@ def test_an_experiment_is_a_folder_with_its_claims_and_what_differs(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["A-credits", "C-bound", "C-computed", "C-pages", "C-servers", "D-connections", "E-rate", "E-scale"],
+    [
+        *("A-backend", "A-credits", "C-bound", "C-computed", "C-pages", "C-servers", "D-connections"),
+        *("E-rate", "E-scale"),
+    ],
 )
 def test_an_experiment_has_a_first_look_of_less_than_two_minutes(name):
     quick = read_study(find_study(name)).quick()

@@ -50,7 +50,8 @@ count = 3 -> at_most = 7
 count = 3 -> until = "3 %"\nmeasure = "p98"
     :13: trials.measure: found "p98"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
     "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib", "cpu_share",
-    "run_delay_per_request_us" or "processes_max"; did you mean "p99"?
+    "run_delay_per_request_us", "processes_max", "disk_read_mib_per_s", "page_cache_mib" or
+    "page_cache_refault_mib_per_s"; did you mean "p99"?
 count = 3 -> count = 3\nwarmup = "10s"
     :13: trials.warmup: found "10s"; expected a table with a rate and a duration, such as { rate = 15,
     duration = "10s" }

@@ -1,4 +1,5 @@
-//! What costs the server itself something to tell: proportional memory and open files.
+//! What costs the server itself something to tell, or a file of each process: proportional memory, open files, and what was
+//! read from disks.
 //!
 //! While the kernel adds up the memory of a process, that process may have to wait to change its memory map.
 
@@ -9,28 +10,36 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::file::Buffer;
-use crate::parse::process::proportional_bytes;
+use crate::parse::process::{disk_read_bytes, proportional_bytes};
 
 /// The sums over all processes; each is absent where the kernel does not tell it of every one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Footprint {
     proportional_memory_bytes: Option<u64>,
     open_files: Option<u64>,
+    /// Since the start of each process.
+    disk_read_bytes: Option<u64>,
 }
 
 impl Footprint {
     /// The sums over no process.
     pub(crate) fn empty() -> Self {
-        let kernel_tells = fs::exists("/proc/self/smaps_rollup").unwrap_or(false);
-        Self { proportional_memory_bytes: kernel_tells.then_some(0), open_files: Some(0) }
+        let zero_where_there_is = |file| fs::exists(file).unwrap_or(false).then_some(0);
+        Self {
+            proportional_memory_bytes: zero_where_there_is("/proc/self/smaps_rollup"),
+            open_files: Some(0),
+            disk_read_bytes: zero_where_there_is("/proc/self/io"),
+        }
     }
 
     /// Adds a process; one that is no more adds nothing.
     pub(crate) fn visit(&mut self, pid: u32, buffer: &mut Buffer) {
-        let memory = buffer.read_path(format!("/proc/{pid}/smaps_rollup")).and_then(|rollup| {
-            proportional_bytes(rollup).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
-        });
-        add(&mut self.proportional_memory_bytes, memory);
+        let mut told = |file: &str, parse: fn(&[u8]) -> Option<u64>| {
+            let bytes = buffer.read_path(format!("/proc/{pid}/{file}"))?;
+            parse(bytes).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+        };
+        add(&mut self.proportional_memory_bytes, told("smaps_rollup", proportional_bytes));
+        add(&mut self.disk_read_bytes, told("io", disk_read_bytes));
         add(&mut self.open_files, open_files(pid));
     }
 }

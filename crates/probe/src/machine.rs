@@ -6,7 +6,9 @@ use std::io;
 use serde::Serialize;
 
 use crate::file::{Buffer, Optional};
-use crate::parse::machine::{CpuTicks, Stalled, cpus, forks, stalled};
+use crate::parse::machine::{
+    CpuTicks, Stalled, cpus, forks, page_cache_bytes, refaulted_pages, stalled,
+};
 use crate::parse::network::{named, paired};
 
 /// The counters of TCP since the machine's start, each absent where the kernel does not publish it.
@@ -45,6 +47,14 @@ pub(crate) struct Pressure {
     pub(crate) io: Option<Stalled>,
 }
 
+/// The page cache of the machine: what it holds of files in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct PageCache {
+    bytes: Option<u64>,
+    /// What was read again since the machine's start, soon after it had been dropped from memory.
+    refault_bytes: Option<u64>,
+}
+
 /// The files of `/proc` that are about the machine.
 pub(crate) struct Machine {
     stat: File,
@@ -52,6 +62,8 @@ pub(crate) struct Machine {
     netstat: Optional,
     sockstat: Optional,
     pressure: [Optional; 3],
+    meminfo: Optional,
+    vmstat: Optional,
 }
 
 impl Machine {
@@ -66,6 +78,8 @@ impl Machine {
             netstat: Optional::open("/proc/net/netstat"),
             sockstat: Optional::open("/proc/net/sockstat"),
             pressure: ["cpu", "memory", "io"].map(|name| Optional::open(format!("/proc/pressure/{name}"))),
+            meminfo: Optional::open("/proc/meminfo"),
+            vmstat: Optional::open("/proc/vmstat"),
         })
     }
 
@@ -99,6 +113,15 @@ impl Machine {
             connections_reset,
         };
         (counters, Sockets { established, time_wait, orphaned })
+    }
+
+    /// What the page cache holds, and what was read into it again.
+    pub(crate) fn page_cache(&self, buffer: &mut Buffer) -> PageCache {
+        let pages = self.vmstat.read(buffer, refaulted_pages);
+        PageCache {
+            bytes: self.meminfo.read(buffer, page_cache_bytes),
+            refault_bytes: pages.and_then(|pages| pages.checked_mul(rustix::param::page_size() as u64)),
+        }
     }
 
     /// For how long work waited for CPU, memory and disks.

@@ -13,7 +13,7 @@ use crate::busiest::{BusiestProcess, BusiestThread};
 use crate::family::Ticks;
 use crate::footprint::Footprint;
 use crate::listen_queue::ListenQueue;
-use crate::machine::{Pressure, Sockets, TcpCounters};
+use crate::machine::{PageCache, Pressure, Sockets, TcpCounters};
 use crate::parse::group::GroupUsage;
 use crate::parse::machine::{CpuTicks, Stalled};
 use crate::parse::process::ProgramName;
@@ -54,6 +54,7 @@ pub(crate) struct Sample {
     pub(crate) socket_states: Option<SocketStates>,
     pub(crate) throttling: Option<Throttling>,
     pub(crate) pressure: Option<PressureSample>,
+    pub(crate) page_cache: Option<PageCache>,
     /// Those of the server's CPUs that ended since the sample before.
     pub(crate) pauses: Option<Vec<PauseSample>>,
 }

@@ -35,6 +35,8 @@ mod share {
     pub(super) const FOOTPRINT: f64 = 0.0014;
     /// All sockets at one sample, or none.
     pub(super) const SOCKETS: f64 = 0.0004;
+    /// The page cache.
+    pub(super) const PAGE_CACHE: f64 = 0.0002;
 }
 
 /// From one look at what costs the server itself something, or at every socket of the machine, to the next.
@@ -77,6 +79,8 @@ pub(crate) struct Sampler {
     footprint: Footprint,
     sockets_pace: Pace,
     sockets_due: Duration,
+    page_cache_pace: Pace,
+    page_cache_due: Duration,
 }
 
 impl Sampler {
@@ -114,6 +118,8 @@ impl Sampler {
             footprint: Footprint::empty(),
             sockets_pace: pace(share::SOCKETS),
             sockets_due: now,
+            page_cache_pace: pace(share::PAGE_CACHE),
+            page_cache_due: now,
         })
     }
 
@@ -166,6 +172,14 @@ impl Sampler {
             if let Some(counted) = within(&mut self.sockets_pace, now, || sockets::counted(time_wait)) {
                 sample.socket_states = counted;
                 self.sockets_due = now + SLOW_INTERVAL;
+            }
+        }
+        if asked || now >= self.page_cache_due {
+            let Self { buffer, machine, page_cache_pace, .. } = self;
+            sample.page_cache =
+                within_or_asked(asked, page_cache_pace, now, || machine.page_cache(buffer));
+            if sample.page_cache.is_some() {
+                self.page_cache_due = now + SLOW_INTERVAL;
             }
         }
         self.go_on_with_rounds(now, &mut sample);

@@ -16,8 +16,11 @@ from loadcurve.stats.ranking import Ranking
 
 COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us")
 """The measures by which a server beside others is compared with the same alone."""
-RESOURCES = ("cpu_share", "memory_mean_mib")
-"""What the servers took of the machine."""
+RESOURCES = (
+    *("cpu_share", "run_delay_per_request_us", "memory_mean_mib", "disk_read_mib_per_s"),
+    *("page_cache_mib", "page_cache_refault_mib_per_s"),
+)
+"""The measures of what the servers took of the machine, and of what was left for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,30 @@ class Interference:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """What a server took of one resource at one point, alone and beside the others."""
+
+    measure: Measure
+    alone: Estimate | None
+    together: Estimate | None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was measured at all."""
+        return self.alone is not None or self.together is not None
+
+
+@dataclass(frozen=True, slots=True)
 class PointTogether:
     """One point of one load: its server alone and beside the others."""
 
     point: Point
     alone: CurvePoint
     together: CurvePoint
+
+    def taken(self, measure: Measure) -> Taken:
+        """Return what the server took by a measure."""
+        return Taken(measure, self.alone.estimate(measure), self.together.estimate(measure))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +86,12 @@ class LoadTogether:
     def measure(self, name: str) -> Measure:
         """Return a measure in the words of the load."""
         return measures(self.analysis.load_kind)[name]
+
+    @property
+    def resources(self) -> list[Measure]:
+        """The measures of :data:`RESOURCES` of which anything is known at any point."""
+        found = map(self.measure, RESOURCES)
+        return [one for one in found if any(at.taken(one).is_known for at in self.points)]
 
 
 @dataclass(frozen=True, slots=True)

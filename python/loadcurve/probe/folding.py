@@ -18,7 +18,7 @@ GAUGES: Final = (
     *("tree.memory_bytes", "tree.processes", "tree.threads"),
     *("footprint.proportional_memory_bytes", "footprint.open_files"),
     *("sockets.established", "sockets.time_wait", "sockets.orphaned"),
-    *("listen_queue.waiting", "listen_queue.backlog"),
+    *("listen_queue.waiting", "listen_queue.backlog", "page_cache.bytes"),
 )
 """The figures of which not only the last reading counts, as it does of a counter."""
 _TAKEN = {path: figure(path) for path in GAUGES}

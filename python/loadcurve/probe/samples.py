@@ -85,6 +85,8 @@ class Footprint(Line):
 
     proportional_memory_bytes: int | None
     open_files: int | None
+    disk_read_bytes: int | None = None
+    """Since the start of each process."""
 
 
 class CpusSample(Line):
@@ -143,6 +145,14 @@ class PressureSample(Line):
     io_full_s: float | None
 
 
+class PageCacheSample(Line):
+    """What the machine holds of files in memory."""
+
+    bytes: int | None
+    refault_bytes: int | None
+    """What was read again since the machine's start, soon after it had been dropped from memory."""
+
+
 class Sample(Line):
     """Every line but the first; ``t_s`` is the monotonic clock."""
 
@@ -163,6 +173,7 @@ class Sample(Line):
     socket_states: dict[str, int] | None
     throttling: ThrottlingSample | None
     pressure: PressureSample | None
+    page_cache: PageCacheSample | None = None
     pauses: list[RawPause] | None
     """Of the server's CPUs, by the monotonic clock, since the sample before."""
 

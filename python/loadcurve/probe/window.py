@@ -20,6 +20,7 @@ from loadcurve.result.probe import (
     CountRange,
     CpuUse,
     ListenQueue,
+    PageCacheUse,
     PressureUse,
     ProbeCost,
     ProbeRecord,
@@ -55,6 +56,7 @@ def summed_up(
         series=series_of(samples, window, processor),
         caveats=[*caveats, *([] if processor else [CPU_INCOMPLETE])],
         pauses=_pauses(samples, window),
+        page_cache=_page_cache(samples, window),
     )
 
 
@@ -103,6 +105,7 @@ def _server(
         processes=_range(within("tree.processes")),
         threads=_range(within("tree.threads")),
         open_files_max=_most(within("footprint.open_files")),
+        disk_read_bytes_per_s=_rate(samples, window, "footprint.disk_read_bytes"),
         context_switches=_context_switches(samples, window),
         programs=programs.uses(spent, window, answered),
     )
@@ -189,6 +192,23 @@ def _throttling(samples: Sequence[Sample], window: Window) -> Throttling | None:
     if periods is None or throttled is None or throttled_s is None:
         return None
     return Throttling(periods=round(periods), throttled_periods=round(throttled), throttled_s=throttled_s)
+
+
+def _page_cache(samples: Sequence[Sample], window: Window) -> PageCacheUse | None:
+    held = gauge(_inside(samples, window), "page_cache.bytes")
+    refaults = _rate(samples, window, "page_cache.refault_bytes")
+    return None if held is None and refaults is None else PageCacheUse(
+        mean_bytes=_mean(held), refault_bytes_per_s=refaults
+    )
+
+
+def _rate(samples: Sequence[Sample], window: Window, path: str) -> float | None:
+    """Return by how much a counter that is read rarely grew in a second; ``None`` where it has fallen.
+
+    It falls where processes end whose counts go to nobody.
+    """
+    growth = Track(samples, figure(path)).growth_scaled(window)
+    return None if growth is None or growth < 0 else _share(growth, window)
 
 
 def _pauses(samples: Sequence[Sample], window: Window) -> Pauses | None:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from loadcurve.analysis.interference import (
     COMPARED,
-    RESOURCES,
     Interference,
     LoadTogether,
     PointTogether,
@@ -24,8 +23,15 @@ from loadcurve.report.columns import with_columns
 from loadcurve.report.content import Content
 from loadcurve.report.files import write_part
 from loadcurve.report.page import figure_scripts, rendered
+from loadcurve.result.measures import Measure
 from loadcurve.result.run_files import REPORT_FILE
-from loadcurve.result.several import InterferenceRecord, LoadInterference, TogetherRatio
+from loadcurve.result.several import (
+    InterferenceRecord,
+    LoadInterference,
+    TakenEstimate,
+    TogetherRatio,
+    TogetherTaken,
+)
 from loadcurve.stats.interval import Estimate
 
 INTERFERENCE_FILE = "interference.json"
@@ -38,6 +44,8 @@ class Row:
 
     place: str
     cells: list[str]
+    taken: list[str]
+    """Of each resource alone and beside the others."""
 
 
 def sentences(together: Together) -> list[str]:
@@ -62,6 +70,32 @@ def _sentence(together: Together, load: LoadTogether) -> str:
     return f"{server}: no interference is shown; {said}."
 
 
+def processor_words(together: Together) -> str | None:
+    """Say what each server had of the CPUs at its last point, beside the others and alone, and how it waited.
+
+    ``None`` where that is not known of any.
+    """
+    said = [words for load in together.loads if (words := _processor_words(load)) is not None]
+    return f"CPUs at the last point of the sweep: {'; '.join(said)}." if said else None
+
+
+def _processor_words(load: LoadTogether) -> str | None:
+    if not load.points:
+        return None
+    last = load.points[-1]
+    cpus, waiting = (last.taken(load.measure(name)) for name in ("cpu_share", "run_delay_per_request_us"))
+    if cpus.alone is None or cpus.together is None:
+        return None
+    said = f"{load.load.server} had {_value(cpus.together)} instead of {_value(cpus.alone)} alone"
+    if waiting.alone is None or waiting.together is None:
+        return said
+    request = load.analysis.load_kind.request
+    return (
+        f"{said} and waited {_value(waiting.together)} µs for one for each {request} instead of "
+        f"{_value(waiting.alone)} µs"
+    )
+
+
 def ratio_words(one: Interference) -> str:
     """Return a ratio with its interval."""
     return text.ratio(one.ratio)
@@ -70,26 +104,21 @@ def ratio_words(one: Interference) -> str:
 def headings(load: LoadTogether) -> list[str]:
     """Return the titles of the cells of a load's rows."""
     throughput = load.measure("throughput").heading
-    return [
-        f"{throughput} {ALONE}",
-        BESIDE,
-        "ratio",
-        "p99 ratio",
-        f"CPUs {ALONE}",
-        BESIDE,
-        f"MiB {ALONE}",
-        BESIDE,
-    ]
+    return [f"{throughput} {ALONE}", BESIDE, "ratio", "p99 ratio"]
+
+
+def headings_of_taken(load: LoadTogether) -> list[str]:
+    """Return the titles of the cells of what a load's server took."""
+    return [title for measure in load.resources for title in (f"{measure.heading} {ALONE}", BESIDE)]
 
 
 def rows(load: LoadTogether) -> Iterator[Row]:
     """Yield the points of a load."""
     for place, at in enumerate(load.points):
         ratios = [_at(load, name, place) for name in ("throughput", "p99")]
-        cells = [*_both(load, at, "throughput"), *map(text.ratio, ratios)]
-        for name in RESOURCES:
-            cells += _both(load, at, name)
-        yield Row(text.point(at.point), cells)
+        cells = [*_both(at, load.measure("throughput")), *map(text.ratio, ratios)]
+        taken = [cell for measure in load.resources for cell in _both(at, measure)]
+        yield Row(text.point(at.point), cells, taken)
 
 
 def _at(load: LoadTogether, name: str, place: int) -> Estimate | None:
@@ -97,10 +126,13 @@ def _at(load: LoadTogether, name: str, place: int) -> Estimate | None:
     return found[place].ratio if place < len(found) else None
 
 
-def _both(load: LoadTogether, at: PointTogether, name: str) -> list[str]:
-    measure = load.measure(name)
-    found = [at.alone.estimate(measure), at.together.estimate(measure)]
-    return [text.ABSENT if one is None else text.number(one.value) for one in found]
+def _both(at: PointTogether, measure: Measure) -> list[str]:
+    taken = at.taken(measure)
+    return [_value(taken.alone), _value(taken.together)]
+
+
+def _value(one: Estimate | None) -> str:
+    return text.number(one.value if one else None)
 
 
 def terminal(together: Together) -> RenderableType:
@@ -110,17 +142,17 @@ def terminal(together: Together) -> RenderableType:
         beside_all = text.listing(together.others(load))
         parts.append(Text(f"{load.load.name}: {load.load.server} {ALONE} → {BESIDE} {beside_all}", "bold"))
         for row in rows(load):
-            alone, beside, ratio, tail, cpus, cpus_beside, mib, mib_beside = row.cells
+            alone, beside, ratio, tail = row.cells
             parts.append(Text(f"  {row.place}", "dim"))
             table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 2))
             unit = load.measure("throughput").unit
             table.add_row(unit, f"{alone} → {beside}", f"ratio {ratio}")
             table.add_row("p99", "", f"ratio {tail}")
-            table.add_row("CPUs", f"{cpus} → {cpus_beside}", "")
-            table.add_row("MiB", f"{mib} → {mib_beside}", "")
+            for measure, (alone, beside) in zip(load.resources, zip(row.taken[::2], row.taken[1::2], strict=True), strict=True):
+                table.add_row(measure.heading, f"{alone} → {beside}", "")
             parts.append(table)
     parts.append(Text("\nInterference", "bold"))
-    parts += [Text(sentence) for sentence in sentences(together)]
+    parts += [Text(sentence) for sentence in (*sentences(together), processor_words(together)) if sentence]
     return Group(*parts)
 
 
@@ -130,8 +162,28 @@ def interference_record(together: Together) -> InterferenceRecord:
         format="loadcurve-interference/1",
         title=together.record.title,
         question=together.record.question,
-        loads=[LoadInterference(load=load.load, ratios=list(_ratios(load))) for load in together.loads],
+        loads=[
+            LoadInterference(load=load.load, ratios=list(_ratios(load)), taken=list(_taken(load)))
+            for load in together.loads
+        ],
     )
+
+
+def _taken(load: LoadTogether) -> Iterator[TogetherTaken]:
+    for measure in load.resources:
+        for at in load.points:
+            taken = at.taken(measure)
+            yield TogetherTaken(
+                measure=measure.column,
+                unit=measure.unit,
+                point=at.point,
+                alone=_estimate(taken.alone),
+                together=_estimate(taken.together),
+            )
+
+
+def _estimate(one: Estimate | None) -> TakenEstimate | None:
+    return None if one is None else TakenEstimate(value=one.value, low=one.low, high=one.high, trials=one.n)
 
 
 def _ratios(load: LoadTogether) -> Iterator[TogetherRatio]:
@@ -159,6 +211,7 @@ class ShownLoad:
     report: str
     answer: str
     headings: list[str]
+    headings_of_taken: list[str]
     rows: list[Row]
     figures: dict[str, Figure]
     looks: Mapping[str, Appearance]
@@ -189,6 +242,7 @@ def render_together(together: Together, contents: dict[str, Content]) -> str:
             report=f"{load.load.name}/{REPORT_FILE}",
             answer=answer_words(load.analysis),
             headings=headings(load),
+            headings_of_taken=headings_of_taken(load),
             rows=list(rows(load)),
             figures=_figures(contents[load.load.name]),
             looks=contents[load.load.name].looks,
@@ -198,7 +252,7 @@ def render_together(together: Together, contents: dict[str, Content]) -> str:
     values = {
         "record": together.record,
         "loads": shown,
-        "sentences": sentences(together),
+        "sentences": [said for said in (*sentences(together), processor_words(together)) if said],
         "with_columns": with_columns,
     }
     return rendered("together.html.jinja", ["report.css", "history.css"], figure_scripts(), values)

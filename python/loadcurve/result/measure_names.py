@@ -18,7 +18,15 @@ RankedMeasureName = Literal[
     "memory_peak_mib",
 ]
 """Measures of which one of two values is the better one."""
-MeasureName = Literal[RankedMeasureName, "cpu_share", "run_delay_per_request_us", "processes_max"]
+MeasureName = Literal[
+    RankedMeasureName,
+    "cpu_share",
+    "run_delay_per_request_us",
+    "processes_max",
+    "disk_read_mib_per_s",
+    "page_cache_mib",
+    "page_cache_refault_mib_per_s",
+]
 ConnectionMeasureName = Literal[
     "connection_rate",
     "connections_concurrent_max",

@@ -88,7 +88,10 @@ def _used(trial: PointRecord, field: str) -> float | None:
 
 
 def _used_mib(trial: PointRecord, field: str) -> float | None:
-    size_bytes = _used(trial, field)
+    return _mib(_used(trial, field))
+
+
+def _mib(size_bytes: float | None) -> float | None:
     return None if size_bytes is None else size_bytes / BYTES_PER_MIB
 
 
@@ -119,7 +122,7 @@ def measures(kind: LoadKind) -> dict[str, Measure]:
         from_zero=True,
         value=_answered_rps,
     )
-    return _by_name(throughput, *LATENCIES.values(), *_resources(kind))
+    return _by_name(throughput, *LATENCIES.values(), *_resources(kind), *_FILES)
 
 
 def _answered_rps(trial: PointRecord) -> float | None:
@@ -191,6 +194,45 @@ def _resources(kind: LoadKind) -> tuple[Measure, ...]:
         ),
     )
 
+
+def _disk_read_mib_per_s(trial: PointRecord) -> float | None:
+    return _used_mib(trial, "disk_read_bytes_per_s")
+
+
+def _page_cache_mib(trial: PointRecord, field: str) -> float | None:
+    return _mib(getattr(trial.probe.page_cache, field, None))
+
+
+def _of_files(
+    name: str, column: str, title: str, unit: str, value: Callable[[PointRecord], float | None]
+) -> Measure:
+    return Measure(name, column, title, f"{title}, {unit}", unit, None, from_zero=True, value=value)
+
+
+_FILES = (
+    _of_files(
+        "disk_read_mib_per_s",
+        "server_disk_read_mib_per_s",
+        "read from disks",
+        "MiB/s",
+        _disk_read_mib_per_s,
+    ),
+    _of_files(
+        "page_cache_mib",
+        "machine_page_cache_mib",
+        "page cache of the machine",
+        "MiB",
+        partial(_page_cache_mib, field="mean_bytes"),
+    ),
+    _of_files(
+        "page_cache_refault_mib_per_s",
+        "machine_page_cache_refault_mib_per_s",
+        "dropped from the page cache and read again",
+        "MiB/s",
+        partial(_page_cache_mib, field="refault_bytes_per_s"),
+    ),
+)
+"""What a server read from disks, and what its machine held of files in memory."""
 
 MEASURES = measures(WEB)
 """By name: what runs on web servers are measured by; those on databases only call some of it otherwise."""

@@ -82,6 +82,8 @@ class ServerUse(Record):
     processes: CountRange | None
     threads: CountRange | None
     open_files_max: Count | None
+    disk_read_bytes_per_s: Time | None = None
+    """What the kernel read from disks for it: of files that were not in memory."""
     context_switches: ContextSwitches | None
     programs: Many[ProgramUse] | None = None
     """Where processes ran several programs, and nearly all processor time is known to be of one of them."""
@@ -190,6 +192,15 @@ class ProbeSeries(Record):
     socket_states: SocketStatesSeries | None
 
 
+class PageCacheUse(Record):
+    """What the machine held of files in memory, of all processes together."""
+
+    mean_bytes: Time | None
+    """Without shared memory, which is in memory alone."""
+    refault_bytes_per_s: Time | None
+    """What was read again soon after it had been dropped: more is in use than the memory holds."""
+
+
 class ProbeCost(Record):
     """What the probe itself took."""
 
@@ -229,5 +240,7 @@ class ProbeRecord(Record):
     """Of the server's CPUs; records may lack them."""
     clock: ServerClock | None = None
     """Brings what was seen on another machine to the generator's clock; ``None`` on the same machine."""
+    page_cache: PageCacheUse | None = None
+    """Of the machine; records may lack it."""
     link: LinkUse | None = None
     """What went over the link to another machine; ``None`` on the same machine."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from loadcurve.errors import BadInput
 from loadcurve.files import read_regular, write_whole
@@ -50,11 +50,34 @@ class TogetherRatio(Record):
     """Whether the interval leaves 1 out."""
 
 
+class TakenEstimate(Record):
+    """What a server took, with its 95 % interval over trials."""
+
+    value: float
+    low: float | None
+    high: float | None
+    trials: Count
+
+
+class TogetherTaken(Record):
+    """What a server took of the machine at one point, or what was left for it."""
+
+    measure: str
+    """Its column."""
+    unit: str
+    point: Point
+    alone: TakenEstimate | None
+    """``None`` where it was not measured."""
+    together: TakenEstimate | None
+
+
 class LoadInterference(Record):
     """What the other loads do to one."""
 
     load: LoadOfSeveral
     ratios: Many[TogetherRatio]
+    taken: Many[TogetherTaken] = Field(default_factory=list)
+    """Of CPUs, memory and files; a folder of an earlier version may lack it."""
 
 
 class InterferenceRecord(Record):

@@ -134,6 +134,7 @@ _MEASURED_COLUMNS: Schema = {
         "server_memory_mean_bytes:float server_memory_peak_bytes:int "
         "server_proportional_memory_bytes:float server_processes_max:int server_threads_max:int "
         "server_open_files_max:int server_busiest_process_share:float server_busiest_thread_share:float "
+        "server_disk_read_bytes_per_s:float page_cache_mean_bytes:float page_cache_refault_bytes_per_s:float "
         "listen_backlog:int listen_queue_max:int throttled_s:float verdict"
     ),
     "verdict_codes": polars.List(polars.String),
@@ -167,7 +168,7 @@ def _identity(server: str, trial: int, block: int, started_at: str) -> dict[str,
 def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
     load = record.load
     lateness = load.generator.lateness_ms
-    queue = record.probe.listen_queue
+    queue, page_cache = record.probe.listen_queue, record.probe.page_cache
     return {
         **_identity(record.server, record.trial, record.block, record.started_at),
         **{key: record.point.get(key) for key in keys},
@@ -190,6 +191,8 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "listen_overflows": load.kernel.listen_overflows,
         "syn_retransmits": load.kernel.syn_retransmits,
         **_server_columns(record.probe.server),
+        "page_cache_mean_bytes": page_cache.mean_bytes if page_cache else None,
+        "page_cache_refault_bytes_per_s": page_cache.refault_bytes_per_s if page_cache else None,
         "listen_backlog": queue.backlog if queue else None,
         "listen_queue_max": queue.waiting_max if queue else None,
         "throttled_s": record.probe.throttling.throttled_s if record.probe.throttling else None,
@@ -272,4 +275,5 @@ def _server_columns(used: ServerUse | None) -> dict[str, Any]:
         "server_open_files_max": used.open_files_max,
         "server_busiest_process_share": used.busiest_process.cpu_share if used.busiest_process else None,
         "server_busiest_thread_share": used.busiest_thread.cpu_share if used.busiest_thread else None,
+        "server_disk_read_bytes_per_s": used.disk_read_bytes_per_s,
     }

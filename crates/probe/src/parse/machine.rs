@@ -1,4 +1,4 @@
-//! The whole machine: `/proc/stat` and `/proc/pressure`.
+//! The whole machine: `/proc/stat`, `/proc/pressure`, `/proc/meminfo` and `/proc/vmstat`.
 
 use super::text::{after, fields, lines, number, number_after};
 
@@ -61,4 +61,18 @@ pub(crate) struct Stalled {
 pub(crate) fn stalled(bytes: &[u8]) -> Option<Stalled> {
     let total = |key| fields(after(bytes, key)?).find_map(|field| number(field.strip_prefix(b"total=")?));
     Some(Stalled { some_us: total(b"some ")?, full_us: total(b"full ") })
+}
+
+/// What files take of the memory, by `/proc/meminfo`, in bytes: without what is in memory alone, such as shared memory.
+pub(crate) fn page_cache_bytes(bytes: &[u8]) -> Option<u64> {
+    let kib = |key| number_after(bytes, key);
+    let cached = kib(b"Cached:")?.checked_add(kib(b"Buffers:")?)?;
+    cached.saturating_sub(kib(b"Shmem:")?).checked_mul(1024)
+}
+
+/// How many pages of files were read again since the machine's start, soon after they had been dropped from memory, by
+/// `/proc/vmstat`.
+pub(crate) fn refaulted_pages(bytes: &[u8]) -> Option<u64> {
+    // Before Linux 5.9 there was one figure, of files alone.
+    number_after(bytes, b"workingset_refault_file ").or_else(|| number_after(bytes, b"workingset_refault "))
 }

@@ -1,4 +1,4 @@
-//! One process: `/proc/PID/stat`, `statm`, `schedstat`, `status`, `smaps_rollup` and `environ`.
+//! One process: `/proc/PID/stat`, `statm`, `schedstat`, `status`, `smaps_rollup`, `io` and `environ`.
 
 use std::fmt;
 
@@ -129,6 +129,12 @@ pub(crate) fn ignores_sigchld(bytes: &[u8]) -> Option<bool> {
 /// The proportional memory in `/proc/PID/smaps_rollup`, in bytes: each page divided by the processes that share it.
 pub(crate) fn proportional_bytes(bytes: &[u8]) -> Option<u64> {
     number_after(bytes, b"Pss:")?.checked_mul(1024)
+}
+
+/// How much was read from disks for a process, by its `io` file, in bytes; what children read that it has waited for is
+/// included.
+pub(crate) fn disk_read_bytes(bytes: &[u8]) -> Option<u64> {
+    number_after(bytes, b"read_bytes:")
 }
 
 /// Whether an environment, `/proc/PID/environ`, has this variable, given as `NAME=value`.

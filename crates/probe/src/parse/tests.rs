@@ -91,6 +91,29 @@ fn context_switches_and_ignored_signals_are_in_status() {
 }
 
 #[test]
+fn what_was_read_from_disks_is_not_what_was_read_from_files() {
+    let io = b"rchar: 323934931\nwchar: 323929600\nsyscr: 632687\nsyscw: 632675\nread_bytes: 4096\nwrite_bytes: 0\n\
+cancelled_write_bytes: 0\n";
+    assert_eq!(process::disk_read_bytes(io), Some(4096));
+}
+
+#[test]
+fn the_page_cache_is_of_files_and_holds_no_shared_memory() {
+    let meminfo = b"MemTotal:       16384256 kB\nBuffers:            4000 kB\nCached:           100000 kB\n\
+SwapCached:            7 kB\nShmem:             30000 kB\n";
+    assert_eq!(machine::page_cache_bytes(meminfo), Some(74_000 * 1024));
+    assert_eq!(machine::page_cache_bytes(b"MemTotal:       16384256 kB\n"), None);
+}
+
+#[test]
+fn pages_that_were_read_again_are_those_of_files() {
+    let now = b"workingset_nodes 5\nworkingset_refault_anon 3\nworkingset_refault_file 17\n";
+    assert_eq!(machine::refaulted_pages(now), Some(17));
+    assert_eq!(machine::refaulted_pages(b"workingset_refault 12\n"), Some(12), "as before Linux 5.9");
+    assert_eq!(machine::refaulted_pages(b"pgfault 12\n"), None);
+}
+
+#[test]
 fn proportional_memory_is_in_bytes() {
     let rollup =
         b"558c7d893000-7ffc38333000 ---p 00000000 00:00 0   [rollup]\nRss:    1784 kB\nPss:     282 kB\n\
@@ -253,10 +276,13 @@ proptest! {
         let _ = process::switches(&bytes);
         let _ = process::ignores_sigchld(&bytes);
         let _ = process::proportional_bytes(&bytes);
+        let _ = process::disk_read_bytes(&bytes);
         let _ = process::carries(&bytes, b"A=b");
         let _ = machine::cpus(&bytes);
         let _ = machine::forks(&bytes);
         let _ = machine::stalled(&bytes);
+        let _ = machine::page_cache_bytes(&bytes);
+        let _ = machine::refaulted_pages(&bytes);
         let _ = named(&bytes, b"Tcp:", ["RetransSegs"]);
         let _ = paired(&bytes, b"TCP:", ["tw"]);
         let _ = inet_diag::states(&bytes, |_| ());

@@ -141,7 +141,7 @@ def fortio(run: Run) -> Files:
             "StartTime": one.records[0].started_at,
             "RequestedQPS": "max" if (asked := loads[0].rate_rps.asked) is None else f"{asked:g}",
             "RequestedDuration": f"{duration_s:g}s",
-            "ActualQPS": sum(load.requests.answered for load in loads) / duration_s,
+            "ActualQPS": _rate_rps(sum(load.requests.answered for load in loads), duration_s),
             "ActualDuration": round(duration_s * NS_PER_S),
             "NumThreads": loads[0].load.connections,
             "Version": f"loadcurve {run.run.loadcurve_version}",
@@ -149,6 +149,11 @@ def fortio(run: Run) -> Files:
             "RetCodes": codes,
         }
         yield f"report-{one.name}.fortio.json", _json(document)
+
+
+def _rate_rps(count: int, duration_s: float) -> float | None:
+    """Return a rate; ``None`` over no time, as in a trial that was cut off at its begin."""
+    return count / duration_s if duration_s else None
 
 
 def _buckets(counted: Counted) -> dict[str, Any]:
@@ -190,7 +195,7 @@ def k6_summary(run: Run) -> Files:
         failures = [load.requests.failed for load in loads]
         middle = one.counted.middle / NS_PER_MS
         metrics: dict[str, Any] = {
-            "http_reqs": {"count": answered, "rate": answered / duration_s},
+            "http_reqs": {"count": answered, "rate": _rate_rps(answered, duration_s)},
             "http_req_duration": {
                 "avg": float((middle * one.counted.counts).sum()) / one.counted.total,
                 "min": float(one.counted.lowest[0]) / NS_PER_MS,
@@ -201,7 +206,10 @@ def k6_summary(run: Run) -> Files:
         known = [count for count in failures if count is not None]
         if len(known) == len(failures):
             failed = sum(known)
-            metrics["http_reqs"] = {"count": answered + failed, "rate": (answered + failed) / duration_s}
+            metrics["http_reqs"] = {
+                "count": answered + failed,
+                "rate": _rate_rps(answered + failed, duration_s),
+            }
             metrics["http_req_failed"] = {
                 "passes": failed,
                 "fails": answered,
