@@ -35,7 +35,7 @@ fn check_text(input: &[u8]) {
 
 fn check_process(input: &[u8]) {
     if let Some(stat) = process::stat(input) {
-        assert!(stat.program.to_string().len() <= 3 * input.len());
+        assert!(stat.name.to_string().len() <= 3 * input.len());
     }
     let _ = process::resident_pages(input);
     let _ = process::scheduled(input);

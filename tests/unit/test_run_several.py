@@ -146,14 +146,17 @@ def test_what_each_server_took_of_the_machine_stands_beside_what_it_took_alone(s
     scripted.script.used["limit"] = lambda: beside if len(scripted.script.alive) > 1 else alone
     assert scripted.command(STUDY) == 0
     words = (
-        "CPUs at the last point of the sweep: limit had 0.400 instead of 0.900 alone and waited 320 µs for one "
-        "for each request instead of 10.0 µs; simple had "
+        "CPUs at the last point of the sweep: limit had 0.400 instead of 0.900 alone and waited 320 µs for "
+        "one for each request instead of 10.0 µs; simple had "
     )
     assert words in " ".join(capsys.readouterr().out.split())
     page = (scripted.folder / "report.html").read_text()
     assert words in page
     heading = "waiting for a CPU per request, µs"
-    assert f'<th scope="col" class="number">{heading} alone</th><th scope="col" class="number">beside</th>' in page
+    assert (
+        f'<th scope="col" class="number">{heading} alone</th><th scope="col" class="number">beside</th>'
+        in page
+    )
     assert '<td class="number">10.0</td><td class="number">320</td>' in page
     written = json.loads((scripted.folder / "interference.json").read_text())
     validate(written, "interference")

@@ -6,9 +6,7 @@ use std::io;
 use serde::Serialize;
 
 use crate::file::{Buffer, Optional};
-use crate::parse::machine::{
-    CpuTicks, Stalled, cpus, forks, page_cache_bytes, refaulted_pages, stalled,
-};
+use crate::parse::machine::{CpuTicks, Stalled, cpus, forks, page_cache_bytes, refaulted_pages, stalled};
 use crate::parse::network::{named, paired};
 
 /// The counters of TCP since the machine's start, each absent where the kernel does not publish it.

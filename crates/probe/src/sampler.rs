@@ -176,8 +176,7 @@ impl Sampler {
         }
         if asked || now >= self.page_cache_due {
             let Self { buffer, machine, page_cache_pace, .. } = self;
-            sample.page_cache =
-                within_or_asked(asked, page_cache_pace, now, || machine.page_cache(buffer));
+            sample.page_cache = within_or_asked(asked, page_cache_pace, now, || machine.page_cache(buffer));
             if sample.page_cache.is_some() {
                 self.page_cache_due = now + SLOW_INTERVAL;
             }

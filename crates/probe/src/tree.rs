@@ -1,7 +1,8 @@
 //! The server's processes: their files, kept open, and what they say together.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -9,7 +10,7 @@ use rustix::io::Errno;
 use crate::busiest::{Meter, NS_PER_S, Use, Waited, busiest};
 use crate::family::{Account, Family, Ticks};
 use crate::file::{Buffer, Optional};
-use crate::parse::process::{ProgramName, Scheduled, Stat, resident_pages, scheduled, stat};
+use crate::parse::process::{ProgramName, Scheduled, Stat, program_of, resident_pages, scheduled, stat};
 use crate::programs::{Programs, Spent};
 
 /// A process that has not run is read again after this many readings at the latest: its memory may have been taken.
@@ -37,6 +38,7 @@ struct Watched {
     first_waited_ns: u64,
     skipped: u32,
     last: Stat,
+    program: ProgramName,
     resident_pages: u64,
     /// Its processor time in ticks.
     process_meter: Meter,
@@ -61,7 +63,7 @@ impl Tree {
         match Watched::open(pid, buffer, now) {
             Ok(mut process) => {
                 self.family.seen(pid, process.account());
-                self.programs.use_ticks(process.last.program, own_ticks(&process.last));
+                self.programs.use_ticks(process.program, own_ticks(&process.last));
                 process.count_first_thread(&mut self.programs);
                 self.watched.push(process);
                 Ok(())
@@ -95,7 +97,7 @@ impl Tree {
             let exists = process.update(buffer, now).is_ok();
             if exists {
                 family.seen(process.pid, process.account());
-                programs.use_ticks(process.last.program, own_ticks(&process.last).saturating_sub(used));
+                programs.use_ticks(process.program, own_ticks(&process.last).saturating_sub(used));
                 process.count_first_thread(programs);
             } else {
                 family.gone(process.pid);
@@ -115,7 +117,7 @@ impl Tree {
     pub(crate) fn count_waited(&mut self, Waited { pid, thread, in_all_ns, since_last_ns }: Waited) {
         let Some(process) = self.watched.iter_mut().find(|process| process.pid == pid) else { return };
         let newly_ns = if thread == pid { process.newly_waited_ns(in_all_ns) } else { since_last_ns };
-        self.programs.wait_ns(process.last.program, newly_ns);
+        self.programs.wait_ns(process.program, newly_ns);
     }
 
     /// What each program has used and waited for.
@@ -162,6 +164,7 @@ impl Watched {
             first_waited_ns: 0,
             skipped: 0,
             last,
+            program: program(pid, last.name, buffer),
             resident_pages,
             process_meter: Meter::new(now, own_ticks(&last)),
             thread_meter: None,
@@ -197,7 +200,11 @@ impl Watched {
             return Ok(());
         }
         self.skipped = 0;
+        let name = self.last.name;
         self.last = stat(buffer.read(&self.stat)?).ok_or_else(unreadable)?;
+        if self.last.name != name {
+            self.program = program(self.pid, self.last.name, buffer);
+        }
         self.resident_pages = resident_pages(buffer.read(&self.statm)?).ok_or_else(unreadable)?;
         Ok(())
     }
@@ -206,7 +213,7 @@ impl Watched {
     fn count_first_thread(&mut self, programs: &mut Programs) {
         if let Some(Scheduled { wait_ns, .. }) = self.scheduled {
             let newly_ns = self.newly_waited_ns(wait_ns);
-            programs.wait_ns(self.last.program, newly_ns);
+            programs.wait_ns(self.program, newly_ns);
         }
     }
 
@@ -222,6 +229,13 @@ impl Watched {
             children: Ticks { user: children_user_ticks, system: children_system_ticks },
         }
     }
+}
+
+/// The program that a process of this name runs; of one whose file may not be known, that is its name.
+fn program(pid: u32, name: ProgramName, buffer: &mut Buffer) -> ProgramName {
+    let Ok(executable) = fs::read_link(format!("/proc/{pid}/exe")) else { return name };
+    let arguments = buffer.read_path(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    program_of(name, executable.as_os_str().as_bytes(), arguments)
 }
 
 /// What a process has used itself, without its children.

@@ -197,8 +197,10 @@ def _throttling(samples: Sequence[Sample], window: Window) -> Throttling | None:
 def _page_cache(samples: Sequence[Sample], window: Window) -> PageCacheUse | None:
     held = gauge(_inside(samples, window), "page_cache.bytes")
     refaults = _rate(samples, window, "page_cache.refault_bytes")
-    return None if held is None and refaults is None else PageCacheUse(
-        mean_bytes=_mean(held), refault_bytes_per_s=refaults
+    return (
+        None
+        if held is None and refaults is None
+        else PageCacheUse(mean_bytes=_mean(held), refault_bytes_per_s=refaults)
     )
 
 

@@ -148,7 +148,9 @@ def terminal(together: Together) -> RenderableType:
             unit = load.measure("throughput").unit
             table.add_row(unit, f"{alone} → {beside}", f"ratio {ratio}")
             table.add_row("p99", "", f"ratio {tail}")
-            for measure, (alone, beside) in zip(load.resources, zip(row.taken[::2], row.taken[1::2], strict=True), strict=True):
+            for measure, (alone, beside) in zip(
+                load.resources, zip(row.taken[::2], row.taken[1::2], strict=True), strict=True
+            ):
                 table.add_row(measure.heading, f"{alone} → {beside}", "")
             parts.append(table)
     parts.append(Text("\nInterference", "bold"))

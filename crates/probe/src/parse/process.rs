@@ -32,10 +32,31 @@ pub(crate) fn program_name(bytes: &[u8]) -> ProgramName {
     ProgramName(name)
 }
 
+/// How many of the first arguments may be the file that was started: behind an interpreter and one option of it.
+const FIRST_ARGUMENTS: usize = 3;
+
+/// The name of a program by the name of the process, the file that it executes, and its arguments.
+///
+/// A process that has given itself another name than that of any of these files, as Node.js calls it `MainThread`, runs
+/// the program of the file.
+pub(crate) fn program_of(process: ProgramName, executable: &[u8], arguments: &[u8]) -> ProgramName {
+    let executable = program_name(file_name(executable.strip_suffix(b" (deleted)").unwrap_or(executable)));
+    let mut started = arguments.split(|byte| *byte == 0).take(FIRST_ARGUMENTS).map(file_name);
+    if process == executable || started.any(|file| program_name(file) == process) {
+        return process;
+    }
+    executable
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..])
+}
+
 /// What `/proc/PID/stat` says; times are in the kernel's ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
-    pub(crate) program: ProgramName,
+    /// What the process is called, of its own accord or by the program that it runs.
+    pub(crate) name: ProgramName,
     pub(crate) parent: u32,
     pub(crate) session: u32,
     /// It has ended and waits to be reaped: its times count, and it has no memory and no thread.
@@ -52,7 +73,7 @@ pub(crate) struct Stat {
 pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
     // The second field, the name, stands in parentheses and may itself hold blanks and parentheses.
     let (begin, end) = (memchr(b'(', bytes)? + 1, memrchr(b')', bytes)?);
-    let program = program_name(bytes.get(begin..end)?);
+    let name = program_name(bytes.get(begin..end)?);
     let mut fields = fields(&bytes[end + 1..]);
     let state = fields.next()?;
     let mut next = |skipped: usize| fields.nth(skipped);
@@ -64,7 +85,7 @@ pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
     let children_system_ticks = number(next(0)?)?;
     let threads = number(next(2)?)?;
     Some(Stat {
-        program,
+        name,
         parent: u32::try_from(parent).ok()?,
         session: u32::try_from(session).ok()?,
         ended: matches!(state, b"Z" | b"X"),

@@ -37,7 +37,7 @@ nr_throttled 12\nthrottled_usec 345678\nnr_bursts 0\nburst_usec 0\n";
 fn a_name_with_blanks_and_parentheses_does_not_confuse() {
     let expected = Stat {
         // The kernel has fifteen bytes of a name.
-        program: process::program_name(b"nginx: a) S 1 ("),
+        name: process::program_name(b"nginx: a) S 1 ("),
         parent: 1,
         session: 1134,
         ended: false,
@@ -48,6 +48,29 @@ fn a_name_with_blanks_and_parentheses_does_not_confuse() {
         threads: 3,
     };
     assert_eq!(process::stat(STAT), Some(expected));
+}
+
+#[test]
+fn a_process_that_calls_itself_something_runs_the_program_of_its_file() {
+    let program = |name: &[u8], executable: &[u8], arguments: &[u8]| {
+        process::program_of(process::program_name(name), executable, arguments).to_string()
+    };
+    assert_eq!(program(b"MainThread", b"/usr/bin/node", b"/usr/bin/node\0app.js\0"), "node");
+    assert_eq!(
+        program(b"postgres", b"/usr/lib/postgresql/15/bin/postgres", b"postgres: writer \0"),
+        "postgres"
+    );
+    assert_eq!(program(b"nginx", b"/usr/sbin/nginx (deleted)", b"nginx: worker process"), "nginx");
+    // What was started by the name of a link, or is the script of an interpreter, is called so.
+    assert_eq!(program(b"sh", b"/usr/bin/dash", b"/bin/sh\0-c\0wait\0"), "sh");
+    assert_eq!(
+        program(b"manage.py", b"/usr/bin/python3.11", b"python3\0-u\0./manage.py\0serve\0"),
+        "manage.py"
+    );
+    assert_eq!(
+        program(b"a-server-with-a-long-name", b"/opt/a-server-with-a-long-name", b""),
+        "a-server-with-a"
+    );
 }
 
 #[test]
