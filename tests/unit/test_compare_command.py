@@ -1,11 +1,14 @@
 """`loadcurve compare`: exit codes, refusals and what is printed, on run folders with a known truth."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loadcurve.analysis.comparison import COMPARED
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
+from support import encrypted_run
 from support import synthetic_run as synthetic
 from support.command import Command
 
@@ -101,3 +104,21 @@ def test_the_json_holds_every_change_with_its_interval_and_the_regressions(runs:
     assert throughput["low"] < 0.8 < throughput["high"] < 1
     assert throughput in comparison["regressions"]
     assert comparison["servers"]["nginx"] == [{"name": "version", "base": "1.2.3", "new": "9.9"}]
+
+
+def test_what_both_runs_have_of_tls_and_http2_is_compared_too(
+    runs: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    encrypted_run.write_encrypted(tmp_path / "base")
+    slower_ms = {connections: 2 * full_ms for connections, full_ms in encrypted_run.FULL_MS.items()}
+    monkeypatch.setattr(encrypted_run, "FULL_MS", slower_ms)
+    encrypted_run.write_encrypted(tmp_path / "new")
+    finished = runs.run("compare", str(tmp_path / "base"), str(tmp_path / "new"), "--json")
+    ratios = {
+        (change["server"], change["measure"]): change["ratio"]
+        for change in json.loads(finished.stdout)["curves"]
+    }
+    assert ratios["nginx", "full_handshake_p50"] == pytest.approx(2)
+    assert ratios["nginx", "resumed_handshake_p50"] == pytest.approx(1)
+    assert ratios["apache", "stream_wait_p99"] == pytest.approx(1)
+    assert {measure for server, measure in ratios if server == "tiny"} == {*COMPARED}

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.curves import usable_logs
+from loadcurve.analysis.curves import protocol_measures_in, usable_logs
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.loads.values import Point
 from loadcurve.result.differences import (
@@ -25,7 +25,7 @@ from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_adjusted
 
 COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
-"""The measures that two runs are compared by."""
+"""The measures that two runs of any kind are compared by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
     sections = Sections([*base.not_computed, *new.not_computed])
     in_both = [point for point in base.points if point in new.points]
     changes: list[Change] = []
-    for measure in (measures(base.load_kind)[name] for name in COMPARED):
+    for measure in _compared(base, new):
         changes += sections.get(
             f"the changes of {measure.title}", partial(_changes, base, new, measure, in_both), []
         )
@@ -108,6 +108,13 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         points_in_one=tuple(point for point in (*base.points, *new.points) if point not in in_both),
         not_computed=tuple(sections.not_computed),
     )
+
+
+def _compared(base: Analysis, new: Analysis) -> Iterator[Measure]:
+    """Yield the measures of any run, and those of TLS and HTTP/2 that both runs have."""
+    yield from (measures(base.load_kind)[name] for name in COMPARED)
+    of_new = protocol_measures_in(new.curves)
+    yield from (one for one in protocol_measures_in(base.curves) if one.better is not None and one in of_new)
 
 
 def _changes(base: Analysis, new: Analysis, measure: Measure, in_both: Sequence[Point]) -> list[Change]:
