@@ -116,9 +116,12 @@ def test_a_users_entry_replaces_the_packaged_one_of_the_same_name(tmp_path):
     assert load_catalog([tmp_path])["nginx"].folder == folder
 
 
-def test_an_unknown_server_is_bad_input_that_names_the_nearest():
-    with pytest.raises(BadInput, match=r'`ngnix`.*did you mean "nginx"'):
-        load_catalog()["ngnix"]
+@pytest.mark.parametrize(
+    ("name", "meant"), [("ngnix", "nginx"), ("nginx-nod", "nginx-node-postgresql"), ("ligh", "lighttpd")]
+)
+def test_an_unknown_server_is_bad_input_that_names_the_nearest(name, meant):
+    with pytest.raises(BadInput, match=f'`{name}`.*did you mean "{meant}"'):
+        load_catalog()[name]
 
 
 def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp_path):
