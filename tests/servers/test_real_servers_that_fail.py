@@ -64,6 +64,17 @@ def test_a_configuration_that_the_server_does_not_understand_is_told_in_its_own_
     assert all(line in str(failure) for line in failure.log_tail.splitlines())
 
 
+@servers("nginx-php")
+def test_a_web_server_is_not_started_without_the_program_behind_it(name, content_folder, tmp_path):
+    (tmp_path / "broken").write_text("loadcurve is = not [a\n")
+    (tmp_path / "server.toml").write_text(
+        f'base = "{CATALOG[name].folder}/server.toml"\nconfig."php-fpm.conf" = "broken"\n'
+    )
+    failure = failure_of(read_entry(tmp_path), content_folder)
+    assert failure.code == "died"
+    assert "php-fpm.conf" in failure.log_tail
+
+
 @servers(*STARTS_IN_THE_BACKGROUND)
 @pytest.mark.parametrize("group", ["as here", "none"])
 def test_a_server_that_goes_into_the_background_is_found_there_and_ended(
