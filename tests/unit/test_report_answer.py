@@ -1,11 +1,13 @@
 """The answer at the top of the report."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+import numpy as np
 import pytest
 
 from loadcurve.analysis.analysis import analyse
@@ -13,7 +15,10 @@ from loadcurve.explain.all import FINDINGS
 from loadcurve.report.answer import MOST_CAUSES, Answer, Group, answer, causes, caution
 from loadcurve.report.appearance import appearances
 from loadcurve.report.figures import parts
+from loadcurve.report.leader import leader_words
 from loadcurve.result.folder import Run, read_run
+from loadcurve.result.measures import MEASURES
+from loadcurve.stats.ranking import rank
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
 from support.explained_run import planted_run, retried_connects
@@ -97,6 +102,17 @@ def test_the_latency_that_answers_is_drawn_beside_throughput(run: Run, keys: dic
     assert part.main_latency == beside
 
 
+def test_a_small_ratio_is_written_as_a_fraction():
+    logs = {
+        "quick": np.log([[2.0], [2.0], [2.0], [2.1]]),
+        "slow": np.log([[4000.0], [4000.0], [4000.0], [4100.0]]),
+    }
+    said = leader_words(rank(logs, "lower"), MEASURES["p99"])
+    found = re.fullmatch(r"quick has the lower .*, 1/1,9\d\d \(1/(\S+) to 1/(\S+)\) of that of slow", said)
+    assert found is not None, said
+    assert float(found[1].replace(",", "")) > 1980 > float(found[2].replace(",", ""))
+
+
 def test_servers_that_cannot_be_told_apart_are_one_group(run: Run):
     same = {"nginx": 1, "tiny": 1}
     twins = [
@@ -178,6 +194,11 @@ def test_figures_that_are_not_to_be_used_are_named_beside_the_answer_with_what_h
         finding(1, server="tiny", weight="invalidates", code="rig_limit"),
         finding(1, server="tiny", weight="invalidates", code="wrong_answers"),
     ]
+    both = [finding(5, 200, weight="invalidates", code=code) for code in ("rig_limit", "wrong_answers")]
+    assert caution(both) == (
+        "Do not rely on the figures of nginx at connections = 5 to 200: "
+        "the rig was the limit; requests without a correct answer."
+    )
     assert caution([finding(1), *odd]) == (
         "Do not rely on the figures of nginx at connections = 5 to 200 and tiny at connections = 1: "
         "the rig was the limit. "

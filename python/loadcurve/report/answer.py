@@ -106,14 +106,13 @@ def _cause(group: FindingGroup) -> str:
 
 def caution(findings: Sequence[Finding]) -> str | None:
     """Name the figures that findings say are not to be used, and why; ``None`` where all may be."""
-    groups = grouped([finding for finding in findings if finding.weight == "invalidates"])
-    return " ".join(_not_to_be_used(group) for group in groups) or None
-
-
-def _not_to_be_used(group: FindingGroup) -> str:
-    named = [f"{finding.server} at {points_in_words(finding.points)}" for finding in group.findings]
-    why = f"{group.title[:1].lower()}{group.title[1:]}"
-    return f"Do not rely on the figures of {text.listing(first_named(named))}: {why}."
+    reasons: dict[str, list[str]] = {}
+    for group in grouped([finding for finding in findings if finding.weight == "invalidates"]):
+        named = [f"{finding.server} at {points_in_words(finding.points)}" for finding in group.findings]
+        why = f"{group.title[:1].lower()}{group.title[1:]}"
+        reasons.setdefault(text.listing(first_named(named)), []).append(why)
+    said = (f"Do not rely on the figures of {named}: {'; '.join(why)}." for named, why in reasons.items())
+    return " ".join(said) or None
 
 
 def _without_usable_points(analysis: Analysis) -> list[str]:

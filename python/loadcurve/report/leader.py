@@ -7,6 +7,8 @@ from loadcurve.result.measures import Measure
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Pair, Ranking
 
+FRACTION_BELOW = 0.1
+"""Of a smaller ratio nobody counts the zeros: it is written as a fraction."""
 MOST_NAMED = 4
 """A sentence names at most this many servers one by one."""
 
@@ -66,7 +68,18 @@ def _lead(behind: Sequence[Pair], ranking: Ranking, before: str = "") -> str:
 
 
 def _times(ratio: Estimate | None) -> str:
-    return "more times than a number can say" if ratio is None else f"{text.ratio(ratio)} times"
+    """Return ``0.53 (0.30 to 0.95) times``, or ``1/1,890 (1/3,390 to 1/1,050) of`` of a small ratio."""
+    if ratio is None:
+        return "more times than a number can say"
+    if not 0 < ratio.value < FRACTION_BELOW:
+        return f"{text.ratio(ratio)} times"
+    if ratio.low is None or ratio.high is None or ratio.low <= 0:
+        return f"{_fraction(ratio.value)} of"
+    return f"{_fraction(ratio.value)} ({_fraction(ratio.low)} to {_fraction(ratio.high)}) of"
+
+
+def _fraction(ratio: float) -> str:
+    return f"1/{text.number(1 / ratio)}" if ratio < 1 else text.number(ratio)
 
 
 def _other_difference(ranking: Ranking, measure: Measure) -> str:
