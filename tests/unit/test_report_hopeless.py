@@ -60,11 +60,25 @@ def test_a_machine_that_was_disturbed_says_by_what_and_what_would_help():
     assert words == (
         "This machine was too disturbed to compare anything in this run: 3 trials would show no difference, "
         "however large, in throughput. What the records show of it: the host withheld up to 62 % of a CPU "
-        "(steal), work waited for a CPU during up to 40 % of a load, the limit of CPU held the server back "
-        "in up to 30 % of its periods and the process that sends the load was paused at 2 of 6 points. What "
-        "helps: measure again when `loadcurve doctor` finds the machine quiet, or on another one, with "
-        "longer loads; not even 100 trials would show 25 % at this spread."
+        "(steal), the limit of CPU held the server back in up to 30 % of its periods, the process that sends "
+        "the load was paused at 2 of 6 points and work waited for a CPU during up to 40 % of a load, which "
+        "other work or the servers themselves can cause. What helps: measure again when `loadcurve doctor` "
+        "finds the machine quiet, or on another one, with longer loads; not even 100 trials would show 25 % "
+        "at this spread."
     )
+
+
+def test_a_machine_is_not_blamed_for_waits_that_the_servers_themselves_can_cause():
+    first, *said = hopeless_words(
+        analysed(WILD, dataclasses.replace(QUIET, cpu_pressure_share=0.62)), THROUGHPUT
+    )
+    assert first.startswith("The trials differ too much to compare anything in this run: 3 trials would show")
+    assert said == [
+        "What the records show of it: work waited for a CPU during up to 62 % of a load, which other work or "
+        "the servers themselves can cause.",
+        "What helps: longer loads, and a warm-up in which the servers reach their final state; not even 100 "
+        "trials would show 25 % at this spread.",
+    ]
 
 
 def test_a_machine_whose_records_show_nothing_says_so():

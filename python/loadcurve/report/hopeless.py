@@ -1,7 +1,7 @@
 """A run whose trials spread too far to compare anything, in sentences: why, and what would help."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.disturbance import Disturbance
@@ -36,16 +36,18 @@ def hopeless_words(analysis: Analysis, measure: Measure) -> list[str]:
         return []
     enough = trials_to_show(math.log1p(USEFUL), spread.log_sd, servers)
     few = enough is not None and enough <= ENOUGH_TRIALS
-    reason = (
-        "The trials are too few to compare anything"
-        if few
-        else ("This machine was too disturbed to compare anything in this run")
-    )
-    causes = list(_causes(analysis.disturbance))
+    machine = list(_of_machine(analysis.disturbance))
+    either = list(_of_machine_or_servers(analysis.disturbance))
+    if few:
+        reason = "The trials are too few to compare anything"
+    elif machine:
+        reason = "This machine was too disturbed to compare anything in this run"
+    else:
+        reason = "The trials differ too much to compare anything in this run"
     return [
         f"{reason}: {text.plural(trials, 'trial')} would show {_shown(seen)} in {measure.title}.",
-        *_caused(causes, few=few),
-        _help(causes, enough),
+        *_caused([*machine, *either], few=few),
+        _help(enough, was_disturbed=bool(machine)),
     ]
 
 
@@ -93,20 +95,35 @@ def difference_words(share: float) -> str:
     return text.percent(share) if share <= PLAIN_DIFFERENCE else f"a factor of {text.number(1 + share, 2)}"
 
 
-def _causes(found: Disturbance) -> Iterator[str]:
+def _of_machine(found: Disturbance) -> Iterator[str]:
+    """Yield what disturbed the run that no server causes by itself."""
     shares = {
         "the host withheld up to {} of a CPU (steal)": found.steal_share,
-        "work waited for a CPU during up to {} of a load": found.cpu_pressure_share,
-        "work waited for memory during up to {} of a load": found.memory_pressure_share,
-        "work waited for disks during up to {} of a load": found.disk_pressure_share,
         "the limit of CPU held the server back in up to {} of its periods": found.throttled_share,
     }
-    for words, share in shares.items():
-        if share is not None and share >= DISTURBING_SHARE:
-            yield words.format(text.percent(share))
+    yield from _disturbing(shares)
     if found.paused_points:
         of_all = text.plural(found.points, "point")
         yield f"the process that sends the load was paused at {found.paused_points:,} of {of_all}"
+
+
+def _of_machine_or_servers(found: Disturbance) -> Iterator[str]:
+    """Yield the waits that other work causes, and servers with more processes than CPUs as well."""
+    shares = {
+        "work waited for a CPU during up to {} of a load": found.cpu_pressure_share,
+        "work waited for memory during up to {} of a load": found.memory_pressure_share,
+        "work waited for disks during up to {} of a load": found.disk_pressure_share,
+    }
+    found_shares = list(_disturbing(shares))
+    if found_shares:
+        yield from found_shares[:-1]
+        yield f"{found_shares[-1]}, which other work or the servers themselves can cause"
+
+
+def _disturbing(shares: Mapping[str, float | None]) -> Iterator[str]:
+    for words, share in shares.items():
+        if share is not None and share >= DISTURBING_SHARE:
+            yield words.format(text.percent(share))
 
 
 def _caused(causes: list[str], *, few: bool) -> list[str]:
@@ -115,13 +132,17 @@ def _caused(causes: list[str], *, few: bool) -> list[str]:
     return [] if few else ["The records show no steal, pressure, throttling or pause that explains it."]
 
 
-def _help(causes: list[str], enough: int | None) -> str:
+def _help(enough: int | None, *, was_disturbed: bool) -> str:
     trials = (
         f"not even {TRIALS_MAX} trials would show {text.percent(USEFUL)} at this spread"
         if enough is None
         else f"{enough} trials would show {text.percent(USEFUL)} at this spread"
     )
-    if causes or enough is None:
+    if was_disturbed:
         elsewhere = "when `loadcurve doctor` finds the machine quiet, or on another one, with longer loads"
         return f"What helps: measure again {elsewhere}; {trials}."
+    if enough is None:
+        return (
+            f"What helps: longer loads, and a warm-up in which the servers reach their final state; {trials}."
+        )
     return f"What helps: {trials}, or longer loads."
