@@ -74,10 +74,14 @@ def test_a_machine_is_not_blamed_for_waits_that_the_servers_themselves_can_cause
     )
     assert first.startswith("The trials differ too much to compare anything in this run: 3 trials would show")
     assert said == [
-        "What the records show of it: work waited for a CPU during up to 62 % of a load, which other work or "
-        "the servers themselves can cause.",
-        "What helps: longer loads, and a warm-up in which the servers reach their final state; not even 100 "
-        "trials would show 25 % at this spread.",
+        (
+            "What the records show of it: work waited for a CPU during up to 62 % of a load, which other "
+            "work or the servers themselves can cause."
+        ),
+        (
+            "What helps: longer loads, and a warm-up in which the servers reach their final state; not "
+            "even 100 trials would show 25 % at this spread."
+        ),
     ]
 
 

@@ -35,6 +35,8 @@ FEWEST_STEPS = 3
 ALL_DIGITS = ",.12~g"
 """A linear axis gives a format without a precision that of its steps: 125,000 would become 1.3e+5."""
 
+LABEL_SEPARATION_PX = 8
+"""Between the labels of an axis: closer ones read as one number."""
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
 
@@ -64,7 +66,10 @@ def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
         scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
     few = len(shown.values) <= MOST_LABELLED_VALUES
     axis = altair.Axis(
-        format=ALL_DIGITS, labelOverlap="greedy", values=shown.values if few else altair.Undefined
+        format=ALL_DIGITS,
+        labelOverlap="greedy",
+        labelSeparation=LABEL_SEPARATION_PX,
+        values=shown.values if few else altair.Undefined,
     )
     return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
 
@@ -78,7 +83,12 @@ def latency_axis(field: str, reach: tuple[float, float]) -> altair.Y:
     """Return a logarithmic vertical axis around the least and the greatest value."""
     low, high = reach
     scale = altair.Scale(type="log", nice=False, domain=[low * 0.9, high * 1.1])
-    axis = altair.Axis(format=",~r", values=log_ticks(low * 0.9, high * 1.1), labelOverlap="greedy")
+    axis = altair.Axis(
+        format=",~r",
+        values=log_ticks(low * 0.9, high * 1.1),
+        labelOverlap="greedy",
+        labelSeparation=LABEL_SEPARATION_PX,
+    )
     return altair.Y(f"{field}:Q", title=None, scale=scale, axis=axis)
 
 
