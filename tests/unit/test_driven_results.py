@@ -14,7 +14,8 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.report.formats.write import FORMATS, write_formats
 from loadcurve.report.load import load_summary
-from loadcurve.result.load import Kernel, LoadResult
+from loadcurve.result.kernel import Kernel
+from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import wrong_answers
 from support import synthetic_run as synthetic
 from support.terminal import printed

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from loadcurve.explain.all import findings
+from loadcurve.result.kernel import Kernel
 from loadcurve.result.load_machines import MachinePart
 from loadcurve.result.probe import TcpUse
 from loadcurve.result.records import OtherMachineRecord
@@ -89,13 +90,18 @@ def test_the_link_of_a_load_machine_is_looked_at_too():
         if connections != 100:
             return
         unknown = dict.fromkeys(MachinePart.model_fields)
-        full = {"interface": interface(100_000_000), "use": use(95, 2)}
-        free = {"interface": interface(10**9), "use": use(95, 2)}
-        parts = [unknown | {"machine": "free", "link": free}, unknown | {"machine": "left", "link": full}]
+        full = {"interface": interface(100_000_000), "use": use(2, 95)}
+        free = {"interface": interface(10**9), "use": use(2, 95)}
+        counted = dict.fromkeys(Kernel.model_fields) | {"retransmits": 12}
+        parts = [
+            unknown | {"machine": "free", "link": free},
+            unknown | {"machine": "left", "link": full, "kernel": counted},
+        ]
         record["load"]["machines"] = {"start_spread_ms": None, "start_error_ms": None, "parts": parts}
 
     [finding] = found(plant, None).values()
-    assert finding.seen.startswith("Machine left received 95 Mbit/s on eth0, 95 % of the 100 Mbit/s")
+    assert finding.seen.startswith("Machine left sent 95 Mbit/s on eth0, 95 % of the 100 Mbit/s")
+    assert evidence(finding)["segments sent again in that direction"] == 12
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,7 @@ def test_the_counts_of_sixteen_machines_are_those_of_one_generator(address, kind
     assert sum(part.requests.answered for part in parts) == result.requests.answered
     assert sum(part.generator.threads for part in parts) == result.generator.threads == 16
     assert sum(part.answered_rps for part in parts) == pytest.approx(result.rate_rps.answered)
+    assert sum(part.kernel.retransmits for part in parts) == result.kernel.retransmits
     # They are here, and have the CPUs of the plan.
     assert {tuple(part.cpus) for part in parts} == {plan.cpus}
 

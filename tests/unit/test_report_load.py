@@ -141,6 +141,7 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
         "cpu_share": 0.256,
         "generator": load["generator"] | {"lateness_ms": {"p50": 0, "p99": None, "p99_9": None, "max": 0.75}},
     }
+    part["kernel"] = load["kernel"] | {"retransmits": 1_234}
     lost = dict.fromkeys(part) | {"machine": "right", "lost": "it burst into flames"}
     lines = printed(machines={"start_spread_ms": None, "start_error_ms": None, "parts": [part, lost]})
     rows = [line.split() for line in lines if line.startswith(("left", "right"))]
@@ -148,6 +149,7 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
         ["left", "1,234", "12,345", "6", "0.125", "0.025", "0.750", "26%"],
         ["right", "lost", *[ABSENT] * 7],
     ]
+    assert "segments sent again: left 1,234" in [line.rstrip() for line in lines]
 
 
 def test_full_and_resumed_handshakes_of_the_window_have_their_own_times_and_rates():

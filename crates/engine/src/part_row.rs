@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::io::Io as _;
 use crate::io::epoll::Epoll;
+use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished};
 use crate::result::{Generator, Lateness, LoadResult, PauseSummary, Requests};
 use crate::summary::pauses_within;
@@ -34,6 +35,8 @@ pub struct PartRow {
     /// None for an empty window.
     pub cpu_share: Option<f64>,
     pub generator: Generator,
+    /// Of the part's machine, from its start to its end.
+    pub kernel: TcpCounters,
 }
 
 /// What is kept of a part until the result of all is known, because its row depends on their window.
@@ -78,6 +81,7 @@ impl PartFigures {
             errors: recorder.failures,
             cpu_share: None,
             generator,
+            kernel: finished.kernel,
         };
         Self {
             row,

@@ -66,7 +66,10 @@ def _filled(subject: Subject, record: PointRecord) -> Iterator[Filled]:
     yield from _of_server_machine(subject, record)
     for part in record.load.machines.parts if record.load.machines is not None else ():
         if part.link is not None:
-            yield from _of_end(f"machine {part.machine}", part.link.interface, part.link.use)
+            sent_again = None if part.kernel is None else part.kernel.retransmits
+            yield from _of_end(
+                f"machine {part.machine}", part.link.interface, part.link.use, sending=sent_again
+            )
 
 
 def _of_server_machine(subject: Subject, record: PointRecord) -> Iterator[Filled]:
@@ -75,11 +78,13 @@ def _of_server_machine(subject: Subject, record: PointRecord) -> Iterator[Filled
     if other is None or other.link is None or record.probe.link is None:
         return
     here, there, use = other.link.here, other.link.there, record.probe.link
-    kernel_here = record.load.kernel.retransmits
+    # Of all machines that sent the load; of this one it is known where the load is this one's alone.
+    load = record.load.kernel.retransmits
+    kernel_here = load if record.load.machines is None else None
     kernel_there = None if record.probe.tcp is None else record.probe.tcp.retransmits
     # What one end receives the other one has sent, so that each direction has one that sends again.
     yield from _of_end("this machine", here, use.here, sending=kernel_here, receiving=kernel_there)
-    yield from _of_end(f"machine {name}", there, use.there, sending=kernel_there, receiving=kernel_here)
+    yield from _of_end(f"machine {name}", there, use.there, sending=kernel_there, receiving=load)
 
 
 def _of_end(

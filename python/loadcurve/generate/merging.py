@@ -130,6 +130,7 @@ _OF_ROW: Final = (
     "latency_ms",
     "errors",
     "cpu_share",
+    "kernel",
 )
 
 

@@ -10,7 +10,8 @@ from loadcurve.imported.plan import Imported
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
 from loadcurve.result.generator import Generator
-from loadcurve.result.load import Kernel, LoadResult
+from loadcurve.result.kernel import Kernel
+from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import MEASURED, PointRecord
 from loadcurve.result.tool import ToolRecord

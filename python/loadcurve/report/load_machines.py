@@ -1,5 +1,6 @@
 """The machines that sent one load, for people."""
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -9,15 +10,23 @@ from loadcurve.result.load_machines import LoadMachines, MachinePart
 COLUMNS = ("requests/s", "answered", "failed", "began, ms", "±", "late, ms", "CPU")
 
 
-def machines_table(machines: LoadMachines) -> Table:
-    """Return a row for each machine: its own rate, counts, begin, lateness and CPU, in 80 columns."""
+def machines_table(machines: LoadMachines) -> RenderableType:
+    """Return a row for each machine: its own rate, counts, begin, lateness and CPU, in 80 columns.
+
+    Below it are the machines whose kernels have sent segments again.
+    """
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("machine", overflow="fold")
     for title in COLUMNS:
         table.add_column(title, justify="right", no_wrap=True)
     for part in machines.parts:
         table.add_row(_name(part), *_figures(part))
-    return table
+    sent_again = [
+        f"{part.machine} {part.kernel.retransmits:,}"
+        for part in machines.parts
+        if part.kernel is not None and part.kernel.retransmits
+    ]
+    return Group(table, Text(f"segments sent again: {', '.join(sent_again)}")) if sent_again else table
 
 
 def _name(part: MachinePart) -> Text:

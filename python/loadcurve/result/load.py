@@ -13,6 +13,7 @@ from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator
+from loadcurve.result.kernel import Kernel
 from loadcurve.result.load_machines import LoadMachines
 from loadcurve.result.requests import Requests
 from loadcurve.result.tls import TlsResult
@@ -100,15 +101,6 @@ class ErrorMessage(Record):
     operation: str
     text: str
     count: Count
-
-
-class Kernel(Record):
-    """Increase of the machine's TCP counters over the load; ``None`` where the kernel does not publish it."""
-
-    syn_retransmits: Count | None
-    retransmits: Count | None
-    listen_overflows: Count | None
-    listen_drops: Count | None
 
 
 class SlowRequest(Record):

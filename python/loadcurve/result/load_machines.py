@@ -6,6 +6,7 @@ from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.result.classes import Errors
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator
+from loadcurve.result.kernel import Kernel
 from loadcurve.result.link import InterfaceInLoad
 from loadcurve.result.requests import Requests
 
@@ -56,6 +57,9 @@ class MachinePart(Record):
     """What its threads were bound to in turn; empty if its system placed them. Records may lack it."""
     link: InterfaceInLoad | None = None
     """Where it reaches what it loads; ``None`` where that is not known. Records may lack it."""
+    kernel: Kernel | None = None
+    """What its kernel counted during the load, whoever caused it; the same of each part on one machine.
+    Records may lack it."""
 
 
 class LoadMachines(Record):

@@ -97,4 +97,6 @@ fn the_row_of_a_part_is_its_own_share_of_the_figures_of_all() {
     let cpu_s: f64 = rows.iter().map(|row| row.generator.cpu_user_s + row.generator.cpu_system_s).sum();
     assert!((cpu_s - result.generator.cpu_user_s - result.generator.cpu_system_s).abs() < 1e-9);
     assert!(rows.iter().all(|row| row.began_ms >= 0.0 && !row.interrupted));
+    let sent_again: Option<u64> = rows.iter().map(|row| row.kernel.retransmits).sum();
+    assert_eq!(sent_again, result.kernel.retransmits);
 }

@@ -15,11 +15,11 @@ from loadcurve.loads.record import LoadAsRun
 from loadcurve.result.classes import Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator
+from loadcurve.result.kernel import Kernel
 from loadcurve.result.load import (
     Bytes,
     Connections,
     Histograms,
-    Kernel,
     LoadResult,
     Operation,
     RequestRate,

@@ -10,7 +10,8 @@ from loadcurve.generate.tools.record import Known, record_of
 from loadcurve.loads.http import OpenLoad, SessionsLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.result.generator import Generator
-from loadcurve.result.load import Kernel, LoadResult
+from loadcurve.result.kernel import Kernel
+from loadcurve.result.load import LoadResult
 from loadcurve.result.tool import ToolRecord
 
 
