@@ -30,6 +30,8 @@ MISFIT_SHARE_MAX = 0.20
 SMALL_MISFIT_SHARE = 0.05
 """A misfit up to this is small, whether or not it is more than chance."""
 LACK_OF_FIT_LEVEL = 0.01
+BOUND_WIDTH = 1e-6
+"""A parameter this near to a bound lies on it; coherency in units that matter at the greatest load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ def fit_scalability(
         side = "above" if misfit.share > 0 else "below"
         off = f"{100 * abs(misfit.share):.0f} % of its greatest throughput"
         return NoFit(f"the curve is {off} {side} the law at {misfit.load:g}")
-    free = _least_squares(loads, mean, mean.max(), bounded=False)
+    # A minimum within the bounds is one without them, too.
+    free = bounded if _is_inside(bounded, loads) else _least_squares(loads, mean, mean.max(), bounded=False)
     steps = (rates - _law(free, loads)) @ np.linalg.pinv(_jacobian(free, loads)).T
     own = free + steps
     log_lambda, sigma, kappa = (float(value) for value in bounded)
@@ -119,6 +122,12 @@ def _interval_of_lambda(logarithms: Sequence[float]) -> Estimate:
         return interval_of_logarithms(logarithms)
     except OverflowError:
         return Estimate(math.inf, None, None, len(logarithms), GEOMETRIC)
+
+
+def _is_inside(parameters: Vector, loads: Vector) -> bool:
+    """Whether contention and coherency both lie off their bounds, by more than the search's precision."""
+    _, sigma, kappa = parameters
+    return bool(BOUND_WIDTH < sigma < 1 - BOUND_WIDTH and kappa * loads[-1] ** 2 > BOUND_WIDTH)
 
 
 def _law(parameters: Vector, loads: Vector) -> Vector:
