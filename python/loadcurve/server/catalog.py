@@ -53,10 +53,16 @@ def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
 
     Raises ``BadInput``: a folder is missing or holds no entries, or an entry cannot be used.
     """
-    entries: dict[str, CatalogEntry] = {}
-    for folder in (PACKAGED_CATALOG, *folders):
+    entries = dict(_packaged())
+    for folder in folders:
         entries |= _read_folder(folder)
     return Catalog(entries)
+
+
+@functools.cache
+def _packaged() -> Mapping[str, CatalogEntry]:
+    """Read the packaged catalogue, which stays as it is as long as a process runs."""
+    return _read_folder(PACKAGED_CATALOG)
 
 
 def _read_folder(folder: Path) -> dict[str, CatalogEntry]:
