@@ -24,7 +24,8 @@ def reasons(result):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_load_prints_what_was_measured(number, sandbox):
     with recording_server() as server:
-        command = sandbox.start("load", f"http://{server.authority}/", "-c", 1, "-d", "60s", "--json")
+        arguments = ["load", f"http://{server.authority}/", "-c", 1, "-d", "60s", "--json"]
+        command = sandbox.start(*arguments, anew=number == signal.SIGINT)
         wait_until(lambda: len(server.seen) >= 20, "requests arrive")
         command.send_signal(number)
         finished = finish(command)

@@ -54,8 +54,8 @@ MOMENTS: dict[str, Callable[[StartedRun], bool]] = {
 }
 
 
-def start_run(sandbox: Sandbox, name: str, *options: str) -> StartedRun:
-    process = sandbox.start("run", "tiny.toml", "--out", name, *options)
+def start_run(sandbox: Sandbox, name: str, *options: str, anew: bool = False) -> StartedRun:
+    process = sandbox.start("run", "tiny.toml", "--out", name, *options, anew=anew)
     return StartedRun(sandbox, process, sandbox.work / name)
 
 
@@ -117,7 +117,7 @@ def test_a_killed_run_can_be_read_and_the_next_one_cleans_up_after_it(sandbox):
 )
 def test_an_interrupted_run_writes_its_report_and_leaves_nothing(moment, number, sandbox):
     sandbox.write("tiny.toml", study_text(trials=50))
-    run = start_run(sandbox, "run")
+    run = start_run(sandbox, "run", anew=True)
     wait_for(moment, run)
     run.process.send_signal(number)
     finished = finish(run.process)

@@ -15,11 +15,13 @@ from typing import IO
 import psutil
 
 from loadcurve.runs.begun import BEGUN_RUNS
-from support.warm_command import WarmCommand
+from support.warm_command import StartedCommand, WarmCommand
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
 COMMAND_TIMEOUT_S = 180
 """Several times what any command of a test takes on a machine that has nothing else to do."""
+READ_BY_THE_INTERPRETER = frozenset({"LC_ALL", "PYTHONIOENCODING", "PYTHONPATH"})
+"""Variables that Python reads when it starts, so that a command with one starts as people start it."""
 CHANGES_OUTPUT = frozenset({"COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"})
 """Variables of the person who runs the tests that must not reach the command."""
 POLL_S = 0.01
@@ -36,7 +38,7 @@ def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60) 
 @functools.cache
 def warm_command(byte_code: Path) -> WarmCommand:
     """Return what runs the commands of all sandboxes that share compiled modules."""
-    return WarmCommand(byte_code, COMMAND_TIMEOUT_S)
+    return WarmCommand(byte_code)
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,12 @@ class Sandbox:
     ) -> subprocess.CompletedProcess[str]:
         """Run the command to its end; ``within`` is a program that runs it in other circumstances.
 
-        ``variables`` change its environment, but for what Python reads when it starts, such as the locale.
+        ``variables`` change its environment.
         """
         command = [*within, *self.command(*arguments)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             environment = self.environment(**variables)
-            run = self._run_anew if within else self._run_warm
+            run = self._run_anew if within or variables.keys() & READ_BY_THE_INTERPRETER else self._run_warm
             code = run(command, environment, stdout or out, err)
             texts = [self._text(file) for file in (out, err)]
         return subprocess.CompletedProcess(command, code, *texts)
@@ -122,8 +124,17 @@ class Sandbox:
     def _run_warm(
         self, command: list[str], environment: dict[str, str], stdout: IO[bytes], stderr: IO[bytes]
     ) -> int:
-        out_and_err = (stdout.fileno(), stderr.fileno())
-        return warm_command(self.byte_code).run(command, self.work, environment, out_and_err)
+        started = self._start_warm(command, environment, (stdout.fileno(), stderr.fileno()))
+        try:
+            return started.wait(COMMAND_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            raise
+
+    def _start_warm(
+        self, command: list[str], environment: dict[str, str], out_and_err: tuple[int, int]
+    ) -> StartedCommand:
+        return warm_command(self.byte_code).start(command, self.work, environment, out_and_err)
 
     @staticmethod
     def _text(file: IO[bytes]) -> str:
@@ -131,13 +142,25 @@ class Sandbox:
         return file.read().decode()
 
     def start(
-        self, *arguments: object, within: Sequence[str] = (), **variables: str
-    ) -> subprocess.Popen[str]:
-        """Start the command and return at once; :func:`finish` waits for its end."""
+        self, *arguments: object, within: Sequence[str] = (), anew: bool = False, **variables: str
+    ) -> subprocess.Popen[str] | StartedCommand:
+        """Start the command and return at once; :func:`finish` waits for its end.
+
+        ``anew`` loads its modules as people's do, which a signal may interrupt.
+        """
+        command = [*within, *self.command(*arguments)]
+        environment = self.environment(**variables)
+        if not (within or anew or variables.keys() & READ_BY_THE_INTERPRETER):
+            (out, its_out), (err, its_err) = os.pipe(), os.pipe()
+            started = self._start_warm(command, environment, (its_out, its_err))
+            for descriptor in (its_out, its_err):
+                os.close(descriptor)
+            started.stdout, started.stderr = (open(one, encoding="utf-8") for one in (out, err))  # noqa: PTH123, SIM115
+            return started
         return subprocess.Popen(
-            [*within, *self.command(*arguments)],
+            command,
             cwd=self.work,
-            env=self.environment(**variables),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -211,7 +234,7 @@ def open_sandbox(byte_code: Path) -> Iterator[Sandbox]:
         assert left == [], f"this was left behind: {', '.join(left)}"
 
 
-def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+def finish(process: subprocess.Popen[str] | StartedCommand) -> subprocess.CompletedProcess[str]:
     """Wait for the end of a started command."""
     out, err = process.communicate(timeout=COMMAND_TIMEOUT_S)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)

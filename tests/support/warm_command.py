@@ -15,9 +15,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 MESSAGE_BYTES = 1 << 17
 """More than any command line and its environment together."""
@@ -28,13 +29,11 @@ WITH_POLARS = frozenset({"loadcurve.cli.import_files"})
 
 
 class WarmCommand:
-    """Runs commands, one at a time."""
+    """Starts commands."""
 
-    def __init__(self, byte_code: Path, timeout_s: float) -> None:
+    def __init__(self, byte_code: Path) -> None:
         """Start the process that is forked from; it ends with the process that asks it."""
-        self._timeout_s = timeout_s
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._one_at_a_time = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno())],
@@ -44,31 +43,80 @@ class WarmCommand:
                 pass_fds=[theirs.fileno()],
             )
 
-    def run(
+    def start(
         self,
         command: Sequence[str],
         folder: Path,
         environment: Mapping[str, str],
         out_and_err: tuple[int, int],
-    ) -> int:
-        """Run a command to its end and return its exit code, which is negative where a signal ended it."""
+    ) -> "StartedCommand":
+        """Start a command and return at once."""
         asked = json.dumps([list(command), str(folder), dict(environment)]).encode()
-        with self._one_at_a_time:
-            socket.send_fds(self._connection, [asked], out_and_err)
-            pid = self._answer()
-            self._connection.settimeout(self._timeout_s)
-            try:
-                return self._answer()
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                self._answer()
-                raise subprocess.TimeoutExpired(list(command), self._timeout_s) from None
+        told, telling = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with telling:
+            socket.send_fds(self._connection, [asked], [*out_and_err, telling.fileno()])
+        pid = told.recv(MESSAGE_BYTES)
+        assert pid, f"the process with the modules has ended with status {self._process.wait()}"
+        return StartedCommand(list(command), int(pid), told)
 
-    def _answer(self) -> int:
-        answer = self._connection.recv(MESSAGE_BYTES)
-        assert answer, f"the process with the modules has ended with status {self._process.wait()}"
-        self._connection.settimeout(None)
-        return int(answer)
+
+class StartedCommand:
+    """A command under way, with what of :class:`subprocess.Popen` the tests use."""
+
+    def __init__(self, args: list[str], pid: int, told: socket.socket) -> None:
+        self.args, self.pid = args, pid
+        self.returncode: int | None = None
+        self.stdout: IO[str] | None = None
+        self.stderr: IO[str] | None = None
+        self._told = told
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code, which is negative where a signal ended the command."""
+        if self.returncode is None:
+            self._told.settimeout(timeout)
+            try:
+                self.returncode = int(self._told.recv(MESSAGE_BYTES))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0) from None
+            self._told.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the command is known to have ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Wait for the end; return what was written to the pipes, which nobody reads beside this."""
+        pipes = [self.stdout, self.stderr]
+        assert None not in pipes
+        with ThreadPoolExecutor(len(pipes)) as readers:
+            texts = [readers.submit(pipe.read) for pipe in pipes if pipe is not None]
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            out, err = (text.result() for text in texts)
+        for pipe in pipes:
+            pipe.close()
+        return out, err
+
+    def __enter__(self) -> "StartedCommand":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in filter(None, (self.stdout, self.stderr)):
+            pipe.close()
+        self.wait()
 
 
 def load_modules() -> None:
@@ -93,21 +141,40 @@ def load_modules() -> None:
 
 
 def fork_when_asked(connection: socket.socket) -> None:
-    """Fork for each command and tell how it ended; return in what is forked, ready to be the command."""
+    """Fork for each command; return in what is forked, ready to be the command."""
     while True:
-        asked, descriptors, *_ = socket.recv_fds(connection, MESSAGE_BYTES, 2)
+        asked, descriptors, *_ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
         if not asked:
             sys.exit()
-        pid = os.fork()
-        if pid == 0:
+        if os.fork() == 0:
             connection.close()
-            become(*json.loads(asked), descriptors)
-            return
+            *out_and_err, telling = descriptors
+            if is_what_is_watched(socket.socket(fileno=telling), out_and_err):
+                become(*json.loads(asked), out_and_err)
+                return
         for descriptor in descriptors:
             os.close(descriptor)
-        connection.send(str(pid).encode())
-        _, status = os.waitpid(pid, 0)
-        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+        # Who watches commands that have ended, ends as well.
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+
+
+def is_what_is_watched(telling: socket.socket, out_and_err: list[int]) -> bool:
+    """Fork once more: one is the command, and the other says its id and how it ended, and ends."""
+    pid = os.fork()
+    if pid == 0:
+        telling.close()
+        return True
+    for descriptor in out_and_err:
+        os.close(descriptor)
+    # Whoever has asked may be gone.
+    with contextlib.suppress(OSError):
+        telling.send(str(pid).encode())
+    _, status = os.waitpid(pid, 0)
+    with contextlib.suppress(OSError):
+        telling.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
 
 
 def become(command: list[str], folder: str, environment: dict[str, str], descriptors: list[int]) -> None:
