@@ -4,12 +4,13 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from loadcurve.server.interrupts import INTERRUPTS
-from support.containers import Containers, open_containers
+from support.containers import Containers, locked, open_containers
 
 INSTALL_HINTS = {
     "nginx": "apt-get install nginx",
@@ -50,7 +51,20 @@ def interrupts_as_before() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def containers() -> Iterator[Containers]:
-    """Give a place for containers; skip the test, with podman's own words, where there can be none."""
-    with open_containers() as place:
+def podman_lock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the file that whoever uses podman has locked: its own locks are the same for all of its stores."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "podman.lock"
+
+
+@pytest.fixture(scope="session")
+def container_store(podman_lock: Path) -> Iterator[Containers]:
+    with open_containers(podman_lock) as place:
         yield place
+
+
+@pytest.fixture
+def containers(container_store: Containers, podman_lock: Path) -> Iterator[Containers]:
+    """Give a place for containers; skip the test, with podman's own words, where there can be none."""
+    with locked(podman_lock):
+        yield container_store

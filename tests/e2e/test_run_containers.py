@@ -9,9 +9,6 @@ from support.report_pages import write_report
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import study_text
 
-# The locks of podman are the same for all of its stores.
-pytestmark = pytest.mark.alone
-
 MIB = 1 << 20
 
 
@@ -26,7 +23,7 @@ workers = 2
 limits = {{ cpus = 0.05, memory = "64MiB" }}
 {containers.keys}
 """
-    sandbox.write("tiny.toml", study_text(servers, load='duration = "1s"', connections="[20]", trials=1))
+    sandbox.write("tiny.toml", study_text(servers, load='duration = "500ms"', connections="[20]", trials=1))
     finished = sandbox.run("run", "tiny.toml", "--out", "out")
     assert finished.returncode == 0, finished.stderr
     run = read_run(sandbox.work / "out")

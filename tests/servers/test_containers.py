@@ -20,9 +20,6 @@ from loadcurve.study.container import ContainerTable
 from support.containers import Containers
 from support.tiny_study import write_built_server
 
-# The locks of podman are the same for all of its stores.
-pytestmark = pytest.mark.alone
-
 LONG_S = 60
 
 

@@ -1,5 +1,6 @@
 """A store of podman's for the tests alone, and a small root filesystem of this machine's own programs."""
 
+import fcntl
 import re
 import shutil
 import subprocess
@@ -57,8 +58,19 @@ class Containers:
 
 
 @contextmanager
-def open_containers() -> Iterator[Containers]:
-    """Yield a place for containers that is gone at the end; skip where podman cannot run any."""
+def locked(file: Path) -> Iterator[None]:
+    """Wait until no other process has a file locked, and lock it for the length of the block."""
+    with file.open("w") as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def open_containers(lock: Path) -> Iterator[Containers]:
+    """Yield a place for containers that is gone at the end; skip where podman cannot run any.
+
+    Podman is used for it while the file ``lock`` is locked.
+    """
     engine = Engine("podman")
     if not engine.is_installed():
         pytest.skip("needs podman, which is not installed; on Debian: apt-get install podman")
@@ -71,11 +83,13 @@ def open_containers() -> Iterator[Containers]:
         make_root_filesystem(rootfs)
         containers = Containers(engine, rootfs)
         try:
-            containers.require_that_it_runs()
+            with locked(lock):
+                containers.require_that_it_runs()
             yield containers
         finally:
-            # Removes the files of the store as the user who owns them inside.
-            engine.finished(["rmi", "--all", "--force"])
+            with locked(lock):
+                # Removes the files of the store as the user who owns them inside.
+                engine.finished(["rmi", "--all", "--force"])
 
 
 def make_root_filesystem(folder: Path) -> None:
