@@ -6,6 +6,12 @@ from pathlib import Path
 import pytest
 
 from loadcurve import _engine
+from loadcurve.server.asked import plain_load
+from loadcurve.server.attached import AttachedServer
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import Overrides
+from loadcurve.server.running import find_running_server
 from support.limit_server import limit_server
 from support.tiny_study import study_text
 
@@ -75,7 +81,9 @@ def test_a_running_server_is_verified_and_loaded_as_the_study_trusts_it(sandbox,
         finished = sandbox.run("run", "tiny.toml", "--out", "run")
         assert finished.returncode == 0, finished.stderr
         assert loads_by_server(sandbox)["staging"]["tls"]["handshakes"]["full"] >= 1
-        sandbox.write("tiny.toml", study_of(address, ""))
-        refused = sandbox.run("run", "tiny.toml", "--out", "other")
-        assert refused.returncode == 4
-        assert "the server's certificate was issued by nobody who is trusted" in refused.stderr
+        overrides = Overrides(url=f"https://{address}", version="1")
+        found = find_running_server(load_catalog()["url"], {}, overrides)
+        with pytest.raises(
+            ServerFailure, match="the server's certificate was issued by nobody who is trusted"
+        ):
+            AttachedServer(found, None).verify(["/1k.txt"], plain_load(found.transport))

@@ -10,7 +10,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from support.limit_server import limit_server
-from support.recording_server import deaf_port
 from support.tiny_study import study_text
 
 
@@ -92,40 +91,3 @@ def test_without_content_any_answer_with_status_200_is_a_right_one(sandbox):
     load = trial["measurements"]["load"]
     assert load["status"]["2xx"] == load["requests"]["answered"] > 0, "Host is the URL's"
     assert load["errors"]["mismatch"] == 0
-
-
-def test_a_running_server_that_serves_other_content_is_not_measured(sandbox, content):
-    (content / "1k.txt").write_text("y" * 1024)
-    with limit_server(content) as address:
-        (content / "1k.txt").write_text("x" * 1024)
-        finished = run(sandbox, study_of(f"http://{address}"))
-    assert finished.returncode == 4
-    _, (failure,) = records_of(sandbox)
-    assert failure["reason"]["code"] == "wrong_answer"
-    assert f"http://{address}: GET /1k.txt was answered with" in failure["reason"]["text"]
-
-
-def test_a_server_that_does_not_run_is_not_measured(sandbox, content):
-    with deaf_port() as address:
-        finished = run(sandbox, study_of(f"http://{address}"))
-    assert finished.returncode == 4
-    assert f"staging is not measured: {address}: no connection" in finished.stderr
-
-
-def test_a_running_server_that_names_no_version_is_not_measured_without_one(sandbox, content):
-    with limit_server(content) as address:
-        finished = run(sandbox, study_of(f"http://{address}", keys=""))
-    assert finished.returncode == 4
-    assert f"The version of the server at http://{address} is unknown" in finished.stderr
-    assert 'Give it in the study, such as version = "1.2"' in finished.stderr
-
-
-def test_a_server_that_does_not_speak_what_the_load_asks_for_is_refused_before_it(sandbox, content):
-    with echo_server() as port:
-        study = study_of(f"http://localhost:{port}").replace("[load]", '[load]\nhttp = "2"', 1)
-        finished = run(sandbox, study)
-    assert finished.returncode == 4
-    assert f"http://localhost:{port}: no HTTP/2 in clear text with localhost:{port}: " in finished.stderr
-    _, (trial,) = records_of(sandbox)
-    assert "measurements" not in trial
-    assert trial["reason"]["code"] == "wrong_answer"

@@ -4,13 +4,16 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from loadcurve import __version__
+from loadcurve.result.folder import Run, read_run
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.location import EXTRA_PROGRAM_FOLDERS
+from support.sandbox import Sandbox
 from support.tiny_study import study_text
 
 OTHER_VERSION = f"""\
@@ -25,25 +28,85 @@ ENDS = "requests_total = 40"
 LIMIT_ARGUMENTS = '"limit", "--listen", "{address}:{port}", "--root", "{content}"'
 
 
-def run_servers(sandbox, servers):
-    """Run a study of these servers, in a folder of its own, and return its record."""
+SERVERS = f"""
+[servers.limit]
+[servers.limit-new]
+use = "limit"
+binary = "bin/server"
+[servers.wrapped]
+use = "limit"
+start = ["env", "WRAPPED=1", "{{binary}}", {LIMIT_ARGUMENTS}]
+version = "in another way"
+[servers.beside-the-study]
+use = "command"
+start = ["bin/server", {LIMIT_ARGUMENTS}]
+version_command = ["{{binary}}", "--version"]
+[servers.on-path]
+use = "command"
+start = ["sh", "{{study}}/bin/server", {LIMIT_ARGUMENTS}]
+version = "from 2026"
+[servers.closing]
+use = "limit"
+load = {{ calls = 1 }}
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of servers that each stand in the study in another way."""
+
+    study: Path
+    run: Run
+    stdout: str
+
+
+def measured(sandbox: Sandbox, servers: str) -> Measured:
+    """Run a study of these servers, in a folder of its own."""
     sandbox.write("study/bin/server", OTHER_VERSION).chmod(0o755)
-    sandbox.write("study/tiny.toml", study_text(servers, load=ENDS, connections="[1]", trials=1))
+    study = sandbox.write("study/tiny.toml", study_text(servers, load=ENDS, connections="[2]", trials=1))
     finished = sandbox.run("run", "study/tiny.toml", "--out", "run")
     assert finished.returncode == 0, finished.stderr
-    lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
-    assert all(json.loads(line)["measurements"]["load"]["requests"]["answered"] > 0 for line in lines)
-    return json.loads((sandbox.work / "run" / "run.json").read_text())
+    run = read_run(sandbox.work / "run")
+    assert all(point.load.requests.answered > 0 for point in run.points)
+    return Measured(study.parent, run, finished.stdout)
 
 
-def test_two_versions_of_one_server_stand_side_by_side(sandbox):
-    servers = '[servers.limit]\n[servers.limit-new]\nuse = "limit"\nbinary = "bin/server"'
-    record = run_servers(sandbox, servers)
-    found = {name: (server["version"], server["binary"]) for name, server in record["servers"].items()}
-    assert found == {
-        "limit": (__version__, str(NATIVE_FOLDER / "loadcurve-server")),
-        "limit-new": ("9.9.9", str(sandbox.work / "study/bin/server")),
-    }
+def versions(run: Run) -> dict[str, tuple[str | None, str | None]]:
+    return {name: (server.version, server.binary) for name, server in run.run.servers.items()}
+
+
+@pytest.fixture(scope="module")
+def one(shared_sandbox: Sandbox) -> Measured:
+    return measured(shared_sandbox, SERVERS)
+
+
+def test_two_versions_of_one_server_stand_side_by_side(one: Measured):
+    found = versions(one.run)
+    assert found["limit"] == (__version__, str(NATIVE_FOLDER / "loadcurve-server"))
+    assert found["limit-new"] == ("9.9.9", str(one.study / "bin/server"))
+    assert {point.server for point in one.run.points} >= {"limit", "limit-new"}
+
+
+def test_any_program_is_measured_that_a_study_names_with_its_version(one: Measured):
+    found = versions(one.run)
+    assert found["beside-the-study"] == ("9.9.9", str(one.study / "bin/server"))
+    assert found["on-path"] == ("from 2026", shutil.which("sh"))
+    assert {point.server for point in one.run.points} >= {"beside-the-study", "on-path"}
+
+
+def test_a_study_may_start_a_server_of_the_catalogue_in_another_way(one: Measured):
+    assert versions(one.run)["wrapped"] == ("in another way", str(NATIVE_FOLDER / "loadcurve-server"))
+    assert "wrapped" in {point.server for point in one.run.points}
+
+
+def test_a_server_under_a_load_of_its_own_is_a_curve_of_its_own(one: Measured):
+    assert "The load on closing differs: calls = 1." in one.stdout
+    loads = {point.server: point.load for point in one.run.points}
+    assert (loads["limit"].load.calls, loads["closing"].load.calls) == (None, 1)
+    assert loads["limit"].connections.opened == 2
+    assert loads["closing"].connections.opened >= loads["closing"].requests.answered > 2
+    servers = json.loads((one.run.folder / "numbers.json").read_text())["analysis"]["run"]["servers"]
+    assert (servers["limit"]["load"], servers["closing"]["load"]) == ({}, {"calls": 1})
 
 
 @pytest.mark.long
@@ -59,80 +122,9 @@ def test_two_versions_of_nginx_stand_side_by_side_each_with_its_own_program(sand
     )
     program.chmod(0o755)
     servers = '[servers.nginx]\n[servers.nginx-other]\nuse = "nginx"\nbinary = "bin/nginx"'
-    record = run_servers(sandbox, servers)
-    assert {name: server["version"] for name, server in record["servers"].items()} == {
+    run = measured(sandbox, servers).run
+    assert {name: said for name, (said, _) in versions(run).items()} == {
         "nginx": version,
         "nginx-other": other,
     }
-    points = map(json.loads, (sandbox.work / "run" / "trials.jsonl").read_text().splitlines())
-    assert {point["server"] for point in points} == {"nginx", "nginx-other"}
-
-
-def test_any_program_is_measured_that_a_study_names_with_its_version(sandbox):
-    servers = f"""
-    [servers.beside-the-study]
-    use = "command"
-    start = ["bin/server", {LIMIT_ARGUMENTS}]
-    version_command = ["{{binary}}", "--version"]
-    [servers.on-path]
-    use = "command"
-    start = ["sh", "{{study}}/bin/server", {LIMIT_ARGUMENTS}]
-    version = "from 2026"
-    """
-    record = run_servers(sandbox, servers)
-    found = {name: (server["version"], server["binary"]) for name, server in record["servers"].items()}
-    assert found == {
-        "beside-the-study": ("9.9.9", str(sandbox.work / "study/bin/server")),
-        "on-path": ("from 2026", shutil.which("sh")),
-    }
-
-
-def test_a_study_may_start_a_server_of_the_catalogue_in_another_way(sandbox):
-    servers = f"""
-    [servers.limit]
-    start = ["env", "WRAPPED=1", "{{binary}}", {LIMIT_ARGUMENTS}]
-    version = "wrapped"
-    """
-    record = run_servers(sandbox, servers)["servers"]["limit"]
-    assert (record["version"], record["binary"]) == ("wrapped", str(NATIVE_FOLDER / "loadcurve-server"))
-
-
-def test_a_program_that_is_missing_or_of_unknown_version_is_not_measured(sandbox):
-    programs = {
-        "nameless": ('start = ["sh", "{port}"]', 'such as version = "1.2", or version_command = ['),
-        "speechless": (
-            'start = ["sh", "{port}"]\nversion_command = ["echo", "none"]',
-            "printed nothing that matches the pattern",
-        ),
-        "gone": ('start = ["bin/none", "{port}"]\nversion = "1"', "there is no program "),
-        "unknown": (
-            'start = ["no-such-program", "{port}"]\nversion = "1"',
-            "no program no-such-program was found on PATH",
-        ),
-    }
-    tables = (f'[servers.{name}]\nuse = "command"\n{keys}' for name, (keys, _) in programs.items())
-    sandbox.write("tiny.toml", study_text("\n".join(tables)))
-    finished = sandbox.run("run", "tiny.toml", "--out", "run")
-    assert (finished.returncode, finished.stdout) == (4, "")
-    for name, (_, said) in programs.items():
-        [line] = [line for line in finished.stderr.splitlines() if f"{name} is not measured" in line]
-        assert said in line
-
-
-def test_a_server_under_a_load_of_its_own_is_a_curve_of_its_own(sandbox):
-    servers = '[servers.limit]\n[servers.closing]\nuse = "limit"\nload = { calls = 1 }'
-    study = study_text(servers, load=ENDS, connections="[2]", trials=1)
-    sandbox.write("tiny.toml", study)
-    finished = sandbox.run("run", "tiny.toml", "--out", "run")
-    assert finished.returncode == 0, finished.stderr
-    assert "The load on closing differs: calls = 1." in finished.stdout
-    lines = (sandbox.work / "run" / "trials.jsonl").read_text().splitlines()
-    loads = {record["server"]: record["measurements"]["load"] for record in map(json.loads, lines)}
-    assert {name: load["load"]["calls"] for name, load in loads.items()} == {"limit": None, "closing": 1}
-    assert loads["limit"]["connections"]["opened"] == 2
-    assert loads["closing"]["connections"]["opened"] >= loads["closing"]["requests"]["answered"] > 2
-    servers = json.loads((sandbox.work / "run" / "numbers.json").read_text())["analysis"]["run"]["servers"]
-    assert {name: server["load"] for name, server in servers.items()} == {
-        "limit": {},
-        "closing": {"calls": 1},
-    }
+    assert {point.server for point in run.points} == {"nginx", "nginx-other"}

@@ -23,6 +23,7 @@ from loadcurve.runs.capacity import SearchOptions
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import MissingServer
 from loadcurve.server.live import LiveServer
 from loadcurve.server.transport import CLEAR_TEXT
 from support import synthetic_run as synthetic
@@ -157,6 +158,8 @@ class ScriptedRun:
             monkeypatch.setattr(module, "serve", self._serve)
 
     def _serve(self, found, *_: object) -> ScriptedServer:
+        if isinstance(found, MissingServer):
+            raise found.failure()
         return ScriptedServer(found.entry.name, self.script)
 
     def measure(self, study: str, search: SearchOptions | None = None, **options: Any) -> int:

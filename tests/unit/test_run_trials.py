@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from loadcurve.errors import LoadcurveError, NothingMeasured
+from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
@@ -233,6 +233,13 @@ def test_an_interrupt_stops_the_server_and_keeps_the_points_before(scripted):
     assert [one.point["connections"] for one in scripted.run.points] == [1]
     assert (scripted.run.failures, scripted.run.complete) == ([], False)
     assert scripted.script.events[-1] == "stop limit"
+
+
+def test_results_that_cannot_be_written_are_refused_before_the_first_trial(scripted, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BadInput, match=r"the results cannot be written to .*--out"):
+        scripted.measure(study_text(LIMIT), out=tmp_path / "file" / "run")
+    assert scripted.script.events in ([], START)
 
 
 def test_a_record_that_cannot_be_written_ends_the_run_and_its_server(scripted, monkeypatch):
