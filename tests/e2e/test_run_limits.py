@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from loadcurve.explain.all import findings
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable, control_group_trees
-from loadcurve.result.folder import read_run
+from loadcurve.result.folder import Run, read_run
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.server.ledger import FOLDER_PREFIX
-from support.sandbox import finish, wait_until
+from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import STAYS_OURS, study_text
 
 pytestmark = pytest.mark.alone
@@ -36,6 +37,11 @@ def groups_left() -> Callable[[], set[Path]]:
 
 @pytest.fixture(autouse=True)
 def _limits_can_be_set() -> None:
+    require_limits()
+
+
+def require_limits() -> None:
+    """Skip the test where this process may not set limits."""
     group = ControlGroup.planned("loadcurve-test-probe", Limits(cpus=1.0, memory_bytes=MIB))
     try:
         group.make()
@@ -44,9 +50,19 @@ def _limits_can_be_set() -> None:
     group.remove()
 
 
-def test_a_limited_server_is_throttled_and_the_record_and_a_finding_say_so_and_another_is_not(
-    sandbox, groups_left
-):
+@dataclass(frozen=True)
+class Limited:
+    """One run of servers with limits, and without."""
+
+    run: Run
+    said: str
+    left: set[Path]
+    """The control groups that it left behind."""
+
+
+@pytest.fixture(scope="module")
+def limited(shared_sandbox: Sandbox) -> Limited:
+    require_limits()
     servers = """\
 [servers.free]
 use = "limit"
@@ -55,21 +71,36 @@ work = "1ms"
 use = "limit"
 work = "1ms"
 limits = { cpus = 0.04, memory = "64MiB" }
+[servers.micro]
+use = "limit"
+machine = "t2.micro"
+burst = true
+[servers.large]
+use = "limit"
+limits = { cpus = 4000 }
 """
-    sandbox.write("tiny.toml", study_text(servers, load='duration = "1s"', connections="[10]", trials=1))
-    finished = sandbox.run("run", "tiny.toml", "--out", "out")
-    assert finished.returncode == 0
-    run = read_run(sandbox.work / "out")
+    study = study_text(servers, load='duration = "400ms"', connections="[10]", trials=1)
+    shared_sandbox.write("tiny.toml", study)
+    before = groups_of_servers()
+    finished = shared_sandbox.run("run", "tiny.toml", "--out", "out")
+    assert finished.returncode == 0, finished.stderr
+    return Limited(read_run(shared_sandbox.work / "out"), finished.stderr, groups_of_servers() - before)
+
+
+def test_a_limited_server_is_throttled_and_the_record_and_a_finding_say_so_and_another_is_not(
+    limited: Limited,
+):
+    run = limited.run
     points = {record.server: record for record in run.points}
     assert points["free"].limit_use is None
-    limited = points["limited"]
-    assert limited.probe.throttling is not None
-    assert limited.probe.throttling.throttled_periods > 0
-    assert limited.probe.throttling.throttled_s > 0
-    assert limited.limit_use is not None
-    assert limited.limit_use.oom_kills == 0
-    assert limited.limit_use.memory_peak_bytes is not None
-    assert 0 < limited.limit_use.memory_peak_bytes <= 64 * MIB
+    throttled = points["limited"]
+    assert throttled.probe.throttling is not None
+    assert throttled.probe.throttling.throttled_periods > 0
+    assert throttled.probe.throttling.throttled_s > 0
+    assert throttled.limit_use is not None
+    assert throttled.limit_use.oom_kills == 0
+    assert throttled.limit_use.memory_peak_bytes is not None
+    assert 0 < throttled.limit_use.memory_peak_bytes <= 64 * MIB
     assert run.run.servers["free"].limits is None
     assert run.run.servers["limited"].limits is not None
     assert run.run.servers["limited"].limits.model_dump() == {
@@ -79,7 +110,30 @@ limits = { cpus = 0.04, memory = "64MiB" }
         "period_ms": 100.0,
     }
     assert {one.server for one in findings(run) if one.code == "cpu_throttled"} == {"limited"}
-    assert groups_left() == set()
+    assert limited.left == set()
+
+
+def test_a_machine_type_limits_a_server_to_its_size(limited: Limited):
+    server = limited.run.run.servers["micro"]
+    assert server.limits is not None
+    assert (server.limits.cpus, server.limits.memory_bytes) == (1, 1024 * MIB)
+    assert server.machine is not None
+    assert (server.machine.name, server.machine.price_usd_per_hour) == ("t2.micro", 0.0116)
+    assert server.machine.priced_on.startswith("2020-12")
+    assert server.limits.burst is not None
+    assert (server.limits.burst.credits, server.limits.burst.baseline_share) == (30, 0.1)
+    [point] = [one for one in limited.run.points if one.server == "micro"]
+    assert point.limit_use is not None
+    assert point.limit_use.credits is not None
+    # A second of a CPU is a sixtieth of a credit, and what it earns meanwhile is a tenth of that.
+    assert 29.5 < point.limit_use.credits.remaining < 30.01
+
+
+def test_more_cpus_than_there_are_are_a_failure_and_the_run_goes_on(limited: Limited):
+    assert "requires 4000 CPUs, and servers have" in limited.said
+    assert [(failure.server, failure.reason.code) for failure in limited.run.failures] == [
+        ("large", "limits_unavailable")
+    ]
 
 
 GREEDY_SERVER = """\
@@ -105,6 +159,12 @@ use = "command"
 start = ["{sys.executable}", "{{study}}/greedy.py", "{{port}}", "{{content}}"]
 version = "1"
 limits = {{ memory = "64MiB" }}
+[servers.early]
+use = "command"
+{STAYS_OURS}
+start = ["{sys.executable}", "-c", "x = bytearray(b'x' * (1 << 28))", "{{port}}"]
+version = "1"
+limits = {{ memory = "64MiB" }}
 [servers.limit]
 """
     text = study_text(servers, load="connections = 2", warmup="0s", restart=restart, trials=2)
@@ -114,9 +174,15 @@ limits = {{ memory = "64MiB" }}
     finished = sandbox.run("run", "tiny.toml", "--out", "out")
     assert finished.returncode == 0, finished.stderr
     run = read_run(sandbox.work / "out")
-    failures = [(one.server, one.reason.code, one.point) for one in run.failures]
-    assert failures == [("greedy", "out_of_memory", {"requests_total": 100})] * 2
-    text = run.failures[0].reason.text
+    failed = {
+        name: [(one.reason.code, one.point) for one in run.failures if one.server == name]
+        for name in ("greedy", "early")
+    }
+    assert failed["greedy"] == [("out_of_memory", {"requests_total": 100})] * 2
+    assert {code for code, _ in failed["early"]} == {"out_of_memory"}
+    early = next(one.reason.text for one in run.failures if one.server == "early")
+    assert "was ended by SIGKILL before it was ready. The kernel had killed 1" in early
+    text = next(one.reason.text for one in run.failures if one.server == "greedy")
     assert "was ended by SIGKILL during the trial" in text
     assert "The kernel had killed 1 of its processes: its limit of 64 MiB was reached." in text
     assert text in finished.stderr
@@ -156,53 +222,6 @@ limits = {{ memory = "64MiB" }}
     assert points[1].caveats == []
     assert f"losing: {caveat.text}" in finished.stderr
     assert f"losing, 1 point</span>: {caveat.text}." in (sandbox.work / "out" / "report.html").read_text()
-
-
-def test_a_server_that_outgrows_its_memory_before_it_is_ready_is_recorded_so(sandbox, groups_left):
-    servers = f"""\
-[servers.greedy]
-use = "command"
-{STAYS_OURS}
-start = ["{sys.executable}", "-c", "x = bytearray(b'x' * (1 << 28))", "{{port}}"]
-version = "1"
-limits = {{ memory = "64MiB" }}
-"""
-    sandbox.write("tiny.toml", study_text(servers, trials=1))
-    finished = sandbox.run("run", "tiny.toml", "--out", "out")
-    assert (finished.returncode, finished.stdout) == (4, "")
-    (failure,) = read_run(sandbox.work / "out").failures
-    assert failure.reason.code == "out_of_memory"
-    assert "was ended by SIGKILL before it was ready. The kernel had killed 1" in failure.reason.text
-    assert groups_left() == set()
-
-
-def test_a_machine_type_limits_a_server_to_its_size_and_more_cpus_than_there_are_are_a_failure(sandbox):
-    servers = (
-        '[servers.micro]\nuse = "limit"\nmachine = "t2.micro"\nburst = true\n'
-        '[servers.large]\nuse = "limit"\nlimits = { cpus = 4000 }'
-    )
-    sandbox.write("tiny.toml", study_text(servers, connections="[1]", trials=1))
-    finished = sandbox.run("run", "tiny.toml", "--out", "out")
-    assert finished.returncode == 0, finished.stderr
-    run = read_run(sandbox.work / "out")
-    server = run.run.servers["micro"]
-    assert server.limits is not None
-    assert (server.limits.cpus, server.limits.memory_bytes) == (1, 1024 * MIB)
-    assert server.machine is not None
-    assert (server.machine.name, server.machine.price_usd_per_hour) == ("t2.micro", 0.0116)
-    assert server.machine.priced_on.startswith("2020-12")
-    assert server.limits.burst is not None
-    assert (server.limits.burst.credits, server.limits.burst.baseline_share) == (30, 0.1)
-    (point,) = run.points
-    assert point.server == "micro"
-    assert point.limit_use is not None
-    assert point.limit_use.credits is not None
-    # A second of a CPU is a sixtieth of a credit, and what it earns meanwhile is a tenth of that.
-    assert 29.5 < point.limit_use.credits.remaining < 30.01
-    assert "requires 4000 CPUs, and servers have" in finished.stderr
-    assert [(failure.server, failure.reason.code) for failure in run.failures] == [
-        ("large", "limits_unavailable")
-    ]
 
 
 @pytest.mark.long
