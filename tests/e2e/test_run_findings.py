@@ -85,7 +85,7 @@ def disturbed(run: Run) -> str | None:
 
 @pytest.mark.needs("nginx")
 def test_a_clean_run_of_nginx_has_no_finding(sandbox):
-    load = 'think = "5ms"\nduration = "500ms"'
+    load = 'think = "5ms"\nduration = "300ms"'
     study = study_text("[servers.nginx]", load=load, connections="[4, 16]", trials=2)
     run = run_of_a_quiet_machine(sandbox, "clean", study, lambda run: findings(run) == [])
     assert [(one.code, one.seen) for one in findings(run)] == []
@@ -177,7 +177,7 @@ connections_per_thread = 4
 @pytest.fixture(scope="module")
 def wrong(shared_sandbox) -> Run:
     """Servers of which each does one thing wrong, and one that does not."""
-    study = study_text(WRONG, load="requests_total = 2000", connections="[8]", trials=1)
+    study = study_text(WRONG, load="requests_total = 1000", connections="[8]", trials=1)
     return run_study(shared_sandbox, "wrong", study)
 
 
@@ -388,7 +388,7 @@ def test_a_server_of_one_thread_is_at_the_limit_of_one_cpu_however_many_it_has(s
     first, second = sorted(os.sched_getaffinity(0))[:2]
     host = f"server_cpus = {[first, second][:cpus]}\nload_cpus = [{second}]"
     servers = '[servers.works]\nuse = "limit"\nwork = "1ms"\n[servers.rests]\nuse = "limit"\ndelay = "5ms"'
-    study = study_text(servers, load='duration = "1500ms"', connections="[4]", trials=1, host=host)
+    study = study_text(servers, load='duration = "700ms"', connections="[4]", trials=1, host=host)
     for attempt in range(QUIET_ATTEMPTS):
         run = run_study(sandbox, f"busy-{attempt}", study)
         used = {point.server: point.probe.server.cpu_share for point in run.points}
@@ -475,7 +475,7 @@ use = "nginx"
 workers = 1
 worker_connections = 16
 """
-    load = 'think = "1ms"\nduration = "500ms"'
+    load = 'think = "1ms"\nduration = "300ms"'
     study = study_text(servers, load=load, connections="[8, 40]", trials=1)
     return run_study(shared_sandbox, "real", study)
 

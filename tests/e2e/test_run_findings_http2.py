@@ -45,11 +45,9 @@ http2 = true
 """
 
 
-def study(servers: str, load: str, content: str = '"1k.txt" = "1KiB"', requests: str = '"/1k.txt"') -> str:
-    text = study_text(
-        servers, load=f'http = "2"\n{load}', content=content, connections="[2]", trials=1, warmup="100ms"
-    )
-    return text.replace('requests = ["/1k.txt"]', f"requests = [{requests}]")
+def study(servers: str, load: str, content: str = '"1k.txt" = "1KiB"') -> str:
+    load = f'http = "2"\n{load}'
+    return study_text(servers, load=load, content=content, connections="[2]", trials=1, warmup="100ms")
 
 
 def on_one_connection(text: str) -> str:
@@ -85,7 +83,7 @@ def limits(shared_sandbox) -> Run:
         ),
         nginx("resumes", settings="load = { streams = 1, calls = 1, full_handshakes = 0 }"),
     ]
-    return run_study(shared_sandbox, "limits", study("".join(servers), 'streams = 100\nduration = "500ms"'))
+    return run_study(shared_sandbox, "limits", study("".join(servers), 'streams = 100\nduration = "300ms"'))
 
 
 def test_fewer_streams_than_the_load_has_are_told_with_the_wait_for_them(limits):
@@ -127,10 +125,30 @@ def test_sessions_that_nginx_gives_no_tickets_for_are_told_and_those_that_it_res
 
 @pytest.fixture(scope="module")
 def windows(shared_sandbox) -> Run:
-    servers = nginx("small-windows", settings="keepalive_requests = 1000000")
-    ciphers = f'tls = {{ suites = ["{CHACHA}"] }}'
-    load = f'streams = 4\nduration = "500ms"\nstream_window = "64KiB"\nconnection_window = "64KiB"\n{ciphers}'
-    return run_study(shared_sandbox, "windows", study(servers, load, '"1m.bin" = "1MiB"', '"/1m.bin"'))
+    """Servers under loads of their own, in which long bodies or answers fill something up."""
+    shared_sandbox.write("body.bin", "x" * 300_000)
+    arms = {
+        "small-windows": (
+            "",
+            (
+                'streams = 4, stream_window = "64KiB", connection_window = "64KiB", '
+                f'tls = {{ suites = ["{CHACHA}"] }}, requests = ["/1m.bin"]'
+            ),
+        ),
+        # What nginx gives for a file is no answer to POST, but for this line.
+        "takes-bodies": (
+            "error_page 405 =200 $uri;",
+            'streams = 4, method = "POST", body = "@body.bin", requests = ["/1k.txt"]',
+        ),
+        "fills": ("", f"streams = 5, requests = {['/1k.txt'] * 4 + ['/8m.bin']}"),
+    }
+    servers = [
+        nginx(name, directive, f"keepalive_requests = 1000000\nload = {{ {load} }}")
+        for name, (directive, load) in arms.items()
+    ]
+    content = '"1k.txt" = "1KiB"\n"1m.bin" = "1MiB"\n"8m.bin" = "8MiB"'
+    text = study("".join(servers), 'duration = "600ms"', content)
+    return run_study(shared_sandbox, "windows", on_one_connection(text))
 
 
 def test_small_windows_of_the_load_are_told_where_answers_wait_for_them(windows):
@@ -142,8 +160,7 @@ def test_small_windows_of_the_load_are_told_where_answers_wait_for_them(windows)
 def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_told(windows):
     if not windows.run.host["cpu_has_aes"]:
         pytest.skip("this processor has no instructions for AES")
-    [point] = windows.points
-    load = point.load
+    [load] = [point.load for point in windows.points if point.server == "small-windows"]
     if (load.bytes.sent + load.bytes.received) / load.duration_s < 20e6:
         pytest.skip("this machine is too busy to encrypt 20 MB/s")
     finding = told(windows, "small-windows")["slow_cipher"]
@@ -151,21 +168,12 @@ def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_told(windo
     assert value(finding, "handshakes that agreed on it") == 1
 
 
-def test_bodies_that_are_longer_than_the_servers_windows_are_told(sandbox):
-    # What nginx gives for a file is no answer to POST, but for this line.
-    servers = nginx("takes-bodies", "error_page 405 =200 $uri;", "keepalive_requests = 1000000")
-    sandbox.write("body.bin", "x" * 300_000)
-    load = 'streams = 4\nrequests_total = 200\nmethod = "POST"\nbody = "@body.bin"'
-    found = told(run_study(sandbox, "bodies", study(servers, load)), "takes-bodies")
-    assert value(found["server_windows"], "part of all requests") > 0.5
+def test_bodies_that_are_longer_than_the_servers_windows_are_told(windows):
+    assert value(told(windows, "takes-bodies")["server_windows"], "part of all requests") > 0.5
 
 
-def test_short_answers_that_wait_behind_long_ones_are_told(sandbox):
-    servers = nginx("fills", settings="keepalive_requests = 1000000")
-    paths = '"/1k.txt", "/1k.txt", "/1k.txt", "/1k.txt", "/8m.bin"'
-    text = study(servers, 'streams = 5\nduration = "1s"', '"1k.txt" = "1KiB"\n"8m.bin" = "8MiB"', paths)
-    found = told(run_study(sandbox, "long", on_one_connection(text)), "fills")
-    assert value(found["blocked_by_long_answers"], "part of all answers") >= 0.1
+def test_short_answers_that_wait_behind_long_ones_are_told(windows):
+    assert value(told(windows, "fills")["blocked_by_long_answers"], "part of all answers") >= 0.1
 
 
 @pytest.mark.long
