@@ -7,7 +7,8 @@ import pytest
 
 from support import synthetic_run as synthetic
 from support.sandbox import Sandbox, finish
-from support.tiny_study import study_text, write_entry
+from support.scripted_run import ScriptedRun
+from support.tiny_study import study_text
 
 COLUMNS = 80
 LONG_NAME = "nginx-with-a-configuration-that-has-a-name-of-many-words"
@@ -90,29 +91,18 @@ def test_a_path_leads_to_its_file_in_every_locale(sandbox: Sandbox):
     assert (sandbox.work / finished.stdout.strip()).is_file()
 
 
-@pytest.mark.parametrize(
-    "variables", [pytest.param({}, marks=pytest.mark.long), {"LC_ALL": "C"}], ids=["UTF-8", "ASCII"]
-)
-def test_a_run_without_a_terminal_draws_no_progress(sandbox: Sandbox, variables: dict[str, str]):
-    catalog = sandbox.work / "catalog"
-    write_entry(
-        catalog / LONG_NAME,
-        binary="{native}/loadcurve-server",
-        start='"{binary}", "limit", "--listen", "{address}:{port}", "--root", "{content}"',
-    )
-    study = study_text(f"[servers.{LONG_NAME}]", connections="[1, 2, 3]")
-    sandbox.write("tiny.toml", f'question = "{LONG_WORDS}\\u001b[2J"\n{study}')
-    finished = finish(
-        sandbox.start("run", "tiny.toml", "--out", "run", "--catalog", str(catalog), **variables)
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stdout.splitlines()[-1] == "run/report.html"
-    assert max(map(len, finished.stdout.splitlines())) <= COLUMNS
-    for written in (finished.stdout, finished.stderr):
-        assert CONTROL.findall(written) == []
-        assert written.isascii() or not variables
+def test_a_run_without_a_terminal_draws_no_progress(tmp_path, monkeypatch, capsys):
+    scripted = ScriptedRun(tmp_path, monkeypatch)
+    study = study_text(f'[servers.{LONG_NAME}]\nuse = "limit"', connections="[1, 2, 3]")
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    assert scripted.command(f'question = "{LONG_WORDS}\\u001b[2J"\n{study}') == 0
+    written = capsys.readouterr()
+    *lines, report = written.out.splitlines()
+    assert report == str(scripted.folder / "report.html")
+    assert max(map(len, lines)) <= COLUMNS
+    assert CONTROL.findall(written.out + written.err) == []
     # One line for each trial: who reads it later wants no picture of each moment.
-    assert len([line for line in finished.stderr.splitlines() if "done" in line]) == 2
+    assert len([line for line in written.err.splitlines() if "done" in line]) == 2
 
 
 def test_an_error_that_names_what_steers_a_terminal_does_not_steer_it(sandbox: Sandbox):

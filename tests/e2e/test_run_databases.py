@@ -76,27 +76,6 @@ def test_two_kinds_of_databases_stand_side_by_side_in_one_study(databases):
     assert "loadcurve:" not in json.dumps(record["servers"]["postgresql"]["settings"])
 
 
-def test_the_load_phase_can_be_what_is_measured(databases):
-    load = 'phase = "load"\nbatch = 10'
-    text = study_text("[servers.postgresql]", load).replace('warmup = "50ms"\n', "")
-    records = run_study(databases, text)
-    for one in records:
-        assert [*one["measurements"]] == ["load"]
-        load = one["measurements"]["load"]
-        assert (load["load"]["phase"], load["load"]["batch"]) == ("load", 10)
-        assert load["requests"]["ok"] == RECORDS
-
-
-def test_values_are_compared_where_the_study_asks_for_it(databases):
-    records = run_study(
-        databases, study_text("[servers.ferretdb]", f"operations = {OPERATIONS}\nverify_values = true")
-    )
-    loads = [one["measurements"]["load"] for one in records]
-    assert all(load["load"]["workload"]["verify_values"] for load in loads)
-    assert all(load["errors"]["mismatch"] == 0 for load in loads)
-    assert all(load["requests"]["ok"] == OPERATIONS for load in loads)
-
-
 @pytest.mark.parametrize(
     ("workload", "kinds"),
     [
@@ -113,19 +92,6 @@ def test_workloads_that_insert_scan_and_modify_run_on_either_database(databases,
         loading, load = one["measurements"]["loading"], one["measurements"]["load"]
         assert {operation["operation"] for operation in load["operations"]} == kinds
         assert (loading["requests"]["ok"], load["requests"]["ok"]) == (RECORDS, OPERATIONS)
-
-
-def test_operations_at_a_rate_fall_due_whatever_the_database_does(databases):
-    load = 'rate = 200\narrivals = "constant"\nduration = "1s"'
-    [record] = run_study(databases, study_text("[servers.postgresql]", load, threads="[4]"))
-    measured = record["measurements"]["load"]
-    requests = measured["requests"]
-    # One every 5 ms for a second.
-    assert requests["due"] == pytest.approx(200, abs=1)
-    ended = (requests[name] for name in ("answered", "failed", "unanswered", "never_sent"))
-    assert requests["due"] == sum(ended)
-    assert measured["rate_rps"]["asked"] == pytest.approx(200)
-    assert measured["generator"]["lateness_ms"]["p50"] is not None
 
 
 def test_a_database_that_dies_in_mid_run_costs_its_trial_and_no_record(databases):
@@ -145,10 +111,3 @@ def test_a_database_that_dies_in_mid_run_costs_its_trial_and_no_record(databases
     assert finished.returncode == 4, finished.stderr
     [record] = [json.loads(line) for line in trials.read_text().splitlines()]
     assert (record["kind"], record["reason"]["code"]) == ("failure", "died")
-
-
-def test_limits_are_searched_along_the_threads(databases):
-    databases.write("tiny.toml", study_text("[servers.postgresql]", threads="[1, 4]"))
-    finished = databases.run("capacity", "tiny.toml", "--slo", "p50 < 10s", "--out", "run")
-    assert finished.returncode == 0, finished.stderr
-    assert "at least 4 threads" in " ".join(finished.stdout.split())

@@ -132,24 +132,6 @@ def test_a_folder_in_use_is_refused_untouched(finished):
     assert finished.sandbox.leftovers() == []
 
 
-def test_options_change_the_study_and_a_seed_repeats_its_content(finished):
-    """A second run, without --out, of one server that is started anew for each point."""
-    finished.starts.unlink()
-    finished.sandbox.write("again.toml", study_text(SERVERS, restart="point"))
-    options = ["--only", "counted", "--trials", 1, "--catalog", finished.catalog]
-    command = finished.sandbox.run("run", "again.toml", "--seed", SEED, *options)
-    assert command.returncode == 0, command.stderr
-    folder = finished.sandbox.work / Path(command.stdout.splitlines()[-1]).parent
-    assert folder.parent == finished.sandbox.work / "loadcurve-runs"
-    assert folder.name.startswith("again-")
-    record = json.loads((folder / "run.json").read_text())
-    assert record["content"] == finished.record["content"]
-    assert record["order"] == [planned.model_dump() for planned in trial_order(["counted"], 1, SEED)]
-    assert record["options"] == list(map(str, ["--trials", 1, "--only", "counted", *options[4:]]))
-    # One start before the first trial, and one for each of the two points.
-    assert finished.starts.read_text().splitlines() == ["started"] * 3
-
-
 class _Sources(HTMLParser):
     """Collects what a page loads by itself, and where its links lead."""
 

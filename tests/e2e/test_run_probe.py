@@ -11,7 +11,7 @@ from support.sandbox import finish, wait_until
 from support.tiny_study import study_text
 
 SERVERS = "[servers.nginx]\nworkers = 2"
-DURATION_S = 1.5
+DURATION_S = 0.8
 INTERVAL_S = 0.025
 DEFAULT_INTERVAL_S = 0.1
 
@@ -124,7 +124,7 @@ def test_the_series_covers_the_window_and_agrees_with_its_sum(points):
 @pytest.mark.skipif(group_parent() is None, reason="needs to make a control group of version 2, as root may")
 def test_a_server_that_forgets_its_children_is_measured_by_its_group(sandbox):
     """Each client has a process of its own, which is gone before anyone could look at it."""
-    load = 'calls = 1\nduration = "500ms"'
+    load = 'calls = 1\nduration = "200ms"'
     sandbox.write("tiny.toml", study_text("[servers.simple]", load=load, connections="[2]", trials=1))
     finished = sandbox.run("run", "tiny.toml", "--out", "run")
     assert finished.returncode in {0, 3}, finished.stderr
@@ -138,7 +138,7 @@ def test_a_server_that_forgets_its_children_is_measured_by_its_group(sandbox):
 def test_a_killed_probe_is_a_caveat_and_the_run_goes_on(sandbox):
     # The second point goes on for long enough to be disturbed.
     study = study_text(load='connections = 1\nthink = "1ms"', trials=1)
-    sandbox.write("tiny.toml", study.replace("connections = [1, 2]", "requests_total = [200, 2000]"))
+    sandbox.write("tiny.toml", study.replace("connections = [1, 2]", "requests_total = [50, 500]"))
     run = sandbox.start("run", "tiny.toml", "--out", "run")
     trials = sandbox.work / "run" / TRIALS_FILE
     wait_until(lambda: trials.exists() and trials.stat().st_size > 0, "the first point is measured")
@@ -153,14 +153,3 @@ def test_a_killed_probe_is_a_caveat_and_the_run_goes_on(sandbox):
     assert [caveat["code"] for caveat in second["probe"]["caveats"]] == ["probe_died"]
     assert "limit: the probe ended with status -9" in finished.stderr
     assert "the probe ended with status -9" in (sandbox.work / "run" / "report.html").read_text()
-
-
-def test_a_killed_run_takes_its_probe_along(sandbox):
-    sandbox.write("tiny.toml", study_text(load='duration = "60s"', trials=1))
-    run = sandbox.start("run", "tiny.toml", "--out", "run")
-    wait_until(lambda: probes_in(sandbox) != [], "the probe is started")
-    run.kill()
-    finish(run)
-    wait_until(lambda: sandbox.processes() == [], "neither probe nor server survives")
-    # What it left in files is cleaned up by the next run.
-    assert sandbox.run("run", "tiny.toml", "--out", "next", "--quick", "--trials", 1).returncode in {0, 3}

@@ -51,6 +51,19 @@ def test_nothing_of_a_server_is_left_after_its_block(name, content_folder):
         http.client.HTTPConnection("127.0.0.1", port).request("GET", "/1k.txt")
 
 
+@servers("nginx", "apache-event")
+def test_each_start_is_a_new_process_in_a_new_folder_with_new_logs(name, content_folder, state):
+    processes, folders = set(), set()
+    for number in (1, 2):
+        with server_of(CATALOG[name], content_folder, access_log=True) as server:
+            answer_to(server, f"/1k.txt?start={number}")
+            wait_until(lambda number=number: f"start={number}" in "".join(access_logs(state)))
+            assert "".join(access_logs(state)).count("start=") == 1
+            processes.add(server.pid)
+            folders.add(server.marks.folder)
+    assert len(processes) == len(folders) == 2
+
+
 # That of python-http is the Python of whoever checks it.
 @servers(*(name for name in SERVERS if name != "python-http"))
 @is_root

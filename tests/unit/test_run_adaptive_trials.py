@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.ending import ending
 from loadcurve.cli.display import RunDisplay
 from loadcurve.errors import BadInput
+from loadcurve.report.ending import trials_in_words
 from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import PlannedTrial, PointRecord
 from loadcurve.result.run_files import TRIALS_FILE
@@ -83,6 +85,8 @@ def test_a_run_ends_after_the_least_number_of_trials_if_they_agree(run_study_of)
     assert len(run.run.order) == 10
     assert "at most 10 trials of 1 point" in talk
     assert "after 8 trials of each server: every interval of the throughput is within ± 3.0 %" in talk
+    [sentence] = trials_in_words(analyse(run))
+    assert sentence.startswith("It ended after 8 trials of each server, because every interval")
 
 
 def test_a_run_goes_on_while_an_interval_is_wide(run_study_of):

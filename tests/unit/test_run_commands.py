@@ -1,6 +1,8 @@
 """`loadcurve run` and `loadcurve capacity`: records, words and exit codes; all measuring is scripted."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +70,31 @@ def test_that_both_sides_share_cpus_is_told_of_servers_that_are_started_here(
     assert ("cpus_shared" in {one.code for one in scripted.run.run.caveats}) == is_started_here
 
 
+@pytest.fixture
+def usable_cpus():
+    """Give what has this thread run on some CPUs alone, until the end of the test."""
+    before = os.sched_getaffinity(0)
+    yield lambda cpus: os.sched_setaffinity(0, cpus)
+    os.sched_setaffinity(0, before)
+
+
+def test_a_machine_of_one_cpu_runs_both_sides_on_it_with_a_caveat(scripted, usable_cpus):
+    cpu = min(os.sched_getaffinity(0))
+    usable_cpus({cpu})
+    scripted.measure(study_text(LIMIT, trials=1))
+    [said] = [one.text for one in scripted.run.run.caveats if one.code == "cpus_shared"]
+    assert f"the servers and the load share CPU {cpu}, so the two disturb each other" in said
+    assert said in " ".join(scripted.talk.split())
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs, one for each side")
+def test_cpus_that_are_not_given_are_divided_and_that_is_no_caveat(scripted):
+    scripted.measure(study_text(LIMIT, trials=1))
+    record = scripted.run.run
+    assert "cpus_shared" not in {one.code for one in record.caveats}
+    assert set(record.host["server_cpus"]) & set(record.host["load_cpus"]) == set()
+
+
 def test_no_password_of_a_running_server_is_recorded(scripted, running):
     scripted.measure(study_text(running("mongodb://me:geheim@127.0.0.1:9"), trials=1))
     files = {file.name: file.read_text() for file in scripted.folder.iterdir()}
@@ -81,6 +108,17 @@ def test_a_run_with_a_usable_point_ends_with_0_and_its_numbers_are_kept(scripted
     assert capsys.readouterr().out.splitlines()[-1] == str(scripted.folder / "report.html").replace("\n", "")
     kept = json.loads((scripted.folder / "numbers.json").read_text())
     assert kept["summary"]["points"] == {"valid": 2, "suspect": 0, "invalid": 0}
+
+
+def test_a_run_without_a_folder_of_its_own_has_one_by_its_study_and_the_time(
+    scripted, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert scripted.command(study_text(LIMIT, trials=1), out=None) == 0
+    folder = Path(capsys.readouterr().out.splitlines()[-1]).parent
+    assert folder.absolute().parent == tmp_path / "loadcurve-runs"
+    # A study that is called `study.toml` goes by the name of its folder.
+    assert folder.name.startswith(f"{tmp_path.name}-")
 
 
 def test_a_run_of_invalid_points_alone_ends_with_3(scripted):

@@ -33,6 +33,20 @@ def search(folder: Path, limits: str) -> CapacitySearch:
     return CapacitySearch(search_document(TomlDocument.read(file), options).to_model(Study), options)
 
 
+def test_a_load_on_databases_is_searched_along_whole_numbers_of_threads(tmp_path: Path):
+    file = tmp_path / "tiny.toml"
+    load = '[load]\nmodel = "ycsb"\nworkload = "a"\noperations = 100\n'
+    file.write_text(f'title = "Tiny"\n{load}[sweep]\nthreads = [1, 4]\n[servers.postgresql]\n')
+    options = SearchOptions(parse_objective("p50 < 10s"))
+    searching = CapacitySearch(search_document(TomlDocument.read(file), options).to_model(Study), options)
+    assert (searching.record.key, searching.record.low, searching.record.high) == ("threads", 1, 4)
+    tried = [searching.next_point(TRIAL, None)]
+    for threads in (1, 2):
+        last = measured_at(1).model_copy(update={"point": {"threads": threads}})
+        tried.append(searching.next_point(TRIAL, last))
+    assert tried == [{"threads": 1}, {"threads": 2}, {"threads": 4}]
+
+
 def test_a_sweep_goes_on_behind_each_point_measured_or_failed():
     sweep = SweptPoints(POINTS)
     assert sweep.next_point(TRIAL, None) == POINTS[0]
