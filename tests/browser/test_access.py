@@ -40,11 +40,40 @@ def page_file(request: pytest.FixtureRequest, page_name: str) -> Path:
     return Path(request.getfixturevalue(page_name))
 
 
-@looked_at((PHONE, "dark"), (DESK, "light"))
+@pytest.fixture(scope="module", params=WORDS_ON_PAPER)
+def on_a_desk(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Opened]:
+    """A page as it is opened at a desk by day, for the tests that use it one after the other."""
+    file: Path = request.getfixturevalue(str(request.param))
+    with reports_in(browser) as open_report:
+        yield open_report(file, width=DESK, color_scheme="light")
+
+
+def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(on_a_desk: Opened):
+    walk_by_tab(on_a_desk)
+
+
+def test_axe_finds_nothing_serious_on_a_desk_and_only_tables_scroll_sideways(on_a_desk: Opened):
+    assert_that_it_can_be_used(on_a_desk, DESK)
+
+
+@pytest.mark.parametrize("on_a_desk", ["report"], indirect=True)
+def test_turning_dark_while_it_is_open_draws_the_figures_for_the_dark(on_a_desk: Opened):
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = on_a_desk.page.evaluate(background)
+    on_a_desk.redrawn(lambda: on_a_desk.page.emulate_media(color_scheme="dark"))
+    assert luminance(on_a_desk.page.evaluate(background)) < luminance(light)
+    assert_that_figures_can_be_read(on_a_desk)
+    on_a_desk.page.emulate_media(color_scheme="light")
+
+
+@looked_at((PHONE, "dark"), without=(DESK, "light"))
 def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways_but_tables_in_their_frames(
     open_report: OpenReport, page_file: Path, width: int, colour_scheme: str
 ):
-    opened = open_report(page_file, width=width, color_scheme=colour_scheme)
+    assert_that_it_can_be_used(open_report(page_file, width=width, color_scheme=colour_scheme), width)
+
+
+def assert_that_it_can_be_used(opened: Opened, width: int) -> None:
     lay_open(opened)
     assert serious_violations(opened) == []
     assert not scrolls_sideways(opened, width)
@@ -74,22 +103,6 @@ def test_on_paper_nothing_is_cut_off_and_ink_is_dark(
     assert cut_off(opened) == []
     figures = (f"#{figure} svg.marks text" for figure in opened.figures())
     assert pale_words(opened, *WORDS_ON_PAPER[page_name], *figures) == []
-
-
-def test_the_tab_key_reaches_everything_once_in_the_order_of_reading(
-    open_report: OpenReport, page_file: Path
-):
-    walk_by_tab(open_report(page_file))
-
-
-def test_turning_dark_while_it_is_open_draws_the_figures_for_the_dark(open_report: OpenReport, report: Path):
-    opened = open_report(report, color_scheme="light")
-    light = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    opened.redrawn(lambda: opened.page.emulate_media(color_scheme="dark"))
-    assert luminance(opened.page.evaluate("getComputedStyle(document.body).backgroundColor")) < luminance(
-        light
-    )
-    assert_that_figures_can_be_read(opened)
 
 
 @pytest.fixture(scope="module")

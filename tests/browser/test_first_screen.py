@@ -104,7 +104,7 @@ def bottom(page: Page, part: str) -> float:
     return box["y"] + box["height"]
 
 
-@pytest.mark.parametrize("servers", [1, 6, 12])
+@pytest.mark.parametrize("servers", [1, pytest.param(6, marks=pytest.mark.long), 12])
 def test_a_report_of_any_number_of_servers_answers_in_the_first_screen(
     open_report: OpenReport, tmp_path: Path, servers: int
 ):

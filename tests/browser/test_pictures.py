@@ -30,12 +30,13 @@ COLOURS_OF = """async (address) => {
   const paper = canvas.getContext("2d");
   paper.drawImage(picture, 0, 0);
   const { data } = paper.getImageData(0, 0, canvas.width, canvas.height);
-  const counts = {};
+  const pixels = new Map();
   for (let at = 0; at < data.length; at += 4) {
-    const parts = [...data.slice(at, at + 3)].map((part) => part.toString(16).padStart(2, "0"));
-    const colour = `#${parts.join("")}`;
-    counts[colour] = (counts[colour] ?? 0) + 1;
+    const colour = (data[at] << 16) | (data[at + 1] << 8) | data[at + 2];
+    pixels.set(colour, (pixels.get(colour) ?? 0) + 1);
   }
+  const named = ([colour, count]) => [`#${colour.toString(16).padStart(6, "0")}`, count];
+  const counts = Object.fromEntries([...pixels].map(named));
   return { width: canvas.width, height: canvas.height, counts };
 }"""
 """The size of a picture, and how many pixels have which colour."""

@@ -23,9 +23,13 @@ _NEXT_BY_TAB = """() => {
 }"""
 
 
-def looked_at(*settings: tuple[int, str]) -> pytest.MarkDecorator:
-    """Widths of the window with colours, of which the short form of the tests takes these."""
+def looked_at(*settings: tuple[int, str], without: tuple[int, str] | None = None) -> pytest.MarkDecorator:
+    """Widths of the window with colours, of which the short form of the tests takes these.
+
+    One that another test looks at may be left out.
+    """
     every = [(width, colours) for width in (PHONE, DESK) for colours in ("light", "dark")]
+    every = [one for one in every if one != without]
     return pytest.mark.parametrize(
         ("width", "colour_scheme"),
         [pytest.param(*one, marks=[] if one in settings else pytest.mark.long) for one in every],
