@@ -10,6 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+# Kills alone are tried by test_run_killed.py, resumption by test_run_resumed.py, and namespaces that share a
+# state folder by tests/servers/test_shared_state.py.
+@pytest.mark.long
 @pytest.mark.needs("unshare")
 @pytest.mark.needs("setpriv")
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs namespaces of process ids, which root may make")

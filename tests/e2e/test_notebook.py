@@ -30,9 +30,9 @@ def executed(folder, replaced: dict[str, str]) -> nbformat.NotebookNode:
     return notebook
 
 
-@pytest.mark.parametrize(
-    "replaced", [SHORTER, pytest.param({}, marks=pytest.mark.long)], ids=["shorter", "as it is"]
-)
+# tests/unit/test_notebook.py runs the cells without a kernel, and without a load on real servers.
+@pytest.mark.long
+@pytest.mark.parametrize("replaced", [SHORTER, {}], ids=["shorter", "as it is"])
 def test_each_cell_runs_and_shows_what_the_repository_has(tmp_path, replaced):
     (tmp_path / "tiny.toml").write_text(study_text("[servers.limit]\n[servers.persistent]"))
     notebook = executed(tmp_path, replaced)
