@@ -29,7 +29,7 @@ def test_more_connections_than_open_files_are_refused_with_both_numbers_and_the_
 
 def test_open_files_that_run_short_during_the_load_are_told_with_the_numbers_and_the_setting(sandbox):
     with recording_server() as server:
-        options = ["-c", 4, "--calls", 1, "-R", 100, "-d", "3s", "--json"]
+        options = ["-c", 4, "--calls", 1, "-R", 100, "-d", "1s", "--json"]
         command = sandbox.start("load", f"http://{server.authority}/", *options)
         wait_until(lambda: len(server.seen) >= 5, "requests arrive")
         psutil.Process(command.pid).rlimit(resource.RLIMIT_NOFILE, (3, 3))

@@ -17,7 +17,7 @@ def test_prometheus_scrapes_a_load_while_it_runs(sandbox: Sandbox, tmp_path):
     (tmp_path / "1k.txt").write_bytes(bytes(1024))
     with limit_server(tmp_path) as address:
         url = f"http://{address}/1k.txt"
-        options = ("-c", 2, "-d", "3s", "--json", "--metrics", "127.0.0.1:0")
+        options = ("-c", 2, "-d", "1500ms", "--json", "--metrics", "127.0.0.1:0")
         load = sandbox.start("load", url, *options)
         assert load.stderr is not None
         page = load.stderr.readline().removeprefix("metrics: ").strip()

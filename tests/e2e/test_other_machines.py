@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 LEFT_AFTER_S = 10.0
 """Within this time nothing may be left on the other side, whatever happened on this one."""
 
-pytestmark = [pytest.mark.alone, pytest.mark.needs("nginx")]
+pytestmark = pytest.mark.needs("nginx")
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +98,14 @@ def test_a_server_there_is_verified_measured_and_gone(sandbox: Sandbox, machine:
     assert machine.wait_until_empty(LEFT_AFTER_S) < LEFT_AFTER_S
 
 
+@pytest.mark.alone
 def test_a_link_that_is_full_is_found_by_the_speed_that_the_study_gives(
     sandbox: Sandbox, machine: FarMachine
 ):
     machine.limit_link(mbit_per_s=20)
     try:
         more = 'machines.web.link_speed = "20Mbit"\ncontent."100k.txt" = "100KiB"'
-        file = study(sandbox, "1s", more)
+        file = study(sandbox, "600ms", more)
         file.write_text(file.read_text().replace('requests = ["/1k.txt"]', 'requests = ["/100k.txt"]'))
         out = sandbox.work / "out"
         run = sandbox.run(

@@ -122,7 +122,6 @@ def test_the_page_grows_with_the_run_equals_its_folder_and_ends_with_it(sandbox)
     assert measured == {}
 
 
-@pytest.mark.alone
 def test_a_killed_run_leaves_no_page_and_its_readers_know_why(sandbox):
     sandbox.write("long.toml", LONG)
     run = WatchedRun.start(sandbox, "run", "long.toml", "--out", "run", "--watch")
@@ -194,14 +193,6 @@ def test_a_port_that_is_taken_is_told_before_anything_is_measured(sandbox):
     assert sandbox.leftovers() == []
 
 
-def test_an_address_without_a_page_is_a_mistake(sandbox):
-    sandbox.write("long.toml", LONG)
-    finished = sandbox.run("run", "long.toml", "--watch-address", "127.0.0.1:0")
-    assert finished.returncode == 2
-    assert "--watch-address requires --watch" in finished.stderr
-
-
-@pytest.mark.alone
 def test_a_run_can_be_followed_from_another_process_and_looked_at_afterwards(sandbox):
     sandbox.write("long.toml", LONG)
     run = sandbox.start("run", "long.toml", "--out", "run")

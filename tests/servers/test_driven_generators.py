@@ -130,8 +130,8 @@ title = "Generators"
 [load]
 model = "closed"
 requests = ["/1k.txt"]
-warmup = "200ms"
-duration = "400ms"
+warmup = "100ms"
+duration = "200ms"
 [sweep]
 connections = [4]
 [trials]
@@ -158,7 +158,7 @@ def test_a_study_is_cross_checked_by_other_generators_in_the_same_blocks(tmp_pat
     run = read_run(tmp_path / "run")
     assert {record.server for record in run.points} == {"limit", "limit-wrk", "limit-h2load"}
     of_wrk = [record.load for record in run.points if record.server == "limit-wrk"]
-    assert [load.tool is not None and load.tool.interrupted_after_s for load in of_wrk] == [0.4, 0.4]
+    assert [load.tool is not None and load.tool.interrupted_after_s for load in of_wrk] == [0.2, 0.2]
     # The command that repeats the run has its generators.
     assert run.run.options == ["--generator", "wrk", "--generator", "h2load"]
     again = command.run("crosscheck", "run", "--json")

@@ -31,6 +31,8 @@ from loadcurve.server.transport import CLEAR_TEXT, Transport
 TLS_SERVERS = ["nginx", "apache-event", "lighttpd", "h2o", "caddy", "node", "limit"]
 CLEAR_HTTP2 = ["apache-event", "lighttpd", "h2o", "caddy", "limit"]
 PATHS = ["/1k.txt", "/deep/64k.txt"]
+PATIENCE_S = 2
+"""For answers to what a server does not understand, which some of them wait for to go on."""
 
 
 @pytest.mark.filterwarnings("ignore:.*TLSv1_1 is deprecated")
@@ -75,7 +77,10 @@ def refusal(server, transport, http="1.1"):
     """Return why a load in this version of HTTP over this transport is refused before it begins."""
     with pytest.raises(ServerFailure) as refused:
         verify_answers(
-            Site(server.address, server.address, transport, 10), PATHS, None, plain_load(transport, http)
+            Site(server.address, server.address, transport, PATIENCE_S),
+            PATHS,
+            None,
+            plain_load(transport, http),
         )
     assert refused.value.code == "wrong_answer"
     return refused.value.text

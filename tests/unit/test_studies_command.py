@@ -1,0 +1,41 @@
+"""`loadcurve studies`: the bundled studies, and how long one takes."""
+
+import pytest
+
+from support.command import Command
+
+
+@pytest.fixture
+def command(tmp_path):
+    return Command(tmp_path)
+
+
+def test_studies_are_listed_with_what_they_ask_and_one_is_read_without_a_run(command):
+    listed = command.run("studies")
+    assert listed.returncode == 0, listed.stderr
+    assert "D-connections  What do persistent connections and pipelining gain" in listed.stdout
+    checked = command.run("studies", "check", "E-rate")
+    assert "Latency against rate on one connection" in checked.stdout
+    # 50 rates of 62 s, and 1 s for the start of each of six servers: 15 h 30 min 18 s in three trials.
+    assert "in full: 6 servers, 50 points, 3 trials of each; about 930:18" in checked.stdout
+    refused = command.run("studies", "check", "E-rat")
+    assert refused.returncode == 2
+    assert 'did you mean "E-rate"?' in refused.stderr
+    assert command.run("studies", "list").returncode == 2
+
+
+def test_a_bundled_study_is_copied_with_what_belongs_to_it_and_nothing_is_overwritten(command):
+    copied = command.run("studies", "copy", "D-connections", "mine/D")
+    assert copied.returncode == 0, copied.stderr
+    made = {path.name for path in (command.work / "mine" / "D").iterdir()}
+    assert made == {"README.md", "claims.toml", "published.toml", "study.toml"}
+    assert "in full: 6 servers" in command.run("studies", "check", "mine/D").stdout
+    refused = command.run("studies", "copy", "D-connections", "mine/D")
+    assert refused.returncode == 2
+    assert "mine/D is there already" in refused.stderr
+    assert command.run("studies", "copy", "quickstart").returncode == 0
+    assert (command.work / "quickstart.toml").is_file()
+    unknown = command.run("studies", "copy", "E-rat")
+    assert unknown.returncode == 2
+    assert "there is no bundled study of this name" in unknown.stderr
+    assert 'did you mean "E-rate"?' in unknown.stderr
