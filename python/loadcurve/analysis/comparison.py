@@ -88,8 +88,10 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
     """
     sections = Sections([*base.not_computed, *new.not_computed])
     in_both = [point for point in base.points if point in new.points]
+    nothing: list[Measure] = []
+    compared = sections.get("what is compared", lambda: list(_compared(base, new)), nothing)
     changes: list[Change] = []
-    for measure in sections.get("what is compared", lambda: list(_compared(base, new)), []):
+    for measure in compared:
         changes += sections.get(
             f"the changes of {measure.title}", partial(_changes, base, new, measure, in_both), []
         )
