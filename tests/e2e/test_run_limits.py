@@ -73,6 +73,7 @@ work = "1ms"
 limits = { cpus = 0.04, memory = "64MiB" }
 [servers.micro]
 use = "limit"
+delay = "5ms"
 machine = "t2.micro"
 burst = true
 [servers.large]
