@@ -48,7 +48,7 @@ class DatabaseLoad:
 
 @dataclass(frozen=True)
 class DatabaseReading:
-    """What a client says of its own run."""
+    """What a client reports of its run."""
 
     operations: int
     operations_per_s: float
@@ -57,7 +57,7 @@ class DatabaseReading:
 
 @dataclass(frozen=True)
 class DatabaseClient:
-    """A client of databases that puts YCSB's workloads on them. Each has a table of its own."""
+    """A client of databases that puts YCSB's workloads on them. Each has its own table."""
 
     name: str
     tool: str

@@ -1,6 +1,6 @@
 """Clients of databases against the same server, taken in turn in one run: throughput, and CPU per operation.
 
-The server has one CPU and the client another. Every client first loads a table of its own; then each round
+The server has one CPU and the client another. Every client first loads its own table; then each round
 measures them one after the other. CPU time is that of the whole process less that of its start, which is
 measured by runs of one operation for each thread.
 """

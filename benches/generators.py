@@ -44,7 +44,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a generator says of its own run."""
+    """What a generator reports of its run."""
 
     requests: int
     rps: float

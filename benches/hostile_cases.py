@@ -383,7 +383,7 @@ CASES: dict[str, Case] = {
     "a server named ../../x": with_named("../../../outside/private.txt"),
     "a server with an absolute name": with_named("/etc/passwd"),
     "numbers that are forged": with_forged_numbers,
-    "a record that names a study of its own": with_its_own_study,
+    "a record that names its own study": with_its_own_study,
     "loads.json is a link": of_several("web", "db", change=beside_it(linked(LOADS_FILE))),
     "loads.json is a pipe": of_several("web", "db", change=beside_it(piped(LOADS_FILE))),
     "loads.json of 1 TiB": of_several("web", "db", change=beside_it(sparse(LOADS_FILE))),

@@ -2,7 +2,7 @@
 
     python -m benches.import_speed [LINES]
 
-Each tool's file is made first, of random times, in a folder of its own that is removed.
+Each tool's file is made first, of random times, in its own folder that is removed.
 """
 
 import json

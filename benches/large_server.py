@@ -14,7 +14,7 @@ LISTEN_QUEUE = 128
 
 
 def main() -> None:
-    """Serve on a free port of 127.0.0.1, each connection on a thread of its own."""
+    """Serve on a free port of 127.0.0.1, each connection on its own thread."""
     file = Path(sys.argv[1])
     with socket.create_server(("127.0.0.1", 0), backlog=LISTEN_QUEUE) as listener:
         print(listener.getsockname()[1], flush=True)

@@ -51,7 +51,7 @@ class Checkout:
     """The copy: files are broken in it one by one, and tests are run."""
 
     def __init__(self, folder: Path, built: Path, timeout_s: float) -> None:
-        """Stand for the copy in ``folder``, of which cargo builds into ``built``."""
+        """Describe the copy in ``folder``, which cargo builds into ``built``."""
         self.folder = folder
         self._built = built
         self._timeout_s = timeout_s
@@ -59,7 +59,7 @@ class Checkout:
 
     @contextmanager
     def broken(self, edit: Edit) -> Iterator[None]:
-        """Let the copy have an edit inside the block.
+        """Apply an edit to the copy inside the block.
 
         Raises ``BadInput``: it cannot be applied.
         """

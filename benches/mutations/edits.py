@@ -20,12 +20,12 @@ class Edit:
     file: str
     """The edited file, from the root of the repository."""
     old: str
-    """A text that stands exactly once in the file."""
+    """A text that occurs exactly once in the file."""
     new: str
     breaks: str
     """What is wrong with the product then, in a sentence."""
     noticed_by: tuple[str, ...]
-    """Who is to notice it, the cheapest first: a file of Python tests by its path, or what follows
+    """Tests that should notice it, the cheapest first: a file of Python tests by its path, or what follows
     ``cargo test --package``, such as ``loadcurve-engine --lib``."""
 
     @cached_property
@@ -41,18 +41,18 @@ class Edit:
     def applied_to(self, text: str) -> str:
         """Return the text of the file with the edit.
 
-        Raises ``BadInput``: the old text does not stand there exactly once.
+        Raises ``BadInput``: the old text does not occur there exactly once.
         """
         count = text.count(self.old)
         if count != 1:
             raise BadInput(
-                f"{self.name}: its old text occurs {count} times in {self.file}, and not once; if the line "
-                "was changed on purpose, give the edit the line as it is now"
+                f"{self.name}: its old text occurs {count} times in {self.file}, not once; if the line "
+                "was changed on purpose, update `old` in the edit"
             )
         return text.replace(self.old, self.new)
 
     def problems(self) -> list[str]:
-        """Say what keeps the row from being tried in this checkout."""
+        """Say why the row cannot be tried in this checkout."""
         found = [f"{test} does not exist" for test in self.noticed_by if not _exists(test)]
         if self.old == self.new:
             found.append("it changes nothing")
@@ -63,7 +63,7 @@ class Edit:
         except (BadInput, OSError) as error:
             found.append(str(error))
         except SyntaxError as error:
-            found.append(f"with it, {self.file} is no Python: {error.msg}")
+            found.append(f"with it, {self.file} is not valid Python: {error.msg}")
         return found
 
 

@@ -50,7 +50,7 @@ _KNOWN: Mapping[str, tuple[frozenset[str], str]] = {
 
 
 def _placeholders() -> str:
-    return table(("placeholder", "stands for"), ((f"`{{{name}}}`", one) for name, one in _PLACES.items()))
+    return table(("placeholder", "meaning"), ((f"`{{{name}}}`", one) for name, one in _PLACES.items()))
 
 
 def _known_placeholders() -> str:

@@ -242,7 +242,7 @@ class RequestList:
 
     @property
     def recorded_s(self) -> float | None:
-        """When the last request was recorded, from the begin of the recording; ``None`` without times."""
+        """When the last request was recorded, from the start of the recording; ``None`` without times."""
 
     @property
     def short(self) -> list[tuple[str, float | None, int]] | None:

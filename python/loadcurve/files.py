@@ -20,8 +20,8 @@ NOT_REGULAR = "it is not a regular file"
 def write_whole(path: Path, data: bytes | Iterable[bytes], *, durably: bool = False) -> None:
     """Write a file beside its place and move it there, so that nobody ever sees half of it.
 
-    Its content may come in parts. It is written under a name that nobody can have foreseen, and what stands
-    at its place, be it a link, is replaced. ``durably`` returns when the disk has the content and the name.
+    Its content may come in parts. It is written under a name that nobody can have foreseen, and a file
+    or a link in its place is replaced. ``durably`` returns when the disk has the content and the name.
 
     Raises ``OSError`` where it cannot be written; what was there before stays.
     """

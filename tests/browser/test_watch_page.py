@@ -154,7 +154,7 @@ def test_a_lost_connection_is_said_and_found_again(open_page: OpenPage, run: Gro
         opened = open_page(url)
         expect(opened.page.locator("#sentence")).to_contain_text("nginx")
     notice = opened.page.locator("#connection")
-    expect(notice).to_have_text("The connection is lost, so this is how the run stood then. Trying again.")
+    expect(notice).to_have_text("The connection is lost; this page shows the last known state. Reconnecting.")
     run.says(trial={"trial": 1, "block": 0, "server": "apache"})
     with command_serving(run.folder, url.removeprefix("http://").rstrip("/")):
         sentence = opened.page.locator("#sentence")
@@ -181,7 +181,7 @@ def test_a_run_that_ends_without_a_report_stays_on_the_page(open_page: OpenPage,
         run.ends()
         server.leave()
     expect(opened.page.locator("#connection")).to_have_text(
-        "The run has ended, and this page shows how it stood at its end."
+        "The run has ended; this page shows its final state."
     )
     expect(opened.page.locator("#sentence")).to_contain_text("was interrupted")
 
@@ -218,7 +218,7 @@ def test_what_is_going_on_is_read_aloud_politely_and_the_seconds_are_not(open_pa
 def test_without_javascript_the_page_still_says_where_the_run_stands(open_page: OpenPage, url: str):
     opened = open_page(url, java_script_enabled=False)
     assert opened.page.locator("#sentence").inner_text() == "Trial 1 of 9, block 1: nginx."
-    assert "load the page again" in opened.page.locator("noscript").inner_text()
+    assert "reload the page" in opened.page.locator("noscript").inner_text()
 
 
 def test_hostile_text_is_shown_and_never_run(open_page: OpenPage, tmp_path: Path):

@@ -29,7 +29,7 @@ def byte_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sandbox(byte_code: Path) -> Iterator[Sandbox]:
-    """Give the test a sandbox of its own."""
+    """Give the test its own sandbox."""
     with open_sandbox(byte_code) as sandbox:
         yield sandbox
 
@@ -52,7 +52,7 @@ def limit_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def new_network():
-    """Give the command that runs another one in a network of its own, where that is allowed."""
+    """Give the command that runs another one in its own network, where that is allowed."""
     if shutil.which("unshare") is None:
         pytest.skip("needs unshare, which is not installed; on Debian: apt-get install util-linux")
     as_root = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
@@ -64,7 +64,7 @@ def new_network():
 
 @pytest.fixture(scope="session")
 def own_mounts():
-    """Give the command that runs another one with mounts of its own, where that is allowed."""
+    """Give the command that runs another one with its own mounts, where that is allowed."""
     command = ["unshare", "--mount"]
     if shutil.which("unshare") is None or subprocess.run([*command, "true"], check=False).returncode:
         pytest.skip("needs unshare, and the right to make a mount namespace")

@@ -52,7 +52,7 @@ def test_a_server_that_does_not_speak_http_2_in_clear_text_is_not_put_under_load
     with recording_server() as server:
         finished = sandbox.run("load", f"http://{server.authority}/", "--http", "2")
     assert (finished.returncode, finished.stdout) == (4, "")
-    sentence = f"loadcurve: no HTTP/2 in clear text with {server.authority}: the server"
+    sentence = f"loadcurve: HTTP/2 in clear text failed with {server.authority}: the server"
     [line] = [line for line in finished.stderr.splitlines() if "HTTP/2" in line]
     assert line.startswith(sentence)
 

@@ -118,7 +118,7 @@ def test_a_link_that_is_full_is_found_by_the_speed_that_the_study_gives(
     (point,) = records(out)
     assert point["probe"]["link"]["there"]["sent_bytes_per_s"] == pytest.approx(20e6 / 8, rel=0.1)
     assert "The link between the machines was saturated" in run.stdout
-    assert "of the 20 Mbit/s of its link, as link_speed says" in " ".join(run.stdout.split())
+    assert "of the 20 Mbit/s of its link, as set by link_speed" in " ".join(run.stdout.split())
 
 
 def test_a_port_that_is_closed_between_both_is_told_before_anything_is_measured(

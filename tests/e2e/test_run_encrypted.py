@@ -84,6 +84,6 @@ def test_a_running_server_is_verified_and_loaded_as_the_study_trusts_it(sandbox,
         overrides = Overrides(url=f"https://{address}", version="1")
         found = find_running_server(load_catalog()["url"], {}, overrides)
         with pytest.raises(
-            ServerFailure, match="the server's certificate was issued by nobody who is trusted"
+            ServerFailure, match="the server's certificate was issued by an authority that is not trusted"
         ):
             AttachedServer(found, None).verify(["/1k.txt"], plain_load(found.transport))

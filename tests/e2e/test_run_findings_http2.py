@@ -90,8 +90,8 @@ def test_fewer_streams_than_the_load_has_are_told_with_the_wait_for_them(limits)
     found = told(limits, "few-streams")
     assert found.keys() == {"streams_limited"}
     finding = found["streams_limited"]
-    assert value(finding, "streams allowed on a connection") == 8
-    assert value(finding, "streams asked for") == 100
+    assert value(finding, "streams allowed per connection") == 8
+    assert value(finding, "streams requested") == 100
     # Of 100 requests that are due together 92 wait.
     assert value(finding, "requests that waited for a stream") > 0.5
 
@@ -112,7 +112,7 @@ def test_full_handshakes_for_each_answer_are_told_by_the_cpu_time_that_they_take
     assert found.keys() == {"handshakes"}
     assert found["handshakes"].certainty == "likely"
     # To sign by a key of RSA takes a server as long as tens of small answers, and one follows each of them.
-    assert 0.25 <= value(found["handshakes"], "part of the CPU time, by rate and least time") <= 1
+    assert 0.25 <= value(found["handshakes"], "share of the CPU time, by rate and shortest time") <= 1
     assert value(found["handshakes"], "rate of full handshakes") > 10
 
 
@@ -165,15 +165,15 @@ def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_told(windo
         pytest.skip("this machine is too busy to encrypt 20 MB/s")
     finding = told(windows, "small-windows")["slow_cipher"]
     assert "CHACHA20" in finding.seen
-    assert value(finding, "handshakes that agreed on it") == 1
+    assert value(finding, "handshakes that negotiated it") == 1
 
 
 def test_bodies_that_are_longer_than_the_servers_windows_are_told(windows):
-    assert value(told(windows, "takes-bodies")["server_windows"], "part of all requests") > 0.5
+    assert value(told(windows, "takes-bodies")["server_windows"], "share of all requests") > 0.5
 
 
 def test_short_answers_that_wait_behind_long_ones_are_told(windows):
-    assert value(told(windows, "fills")["blocked_by_long_answers"], "part of all answers") >= 0.1
+    assert value(told(windows, "fills")["blocked_by_long_answers"], "share of all answers") >= 0.1
 
 
 @pytest.mark.long
@@ -192,5 +192,5 @@ def test_answers_that_wait_for_a_lost_segment_on_their_connection_are_told(sandb
     run = run_study(sandbox, "loss", on_one_connection(text), within)
     finding = told(run, "loses")["blocked_by_loss"]
     assert value(finding, "slow requests that were answered together") >= 5
-    assert value(finding, "the longest of them") > 100
+    assert value(finding, "longest latency of these") > 100
     assert value(finding, "segments retransmitted meanwhile") >= 1

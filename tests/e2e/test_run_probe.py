@@ -123,7 +123,7 @@ def test_the_series_covers_the_window_and_agrees_with_its_sum(points):
 
 @pytest.mark.skipif(group_parent() is None, reason="needs to make a control group of version 2, as root may")
 def test_a_server_that_forgets_its_children_is_measured_by_its_group(sandbox):
-    """Each client has a process of its own, which is gone before anyone could look at it."""
+    """Each client has its own process, which is gone before anyone could look at it."""
     load = 'calls = 1\nduration = "200ms"'
     sandbox.write("tiny.toml", study_text("[servers.simple]", load=load, connections="[2]", trials=1))
     finished = sandbox.run("run", "tiny.toml", "--out", "run")

@@ -51,4 +51,4 @@ def test_identical_trials_disagree_where_credits_go_on_from_trial_to_trial(found
     ran_out = found("A-credits", "left-running")["cpu_credits"]
     assert 2 in ran_out.trials
     assert 0 not in ran_out.trials
-    assert "identical otherwise disagree" in ran_out.cause
+    assert "otherwise identical disagree" in ran_out.cause

@@ -61,7 +61,7 @@ class Measured:
 
 
 def measured(sandbox: Sandbox, servers: str) -> Measured:
-    """Run a study of these servers, in a folder of its own."""
+    """Run a study of these servers, in its own folder."""
     sandbox.write("study/bin/server", OTHER_VERSION).chmod(0o755)
     study = sandbox.write("study/tiny.toml", study_text(servers, load=ENDS, connections="[2]", trials=1))
     finished = sandbox.run("run", "study/tiny.toml", "--out", "run")

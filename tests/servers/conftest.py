@@ -35,7 +35,7 @@ def missing_server(name: str) -> MissingServer | None:
 
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give each test a place of its own."""
+    """Give each test its own place."""
     with own_place(tmp_path_factory) as folder:
         yield folder
 

@@ -198,7 +198,7 @@ def test_a_container_that_the_engine_does_not_hold_to_its_share_is_not_measured(
     found = in_rootfs(containers, "limit", overrides=given, run_arguments=against)
     failure = failure_of(found, content_folder)
     assert failure.code == "limits_unavailable"
-    assert f"{problem}, although podman was told to set it" in failure.text
+    assert f"{problem}, although podman was asked to set it" in failure.text
 
 
 def test_a_container_that_runs_on_other_cpus_is_not_measured(containers, content_folder, monkeypatch):

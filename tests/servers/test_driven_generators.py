@@ -151,7 +151,7 @@ def test_a_study_is_cross_checked_by_other_generators_in_the_same_blocks(tmp_pat
     )
     said = " ".join(done.stdout.split())
     assert "limit-wrk over limit: wrk" in said
-    assert "the window of wrk begins before its connections are open" in said
+    assert "the window of wrk starts before its connections are open" in said
     # GET /1k.txt HTTP/1.1, Host: 127.0.0.1:PORT, and nothing else, which is all that wrk sends.
     assert re.search(r"bytes of a request: 4[5-9] under wrk, .* its User-Agent is none", said)
     assert "h2load reports a mean; what it does not report is not compared" in said

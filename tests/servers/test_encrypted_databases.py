@@ -20,7 +20,7 @@ from support.tls_proxy import tls_proxy
 
 TIMEOUT_S = 20.0
 MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-NOT_TRUSTED = "the server's certificate is not trusted: name the authority that has issued it with "
+NOT_TRUSTED = "the server's certificate is not trusted: name the authority that issued it with "
 NOT_FOR_US = "the server's certificate is not for 127.0.0.1, but for localhost"
 RULES = """\
 hostssl   all encrypted 127.0.0.1/32 scram-sha-256
@@ -220,8 +220,8 @@ def test_without_either_way_in_both_refusals_are_told(postgresql):
         ({"sslmode": "verify-full"}, "sslrootcert"),
         ({"sslmode": "require", "sslrootcert": "system"}, "verify-full"),
         ({"sslrootcert": "/nowhere/root.crt"}, "sslrootcert: /nowhere/root.crt: No such file"),
-        ({"sslrootcert": __file__}, "it holds nothing of that kind"),
-        ({"sslcert": "/nowhere/me.crt"}, "together"),
+        ({"sslrootcert": __file__}, "it contains no certificate or key of the expected kind"),
+        ({"sslcert": "/nowhere/me.crt"}, "require each other"),
         ({"sslnegotiation": "direct"}, "sslmode=require"),
         ({"sslcrl": "/nowhere/me.crl"}, "sslrootcert, sslcert, sslkey"),
     ],
@@ -295,7 +295,7 @@ def test_where_one_side_of_mongodb_speaks_tls_alone_that_is_told(ferretdb):
     assert "tls=true" in text
     # FerretDB takes the handshake for the begin of a long message, and waits for the rest of it.
     _, text = refusal(mongodb(ferretdb.port, {"tls": "true"}), timeout_s=2)
-    assert "asks for TLS" in text
+    assert "requires TLS" in text
 
 
 def test_a_server_that_belongs_to_no_replica_set_is_told_at_once(ferretdb):
@@ -314,5 +314,5 @@ def test_files_of_mongodb_that_are_not_there_are_told_before_anything_is_sent(op
 def test_where_names_are_not_told_mongodb_srv_says_what_it_needs():
     failure, text = refusal("mongodb+srv://me:secret@nowhere.invalid/", timeout_s=2)
     assert failure in {"connect_refused", "connect_timeout"}
-    assert "domain name service" in text
+    assert "looks the servers up in DNS" in text
     assert "secret" not in text

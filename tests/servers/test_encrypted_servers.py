@@ -67,10 +67,10 @@ def test_a_server_with_tls_alone_speaks_http_1_and_is_trusted_by_its_own_authori
         with pytest.raises(ssl.SSLCertVerificationError):
             connected_to(server, ssl.create_default_context())
         in_clear_text = refusal(server, CLEAR_TEXT)
-        assert "the server speaks TLS on this port; give its URL as https://" in in_clear_text
+        assert "requires TLS on this port, but the URL asks for clear text: use https://" in in_clear_text
         if name != "h2o":
             sentence = refusal(server, server.transport, "2")
-            assert re.search('does not speak (the asked version of HTTP|"h2") over TLS', sentence)
+            assert re.search('does not support (the requested version of HTTP|"h2") over TLS', sentence)
 
 
 def refusal(server, transport, http="1.1"):
@@ -90,11 +90,11 @@ def refusal(server, transport, http="1.1"):
 def test_clear_text_is_not_taken_for_tls_and_not_for_http2(name, content_folder):
     with server_of(CATALOG[name], content_folder) as server:
         encrypted = Transport("https", TlsTable(verify="none"))
-        assert "it may speak no TLS on this port" in refusal(server, encrypted)
+        assert "it may not support TLS on this port" in refusal(server, encrypted)
         # H2O has no way not to speak HTTP/2.
         if name != "h2o":
             sentence = refusal(server, CLEAR_TEXT, "2")
-            assert sentence.startswith(f"no HTTP/2 in clear text with {server.address}: the server")
+            assert sentence.startswith(f"HTTP/2 in clear text failed with {server.address}: the server")
 
 
 @servers(*CLEAR_HTTP2)

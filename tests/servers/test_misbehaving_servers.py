@@ -96,7 +96,7 @@ def test_a_server_that_goes_into_the_background_is_stopped_and_said_to_belong_in
 
 
 def test_a_failure_shows_what_the_server_said(scripted, content_folder):
-    assert str(failure_of(scripted("dies"), content_folder)).endswith("Its own words:\n    cannot go on")
+    assert str(failure_of(scripted("dies"), content_folder)).endswith("Its output:\n    cannot go on")
 
 
 def test_a_server_that_never_listens_is_not_ready(scripted, content_folder):

@@ -37,7 +37,7 @@ class Containers:
         return f'engine = "podman"\nrootfs = "{self.rootfs}"\nengine_arguments = [{arguments}]'
 
     def require_private_network(self) -> None:
-        """Skip the test, with podman's own words, where it can give a container no network of its own."""
+        """Skip the test, with podman's own words, where it can give a container no separate network."""
         self._try(network="private")
 
     def require_that_it_runs(self) -> None:

@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 
 class ProcessTree:
-    """The tree of :mod:`process_tree`, in a session of its own and with a mark in its environment."""
+    """The tree of :mod:`process_tree`, in its own session and with a mark in its environment."""
 
     def __init__(self) -> None:
         # Processes of a tree that has ended may still be ending.

@@ -1,4 +1,4 @@
-"""The real command as a subprocess, in a place of its own where "nothing is left" can be asserted."""
+"""The real command as a subprocess, in a separate place where "nothing is left" can be asserted."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""A network of its own with few local ports, a web server in it, and one command.
+"""A separate network with few local ports, a web server in it, and one command.
 
 Started in a new network namespace as ``small_network.py PORTS SERVER FOLDER COMMAND…``: ``SERVER`` is the
 program of the package's own servers, which serves ``FOLDER``; ``{url}`` in the command becomes its URL.

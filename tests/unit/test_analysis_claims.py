@@ -98,7 +98,7 @@ def test_what_is_claimed_of_loads_beyond_the_sweep_cannot_be_told(synthetic_run)
     assert (found.outcome, found.obstacle, found.grid) == ("cannot_tell", "sweep_ends", None)
     (row,) = claim_rows(analyse(with_claims(synthetic_run, beyond)))
     assert row.why == (
-        "Here it is greatest at connections = 200. The sweep has usable points from 1 to 200, so that "
+        "Here it is greatest at connections = 200. The sweep has usable points from 1 to 200, so "
         "nothing is known at connections = 5,000."
     )
     kept = {"kind": "cheapest", "limits": "mean < 1s", "server": "nginx", "up_to": 5000}
@@ -106,7 +106,7 @@ def test_what_is_claimed_of_loads_beyond_the_sweep_cannot_be_told(synthetic_run)
     found = judged(run, **kept)
     assert (found.outcome, found.obstacle) == ("cannot_tell", "sweep_ends")
     (row,) = claim_rows(analyse(with_claims(run, kept)))
-    assert row.why.startswith("The sweep has usable points from 1 to 200, so that nothing is known at")
+    assert row.why.startswith("The sweep has usable points from 1 to 200, so nothing is known at")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_shortened_sweep_without_the_loads_of_a_claim_leaves_it_open(synthetic
     found = judged(synthetic_run, **claim)
     assert (found.outcome, found.obstacle) == ("cannot_tell", "sweep_ends")
     (row,) = claim_rows(analyse(with_claims(synthetic_run, claim)))
-    assert row.why == "The sweep has points from 1 to 200, and too few of those that the claim is about."
+    assert row.why == "The sweep has points from 1 to 200, but too few of those that the claim is about."
 
 
 def test_a_curve_that_rises_to_its_end_is_not_greatest_near_the_middle(synthetic_run):
@@ -200,9 +200,9 @@ def test_the_best_value_answers_most_for_its_price(synthetic_run):
     alone = judged(priced(synthetic_run, nginx=0.02), server="nginx", **claim)
     assert (alone.outcome, alone.obstacle) == ("cannot_tell", "no_machine")
     (row,) = claim_rows(analyse(with_claims(run, {"server": "apache", **claim})))
-    assert row.statement == "For its price apache answers more than each other machine at connections = 1."
-    assert row.why.startswith("Here what it answers for a dollar is 2.60")
-    assert "times that of tiny; 1.43" in row.why
+    assert row.statement == "apache answers more per dollar than every other machine at connections = 1."
+    assert row.why.startswith("Here its answers per dollar are 2.60")
+    assert "times those of tiny; 1.43" in row.why
 
 
 NOISE_CLAIMS = (

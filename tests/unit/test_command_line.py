@@ -50,7 +50,7 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
         ),
         (
             "load http://x y",
-            "found y behind the last argument; expected options; see loadcurve load --help",
+            "found y after the last argument; expected options; see loadcurve load --help",
         ),
         (
             "load http://x --foo 1",

@@ -98,7 +98,7 @@ def test_a_tool_that_waits_in_a_busy_loop_is_not_saturated_by_that():
 def test_answers_of_another_length_that_a_tool_counts_make_the_result_suspect():
     verdict = driven(other_length=20).verdict
     assert (verdict.status, [reason.code for reason in verdict.reasons]) == ("suspect", ["lengths_differ"])
-    assert "20 of 2,000 answers had another length" in verdict.reasons[0].text
+    assert "20 of 2,000 answers differed in length" in verdict.reasons[0].text
 
 
 def test_without_statuses_failures_alone_are_wrong_answers():

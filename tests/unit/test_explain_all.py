@@ -1,4 +1,4 @@
-"""What holds for all findings: none where nothing is odd, evidence for each, and the weightiest first."""
+"""What holds for all findings: none if nothing is odd, evidence for each, and the weightiest first."""
 
 import pytest
 from pydantic import ValidationError

@@ -7,7 +7,7 @@ def test_bodies_that_wait_for_the_servers_windows_are_a_finding():
     # 5,000 replies in all.
     [finding] = found(lambda record, *_: speak_http2(record, bodies_delayed=4000)).values()
     assert (finding.code, finding.certainty) == ("server_windows", "likely")
-    assert evidence(finding)["part of all requests"] == 0.8
+    assert evidence(finding)["share of all requests"] == 0.8
 
 
 def test_a_few_bodies_that_wait_are_none():

@@ -35,11 +35,11 @@ def test_handshakes_of_half_a_millisecond_are_much_of_a_cpu_where_five_hundred_c
     # 500/s of 0.7 ms, of which 0.2 ms are the generator's, are a quarter of a CPU, and half of 0.5 CPUs.
     [finding] = found(lambda record, *_: busy(record, 0.5, 0.7, own_us=200)).values()
     assert (finding.code, finding.certainty, finding.briefly) == ("handshakes", "likely", None)
-    assert "every 2 answers" in finding.seen
+    assert "per 2 answers" in finding.seen
     assert "about 50% of the CPU time" in finding.seen
     assert "RSA 2048" in finding.cause
     shown = evidence(finding)
-    assert shown["part of the CPU time, by rate and least time"] == pytest.approx(0.5)
+    assert shown["share of the CPU time, by rate and shortest time"] == pytest.approx(0.5)
     assert (shown["full handshakes"], shown["rate of full handshakes"]) == (1000, 1000 / DURATION_S)
 
 
@@ -65,12 +65,12 @@ def test_points_that_differ_in_their_full_handshakes_alone_show_what_these_cost(
     [finding] = found(lambda record, _, share: swept(record, share, 100 + 300 * share), SHARES).values()
     assert (finding.code, finding.certainty) == ("handshakes", "shown")
     assert [point["full_handshakes"] for point in finding.points] == [0.5, 1]
-    assert "took 75% of the CPU time of nginx: an answer cost 400 µs, and 100 µs at" in finding.seen
+    assert "took 75% of the CPU time of nginx: an answer cost 400 µs, compared with 100 µs at" in finding.seen
     assert finding.briefly == finding.seen[:1].lower() + finding.seen[1:].removesuffix(".")
     shown = evidence(finding)
-    assert (shown["CPU per answer"], shown["the same with fewer full handshakes"]) == (325, 100)
+    assert (shown["CPU per answer"], shown["CPU per answer with fewer full handshakes"]) == (325, 100)
     # Of both points: 150 of 250 µs and 300 of 400.
-    assert shown["part of the CPU time, compared"] == pytest.approx((0.6 + 0.75) / 2)
+    assert shown["share of the CPU time, by comparison"] == pytest.approx((0.6 + 0.75) / 2)
 
 
 def test_where_the_comparison_shows_that_they_cost_little_their_long_times_are_no_finding():
@@ -80,7 +80,7 @@ def test_where_the_comparison_shows_that_they_cost_little_their_long_times_are_n
 def test_one_full_handshake_for_every_two_answers_is_a_finding_where_the_cpu_time_is_not_known():
     [finding] = found(lambda record, *_: shaken(record, 1000, 0, calls=2)).values()
     assert (finding.code, finding.certainty) == ("handshakes", "likely")
-    assert "every 2 answers; what part of the CPU time they took is not known" in finding.seen
+    assert "per 2 answers; their share of the CPU time is not known" in finding.seen
     assert evidence(finding)["full handshakes"] == 1000
 
 
@@ -91,7 +91,7 @@ def test_points_with_different_shares_of_full_handshakes_are_said_to_differ():
         shaken(record, full, 1000 - full, calls=1, full_handshakes=full / 1000)
 
     [finding] = found(plant).values()
-    assert "every 1 to 2 answers" in finding.seen
+    assert "per 1 to 2 answers" in finding.seen
 
 
 def test_handshakes_that_are_few_for_their_answers_are_no_finding():

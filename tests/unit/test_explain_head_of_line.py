@@ -26,7 +26,7 @@ def test_slow_requests_that_are_answered_together_after_a_loss_on_their_connecti
     [finding] = found(lambda record, *_: lose(record, requests=TOGETHER)).values()
     assert (finding.code, finding.certainty) == ("blocked_by_loss", "likely")
     assert evidence(finding)["slow requests that were answered together"] == 8
-    assert evidence(finding)["the longest of them"] == 217.0
+    assert evidence(finding)["longest latency of these"] == 217.0
     assert evidence(finding)["segments retransmitted meanwhile"] == 3
 
 
@@ -61,7 +61,7 @@ def test_short_answers_that_come_behind_long_ones_are_a_finding():
     # 5,000 replies in all.
     [finding] = found(lambda record, *_: wait_behind(record, 4000)).values()
     assert (finding.code, finding.certainty) == ("blocked_by_long_answers", "likely")
-    assert evidence(finding)["part of all answers"] == 0.8
+    assert evidence(finding)["share of all answers"] == 0.8
     assert evidence(finding)["longest transfer"] == 40.0
 
 

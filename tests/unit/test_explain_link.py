@@ -61,11 +61,12 @@ def test_answers_that_fill_the_link_are_found_with_its_speed_and_what_went_over_
     [(code, finding)] = found(plant).items()
     assert (code, finding.weight, finding.points) == ("link_saturated", "invalidates", [{"connections": 100}])
     assert finding.seen == (
-        "Machine web sent 960 Mbit/s on eth0, 96 % of the 1,000 Mbit/s of its link, as its driver says."
+        "Machine web sent 960 Mbit/s on eth0, 96 % of the 1,000 Mbit/s of its link, as reported by its "
+        "driver."
     )
-    assert evidence(finding)["used of the link's speed"] == pytest.approx(0.96)
+    assert evidence(finding)["used share of the link's speed"] == pytest.approx(0.96)
     # The side that sends the answers sends segments again.
-    assert evidence(finding)["segments sent again in that direction"] == 70
+    assert evidence(finding)["segments retransmitted in that direction"] == 70
 
 
 def test_requests_fill_it_as_answers_do():
@@ -82,7 +83,7 @@ def test_the_interface_here_is_looked_at_too():
 def test_a_speed_that_a_person_gave_is_called_that():
     known = link(None, interface(20_000_000, "study"))
     [finding] = found(planted(None, use(1, 19)), known).values()
-    assert finding.seen.endswith("95 % of the 20 Mbit/s of its link, as link_speed says.")
+    assert finding.seen.endswith("95 % of the 20 Mbit/s of its link, as set by link_speed.")
 
 
 def test_the_link_of_a_load_machine_is_looked_at_too():
@@ -101,7 +102,7 @@ def test_the_link_of_a_load_machine_is_looked_at_too():
 
     [finding] = found(plant, None).values()
     assert finding.seen.startswith("Machine left sent 95 Mbit/s on eth0, 95 % of the 100 Mbit/s")
-    assert evidence(finding)["segments sent again in that direction"] == 12
+    assert evidence(finding)["segments retransmitted in that direction"] == 12
 
 
 @pytest.mark.parametrize(

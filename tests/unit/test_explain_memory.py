@@ -36,7 +36,7 @@ def test_memory_that_jumps_about_is_not_blamed_on_connections():
 
 
 def test_buffers_that_a_process_for_each_connection_shares_are_not_memory_of_the_connections():
-    # Each process maps the same 16 MiB and has 1 MiB of its own; half of the records lack the divided figure.
+    # Each process maps the same 16 MiB and has 1 MiB for itself; half of the records lack the divided figure.
     def plant(record: Data, trial: int, connections: float) -> None:
         divided = (16 + connections) * 2**20 if trial % 2 else None
         record["probe"]["server"] |= {

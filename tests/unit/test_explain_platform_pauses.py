@@ -58,7 +58,7 @@ def test_pauses_have_no_part_in_a_window_without_length():
 
     shown = evidence(found(plant)["slowest_in_pauses"])
     assert shown["slowest requests in pauses"] == 6
-    assert "part of the window in pauses" not in shown
+    assert "share of the window in pauses" not in shown
 
 
 @pytest.mark.parametrize(("silence_start_s", "is_stall"), [(1.0, False), (0.5, True)])

@@ -18,12 +18,12 @@ def plant_programs(**cpu_shares: float):
 def test_programs_that_share_the_processor_time_are_named_with_their_parts():
     [finding] = found(plant_programs(postgres=0.2, node=0.6)).values()
     assert (finding.code, finding.weight) == ("programs_shared", "explains")
-    assert finding.seen == "On average the server's processor time went to node (75 %) and postgres (25 %)."
+    assert finding.seen == "On average the server's CPU time was used by node (75 %) and postgres (25 %)."
     assert [(one.name, one.unit) for one in finding.evidence] == [
-        ("part of node", "%"),
-        ("processor time of node for each answer", "µs"),
-        ("part of postgres", "%"),
-        ("processor time of postgres for each answer", "µs"),
+        ("share of node", "%"),
+        ("CPU time of node per answer", "µs"),
+        ("share of postgres", "%"),
+        ("CPU time of postgres per answer", "µs"),
     ]
     assert [one.value for one in finding.evidence] == pytest.approx([75, 600, 25, 200])
     assert "node" in finding.advice

@@ -1,4 +1,4 @@
-"""Connections that the server closes: by which rule of its own."""
+"""Connections that the server closes: by which of its rules."""
 
 from support.explained_run import Data, Setup, distribution_of, evidence, found
 
@@ -49,7 +49,7 @@ def test_connections_that_the_load_itself_closes_are_no_finding():
 def test_connections_replaced_after_failures_are_told_as_errors_and_not_as_closed():
     def plant(record: Data, trial: int, connections: float) -> None:
         close_after(record, 10.0)
-        # The warm-up has failures of its own, which no figure counts.
+        # The warm-up has its own failures, which no figure counts.
         record["load"]["requests"]["failed"] = 40
         record["load"]["errors"]["closed_early"] = 40
 

@@ -19,7 +19,7 @@ def test_a_limit_on_requests_explains_why_connections_end():
     [finding] = found(lambda record, *_: recycle(record), setup).values()
     assert (finding.code, finding.certainty) == ("connections_recycled", "shown")
     assert "after 100 requests" in finding.cause
-    assert evidence(finding)["requests that were sent once more"] == 700
+    assert evidence(finding)["requests sent again"] == 700
     assert "ended with an error" not in evidence(finding)
 
 
@@ -27,7 +27,7 @@ def test_an_end_without_a_known_limit_is_likely_a_rule_of_the_server():
     [finding] = found(lambda record, *_: recycle(record)).values()
     assert finding.certainty == "likely"
     # At 5 connections 55 with 100 replies each, of which 50 were ended.
-    assert "one for every 110 answers" in finding.seen
+    assert "one per 110 answers" in finding.seen
 
 
 def test_errors_are_told_as_the_cause():

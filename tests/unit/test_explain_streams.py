@@ -14,7 +14,7 @@ def test_requests_that_wait_for_fewer_streams_than_were_asked_for_are_a_finding(
     [finding] = found(lambda record, *_: limit(record, [3.0] * 920)).values()
     assert (finding.code, finding.certainty) == ("streams_limited", "shown")
     assert "allowed 8 streams" in finding.seen
-    assert "asked for 100" in finding.seen
+    assert "requested 100" in finding.seen
     assert evidence(finding)["requests that waited for a stream"] == 0.92
     assert evidence(finding)["median wait for a stream"] == 3.0
 

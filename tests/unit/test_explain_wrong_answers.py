@@ -42,8 +42,8 @@ def test_short_bodies_are_wrong_answers():
     [finding] = found(plant).values()
     assert finding.code == "wrong_answers"
     assert finding.briefly is not None
-    assert finding.briefly.endswith("these were answered with another length than the verified one")
-    assert evidence(finding)["requests that were answered with another length than the verified one"] == 100
+    assert finding.briefly.endswith("these got an answer whose length differs from the verified one")
+    assert evidence(finding)["requests that got an answer whose length differs from the verified one"] == 100
 
 
 def test_a_single_reset_among_thousands_is_no_finding():

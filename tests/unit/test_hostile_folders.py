@@ -33,7 +33,7 @@ USES = {
     "list of runs": make_summary,
     "comparison": analysis_of,
     "resumption": lambda run: StudyRun.resume(interrupted_run(run, None), RunDisplay(Console(), live=False)),
-    "page of a run as it goes": lambda run: (FollowedRun(run).read(), read_progress(run), Feed(run).look()),
+    "page of a run in progress": lambda run: (FollowedRun(run).read(), read_progress(run), Feed(run).look()),
 }
 RUNNABLE = re.compile(rb"<script>window\.stolen|<img src=x")
 

@@ -42,7 +42,7 @@ def test_requests_of_the_same_second_are_spread_evenly_over_it_in_the_order_of_t
 
 
 def test_a_log_whose_times_go_backwards_is_sorted_by_them(tmp_path: Path):
-    """Apache logs the begin of a request, and writes the line at its end."""
+    """Apache logs the start of a request, and writes the line at its end."""
     log = second(5, "/short") + second(3, "/long") + second(4, "/b") + second(3, "/c")
     assert written(tmp_path, log)[1] == ["/long @0", "/c @0.5", "/b @1", "/short @2"]
 
@@ -99,11 +99,11 @@ def test_other_methods_are_left_out_and_counted(tmp_path: Path):
         (line("yesterday"), "line 1: found the time 'yesterday'; expected a time in brackets"),
         (
             second(1) + line("24/Nov/2026:02:30:20.250 +0000"),
-            "line 2: .*; expected a time with 0 decimals, as the requests before",
+            "line 2: .*; expected a time with 0 decimals, as in the earlier requests",
         ),
         (
             second(20, behind=" 1795487420.250") + second(21),
-            r"line 2: .*; expected the same time in milliseconds behind the line \(\$msec\)",
+            r"line 2: .*; expected the same time in milliseconds after the line \(\$msec\), as in the",
         ),
         (second(1, method="PUT"), "no GET request"),
         (second(1) + "Segmentation fault\n", "line 2: found 'Segmentation fault'"),

@@ -94,7 +94,7 @@ def test_a_whole_record_of_another_version_is_not_taken_for_a_damaged_one(folder
 
 
 def test_a_file_of_lines_that_are_no_records_is_refused(folder: Path):
-    with pytest.raises(BadInput, match="more than 100 lines are no records"):
+    with pytest.raises(BadInput, match="more than 100 lines are not records"):
         read_with(folder, [b"{}\n"] * 101)
 
 

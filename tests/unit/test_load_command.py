@@ -112,7 +112,7 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
         ),
         (
             ["--arrivals", "recorded"],
-            "URL: found no file; recorded arrivals require a file with a time behind each path",
+            "URL: found no file; recorded arrivals require a file with a time after each path",
         ),
         (
             ["--arrivals", "recorded", "--urls", "recording.txt", "-R", 5],

@@ -100,7 +100,7 @@ def test_any_certificate_is_accepted_where_that_is_asked_for(asked):
             ("http://localhost/", "--insecure"),
             "--insecure: the connections of an http:// URL carry clear text",
         ),
-        (("https://localhost/", "--cert", "own.pem"), "--key: missing; the certificate is given"),
+        (("https://localhost/", "--cert", "own.pem"), "--key: missing; required with the certificate"),
         (("https://localhost/", "--full-handshakes", "2"), "--full-handshakes"),
         (("postgresql://localhost/", "--cacert", "ca.pem"), "--cacert: this option is for web servers"),
     ],

@@ -48,17 +48,17 @@ def test_machines_are_doubled_up_to_all_of_them(most, counts):
 
 def test_a_second_machine_that_reaches_more_shows_that_the_first_was_the_limit():
     words = said(ceiling((90, 100, 110), (180, 200, 210)))
-    assert "2 machines reached 2.00 times what the first reached: fewer are the limit" in words
+    assert "2 machines reached 2.00 times what the first reached: fewer machines are the limit" in words
 
 
 def test_a_difference_within_the_spread_of_the_loads_is_none():
     words = said(ceiling((90, 100, 110), (109, 130, 140)))
-    assert "lies within the spread of the loads of the first, which so does not show as the limit" in words
+    assert "reached no more than the first one, within the spread of its loads" in words
 
 
 def test_the_fewest_machines_that_are_enough_are_named():
     words = said(ceiling((90, 100, 110), (180, 200, 210), (150, 205, 240)))
-    assert "2 machines reached 2.00 times what the first reached, and more of them no more" in words
+    assert "2 machines reached 2.00 times what the first reached, and more machines did not raise it" in words
 
 
 def test_one_machine_alone_shows_nothing_of_whether_it_is_the_limit():

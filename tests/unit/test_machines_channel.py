@@ -131,7 +131,7 @@ def test_nothing_is_left_once_the_channel_is_closed(far: Channel):
     ids = far.call("test.start")
     far.close()
     assert not any(map(is_alive, ids.values()))
-    with pytest.raises(MachineLost, match=r"^machine far: it was left$"):
+    with pytest.raises(MachineLost, match=r"^machine far: the connection was closed on this side$"):
         far.call("echo")
 
 

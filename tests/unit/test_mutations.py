@@ -26,7 +26,7 @@ def test_a_line_that_is_not_there_or_not_alone_is_not_edited(text):
 
 def test_an_edit_that_leaves_no_python_is_named():
     broken = Edit("name", "benches/mutations/edits.py", "def read_edits(", "def (", "It is wrong.", ())
-    assert broken.problems() == ["with it, benches/mutations/edits.py is no Python: invalid syntax"]
+    assert broken.problems() == ["with it, benches/mutations/edits.py is not valid Python: invalid syntax"]
 
 
 def test_a_file_is_broken_inside_the_block_and_whole_again_after_it(tmp_path):

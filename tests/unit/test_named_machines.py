@@ -47,4 +47,4 @@ def test_a_study_without_machines_is_refused(command):
     command.write("none.toml", study_text())
     finished = command.run("doctor", "--study", "none.toml", "--machine", "web")
     assert finished.returncode == 2
-    assert "none.toml names no machine: expected a table such as [machines.web]" in finished.stderr
+    assert "none.toml defines no machine: expected a table such as [machines.web]" in finished.stderr

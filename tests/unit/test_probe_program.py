@@ -447,7 +447,7 @@ def test_it_ends_by_sigterm(tree):
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ([], 2, "missing --session, --pid or --cgroup"),
+        ([], 2, "no process selected: expected --session, --pid, --mark or --cgroup"),
         (["--pid", "x"], 2, 'cannot parse argument "x"'),
         (["--pid", "1", "--interval", "100"], 2, "a whole number with ms or s"),
         (["--session", "4194304"], 1, "no process of the server was found"),

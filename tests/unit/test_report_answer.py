@@ -137,8 +137,8 @@ def test_one_trial_answers_without_an_interval_and_says_so(run: Run):
     assert found.groups == []
     # 42000 * 200 / 209 / 1.02 at the highest point, 21000 * 200 / 206 / 1.02 and 30000 * 200 / 225 / 1.02.
     assert found.sentences[0] == (
-        "The most that each server answers, in requests/s: nginx 39,403 at connections = 200, "
-        "tiny 26,144 at connections = 200 and apache 19,989 at connections = 200."
+        "The highest throughput of each server, in requests/s: nginx 39,403 at connections = 200, tiny "
+        "26,144 at connections = 200 and apache 19,989 at connections = 200."
     )
     assert found.sentences[-1] == "One trial of each server has no interval, so they cannot be ranked."
 
@@ -177,7 +177,7 @@ def test_where_every_trial_failed_the_answer_gives_the_first_reason(run: Run):
     [failure] = run.failures
     found = answer_of(synthetic.with_records(run, [failure]))
     assert found.text == (
-        f"Nothing was measured: every trial failed, the first of {failure.server}: {failure.reason.text}."
+        f"Nothing was measured: every trial failed. The first was of {failure.server}: {failure.reason.text}."
     )
 
 

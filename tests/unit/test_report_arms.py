@@ -17,7 +17,7 @@ from loadcurve.result.folder import Run
 
 OWN = {"calls": 1, "duration_s": 4.0, "headers": {"Cookie": "secret"}}
 CAUTION = (
-    "nginx has a load other than the study's: ranks and ratios to others compare the loads, too, "
+    "nginx has a load other than the study's: ranks and ratios to other servers compare the loads, too, "
     "not only the servers."
 )
 IN_WORDS = "The load on nginx differs: duration = 4 s instead of 2 s, calls = 1, other headers."

@@ -44,10 +44,8 @@ def test_one_server_alone_is_no_comparison():
 def test_machines_are_compared_by_what_a_dollar_gives():
     [part] = content_of(run := machine_run(), analyse(run)).shapes
     by_title = {figure.alternative.partition(":")[0]: figure for figure in part.bars}
-    assert list(by_title) == ["Greatest throughput, requests/s", "Million requests for a dollar"]
-    values = {
-        row["server"]: row["x"] for row in rows(by_title["Million requests for a dollar"].specification)
-    }
+    assert list(by_title) == ["Greatest throughput, requests/s", "Million requests per dollar"]
+    values = {row["server"]: row["x"] for row in rows(by_title["Million requests per dollar"].specification)}
     for name, price in PRICES_USD_PER_HOUR.items():
         # Requests in an hour at the peak, by the price of that hour.
         assert abs(values[name] / (REQUESTS_PER_S_MAX[name] * 3600 / price / 1e6) - 1) < 1e-4

@@ -66,8 +66,8 @@ def test_limits_are_in_every_form(command: Command, run: Path):
     ("arguments", "said"),
     [
         (["run", "--format", "htm"], 'did you mean "html"?'),
-        (["run", "--format", "md,xslx"], '"xslx" is none; expected one of html, md,'),
-        (["run", "--format", ","], "found nothing; expected one of html,"),
+        (["run", "--format", "md,xslx"], 'unknown format "xslx"; expected one of html, md,'),
+        (["run", "--format", ","], "no format; expected one of html,"),
         (["run", "--format", "md", "--out", "run/run.json"], "Choose another folder with --out."),
         (["run", "--format", "md", "--slo", "p99"], "is not a limit"),
         (["run", "--findings", "--format", "md"], "--findings writes no file"),

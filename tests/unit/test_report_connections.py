@@ -130,7 +130,7 @@ def test_page_markdown_and_terminal_describe_the_connections_of_each_server(run:
     assert by_title[0]["streams"] == "—"
     assert by_title[1]["protocol"] == "HTTP/2 over TLS 1.3"
     assert by_title[1]["full ones"] == "—"
-    assert by_title[1]["streams"] == "100 asked, 32 allowed"
+    assert by_title[1]["streams"] == "100 requested, 32 allowed"
     assert "30 requests moved to another connection" in by_title[1]["moved and ended"]
     page = render_page(content)
     assert '<h2 id="connections">Connections</h2>' in page
@@ -142,7 +142,7 @@ def test_page_markdown_and_terminal_describe_the_connections_of_each_server(run:
     assert "TLS\\_AES\\_128\\_GCM\\_SHA256, X25519MLKEM768" in markdown
     shown = printed(summary(analysis))
     assert "full handshakes: 50.0 per second, median 0.500 to 2.00 ms" in shown
-    assert "streams: 100 asked, 32 allowed" in shown
+    assert "streams: 100 requested, 32 allowed" in shown
 
 
 def test_a_run_in_clear_text_is_reported_as_without_any_of_it(clear: Run):

@@ -74,8 +74,8 @@ def test_numbers_keep_it_and_page_and_markdown_show_it(under_both: Run, tmp_path
         said = form.replace("\\", "")
         assert "nginx-wrk over nginx: wrk" in said
         assert "0.900" in said
-        assert "They differ in throughput: the interval leaves 1 out." in said
-        assert "wrk warms up in a process before: the server is warm, the connections are new" in said
+        assert "They differ in throughput: the interval excludes 1." in said
+        assert "wrk warms up in a separate process first: the server is warm, the connections are new" in said
 
 
 def test_a_run_of_one_generator_has_no_such_section(run: Run):

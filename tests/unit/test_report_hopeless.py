@@ -58,13 +58,13 @@ def test_a_machine_that_was_disturbed_says_by_what_and_what_would_help():
     found = Disturbance(0.62, 0.4, 0.0, 0.01, 0.3, 2, 6)
     words = " ".join(hopeless_words(analysed(WILD, found), THROUGHPUT))
     assert words == (
-        "This machine was too disturbed to compare anything in this run: 3 trials would show no difference, "
-        "however large, in throughput. What the records show of it: the host withheld up to 62 % of a CPU "
-        "(steal), the limit of CPU held the server back in up to 30 % of its periods, the process that sends "
-        "the load was paused at 2 of 6 points and work waited for a CPU during up to 40 % of a load, which "
-        "other work or the servers themselves can cause. What helps: measure again when `loadcurve doctor` "
-        "finds the machine quiet, or on another one, with longer loads; not even 100 trials would show 25 % "
-        "at this spread."
+        "This machine was too disturbed to compare anything in this run: 3 trials would show no "
+        "difference, however large, in throughput. The records show: the host withheld up to 62 % of a CPU "
+        "(steal), the CPU limit throttled the server in up to 30 % of its periods, the process that sends "
+        "the load was paused at 2 of 6 points and processes waited for a CPU during up to 40 % of a load, "
+        "which other work or the servers themselves can cause. What helps: measure again when `loadcurve "
+        "doctor` finds the machine quiet, or on another one, with longer loads; not even 100 trials would "
+        "show 25 % at this spread."
     )
 
 
@@ -75,8 +75,8 @@ def test_a_machine_is_not_blamed_for_waits_that_the_servers_themselves_can_cause
     assert first.startswith("The trials differ too much to compare anything in this run: 3 trials would show")
     assert said == [
         (
-            "What the records show of it: work waited for a CPU during up to 62 % of a load, which other "
-            "work or the servers themselves can cause."
+            "The records show: processes waited for a CPU during up to 62 % of a load, which other work or "
+            "the servers themselves can cause."
         ),
         (
             "What helps: longer loads, and a warm-up in which the servers reach their final state; not "
@@ -144,11 +144,11 @@ def test_the_disturbance_is_the_worst_of_the_records():
 def test_what_a_run_cannot_see_is_one_sentence_and_none_where_nothing_is_compared():
     assert visible_words(analysed([[3.0], [-3.0]])) is None
     assert visible_words(analysed(WILD)) == (
-        "No difference in throughput, however large, can be seen in this run."
+        "No difference in throughput, however large, can be detected in this run."
     )
     words = visible_words(analysed([[0.01, -0.01, 0.0], [0.02, 0.0, 0.01]]))
     assert words.startswith("Differences below ")
-    assert words.endswith(" % in throughput cannot be seen in this run.")
+    assert words.endswith(" % in throughput cannot be detected in this run.")
     # The log ratios are 0.3, -0.3 and 0: of three trials, too far apart to show half as much again.
     words = visible_words(analysed([[0.15, -0.15, 0.0], [-0.15, 0.15, 0.0]]))
     factor = re.fullmatch(

@@ -178,7 +178,7 @@ def test_a_run_without_a_record_has_no_verdicts_to_count(tmp_path: Path):
     page = page_of(synthetic.write_run(tmp_path, records=[]))
     assert "Nothing was measured." in page.text
     assert "Verdicts on single points" not in page.text
-    assert "There are none: no point was measured." in page.text
+    assert "None: no point was measured." in page.text
 
 
 def test_reasons_failures_and_how_to_repeat_it_are_shown(page: Page):
@@ -199,12 +199,12 @@ def test_a_run_whose_every_trial_failed_says_so_once_and_shows_no_empty_table(tm
         for planned in record.order
     ]
     page = page_of(synthetic.write_run(tmp_path, record, list(failures)))
-    assert "Nothing was measured: every trial failed, the first of nginx: " in page.text
+    assert "Nothing was measured: every trial failed. The first was of nginx: " in page.text
     # ORDER has nginx first in the first block, second in the second and last in the third.
     assert "nginx, trials 0, 4 and 8, before the first point" in page.text
     assert "log of trial 8" in page.text
     assert "Nothing odd was found" not in page.text
-    assert "There are none: no point was measured." in page.text
+    assert "None: no point was measured." in page.text
 
 
 def test_every_figure_has_a_text_in_its_place(page: Page):

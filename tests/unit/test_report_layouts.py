@@ -182,5 +182,5 @@ def test_one_trial_of_a_point_is_chosen_and_named(tmp_path, capsys):
 
 def test_a_load_on_a_database_has_no_such_layout(tmp_path):
     run = read_run(database.write_run(tmp_path / "run"))
-    with pytest.raises(BadInput, match="know loads on web servers"):
+    with pytest.raises(BadInput, match="support only loads on web servers"):
         web_point(run.points[0], "")

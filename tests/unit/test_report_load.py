@@ -149,7 +149,7 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
         ["left", "1,234", "12,345", "6", "0.125", "0.025", "0.750", "26%"],
         ["right", "lost", *[ABSENT] * 7],
     ]
-    assert "segments sent again: left 1,234" in [line.rstrip() for line in lines]
+    assert "segments retransmitted: left 1,234" in [line.rstrip() for line in lines]
 
 
 def test_full_and_resumed_handshakes_of_the_window_have_their_own_times_and_rates():

@@ -82,7 +82,7 @@ def test_a_long_sweep_is_shown_at_eight_points_and_says_what_it_leaves_out(tmp_p
     curve = tables_of(markdown)[1]
     nginx = [row[1] for row in curve if row[0] == "nginx"]
     assert (len(nginx), nginx[0], nginx[-1]) == (8, "1", "400")
-    assert "6 more rows in the other forms of the report." in markdown
+    assert "6 more rows in the other formats of the report." in markdown
 
 
 def test_it_says_what_failed_and_how_to_repeat_it(report: str):

@@ -104,7 +104,7 @@ def test_page_and_markdown_tell_two_versions_of_one_server_apart(two_versions: t
     for version, address in (("1.3.42", OLD), ("2.4.68", NEW)):
         assert f"<dd>{version}</dd>" in page
         assert f'<a href="{address}"' in page
-    assert "<dt>held to</dt><dd>t2.micro, 1 CPU, 1 GiB" in page
+    assert "<dt>limited to</dt><dd>t2.micro, 1 CPU, 1 GiB" in page
     assert {name: analysis.run.servers[name].version for name in ("apache", "nginx")} == {
         "apache": "1.3.42",
         "nginx": "2.4.68",

@@ -32,8 +32,8 @@ def test_the_conclusion_of_the_published_study_of_machines_comes_out_of_its_shap
     [part] = shapes(machine_run(), parse_objective("p90 < 20ms"))
     cheapest, fastest = shape_words.conclusions(WEB, part)[-2:]
     assert cheapest == (
-        "Up to 600 connections t2.micro (0.0116 $/h) keeps p90 < 20ms for the least money; above, "
-        "t2.medium (0.0464 $/h) up to 1,000 connections, the highest load that was measured."
+        "Up to 600 connections t2.micro (0.0116 $/h) keeps p90 < 20ms at the lowest price; above, "
+        "t2.medium (0.0464 $/h) up to 1,000 connections, the highest measured load."
     )
     assert fastest == "Without regard to price, t2.large has the lowest p90 at every load."
     for shape in part.shapes:
@@ -58,7 +58,7 @@ def test_loads_that_cannot_be_told_from_the_peak_are_named():
     words = shape_words.peak_words(
         WEB, "connections", Greatest(100, exactly(9_000), "inside", (50, 100, 200))
     )
-    assert "50 and 200 connections cannot be told from it" in words
+    assert "50 and 200 connections cannot be told apart from it" in words
 
 
 @pytest.mark.parametrize(
@@ -175,15 +175,14 @@ def test_a_refused_fit_says_why():
 def test_offers_end_with_what_lies_above():
     words = shape_words.cheapest_words("rate", [Offer("a", 0.01, 5_000)], "p99 < 1s")
     assert words == (
-        "Up to 5,000 per second a (0.01 $/h) keeps p99 < 1s for the least money, "
-        "and above that none of them does."
+        "Up to 5,000 per second a (0.01 $/h) keeps p99 < 1s at the lowest price, and none beyond that."
     )
 
 
 def test_leaders_are_told_range_by_range():
     found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
     assert shape_words.leaders_words(WEB, "rate", found, "p99") == (
-        "up to 100 per second a (from which b cannot be told) has the lowest p99; "
+        "up to 100 per second a (which cannot be told apart from b) has the lowest p99; "
         "then up to 1,000 per second c."
     )
 
@@ -192,9 +191,9 @@ def test_the_page_has_the_tables_and_the_sentences(tmp_path: Path):
     run = machine_run()
     folder = synthetic.write_run(tmp_path, run.run, run.records)
     page = write_report(folder, parse_objective("p90 < 20ms")).read_text(encoding="utf-8")
-    for shown in ("Peak, knee and capacity", "million requests/$", "for the least money", "the knee is at"):
+    for shown in ("Peak, knee and capacity", "million requests/$", "at the lowest price", "the knee is at"):
         assert shown in page
-    assert "for the least money" not in write_report(folder).read_text(encoding="utf-8")
+    assert "at the lowest price" not in write_report(folder).read_text(encoding="utf-8")
 
 
 def test_the_summary_of_a_search_ranks_nothing(tmp_path: Path):

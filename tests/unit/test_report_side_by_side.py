@@ -194,5 +194,5 @@ def test_the_page_goes_into_the_newest_run_or_where_it_is_told_to(tmp_path: Path
 
 def test_a_run_cannot_stand_beside_itself(tmp_path: Path):
     run = written(tmp_path / "a")
-    with pytest.raises(BadInput, match="named twice"):
+    with pytest.raises(BadInput, match="given twice"):
         write_side_by_side([run.folder, run.folder / ".." / "a"])

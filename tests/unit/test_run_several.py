@@ -146,8 +146,8 @@ def test_what_each_server_took_of_the_machine_stands_beside_what_it_took_alone(s
     scripted.script.used["limit"] = lambda: beside if len(scripted.script.alive) > 1 else alone
     assert scripted.command(STUDY) == 0
     words = (
-        "CPUs at the last point of the sweep: limit had 0.400 instead of 0.900 alone and waited 320 µs for "
-        "one for each request instead of 10.0 µs; simple had "
+        "CPUs at the last point of the sweep: limit used 0.400 instead of 0.900 alone and waited 320 µs "
+        "per request for a CPU instead of 10.0 µs; simple used "
     )
     assert words in " ".join(capsys.readouterr().out.split())
     page = (scripted.folder / "report.html").read_text()
@@ -171,7 +171,7 @@ def test_what_each_server_took_of_the_machine_stands_beside_what_it_took_alone(s
 
 def test_commands_for_one_run_name_the_folders_of_the_loads(scripted):
     scripted.measure(STUDY)
-    with pytest.raises(BadInput, match="has several loads at once: give the folder of one of them"):
+    with pytest.raises(BadInput, match="has several loads at once: give one of the folders in it"):
         read_run(scripted.folder)
 
 
@@ -256,5 +256,5 @@ def test_a_received_folder_leads_nowhere_else(scripted, name):
     record = json.loads(file.read_text())
     record["loads"][0]["name"] = name
     file.write_text(json.dumps(record))
-    with pytest.raises(BadInput, match="is no folder in"):
+    with pytest.raises(BadInput, match="is not a folder in"):
         read_loads(scripted.folder)

@@ -82,7 +82,7 @@ def test_credits_of_limits_are_minutes_of_one_cpu() -> None:
 def test_a_machine_type_without_credits_and_a_container_are_refused() -> None:
     with pytest.raises(UnusableSetting, match=r"m4\.large has no CPU credits"):
         limits_of(server(machine="m4.large", burst=True), Host())
-    with pytest.raises(UnusableSetting, match="only outside of containers"):
+    with pytest.raises(UnusableSetting, match="only outside containers"):
         limits_of(server(machine="t2.micro", engine="podman"), BURST)
 
 

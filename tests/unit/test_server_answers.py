@@ -169,6 +169,6 @@ def test_what_the_engine_cannot_ask_is_a_failure_with_its_reason():
     with talking(lambda _: (200, b"page")) as (port, asked), pytest.raises(ServerFailure) as failure:
         verify_answers(site_at(port), ["/page"], PAGE, load(http="2"))
     # The server takes it for a request of a version that it does not know, and answers without a status line.
-    begin = f"no HTTP/2 in clear text with 127.0.0.1:{port}: the server's first frame is not SETTINGS"
+    begin = f"HTTP/2 in clear text failed with 127.0.0.1:{port}: the server's first frame is not SETTINGS"
     assert failure.value.text.startswith(begin)
     assert not asked

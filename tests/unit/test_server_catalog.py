@@ -100,8 +100,8 @@ def test_every_packaged_server_says_where_its_manual_is_and_how_to_get_it_and_it
 
 
 @pytest.mark.parametrize("name", ["thttpd", "cherokee", "mongodb", "apache-1.3"])
-def test_a_server_that_no_debian_has_is_marked_as_untried(name):
-    assert load_catalog()[name].description.notes[0].startswith("Untried")
+def test_a_server_that_no_debian_has_is_marked_as_not_tested(name):
+    assert load_catalog()[name].description.notes[0].startswith("Not tested")
 
 
 def test_a_users_entry_stands_beside_the_packaged_ones(catalog):
@@ -147,7 +147,7 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ('protocol = "mongo"', 'did you mean "mongodb"?'),
         ('protocol = "mongodb"', "url is missing"),
         ('url = "http://{address}:{port}"', "url is given without a protocol"),
-        (f'{DATABASE}\nready = {{ path = "/" }}', "asked for no path"),
+        (f'{DATABASE}\nready = {{ path = "/" }}', "a database, which has no paths"),
         (f'{DATABASE}\ncheck = ["{{content}}"]', "check names {content}"),
         (DATABASE.replace("{port}", "{scratch}"), "url names {scratch}"),
         (f'{DATABASE}\nprepare = ["{{password}}"]', "prepare names {password}"),
@@ -396,7 +396,7 @@ def test_a_file_of_a_server_is_the_last_match_of_the_first_pattern_that_has_any(
 def test_a_server_without_its_files_is_missing(catalog):
     missing = find_server(catalog(tables='[files]\nmodule = ["/no/such/*.so", "/nor/this.so"]')["demo"], {})
     assert isinstance(missing, MissingServer)
-    assert missing.reason == "its file of module is none of /no/such/*.so, /nor/this.so"
+    assert missing.reason == "its file of module was not found: /no/such/*.so, /nor/this.so"
 
 
 def test_a_program_that_cannot_be_run_has_no_known_version(catalog, tmp_path):

@@ -57,7 +57,7 @@ def test_a_dripping_head_is_not_waited_for_when_the_version_is_looked_for(drip: 
     with dripping_server(*drip) as port, ends_in_time(), pytest.raises(ServerFailure) as failure:
         find_running_server(CATALOG["url"], {}, Overrides(url=f"http://127.0.0.1:{port}"), TIMEOUT_S)
     assert failure.value.code == "not_ready"
-    assert f"127.0.0.1:{port}: GET / was not answered: no whole answer within 0.5 s" in failure.value.text
+    assert f"127.0.0.1:{port}: GET / was not answered: no complete answer within 0.5 s" in failure.value.text
 
 
 @pytest.mark.parametrize("drip", [*DRIPS.values(), *BODIES.values()], ids=[*DRIPS, *BODIES])

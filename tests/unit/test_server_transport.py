@@ -69,7 +69,10 @@ def test_the_names_of_the_certificate_are_known_only_to_servers_that_may_have_on
 @pytest.mark.parametrize(
     ("tables", "expected"),
     [
-        ('[[unsupported]]\nsettings = { http3 = true }\nreason = "no"', "names `http3`, which is no setting"),
+        (
+            '[[unsupported]]\nsettings = { http3 = true }\nreason = "no"',
+            "names `http3`, which is not a setting",
+        ),
         ('[[unsupported]]\nsettings = { http2 = 2 }\nreason = "no"', "names `http2` with another value"),
         ('[settings.certificate]\ntype = "text"\ndefault = "x"\ndoc = ""', "has other values"),
     ],

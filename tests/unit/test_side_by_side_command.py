@@ -36,7 +36,7 @@ def test_the_page_lies_in_the_newest_run_and_its_path_comes_last(runs: Command):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["base", "base"], "base is named twice"),
+        (["base", "base"], "base is given twice"),
         (["base", "later", "--findings"], "accept one run"),
         (["base", "later", "--slo", "p99 < 1ms"], "accept one run"),
         (["base", "later", "--format", "md"], "accept one run"),

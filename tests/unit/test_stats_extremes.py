@@ -51,5 +51,5 @@ def test_servers_beyond_any_ratio_are_ranked_without_a_number():
     [pair] = ranking.pairs
     assert (pair.ratio, pair.told_apart) == (None, True)
     assert leader_words(ranking, THROUGHPUT) == (
-        "fast has the higher throughput, more times than a number can say that of slow"
+        "fast has the higher throughput, an out-of-range multiple of that of slow"
     )

@@ -32,7 +32,7 @@ def test_a_bundled_study_is_copied_with_what_belongs_to_it_and_nothing_is_overwr
     assert "in full: 6 servers" in command.run("studies", "check", "mine/D").stdout
     refused = command.run("studies", "copy", "D-connections", "mine/D")
     assert refused.returncode == 2
-    assert "mine/D is there already" in refused.stderr
+    assert "mine/D already exists and is not overwritten" in refused.stderr
     assert command.run("studies", "copy", "quickstart").returncode == 0
     assert (command.work / "quickstart.toml").is_file()
     unknown = command.run("studies", "copy", "E-rat")

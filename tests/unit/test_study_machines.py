@@ -252,7 +252,7 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         ),
         (
             'load_machines = ["here"]\n[trials]\nbetween_points = "continue"\n',
-            'found "continue"; expected "pause", because load machines begin each point anew',
+            'found "continue"; expected "pause", because load machines start each point anew',
         ),
         ("[host]\nload_machines = []\n", 'expected a list of names, such as ["here", "left"], or "ray"'),
         (
@@ -261,7 +261,7 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         ),
         (
             '[host]\nload_machines = "ray"\n',
-            'load_machines: found "ray", which requires how many of its nodes',
+            'load_machines: found "ray", which requires load_nodes, the number of its nodes',
         ),
         (
             "[host]\nload_nodes = 4\n",
@@ -270,7 +270,7 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         ('[host]\nload_machines = "ray"\nload_nodes = 0\n', "host.load_nodes: found 0"),
         (
             '[host]\nserver_machine = "web"\n[machines.web]\nssh = "web"\ncpus = [1]\n',
-            "machines.web.cpus: only where the machine sends load",
+            "machines.web.cpus: only for a machine that sends load",
         ),
         ('[machines.web]\nssh = "web"\ncpus = [-1]\n', "machines.web.cpus"),
         ('[machines.here]\nssh = "web"\n', "machines.here: here is this machine, which has no table"),

@@ -1,4 +1,4 @@
-"""Recorded arrivals in a study: what they take, and what the person is told when something is wrong."""
+"""Recorded arrivals in a study: what they take, and the messages when something is wrong."""
 
 import hashlib
 import json
@@ -96,7 +96,7 @@ pick = "random"
 duration = "1s"\nrequests_total = 5
     :11: load.requests_total: cannot be combined with a duration; keep one of the two
 requests = "recording.txt" -> requests = ["/a"]
-    :6: load.requests: found no file; recorded arrivals require a file with a time behind each path, such as
+    :6: load.requests: found no file; recorded arrivals require a file with a time after each path, such as
     /a @1.25, in the order of the times; `loadcurve import --as recording` writes one from an access log
 arrivals = "recorded" -> arrivals = "constant"\nrate = 1\nduration = "1s"\nspeed = 2
     :11: load.speed: only used with arrivals = "recorded"; set it as well, or remove it
@@ -116,10 +116,10 @@ def test_rates_cannot_be_swept_with_a_replay(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("/a\n/b\n", "found {file} has no times; recorded arrivals require a file with a time behind each"),
-        ("/a @1\n/b @0.5\n", "{file}:2: found the time @0.5, which is before that of the request in front"),
-        ("/a @1\n/b\n", "{file}:2: found no time, but the lines in front have one; expected @ and seconds"),
-        ("/a @soon\n", '{file}:1: found the time "@soon"; expected @ and the seconds from the begin'),
+        ("/a\n/b\n", "found {file} has no times; recorded arrivals require a file with a time after each"),
+        ("/a @1\n/b @0.5\n", "{file}:2: found the time @0.5, which is before that of the previous request"),
+        ("/a @1\n/b\n", "{file}:2: found no time, but the lines before have one; expected @ and seconds"),
+        ("/a @soon\n", '{file}:1: found the time "@soon"; expected @ and the seconds from the start'),
     ],
 )
 def test_a_list_that_cannot_be_replayed_is_told_with_its_line(tmp_path, text, problem):

@@ -47,10 +47,10 @@ def test_the_weights_of_a_file_without_any_may_stand_in_the_study(tmp_path):
                 ':3: found the weight "x"; expected a number of 0 or more',
                 ':4: found the weight "-1"; expected a number of 0 or more',
                 ':5: found the weight "nan"; expected a number of 0 or more',
-                ':6: found "/a 1 2"; expected a path and at most a weight or a time behind it',
+                ':6: found "/a 1 2"; expected a path, followed by at most one weight or time',
             ],
         ),
-        ("# nothing\n\n", [": holds no request; expected a path such as /1k.txt on each line"]),
+        ("# nothing\n\n", [": contains no request; expected a path such as /1k.txt on each line"]),
         (
             "/a\n\n/c\n",
             [':3: found "/c", which is not in [content]; expected one of /a, /b'],

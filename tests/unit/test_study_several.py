@@ -126,7 +126,7 @@ def test_a_study_of_one_load_is_none_of_several(tmp_path):
         (
             ('[servers.limit]\nload = "web"', '[servers.limit]\nload = "web"\nload_machines = ["here"]'),
             23,
-            "servers.limit.load_machines: not for one of several loads, which begin together",
+            "servers.limit.load_machines: not for one of several loads, which start together",
         ),
         (("[sweep]", '[trials]\nuntil_drop = "10 %"\n[sweep]'), 18, "trials.until_drop: "),
     ],

@@ -341,7 +341,7 @@ def test_a_log_that_does_not_say_its_unit_is_not_guessed_at(tmp_path: Path):
         ("vegeta.csv", lambda text: text.replace(",200,", ",abc,", 1), "line 1: found code 'abc'"),
         ("vegeta.jsonl", lambda text: text[:-40], "found the end of the file within a line"),
         ("vegeta.jsonl", lambda text: text.replace("code", "cod", 1), "line 1: found an object without"),
-        ("k6-export.json", lambda text: text[:200], "no whole JSON"),
+        ("k6-export.json", lambda text: text[:200], "incomplete or invalid JSON"),
         ("hey.txt", lambda text: text.split("Status code")[0], "found the end of the file"),
         ("hey.txt", lambda text: text.replace("Total:\t0.", "Total:\t0,"), "Total, with a decimal"),
         ("ycsb.txt", lambda text: text.replace("Throughput", "Thru"), "expected YCSB's line"),

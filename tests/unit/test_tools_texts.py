@@ -82,7 +82,7 @@ def test_the_latencies_of_wrk_become_figures_and_late_answers_count_as_failed(fi
     [
         ("", "nothing"),
         ("unable to connect to 127.0.0.1:1", "unable to connect"),
-        (report()[:60], "out, line 2: found a line that is cut off"),
+        (report()[:60], "out, line 2: found a truncated line"),
         (report() * 2, "out, line 4: found 'loadcurve .* once more, after that of line 2"),
         (report(requests=7), "5 latencies of 6 answers"),
     ],

@@ -63,7 +63,7 @@ def test_the_second_text_in_a_file_is_named_with_both_lines_and_what_to_do(tmp_p
     text = (DATA / "wrk.txt").read_bytes()
     error = read(tmp_path / "two", "wrk-text", text * 2)
     assert re.search(
-        r"two, line 14: found 'Running 2s test .* after that of line 1; .* cut the file", str(error)
+        r"two, line 14: found 'Running 2s test .* after that of line 1; .* split the file", str(error)
     )
     assert "read until then: 13 lines" in str(error)
 

@@ -217,7 +217,7 @@ def test_the_report_names_the_ends_and_of_how_many_trials_a_figure_is(scripted):
         "Curves ended where throughput was 20 % or more below the greatest before it: limit at connections "
         "= 2 (1 trial) and 4 (2 trials)."
     )
-    assert "of the other trials alone" in said[1]
+    assert "of the remaining trials only" in said[1]
     content = content_of(run, analysis)
     assert [row.trials.shown for row in content.rows] == ["3 of 3", "3 of 3", "2 of 2, 1 ended before"]
     assert "8 of 8 points were measured" in " ".join(content.summary)
@@ -235,7 +235,9 @@ def test_points_that_no_trial_has_reached_are_on_no_axis_and_in_no_table(scripte
 
 def test_without_an_end_the_report_says_so(scripted):
     said = trials_in_words(analyse(measured(scripted, STEADY, STEADY)))
-    assert "In no trial did throughput fall by 20 %, so every curve goes to the end of the sweep." in said
+    assert (
+        "In no trial did throughput fall by 20 %, so every curve continues to the end of the sweep."
+    ) in said
 
 
 def test_no_ranking_counts_a_point_beyond_the_end_as_left_out(scripted):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,11 +26,51 @@ TURNS_OF_PHRASE = (
     *("the rest as ever", "as ssh takes", "by our own engine alone", "what befalls", "known, and neither"),
     *("put up with", "the machine's mood", "in brackets stand", "refuses nothing", "here stands"),
     *("one is silent", "say it with", "a thing of this start", "hold more than serving"),
+    *(
+        "speak no",
+        "speaks no",
+        "sent once more",
+        "the begin",
+        "common begin",
+        "own begin",
+        "cannot be told from",
+    ),
+    *(
+        "give no",
+        "stands for",
+        "gives out",
+        "laid side by side",
+        "holds every place",
+        "no whole",
+        "not looked at",
+    ),
+    *(
+        "mend",
+        "mended",
+        "another length than",
+        "another value than",
+        "untried",
+        "is none of",
+        "in vain",
+        "for ever",
+    ),
+    *("does not tell", "do not tell", "cannot tell", "beyond any number", "of one's own"),
 )
 BANNED = re.compile("|".join(rf"\b{re.escape(phrase)}\b" for phrase in TURNS_OF_PHRASE), re.IGNORECASE)
 
-PAGES = [PROJECT / "README.md", PROJECT / "METHODOLOGY.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+PAGES = [
+    *(PROJECT / name for name in ("README.md", "METHODOLOGY.md", "SECURITY.md")),
+    *sorted((PROJECT / "docs").rglob("*.md")),
+    *sorted((PACKAGE / "studies").rglob("*.md")),
+]
 MODULES = sorted(PACKAGE.rglob("*.py"))
+TEMPLATES = sorted((PACKAGE / "report" / "templates").glob("*.jinja"))
+CRATES = sorted(
+    file
+    for file in (PROJECT / "crates").glob("*/src/**/*.rs")
+    if "tests" not in str(file.relative_to(PROJECT))
+)
+RUST_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 def texts(module: Path) -> Iterator[str]:
@@ -52,6 +93,48 @@ def test_what_the_command_says_is_in_plain_english():
         f"{module.relative_to(PACKAGE)}: {text}"
         for module in MODULES
         for text in texts(module)
+        if BANNED.search(text)
+    ]
+    assert found == []
+
+
+def texts_of_table(value: object) -> Iterator[str]:
+    """The texts of a TOML document, in whatever tables and lists they are."""
+    if isinstance(value, str):
+        yield " ".join(value.split())
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from texts_of_table(part)
+
+
+def test_servers_tools_and_studies_are_described_in_plain_english():
+    found = [
+        f"{file.relative_to(PACKAGE)}: {text}"
+        for file in sorted(PACKAGE.rglob("*.toml"))
+        for text in texts_of_table(tomllib.loads(file.read_text(encoding="utf-8")))
+        if BANNED.search(text)
+    ]
+    assert found == []
+
+
+def test_the_pages_of_reports_are_in_plain_english():
+    words = {file.name: " ".join(file.read_text(encoding="utf-8").split()) for file in TEMPLATES}
+    assert [f"{name}: {at.group()}" for name, text in words.items() for at in BANNED.finditer(text)] == []
+
+
+def rust_texts(file: Path) -> Iterator[str]:
+    """The texts of a file in Rust, without those of its comments and its tests."""
+    code = file.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests {")[0]
+    without_comments = re.sub(r"^\s*//.*$|'\\?\"'", "", code, flags=re.MULTILINE)
+    for text in RUST_TEXT.findall(without_comments):
+        yield " ".join(text.replace("\\\n", " ").split())
+
+
+def test_what_the_programs_in_rust_say_is_in_plain_english():
+    found = [
+        f"{file.relative_to(PROJECT)}: {text}"
+        for file in CRATES
+        for text in rust_texts(file)
         if BANNED.search(text)
     ]
     assert found == []

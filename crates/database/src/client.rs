@@ -42,7 +42,7 @@ impl<D: Database> Gate<D> {
         };
         tokio::time::timeout(self.timeout, connecting)
             .await
-            .unwrap_or_else(|_| Err(Failed::new(Failure::ConnectTimeout, "no connection in time")))
+            .unwrap_or_else(|_| Err(Failed::new(Failure::ConnectTimeout, "no connection within the timeout")))
     }
 
     /// Records what has become of the driver's own connections.
@@ -288,9 +288,11 @@ impl Seen<'_> {
     /// Whether so many records had what was written.
     fn verdict(&self, operation: &Operation, records: usize) -> Result<(), Failed> {
         match &self.0 {
-            Some(check) if !check.is_passed(operation.selection, records) => {
-                Err(Failed::new(Failure::Mismatch, "a field is missing or does not hold what was written"))
-            }
+            Some(check) if !check.is_passed(operation.selection, records) => Err(Failed::new(
+                Failure::Mismatch,
+                "a field is missing, or its value differs from the one \
+                    written",
+            )),
             _ => Ok(()),
         }
     }

@@ -325,7 +325,7 @@ impl<C: Clock> ClientPool<C> {
 }
 
 impl State {
-    /// Takes what is due for a client, as many operations as go into a batch; none where nothing is due.
+    /// Takes what is due for a client, as many operations as go into a batch; `None` if nothing is due.
     fn take(&mut self, now: Nanos, free_since: Nanos) -> Option<Assignment> {
         let due = self.scheduler.next_due(now).filter(|due| *due <= now)?;
         let mut operations = 0;

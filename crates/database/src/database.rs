@@ -84,7 +84,7 @@ pub trait Database: Sized + 'static {
     /// One client's way to the database.
     type Session: Session;
 
-    /// Whether a session is a connection of its own, so that making one shows how long connecting takes; otherwise the
+    /// Whether a session is a separate connection, so that making one shows how long connecting takes; otherwise the
     /// driver connects when it sees fit, and reports it by [`Self::take_connection_events`].
     const CONNECTS: bool;
 
@@ -139,7 +139,7 @@ pub trait Database: Sized + 'static {
     /// A way for one client.
     ///
     /// # Errors
-    /// When a connection of its own cannot be had.
+    /// When a separate connection cannot be had.
     async fn session(&self) -> Result<Self::Session, Failed>;
 
     /// What has become of the driver's own connections since this was asked last, the oldest first.

@@ -71,7 +71,7 @@ pub fn result_of(plan: &DatabaseLoad, gathered: Gathered) -> LoadResult {
     let terms = Terms {
         loaded: Loaded::Database,
         pace: plan.pace(),
-        // Each record of a batch is an operation of its own.
+        // Each record of a batch is a separate operation.
         kept_up: KeptUp { requests: plan.model.connections() * work.batch, think_ms: 0.0 },
         io: IO.into(),
         tally_labels: &labels,
@@ -88,8 +88,8 @@ pub(crate) fn operations(
     plan.validate()?;
     let work = &plan.work;
     if share != Share::whole() && work.phase == Phase::Run && work.workload.mix.delete > 0.0 {
-        let text = "a record that one machine deletes is missing for the others, so a workload with deletes cannot be \
-                    divided among machines";
+        let text = "a workload with deletes cannot be divided among machines, because the others would \
+            still ask for the deleted records: use one machine, or a workload without deletes";
         return Err(StartError::Plan(text.into()));
     }
     let inserted = Arc::new(InsertedKeys::new(&work.workload, share));
@@ -115,7 +115,11 @@ impl OnDatabase for Start<'_> {
         let (operations, inserted) = operations(plan, share)?;
         let clients = clients(plan, share).count();
         if plan.threads > clients {
-            let text = format!("{} threads cannot share the {clients} clients of a share", plan.threads);
+            let text = format!(
+                "{} threads require at least as many clients, but a share of this load has \
+                {clients}: use fewer threads or more clients",
+                plan.threads
+            );
             return Err(StartError::Plan(text));
         }
         D::check(&plan.work.target(plan.timeout_s)).map_err(|invalid| StartError::Plan(invalid.0))?;
@@ -124,7 +128,7 @@ impl OnDatabase for Start<'_> {
         // They are all made before the first thread starts, so that a refusal is known before anything is sent.
         let runtimes: Vec<_> =
             (0..plan.threads).map(|_| runtime()).collect::<io::Result<_>>().map_err(|error| {
-                StartError::Machine(format!("an epoll set or a timer is not available: {error}"))
+                StartError::Machine(format!("the kernel refused an epoll instance or a timer: {error}"))
             })?;
         for (index, (runtime, clock)) in runtimes.into_iter().enumerate() {
             let (pace, share) = (plan.pace(), share.part(index, plan.threads));

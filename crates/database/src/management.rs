@@ -171,7 +171,7 @@ impl<Q: Question> OnDatabase for Ask<'_, Q> {
         });
         // A name server that is still being asked for an address is not waited for.
         runtime.shutdown_background();
-        answer.unwrap_or_else(|_| Err(Failed::new(Failure::Timeout, "no answer in time")))
+        answer.unwrap_or_else(|_| Err(Failed::new(Failure::Timeout, "no answer within the timeout")))
     }
 }
 

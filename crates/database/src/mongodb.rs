@@ -122,7 +122,7 @@ impl Database for MongoDb {
             Ok(Ok(options)) => options,
             Ok(Err(error)) => return Err(failures::of_lookup(&failed(&error))),
             Err(_) => {
-                let overdue = Failed::new(Failure::ConnectTimeout, "no answer in time");
+                let overdue = Failed::new(Failure::ConnectTimeout, "no answer within the timeout");
                 return Err(failures::of_lookup(&overdue));
             }
         };
@@ -152,7 +152,9 @@ impl Database for MongoDb {
             (Ok("unknown"), Ok(version)) => Ok(format!("FerretDB as MongoDB {version}")),
             (Ok(version), _) => Ok(format!("FerretDB {}", version.trim_start_matches('v'))),
             (Err(_), Ok(version)) => Ok(format!("MongoDB {version}")),
-            (Err(_), Err(_)) => Err(Failed::new(Failure::Malformed, "the server does not say its version")),
+            (Err(_), Err(_)) => {
+                Err(Failed::new(Failure::Malformed, "the server does not report its version"))
+            }
         }
     }
 

@@ -70,28 +70,29 @@ impl Work for Ycsb {
             return refuse(format!("a batch of {batch} is not between 1 and {MOST_IN_A_BATCH} records"));
         }
         if load.io == IoChoice::Uring {
-            return refuse("the drivers of databases wait by epoll: give no io_uring".into());
+            return refuse("database drivers use epoll: remove the choice of io_uring".into());
         }
         match (phase, load.stop) {
-            _ if matches!(load.model, Model::Sessions { .. }) => {
-                refuse("the clients of a database stay: give no sessions".into())
-            }
+            _ if matches!(load.model, Model::Sessions { .. }) => refuse(
+                "clients of a database keep their connections: a load of sessions is not supported".into(),
+            ),
             _ if matches!(load.model, Model::Recorded { .. }) => refuse(
-                "requests to web servers are recorded and replayed, operations are not: give a rate".into(),
+                "only requests to web servers can be recorded and replayed, not operations: give a rate"
+                    .into(),
             ),
             (_, Stop::ConnectionsTotal(_)) => {
                 refuse("a load on a database ends after a number of operations or a duration".into())
             }
             (Phase::Run, _) if batch > 1 => {
-                refuse(format!("only the load phase inserts in batches: give no batch of {batch}"))
+                refuse(format!("only the load phase inserts in batches: remove the batch of {batch}"))
             }
             (Phase::Load, _) if load.warmup_s > 0.0 => refuse(
-                "the load phase inserts each record once, so that it has none for a warm-up: give no warm-up"
+                "the load phase inserts each record once, so it cannot have a warm-up: remove the warm-up"
                     .into(),
             ),
             (Phase::Load, Stop::RequestsTotal(total)) if total == self.workload.load_records() => Ok(()),
             (Phase::Load, _) => refuse(format!(
-                "the load phase ends when its {} records are inserted, and not sooner or later",
+                "the load phase ends when its {} records are inserted: remove any other end",
                 self.workload.load_records()
             )),
             (Phase::Run, _) => Ok(()),

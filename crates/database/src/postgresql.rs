@@ -76,7 +76,7 @@ impl PostgreSql {
         answer
     }
 
-    /// The comment on the table, empty where it has none; none where there is no such table.
+    /// The comment on the table, empty where it has none; `None` if there is no such table.
     async fn comment_on_table(&self) -> Result<Option<String>, Failed> {
         const ASKED: &str = "SELECT coalesce(obj_description(c.oid, 'pg_class'), '') FROM pg_catalog.pg_class c \
                              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \

@@ -6,7 +6,7 @@ use crate::{MongoDb, PostgreSql};
 
 /// What is said where the build has no drivers.
 const NO_DRIVERS: &str =
-    "this build of Loadcurve has no drivers for databases; `make setup` builds them, in a few minutes";
+    "this build of Loadcurve has no database drivers; build them with `make setup` (a few minutes)";
 
 /// A database that can be put under load. Another one is one more module, and one more line in each function here. A
 /// build without drivers, which takes half the time, has none.

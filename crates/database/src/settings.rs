@@ -17,12 +17,12 @@ pub(crate) fn refuse_unknown(
     let nearest =
         known.iter().min_by_key(|candidate| levenshtein(name, candidate)).copied().unwrap_or_default();
     Err(InvalidTarget(format!(
-        "{database} has no setting {name}; the nearest is {nearest} (it knows {})",
+        "{database} has no setting {name}; did you mean {nearest}? Expected one of {}",
         known.join(", ")
     )))
 }
 
-/// A setting that is a number, or true or false; none where it is not given.
+/// A setting that is a number, or true or false; `None` if it is not given.
 pub(crate) fn parsed<T: FromStr>(
     settings: &Settings,
     name: &str,
@@ -31,7 +31,7 @@ pub(crate) fn parsed<T: FromStr>(
     settings.get(name).map(|text| text.parse().map_err(|_| invalid(name, text, expected))).transpose()
 }
 
-/// A setting that is one of a few words; none where it is not given.
+/// A setting that is one of a few words; `None` if it is not given.
 pub(crate) fn chosen<T: Clone>(
     settings: &Settings,
     name: &str,
@@ -59,7 +59,7 @@ mod tests {
         let settings = Settings::from([("write_concerns".into(), "1".into())]);
         let text =
             refuse_unknown(&settings, "mongodb", &["read_concern", "write_concern"]).unwrap_err().to_string();
-        assert!(text.contains("no setting write_concerns; the nearest is write_concern "), "{text}");
+        assert!(text.contains("no setting write_concerns; did you mean write_concern?"), "{text}");
     }
 
     #[test]

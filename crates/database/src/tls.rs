@@ -36,7 +36,7 @@ pub(crate) fn failure_of(error: &io::Error, trusted: &str) -> Option<Failed> {
     // These two are told in words only.
     let text = inner.to_string();
     if text == "tls handshake eof" {
-        let text = "the server closed the connection instead of a TLS handshake; it may speak no TLS";
+        let text = "the server closed the connection during the TLS handshake; it may not support TLS";
         return Some(Failed::new(Failure::ConnectRefused, text));
     }
     let is_cut_off = error.kind() == ErrorKind::UnexpectedEof && text.contains("close_notify");
@@ -48,16 +48,16 @@ fn explained(error: &Error, trusted: &str) -> Failed {
     match error {
         Error::InvalidCertificate(flaw) => refused(&flaw_in_words(flaw, trusted)),
         Error::InvalidMessage(_) => {
-            refused("the server answers a TLS handshake with something else; it may speak no TLS")
+            refused("the server did not answer the TLS handshake in TLS; it may not support TLS")
         }
         Error::AlertReceived(alert) if requires_client_certificate(*alert) => Failed::new(
             Failure::AccessDenied,
-            format!("the server wants a certificate of the client's that it trusts (TLS alert {alert:?})"),
+            format!("the server requires a client certificate that it trusts (TLS alert {alert:?})"),
         ),
         Error::AlertReceived(alert) => {
-            refused(&format!("the server refuses the TLS handshake (alert {alert:?})"))
+            refused(&format!("the server refused the TLS handshake (alert {alert:?})"))
         }
-        other => refused(&format!("no TLS handshake with the server: {other}")),
+        other => refused(&format!("the TLS handshake failed: {other}")),
     }
 }
 
@@ -66,7 +66,7 @@ fn flaw_in_words(flaw: &CertificateError, trusted: &str) -> String {
     match flaw {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             format!(
-                "the server's certificate is not trusted: name the authority that has issued it with {trusted}"
+                "the server's certificate is not trusted: name the authority that issued it with {trusted}"
             )
         }
         CertificateError::NotValidForNameContext { expected, presented } if presented.is_empty() => format!(
@@ -83,8 +83,8 @@ fn flaw_in_words(flaw: &CertificateError, trusted: &str) -> String {
         CertificateError::ExpiredContext { .. } => "the server's certificate has expired".into(),
         CertificateError::NotValidYetContext { .. } => "the server's certificate is not valid yet".into(),
         other if is_of_an_authority(other) => format!(
-            "the server's certificate is not trusted: it is one of an authority (CA:TRUE), not of a server, \
-             and is not named with {trusted} itself"
+            "the server's certificate is not trusted: it is an authority's certificate (CA:TRUE), not a \
+            server's, and {trusted} does not name it"
         ),
         other => format!("the server's certificate cannot be accepted: {other}"),
     }
@@ -105,7 +105,7 @@ mod tests {
     fn a_server_that_wants_a_certificate_denies_access() {
         let (failure, text) = told(Error::AlertReceived(AlertDescription::CertificateRequired));
         assert_eq!(failure, Failure::AccessDenied);
-        assert!(text.contains("a certificate of the client's"), "{text}");
+        assert!(text.contains("a client certificate"), "{text}");
         assert_eq!(told(Error::AlertReceived(AlertDescription::ProtocolVersion)).0, Failure::ConnectRefused);
     }
 
@@ -120,7 +120,7 @@ mod tests {
     fn what_is_no_tls_is_told_as_such() {
         let (failure, text) = told(Error::InvalidMessage(InvalidMessage::InvalidContentType));
         assert_eq!(failure, Failure::ConnectRefused);
-        assert!(text.contains("no TLS"), "{text}");
+        assert!(text.contains("in TLS"), "{text}");
         assert_eq!(failure_of(&io::Error::from(ErrorKind::ConnectionReset), ""), None);
         assert_eq!(failure_of(&io::Error::new(ErrorKind::UnexpectedEof, "early eof"), ""), None);
     }

@@ -109,7 +109,7 @@ impl CoarseLatencies {
         latest
     }
 
-    /// The latency that a share of them, from 0 to 1, does not exceed, by its nearest rank; none where there are none.
+    /// The latency that a share of them, from 0 to 1, does not exceed, by its nearest rank; `None` if there are none.
     /// It is wrong by 1/32, or by 512 ns if that is more.
     #[expect(
         clippy::cast_possible_truncation,

@@ -31,7 +31,7 @@ pub(crate) fn agree<E: Exchange>(plan: &HttpLoad, settings: &E::Settings) -> Res
         Err(Unanswered { text, .. }) => {
             refuse_tls(plan)?;
             let authority = &plan.work.authority;
-            Err(StartError::Machine(format!("no HTTP/2 in clear text with {authority}: {text}")))
+            Err(StartError::Machine(format!("HTTP/2 in clear text failed with {authority}: {text}")))
         }
     }
 }
@@ -43,9 +43,8 @@ pub(crate) fn agree<E: Exchange>(plan: &HttpLoad, settings: &E::Settings) -> Res
 pub(crate) fn refuse_tls(plan: &HttpLoad) -> Result<(), StartError> {
     let authority = &plan.work.authority;
     if protection::is_spoken(plan) {
-        let text = format!(
-            "no clear text with {authority}: the server speaks TLS on this port; give its URL as https://"
-        );
+        let text =
+            format!("{authority} requires TLS on this port, but the URL asks for clear text: use https://");
         return Err(StartError::Machine(text));
     }
     Ok(())

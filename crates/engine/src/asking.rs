@@ -69,7 +69,7 @@ impl Speaker for Asking<'_> {
     fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
         let Self { plan, take_body, is_interrupted } = self;
         let Requests::Given(given) = &plan.work.requests else {
-            return Err(StartError::Plan("requests of a list cannot be asked for without a load".into()));
+            return Err(StartError::Plan("requests of a list can only be sent by a load".into()));
         };
         let requests = RequestSource::<E>::open(plan)?;
         let mut outcomes = Vec::with_capacity(given.len());

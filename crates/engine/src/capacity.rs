@@ -17,7 +17,7 @@ pub use ports::LocalPorts;
 #[derive(Clone, Debug)]
 pub(crate) struct Capacity {
     pub(crate) descriptors: Descriptors,
-    /// As they were before the load; none where the kernel does not publish them.
+    /// As they were before the load; `None` if the kernel does not publish them.
     pub(crate) ports: Option<LocalPorts>,
 }
 

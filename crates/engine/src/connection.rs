@@ -42,7 +42,7 @@ pub(crate) struct Connection<E> {
     pub(crate) since: Nanos,
     /// When the connection was established, and its handshake began.
     pub(crate) connected: Nanos,
-    /// How often the SYN of the open connection was sent again; none where the kernel does not report it.
+    /// How often the SYN of the open connection was sent again; `None` if the kernel does not report it.
     pub(crate) syn_retransmits: Option<u32>,
     /// The requests that the slot carries, written or not.
     pub(crate) requests: Places,

@@ -224,20 +224,22 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
         match failure {
             Failure::ConnectRefused => "the connection was refused, or the address cannot be reached".into(),
             Failure::ConnectTimeout => format!("no connection within {allowed_s:.3} s"),
-            Failure::Timeout if is_open => format!("no whole answer within {allowed_s:.3} s"),
-            Failure::Timeout => format!("the server has not begun to speak within {allowed_s:.3} s"),
+            Failure::Timeout if is_open => format!("no complete answer within {allowed_s:.3} s"),
+            Failure::Timeout => format!("the handshake did not complete within {allowed_s:.3} s"),
             Failure::Reset if is_open => {
                 "the server reset the connection before its answer was complete".into()
             }
-            Failure::Reset => "the server reset the connection instead of beginning to speak".into(),
+            Failure::Reset => "the server reset the connection before the handshake was complete".into(),
             Failure::ClosedEarly if is_open => {
                 "the server closed the connection before its answer was complete".into()
             }
-            Failure::ClosedEarly => "the server closed the connection instead of beginning to speak".into(),
-            Failure::FileUnavailable => "the file of the body has changed, or cannot be read any more".into(),
-            Failure::FdUnavailable => "no more files can be opened here".into(),
-            Failure::AddressUnavailable => "no local port is free".into(),
-            other => format!("it failed ({})", other.code()),
+            Failure::ClosedEarly => {
+                "the server closed the connection before the handshake was complete".into()
+            }
+            Failure::FileUnavailable => "the file of the body has changed, or can no longer be read".into(),
+            Failure::FdUnavailable => "no file descriptor is free: the limit of open files is reached".into(),
+            Failure::AddressUnavailable => "no local port is free for the connection".into(),
+            other => format!("the request failed ({})", other.code()),
         }
     }
 }
@@ -286,12 +288,12 @@ fn refusal_in_words(event: wire::Event) -> String {
     match event {
         wire::Event::Refused(_, Refusal::Malformed(malformed)) => malformed.to_string(),
         wire::Event::Refused(_, Refusal::Reset(ErrorCode::Http11Required)) => {
-            "the server requires HTTP/1.1 for it".into()
+            "the server requires HTTP/1.1 for this request".into()
         }
         wire::Event::Refused(_, Refusal::Reset(code)) => {
             format!("the server ended the stream with the error {code:?}")
         }
-        _ => "the server ends the connection before it looks at the request".into(),
+        _ => "the server closed the connection without processing the request".into(),
     }
 }
 

@@ -116,7 +116,7 @@ fn a_server_that_drips_is_waited_for_no_longer_than_the_timeout() {
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
     ] {
         let (outcome, body_bytes, took) = asked_http1(connected(head).chain(dripping(drip, 100)));
-        assert_eq!(failed(outcome), (Failure::Timeout, "no whole answer within 2.000 s".into()));
+        assert_eq!(failed(outcome), (Failure::Timeout, "no complete answer within 2.000 s".into()));
         // 64 KiB/s are waited for, and this is a few bytes.
         assert!(body_bytes <= 20 && (2_000.0..2_001.0).contains(&took.as_millis_f64()), "{took:?}");
     }
@@ -145,11 +145,11 @@ fn a_server_that_cannot_be_reached_or_does_not_begin_to_speak_is_named_as_that()
     let (outcome, ..) = asked_http1([(1, Event::ConnectFailed(Failure::ConnectRefused))]);
     assert_eq!(failed(outcome).0, Failure::ConnectRefused);
     for (end, text) in [
-        (None, "the server has not begun to speak within 2.000 s"),
-        (Some(Event::Closed), "the server closed the connection instead of beginning to speak"),
+        (None, "the handshake did not complete within 2.000 s"),
+        (Some(Event::Closed), "the server closed the connection before the handshake was complete"),
         (
             Some(Event::Broken(Failure::Reset)),
-            "the server reset the connection instead of beginning to speak",
+            "the server reset the connection before the handshake was complete",
         ),
         (
             Some(Event::Received(b"HTTP/1.1 400 Bad Request\r\n")),

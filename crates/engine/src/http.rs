@@ -21,9 +21,9 @@ pub(crate) struct HttpSummary<'a, E: Exchange> {
     pub(crate) requests: &'a RequestSource<E>,
     /// What results call the backend.
     pub(crate) io: Cow<'static, str>,
-    /// As it was at the end; none where it is not known.
+    /// As it was at the end; `None` if it is not known.
     pub(crate) capacity: Option<&'a Capacity>,
-    /// What the server has shown of itself before the load; none where that is not known.
+    /// What the server has shown of itself before the load; `None` if that is not known.
     pub(crate) look: Option<&'a Look>,
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// TCP counters of this machine (or of the increase between two readings); none where the kernel does not publish it.
+/// TCP counters of this machine (or of the increase between two readings); `None` if the kernel does not publish it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpCounters {
     /// Connection requests sent again because nothing answered them.

@@ -15,7 +15,7 @@ pub struct LastSecond {
     pub length_s: f64,
     /// Requests answered.
     pub answered: u64,
-    /// Their latency in ms, wrong by at most 1/32, at the percentiles 50, 90 and 99; none where nothing was answered.
+    /// Their latency in ms, wrong by at most 1/32, at the percentiles 50, 90 and 99; `None` if nothing was answered.
     pub latency_ms: Option<[f64; 3]>,
 }
 

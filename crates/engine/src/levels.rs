@@ -44,7 +44,7 @@ pub struct RunningLevels {
 /// When a plan is not sound, when one cannot follow another, or when they ask for more than this machine allows.
 pub fn start_levels(plans: Vec<HttpLoad>) -> Result<RunningLevels, StartError> {
     let Some(first) = plans.first() else {
-        return Err(StartError::Plan("a load needs at least 1 level".into()));
+        return Err(StartError::Plan("a load requires at least 1 level".into()));
     };
     for plan in &plans {
         plan.validate()?;
@@ -58,10 +58,10 @@ pub fn start_levels(plans: Vec<HttpLoad>) -> Result<RunningLevels, StartError> {
 /// long it lasts.
 fn check_follows(plan: &HttpLoad, first: &HttpLoad) -> Result<(), String> {
     if plan.model.unit() != Unit::Request {
-        return Err("sessions close their connections, so no level can go on with them".into());
+        return Err("sessions close their connections, so they cannot continue from level to level".into());
     }
     if !matches!(plan.stop, Stop::DurationS(_)) {
-        return Err("a level after which another one begins at once needs a duration".into());
+        return Err("a level that another one follows requires a duration".into());
     }
     let mut same = HttpLoad {
         model: first.model.clone(),
@@ -74,8 +74,7 @@ fn check_follows(plan: &HttpLoad, first: &HttpLoad) -> Result<(), String> {
     if same == *first {
         return Ok(());
     }
-    Err("levels of one load may differ in their model, connections, rate and times, and in nothing else"
-        .into())
+    Err("levels of one load may differ only in their model, connections, rate and times".into())
 }
 
 /// The plan with the most connections, for which all threads have slots.

@@ -51,7 +51,7 @@ mod worker_tests;
 
 /// Why a build without TLS refuses it.
 pub const NO_TLS: &str =
-    "this build has no TLS, as that of a first demo: build all of it by `make setup`, or install the wheel";
+    "this build has no TLS, which a first demo leaves out: build it with `make setup`, or install the wheel";
 
 pub use activity::Activity;
 pub use asking::{Answer, ask};

@@ -114,8 +114,11 @@ impl<E: Exchange + 'static> Begun<E> {
     fn new(plan: &HttpLoad, share: Share, begins: Begins, settings: E::Settings) -> Result<Self, StartError> {
         let connections = numbers(plan, share).len();
         if plan.threads > connections {
-            let text =
-                format!("{} threads cannot share the {connections} connections of a share", plan.threads);
+            let text = format!(
+                "{} threads require at least as many connections, but a share of this load has \
+                    {connections}: use fewer threads or more connections",
+                plan.threads
+            );
             return Err(StartError::Plan(text));
         }
         let requests = RequestSource::<E>::open(plan)?;
@@ -197,7 +200,7 @@ pub(crate) fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, St
     backends.map_err(|unavailable| StartError::Machine(unavailable.to_string()))
 }
 
-/// Why the kernel does not offer `io_uring` to this process; none where it does.
+/// Why the kernel does not offer `io_uring` to this process; `None` if it does.
 #[must_use]
 pub fn uring_refusal() -> Option<String> {
     let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -123,7 +123,7 @@ pub struct InvalidPart(String);
 
 impl fmt::Display for InvalidPart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "not a part of a load in the form {FORMAT}: {}", self.0)
+        write!(formatter, "not a part of a load in the format {FORMAT}: {}", self.0)
     }
 }
 
@@ -175,7 +175,7 @@ impl Finished {
         let invalid = |error: serde_json::Error| InvalidPart(error.to_string());
         let Form { format } = serde_json::from_str(text).map_err(invalid)?;
         if format != FORMAT {
-            return Err(InvalidPart(format!("its form is {format:?}")));
+            return Err(InvalidPart(format!("its format is {format:?}")));
         }
         let Travelling { finished, .. } = serde_json::from_str(text).map_err(invalid)?;
         Ok(finished.moved(Nanos::ZERO, epoch))

@@ -35,7 +35,7 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
         Ok(look) => Some(look),
         Err(NoTls::Unreachable) => None,
         Err(NoTls::Refused(text)) => {
-            return Err(StartError::Machine(format!("no TLS with {}: {text}", plan.work.authority)));
+            return Err(StartError::Machine(format!("TLS failed with {}: {text}", plan.work.authority)));
         }
     };
     speaker.speak::<Tls<E>>(Spoken { settings: Settings { client, inner }, look })

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// The ranges of a list; none where the text is not one. An empty text is an empty list.
+/// The ranges of a list; `None` if the text is not one. An empty text is an empty list.
 pub(crate) fn parse(text: &str) -> Option<Vec<RangeInclusive<usize>>> {
     let parts = text.trim().split(',').filter(|part| !part.is_empty());
     parts

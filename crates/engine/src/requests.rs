@@ -127,7 +127,7 @@ impl<E: Exchange> RequestSource<E> {
         &self.templates[operation]
     }
 
-    /// The request that a tally counts; none where it counts several.
+    /// The request that a tally counts; `None` if it counts several.
     pub(crate) fn counted_by(&self, tally: usize) -> Option<&Template<E>> {
         match &self.list {
             List::Given { labels, .. } if labels.len() == self.tally_labels.len() => {

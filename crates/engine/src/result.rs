@@ -28,7 +28,7 @@ pub struct LoadResult {
     pub latency_ms: Distribution,
     pub service_time_ms: Distribution,
     pub connect_ms: Distribution,
-    /// Of what follows connecting before requests can be sent; of none where a protocol has none.
+    /// Of what follows connecting before requests can be sent; empty if a protocol has nothing of the kind.
     pub handshake_ms: Distribution,
     pub first_byte_ms: Distribution,
     pub transfer_ms: Distribution,
@@ -142,7 +142,7 @@ pub struct TlsSummary {
     pub measured: MeasuredHandshakes,
     /// The most frequent first.
     pub agreed: Vec<Agreed>,
-    /// The protocol that the server has chosen (ALPN); none where it has chosen none, or several machines send the load.
+    /// The protocol that the server has chosen (ALPN); `None` if it has chosen none, or several machines send the load.
     pub protocol: Option<String>,
     /// None where it was not seen.
     pub certificate: Option<Certificate>,
@@ -254,7 +254,7 @@ pub struct Operation {
     pub latency_ms: Distribution,
 }
 
-/// One of the slowest requests; `due_s` counts from the start of the window, `error` is none where it was answered, and
+/// One of the slowest requests; `due_s` counts from the start of the window, `error` is `None` if it was answered, and
 /// what was sent again is its connection's.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]

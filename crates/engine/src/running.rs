@@ -5,7 +5,7 @@ use loadcurve_plan::Nanos;
 use crate::part::Finished;
 use crate::thread_group::{NotBegun, Progress, ThreadGroup};
 
-/// A load that is running, on threads of its own, and comes to a result of this type.
+/// A load that is running, on its own threads, and comes to a result of this type.
 pub struct RunningLoad<R> {
     group: ThreadGroup,
     conclude: Box<dyn FnOnce(Finished) -> R + Send + Sync>,

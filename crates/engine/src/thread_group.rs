@@ -58,9 +58,9 @@ impl fmt::Display for NotBegun {
                 formatter.write_str("the load's connections are still being opened; wait until they are")
             }
             Self::Passed(ago) => {
-                write!(formatter, "the moment was {} ms ago; give one that is to come", ago.as_millis_f64())
+                write!(formatter, "the start time was {} ms ago; set one in the future", ago.as_millis_f64())
             }
-            Self::Begun => formatter.write_str("the begin of the load was set before; it can be set once"),
+            Self::Begun => formatter.write_str("the start of the load is already set; it can be set once"),
         }
     }
 }

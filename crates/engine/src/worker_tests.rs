@@ -171,7 +171,7 @@ fn assert_latency_shows(stalls: Stalls, latency: &TimeHistogram) {
 
 #[test]
 fn stalls_show_in_the_latency_where_every_request_finds_a_connection() {
-    // During the longer stall 0.3 s · 2000 per second = 600 requests wait, each on a connection of its own.
+    // During the longer stall 0.3 s · 2000 per second = 600 requests wait, each on its own connection.
     let plan = open(700, 2_000.0, Stop::DurationS(10.0));
     for stalls in STALLS {
         let (part, _) = Simulation::of(&plan).run(stalling(stalls));

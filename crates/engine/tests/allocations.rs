@@ -152,7 +152,7 @@ fn answer_all_streams(mut stream: &TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// How often the threads of a load allocate, and into how many seconds its series is divided; none where this kernel
+/// How often the threads of a load allocate, and into how many seconds its series is divided; `None` if this kernel
 /// does not offer the backend.
 fn allocations_of(plan: &HttpLoad) -> Option<(u64, u64)> {
     let Stop::RequestsTotal(requests) = plan.stop else { panic!("these loads have a number of requests") };

@@ -151,7 +151,7 @@ fn where_http_2_is_asked_for_and_not_spoken_no_load_is_started() {
     let bad_request = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".to_vec();
     for (answer, part) in [
         (bad_request, "the server answered in HTTP/1.x; it does not speak HTTP/2 on this port"),
-        (Vec::new(), "the server closed the connection instead of beginning to speak"),
+        (Vec::new(), "the server closed the connection before the handshake was complete"),
         (b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), "the server's first frame is not SETTINGS"),
     ] {
         for starts in [false, true] {
@@ -161,7 +161,7 @@ fn where_http_2_is_asked_for_and_not_spoken_no_load_is_started() {
             let plan = plan(address, HttpVersion::Http2, vec![get("/")]);
             let refused = if starts { start(&plan).map(|_| ()) } else { asked(&plan).map(|_| ()) };
             let Err(StartError::Machine(text)) = refused else { panic!("{refused:?}") };
-            let begin = format!("no HTTP/2 in clear text with server.example: {part}");
+            let begin = format!("HTTP/2 in clear text failed with server.example: {part}");
             assert!(text.starts_with(&begin), "{text}");
             peer.join().unwrap();
         }

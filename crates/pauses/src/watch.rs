@@ -64,7 +64,7 @@ impl Watch {
         Some(Self { shared, thread: Some(thread) })
     }
 
-    /// The pauses since they were last taken; none where this kernel does not let them be told from other threads' work.
+    /// The pauses since they were last taken; `None` if this kernel does not let them be told from other threads' work.
     #[must_use]
     pub fn take(&self) -> Option<Vec<Pause>> {
         let knows = self.shared.knows.load(Ordering::Relaxed);

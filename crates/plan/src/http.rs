@@ -89,7 +89,7 @@ pub enum HttpVersion {
 }
 
 impl HttpLoad {
-    /// The mean rate of new connections asked for in a window of `length` after the warm-up, per second; none where
+    /// The mean rate of new connections asked for in a window of `length` after the warm-up, per second; `None` if
     /// connections are kept or opened as fast as the answers come, and as for [`crate::Pace::mean_rate`].
     #[must_use]
     pub fn asked_cps(&self, length: Nanos) -> Option<f64> {
@@ -107,13 +107,13 @@ impl Http {
         let sources = &self.source_addresses;
         if let Some(other) = sources.iter().find(|source| source.is_ipv4() != self.address.is_ipv4()) {
             let text = format!(
-                "no connection from {other} leads to {}: give addresses of one version of IP",
+                "{other} cannot be a source address of connections to {}: both must be IPv4, or both IPv6",
                 self.address
             );
             return Err(InvalidPlan(text));
         }
         if sources.iter().collect::<BTreeSet<_>>().len() < sources.len() {
-            return Err(InvalidPlan("a source address is given twice: give each once".into()));
+            return Err(InvalidPlan("a source address is listed twice: list each once".into()));
         }
         Ok(())
     }
@@ -133,16 +133,14 @@ impl Work for Http {
             return refuse(format!("a pipeline of {pipeline} is not between 1 and {MOST_AT_ONCE} requests"));
         }
         if !(1..=MOST_AT_ONCE).contains(&streams) {
-            return refuse(format!("{streams} streams are not between 1 and {MOST_AT_ONCE}"));
+            return refuse(format!("{streams} streams; expected 1 to {MOST_AT_ONCE}"));
         }
         match self.http {
             HttpVersion::Http2 if pipeline > 1 => {
-                return refuse(
-                    "HTTP/2 has no pipeline: give streams, which are answered in any order".into(),
-                );
+                return refuse("HTTP/2 has no pipeline: use streams, which are answered in any order".into());
             }
             HttpVersion::Http10 | HttpVersion::Http11 if streams > 1 => {
-                return refuse("HTTP/1.x has no streams: give a pipeline, or speak HTTP/2".into());
+                return refuse("HTTP/1.x has no streams: use a pipeline, or HTTP/2".into());
             }
             _ => {}
         }
@@ -150,33 +148,29 @@ impl Work for Http {
             return refuse("a connection makes at least 1 call".into());
         }
         if !(0.0..=86_400.0).contains(&think_s) {
-            return refuse(format!("thinking for {think_s} s is not between 0 and 86400 s"));
+            return refuse(format!("a think time of {think_s} s is not between 0 and 86400 s"));
         }
         match (&load.model, load.stop) {
             (Model::Recorded { .. }, _) if self.pick != Pick::InOrder => {
-                refuse("each recorded request has its own moment: take them in their order".into())
+                refuse("recorded requests are sent at their recorded times: pick them in order".into())
             }
             (Model::Open { .. } | Model::Recorded { .. }, _) if think_s > 0.0 => {
-                refuse("in an open loop requests come on a schedule, whatever a client thinks".into())
+                refuse("an open loop sends requests on a schedule: remove the think time".into())
             }
-            (Model::Closed { .. }, _) if think_s > 0.0 && self.conversation.requests_at_once() > 1 => {
-                refuse(
-                    "a client that thinks after each answer has one request under way: give no pipeline and no streams"
-                        .into(),
-                )
-            }
+            (Model::Closed { .. }, _) if think_s > 0.0 && self.conversation.requests_at_once() > 1 => refuse(
+                "a client with a think time has one request under way: use no pipeline and no streams".into(),
+            ),
             (Model::Sessions { .. }, _) if calls.is_none() => {
-                refuse("a session needs a number of calls, after which it closes".into())
+                refuse("a session requires a number of calls, after which it closes".into())
             }
-            (Model::Sessions { .. }, Stop::RequestsTotal(_)) => {
-                refuse("sessions end after a number of connections or a duration, not after requests".into())
-            }
+            (Model::Sessions { .. }, Stop::RequestsTotal(_)) => refuse(
+                "a load of sessions ends after a number of connections or a duration, not after requests"
+                    .into(),
+            ),
             (
                 Model::Closed { .. } | Model::Open { .. } | Model::Recorded { .. },
                 Stop::ConnectionsTotal(_),
-            ) => {
-                refuse("only sessions end after a number of connections".into())
-            }
+            ) => refuse("only a load of sessions ends after a number of connections".into()),
             _ => Ok(()),
         }
     }
@@ -226,7 +220,7 @@ mod tests {
         }
     }
 
-    /// A replay of two requests, the second one half a second behind the first.
+    /// A replay of two requests, the second one half a second after the first.
     fn replay(speed: f64) -> HttpLoad {
         let recording = Recording::default();
         HttpLoad { model: Model::Recorded { connections: 2, speed, recording }, ..plan() }
@@ -251,7 +245,7 @@ mod tests {
     fn the_rate_asked_for_by_a_replay_is_that_of_the_requests_due_in_the_window() {
         let pace = HttpLoad { warmup_s: 0.1, ..replay(1.0) }.pace();
         assert_eq!(pace.asked_rps(Nanos::from_millis(400)), Some(0.0));
-        // Behind the second request, 0.4 s into the window, nothing is asked for.
+        // After the second request, 0.4 s into the window, nothing is asked for.
         assert_eq!(pace.asked_rps(Nanos::from_millis(900)), Some(2.5));
     }
 
@@ -284,7 +278,7 @@ mod tests {
             (HttpLoad { warmup_s: -1.0, ..plan() }, "warm-up of -1"),
             (HttpLoad { stop: Stop::DurationS(f64::NAN), ..plan() }, "duration of NaN"),
             (HttpLoad { stop: Stop::RequestsTotal(0), ..plan() }, "0 requests"),
-            (HttpLoad { stop: Stop::ConnectionsTotal(5), ..plan() }, "only sessions"),
+            (HttpLoad { stop: Stop::ConnectionsTotal(5), ..plan() }, "only a load of sessions"),
             (plan().with(|http| http.conversation = conversation(0, None, 0.0)), "pipeline of 0"),
             (plan().with(|http| http.conversation = conversation(1, Some(0), 0.0)), "1 call"),
             (plan().with(|http| http.conversation = conversation(1, None, -1.0)), "-1 s"),
@@ -300,15 +294,15 @@ mod tests {
                 "no pipeline",
             ),
             (plan().with(|http| http.h2 = small_window), "65534 bytes"),
-            (from(&["127.0.0.2", "::1"]), "no connection from ::1"),
-            (from(&["127.0.0.2", "127.0.0.3", "127.0.0.2"]), "given twice"),
+            (from(&["127.0.0.2", "::1"]), "::1 cannot be a source address"),
+            (from(&["127.0.0.2", "127.0.0.3", "127.0.0.2"]), "listed twice"),
             (plan().with(|http| http.requests = given(&[])), "at least one request"),
-            (plan().with(|http| http.tls = Some(resuming(1.1))), "1.1 full handshakes"),
+            (plan().with(|http| http.tls = Some(resuming(1.1))), "1.1 is not a share of full handshakes"),
             (plan().with(|http| http.requests = given(&[1.0, -1.0])), "weight of -1"),
             (plan().with(|http| http.requests = given(&[0.0, 0.0])), "weight above 0"),
             (replay(0.0), "speed of 0"),
             (replay(1.0).replaying(Recording::default()), "at least one request"),
-            (replay(1.0).with(|http| http.pick = Pick::Random), "in their order"),
+            (replay(1.0).with(|http| http.pick = Pick::Random), "pick them in order"),
             (HttpLoad { warmup_s: 0.6, ..replay(1.0) }, "within the warm-up of 0.6 s"),
             (HttpLoad { stop: Stop::Recording, ..plan() }, "only a replay"),
         ];
@@ -328,7 +322,7 @@ mod tests {
         let plan = HttpLoad { model, ..plan() };
         let written = serde_json::to_value(&plan).unwrap();
         assert_eq!(serde_json::from_value::<HttpLoad>(written.clone()).unwrap(), plan);
-        // Who writes ends as tables can write this one so, too.
+        // This end can also be written as a table, like the others.
         let end = serde_json::json!({"recording": null});
         assert_eq!(serde_json::from_value::<Stop>(end).unwrap(), Stop::Recording);
         let tables = [

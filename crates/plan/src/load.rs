@@ -177,11 +177,11 @@ impl<W: Work> Load<W> {
         let refuse = |text: String| Err(InvalidPlan(text));
         let (threads, clients) = (self.threads, self.model.connections());
         if clients == 0 {
-            return refuse(format!("a load needs at least 1 {}", W::CLIENT));
+            return refuse(format!("a load requires at least 1 {}", W::CLIENT));
         }
         if threads == 0 || threads > clients {
             return refuse(format!(
-                "{threads} threads cannot share {clients} {}s: give 1 to {clients} threads",
+                "{threads} threads cannot share {clients} {}s: use 1 to {clients} threads",
                 W::CLIENT
             ));
         }

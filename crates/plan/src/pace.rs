@@ -63,7 +63,7 @@ impl Pace {
         schedule.transpose()
     }
 
-    /// How many requests of a recording are due only after the load has ended; none where nothing is replayed.
+    /// How many requests of a recording are due only after the load has ended; `None` if nothing is replayed.
     #[must_use]
     pub fn cut_off(&self) -> Option<u64> {
         let Some(Arriving::Recorded(replay)) = &self.arriving else { return None };
@@ -89,14 +89,14 @@ impl Pace {
             Arriving::Recorded(replay) => {
                 let start = self.warmup();
                 let arrivals = replay.count_before(start + length) - replay.count_before(start);
-                // Behind the last request there are answers to wait for, and nothing is asked for.
+                // After the last request there are answers to wait for, and nothing is asked for.
                 (arrivals as f64, length.min(replay.length() - start).as_secs_f64())
             }
         };
         (length_s > 0.0).then(|| arrivals / length_s)
     }
 
-    /// The mean rate of requests asked for; none where connections are what arrives, and as for [`Self::mean_rate`].
+    /// The mean rate of requests asked for; `None` if connections are what arrives, and as for [`Self::mean_rate`].
     #[must_use]
     pub fn asked_rps(&self, length: Nanos) -> Option<f64> {
         if self.unit == Unit::Request { self.mean_rate(length) } else { None }
@@ -122,7 +122,7 @@ impl Pace {
                 refuse(format!("a duration of {seconds} s is not between 0 and 1000000 s"))
             }
             Stop::RequestsTotal(0) | Stop::ConnectionsTotal(0) => {
-                refuse("a load of 0 requests measures nothing: give at least 1".into())
+                refuse("a load of 0 requests measures nothing: set at least 1".into())
             }
             _ => self.validate_arrivals(),
         }

@@ -53,8 +53,8 @@ impl RateProfile {
             Ok(Self { stretches: Vec::new(), end_s: 0.0, end_arrivals: 0.0, final_rps: rate_rps })
         } else {
             Err(InvalidRate(format!(
-                "no schedule holds a rate of {rate_rps} requests per second: it must be above 0 and at most \
-                 {MAXIMUM_RATE_RPS}"
+                "a rate of {rate_rps} requests per second is out of range: it must be above 0 and at most \
+                {MAXIMUM_RATE_RPS}"
             )))
         }
     }
@@ -66,7 +66,7 @@ impl RateProfile {
     /// where the profile ends.
     pub fn of_stretches(stretches: &[RateStretch]) -> Result<Self, InvalidRate> {
         let Some(last) = stretches.last() else {
-            return Err(InvalidRate("a changing rate needs at least one stretch of time".into()));
+            return Err(InvalidRate("a changing rate requires at least one stretch".into()));
         };
         let mut profile = Self { stretches: Vec::new(), ..Self::constant(last.to_rps)? };
         for stretch in stretches {
@@ -80,8 +80,8 @@ impl RateProfile {
                 [from_rps, to_rps].iter().find(|rate| !(0.0..=MAXIMUM_RATE_RPS).contains(*rate))
             {
                 return Err(InvalidRate(format!(
-                    "no schedule holds a rate of {rate} requests per second: it must be between 0 and \
-                     {MAXIMUM_RATE_RPS}"
+                    "a rate of {rate} requests per second is out of range: it must be between 0 and \
+                    {MAXIMUM_RATE_RPS}"
                 )));
             }
             profile.stretches.push((*stretch, profile.end_s, profile.end_arrivals));

@@ -7,7 +7,7 @@ use crate::{InvalidPlan, Nanos};
 /// The longest replay in s: as long as the longest duration of a load.
 const LONGEST_S: f64 = 1e6;
 
-/// The moments of recorded requests, counted from the begin of the recording, in their order.
+/// The moments of recorded requests, counted from the start of the recording, in their order.
 ///
 /// All threads of a load share them, so they take 8 bytes for each request, however many threads there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,12 +19,12 @@ impl Recording {
     /// A recording of these moments.
     ///
     /// # Errors
-    /// One is before the one in front of it.
+    /// One is earlier than the previous one.
     pub fn new(moments: impl Into<Arc<[Nanos]>>) -> Result<Self, InvalidPlan> {
         let moments = moments.into();
         if let Some(place) = moments.windows(2).position(|pair| pair[1] < pair[0]) {
             let text =
-                format!("request {} of a recording is before the one in front of it: sort them", place + 2);
+                format!("request {} of a recording is earlier than the previous one: sort them", place + 2);
             return Err(InvalidPlan(text));
         }
         Ok(Self { moments })
@@ -63,7 +63,7 @@ impl Replay {
         self.recording.count()
     }
 
-    /// When request `number` (from zero) is due; never, behind the last one.
+    /// When request `number` (from zero) is due; never, after the last one.
     ///
     /// Division and rounding keep the order, so due times rise with the number as the moments do.
     #[must_use]
@@ -100,7 +100,7 @@ impl Replay {
             return refuse(format!("a speed of {speed} is not above 0: 2 is twice as fast as recorded"));
         }
         if recording.count() == 0 {
-            return refuse("a replay needs the moments of at least one request".into());
+            return refuse("a replay requires the times of at least one request".into());
         }
         let length_s = recording.length().as_secs_f64() / speed;
         if length_s > LONGEST_S {

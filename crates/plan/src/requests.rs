@@ -10,7 +10,7 @@ use crate::InvalidPlan;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Requests {
-    /// Each with everything of its own.
+    /// Each with all its parts.
     Given(Vec<Request>),
     /// One for each line of a file.
     Listed(ListedRequests),
@@ -40,13 +40,16 @@ impl Requests {
     pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
         let Self::Given(requests) = self else { return Ok(()) };
         if requests.is_empty() {
-            return Err(InvalidPlan("a load needs at least one request".into()));
+            return Err(InvalidPlan("a load requires at least one request".into()));
         }
         let weights = requests.iter().map(|request| request.weight);
         match weights.clone().find(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-            Some(weight) => Err(InvalidPlan(format!("a weight of {weight} is not zero or more"))),
+            Some(weight) => Err(InvalidPlan(format!(
+                "a weight of {weight} is negative or not a number: \
+                expected 0 or more"
+            ))),
             None if weights.sum::<f64>() > 0.0 => Ok(()),
-            None => Err(InvalidPlan("at least one request needs a weight above 0".into())),
+            None => Err(InvalidPlan("at least one request requires a weight above 0".into())),
         }
     }
 }

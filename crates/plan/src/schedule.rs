@@ -108,7 +108,7 @@ impl Schedule {
         Self { source, share, taken: 0, next_due }
     }
 
-    /// When the next request of this share is due, counted from the start; never, behind the last one of a recording.
+    /// When the next request of this share is due, counted from the start; never, after the last one of a recording.
     #[must_use]
     pub fn next_due(&self) -> Nanos {
         self.next_due

@@ -99,7 +99,7 @@ impl Tls {
             return Ok(());
         }
         Err(InvalidPlan(format!(
-            "a share of {} full handshakes is not between 0 and 1",
+            "{} is not a share of full handshakes: expected 0 to 1",
             self.full_handshakes
         )))
     }

@@ -13,19 +13,19 @@ pub(crate) const USAGE: &str = "\
 Usage: loadcurve-probe (--session SID | --pid PID | --cgroup FOLDER) [--mark NAME=VALUE]
                        [--listen ADDRESS:PORT] [--cpus 0,1] [--interval 100ms]
 
-Writes one JSON object a line: a header, then a sample at every interval, until the standard input is closed.
-A line on the standard input asks for a sample at once, of all processes and the machine, whatever it costs.
+Writes one JSON object per line: a header, then a sample at every interval, until standard input is closed. A line on
+standard input requests an immediate sample of all processes and of the machine, whatever it costs.
 
-The server's processes, of which any mark is enough:
-  --session SID      those of this session
-  --pid PID          this process and all that it starts; may be given again
-  --mark NAME=VALUE  those that were started with this variable of the environment
-  --cgroup FOLDER    those of this control group of version 2, which holds nothing else: its processor time is exact
+The server's processes (one option is enough):
+  --session SID      all processes of this session
+  --pid PID          this process and its descendants; may be repeated
+  --mark NAME=VALUE  all processes started with this environment variable
+  --cgroup FOLDER    all processes of this control group (version 2), which must contain no others: its CPU time is exact
 
 Options:
-  --listen ADDRESS:PORT  where the server listens: the queue of connections to be accepted is looked at there
-  --cpus LIST        the server's CPUs, such as 0,1: pauses of these are looked for, by a thread on them
-  --interval TIME    from one sample to the next, between 1ms and 10s (default 100ms)
+  --listen ADDRESS:PORT  where the server listens: its listen queue is sampled
+  --cpus LIST        the server's CPUs, such as 0,1: a thread on them detects their pauses
+  --interval TIME    the interval between samples, from 1ms to 10s (default 100ms)
   --version          the version
 ";
 
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Where the server listens.
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) interval: Duration,
-    /// The CPUs whose pauses are looked for; none where they are not given.
+    /// The CPUs whose pauses are looked for; `None` if they are not given.
     pub(crate) cpus: Option<Vec<usize>>,
 }
 
@@ -72,9 +72,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         }
     }
     if marks == Marks::default() {
-        return Err(
-            "missing --session, --pid or --cgroup: nothing says which processes are the server's".into()
-        );
+        return Err("no process selected: expected --session, --pid, --mark or --cgroup".into());
     }
     Ok(Asked::Probe(Arguments { marks, listen, interval, cpus }))
 }
@@ -152,7 +150,7 @@ mod tests {
 
     #[test]
     fn without_any_mark_there_is_nothing_to_sample() {
-        assert!(parsed(&["--interval", "1s"]).unwrap_err().contains("missing --session"));
+        assert!(parsed(&["--interval", "1s"]).unwrap_err().contains("no process selected"));
     }
 
     #[test]

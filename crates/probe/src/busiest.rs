@@ -169,7 +169,7 @@ impl From<Use> for BusiestThread {
     }
 }
 
-/// The name that a thread has given itself, or else that of its program; none where it is no more.
+/// The name that a thread has given itself, or else that of its program; `None` if it is no more.
 fn name(pid: u32, thread: u32) -> Option<String> {
     let name = fs::read(format!("/proc/{pid}/task/{thread}/comm")).ok()?;
     Some(String::from_utf8_lossy(name.trim_ascii_end()).into_owned())

@@ -69,7 +69,7 @@ impl Optional {
         Self(File::open(path).ok())
     }
 
-    /// What `parse` finds in the file; none where it is missing or cannot be read.
+    /// What `parse` finds in the file; `None` if it is missing or cannot be read.
     pub(crate) fn read<T>(&self, buffer: &mut Buffer, parse: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
         parse(buffer.read(self.0.as_ref()?).ok()?)
     }

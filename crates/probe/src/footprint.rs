@@ -1,5 +1,5 @@
-//! What costs the server itself something to tell, or a file of each process: proportional memory, open files, and what was
-//! read from disks.
+//! Figures whose reading delays the server itself, or requires a file of each process: proportional memory, open files, and
+//! what was read from disks.
 //!
 //! While the kernel adds up the memory of a process, that process may have to wait to change its memory map.
 

@@ -1,4 +1,4 @@
-//! The queue of connections that the server has yet to accept, of which the kernel tells by a socket of its own.
+//! The queue of connections that the server has yet to accept, which the kernel reports through a separate socket.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -31,12 +31,12 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Prepares to look at what listens at this address; none where the kernel cannot be asked.
+    /// Prepares to look at what listens at this address; `None` if the kernel cannot be asked.
     pub(crate) fn new(address: SocketAddr) -> Option<Self> {
         Some(Self { kernel: kernel_socket()?, address, remote_port: 0 })
     }
 
-    /// The queue now; none where nobody listens, or the kernel does not tell.
+    /// The queue now; `None` if nobody listens, or the kernel does not tell.
     pub(crate) fn queue(&mut self) -> Option<ListenQueue> {
         self.remote_port = self.remote_port.wrapping_add(1);
         send(&self.kernel, &question(self.address, self.remote_port), SendFlags::empty()).ok()?;
@@ -48,7 +48,7 @@ impl Listener {
     }
 }
 
-/// A socket at which the kernel tells of sockets; none where it does not.
+/// A socket at which the kernel tells of sockets; `None` if it does not.
 pub(crate) fn kernel_socket() -> Option<OwnedFd> {
     let (family, kind, protocol) = (AddressFamily::NETLINK, SocketType::DGRAM, netlink::SOCK_DIAG);
     socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol)).ok()

@@ -62,7 +62,9 @@ fn probe(Arguments { marks, listen, interval, cpus }: Arguments) -> Result<(), S
     let mut sampler = Sampler::new(marks, listen, interval).map_err(|error| in_words(&error))?;
     if sampler.is_without_processes() {
         return Err(
-            "no process of the server was found: it has ended, or it is not known by what was given".into()
+            "no process of the server was found: it has ended, or no process matches --session, --pid, \
+            --mark or --cgroup"
+                .into(),
         );
     }
     write_line(&Header { format: "loadcurve-probe/1", interval_s: interval.as_secs_f64() })?;
@@ -113,9 +115,9 @@ fn allow_as_many_files_as_possible() {
 
 fn in_words(error: &io::Error) -> String {
     if tree::is_out_of_files(error) {
-        return "the server has more processes than this process may open files for (three each): raise the limit \
-                (ulimit -Hn, or LimitNOFILE= of a service)"
+        return "the limit of open files is too low for the server's processes, each of which requires \
+            three: raise it (ulimit -Hn, or LimitNOFILE= of a service)"
             .into();
     }
-    format!("what the kernel tells of processes cannot be read: {error}")
+    format!("the kernel's data of processes (/proc) cannot be read: {error}")
 }

@@ -16,7 +16,7 @@ const MOST: usize = 16;
 pub(crate) struct Spent {
     /// Processor time in ticks.
     pub(crate) ticks: u64,
-    /// How long its threads could run and waited for a CPU, all together; none where the kernel does not count.
+    /// How long its threads could run and waited for a CPU, all together; `None` if the kernel does not count.
     pub(crate) waited_ns: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Sockets of TCP by their state, which the kernel tells of all of them by a socket of its own.
+//! Sockets of TCP by their state, which the kernel reports through a separate socket.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ impl SocketStates {
         let counter = match state {
             1 => &mut self.established,
             2 => &mut self.syn_sent,
-            // A request that has no socket of its own yet is listed as 12.
+            // A connection request that has no full socket yet is listed as 12.
             3 | 12 => &mut self.syn_received,
             4 => &mut self.fin_wait_1,
             5 => &mut self.fin_wait_2,
@@ -49,7 +49,7 @@ impl SocketStates {
     }
 }
 
-/// Counts all sockets at one moment, of which `time_wait` are those that the kernel is not asked for; none where it
+/// Counts all sockets at one moment, of which `time_wait` are those that the kernel is not asked for; `None` if it
 /// does not tell.
 pub(crate) fn counted(time_wait: Option<u64>) -> Option<SocketStates> {
     let mut counted = SocketStates { time_wait: time_wait?, ..SocketStates::default() };

@@ -1,4 +1,4 @@
-//! Context switches, which the kernel tells for each thread in a file of its own.
+//! Context switches, which the kernel reports for each thread in a separate file.
 
 use std::collections::HashMap;
 

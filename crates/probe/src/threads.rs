@@ -23,7 +23,7 @@ impl Visit {
         if threads == 1 { Self::Thread { pid, thread: pid } } else { Self::Process(pid) }
     }
 
-    /// The threads of a process; none where it is no more.
+    /// The threads of a process; `None` if it is no more.
     pub(crate) fn threads_of(pid: u32) -> Vec<Self> {
         let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
         threads

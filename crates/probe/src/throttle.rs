@@ -21,7 +21,7 @@ pub(crate) struct Throttling {
 }
 
 impl Limits {
-    /// The groups around a process, none where they cannot be found.
+    /// The groups around a process, `None` if they cannot be found.
     pub(crate) fn around(pid: u32, buffer: &mut Buffer) -> Self {
         let membership = fs::read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
@@ -32,7 +32,7 @@ impl Limits {
         Self(files.filter(|file| can_limit(file)).collect())
     }
 
-    /// What the groups tell together; none where there is none, or one cannot be read.
+    /// What the groups tell together; `None` if there is none, or one cannot be read.
     pub(crate) fn read(&self, buffer: &mut Buffer) -> Option<Throttling> {
         let groups: Option<Vec<Throttled>> =
             self.0.iter().map(|file| throttled(buffer.read(file).ok()?)).collect();

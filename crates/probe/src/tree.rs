@@ -42,7 +42,7 @@ struct Watched {
     resident_pages: u64,
     /// Its processor time in ticks.
     process_meter: Meter,
-    /// The time of its only thread in nanoseconds; none where it has several, or the kernel does not count.
+    /// The time of its only thread in nanoseconds; `None` if it has several, or the kernel does not count.
     thread_meter: Option<Meter>,
 }
 

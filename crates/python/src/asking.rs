@@ -21,7 +21,7 @@ type Outcome = (Option<(u16, u64)>, Option<(&'static str, String)>);
 pub(crate) fn ask(py: Python<'_>, plan: &str, take_body: Bound<'_, PyAny>) -> PyResult<Vec<Outcome>> {
     let take_body = take_body.unbind();
     let Plan::Http(plan) = read_plan(plan)? else {
-        return Err(PyValueError::new_err("only web servers are asked for paths"));
+        return Err(PyValueError::new_err("paths can only be requested from web servers"));
     };
     let outcomes = py.detach(|| asked(&plan, &take_body))?;
     Ok(outcomes.into_iter().map(shown).collect())

@@ -66,7 +66,10 @@ pub(crate) fn workload(
     let base = match name {
         None => Workload::default(),
         Some(name) => Workload::preset(name).ok_or_else(|| {
-            PyValueError::new_err(format!("there is no workload {name:?}: YCSB's are a, b, c, d, e and f"))
+            PyValueError::new_err(format!(
+                "unknown workload {name:?}; YCSB's workloads are a, b, c, d, e \
+                and f"
+            ))
         })?,
     };
     let file = properties.map(|text| PropertyFile { name: file_name, text });

@@ -45,7 +45,7 @@ pub(crate) fn clock_exchanges(
     let patience = Duration::try_from_secs_f64(patience_s)
         .ok()
         .filter(|patience| !patience.is_zero())
-        .ok_or_else(|| PyValueError::new_err(format!("{patience_s} s is no time to wait for an answer")))?;
+        .ok_or_else(|| PyValueError::new_err(format!("{patience_s} s is not a timeout")))?;
     let exchanges = py.detach(|| ask_clock(address, key, count, patience));
     let exchanges = exchanges.map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(exchanges.into_iter().map(|one| (one.sent.0, one.received.0, one.replied.0, one.arrived.0)).collect())

@@ -51,9 +51,7 @@ impl Levels {
 fn web_plan(plan: &str) -> PyResult<HttpLoad> {
     match read_plan(plan)? {
         Plan::Http(load) => Ok(load),
-        Plan::Ycsb(_) => {
-            Err(PyValueError::new_err("the clients of a database cannot go on from level to level"))
-        }
+        Plan::Ycsb(_) => Err(PyValueError::new_err("loads on databases cannot continue from level to level")),
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn start_part(
     let plan = read_plan(plan)?;
     if index >= count {
         return Err(PyValueError::new_err(format!(
-            "there is no share {index} of {count}: they count from 0"
+            "there is no share {index} of {count}: shares are numbered from 0"
         )));
     }
     let share = Share::new(index, count);
@@ -52,7 +52,7 @@ pub(crate) fn merge_parts(
 /// Reads one part after the other, so that few of them are in memory at once, however many there are.
 fn merge(plan: &Plan, parts: &[String], begin: Nanos) -> Result<(LoadResult, Vec<PartRow>), StartError> {
     if parts.is_empty() {
-        return Err(StartError::Plan("there is no part: a result is of one at least".into()));
+        return Err(StartError::Plan("there is no part: a result requires at least one".into()));
     }
     let pace = pace_of(plan);
     let (mut gathered, mut figures) = (Gathered::default(), Vec::with_capacity(parts.len()));

@@ -12,7 +12,7 @@ pub struct Agreement {
     pub version: u16,
     /// The cipher suite.
     pub suite: u16,
-    /// The group of the key exchange; none where there was none.
+    /// The group of the key exchange; `None` if there was none.
     pub group: Option<u16>,
     /// Whether an earlier session went on.
     pub is_resumed: bool,

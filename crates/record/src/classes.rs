@@ -118,7 +118,7 @@ macro_rules! table {
                 use $crate::Class;
                 let code = <String as ::serde::Deserialize>::deserialize(deserializer)?;
                 let found = Self::ALL.into_iter().find(|one| one.code() == code);
-                found.ok_or_else(|| ::serde::de::Error::custom(format_args!("there is no {code:?}")))
+                found.ok_or_else(|| ::serde::de::Error::custom(format_args!("unknown code {code:?}")))
             }
         }
     };
@@ -129,55 +129,56 @@ table! {
     Failure: FailureRow
     ConnectRefused {
         code: "connect_refused", origin: Origin::Server,
-        happened: "found their connection refused",
-        remark: Some("or its address could not be reached"),
+        happened: "had their connection refused",
+        remark: Some("or the address could not be reached"),
     }
     ConnectTimeout {
         code: "connect_timeout", origin: Origin::Server,
-        happened: "were not connected in time",
+        happened: "were not connected within the timeout",
     }
     TlsFailed {
         code: "tls_failed", origin: Origin::Server,
-        happened: "found no TLS connection, or lost theirs to a broken record",
-        remark: Some("the handshake was refused, or what was agreed is not what was asked for"),
+        happened: "failed in the TLS handshake, or by a corrupt TLS record",
+        remark: Some("or the server negotiated something other than requested"),
     }
     Timeout {
         code: "timeout", origin: Origin::Server,
-        happened: "were not answered in time",
-        remark: Some("their connections are replaced, over HTTP/2 their streams alone, and an answer that comes later does not count"),
+        happened: "were not answered within the timeout",
+        remark: Some("their connections are replaced, over HTTP/2 only their streams; a later answer does \
+        not count"),
     }
     Reset {
         code: "reset", origin: Origin::Server,
-        happened: "lost their connection by a reset",
+        happened: "had their connection reset",
     }
     ClosedEarly {
         code: "closed_early", origin: Origin::Server,
-        happened: "lost their connection by its close",
+        happened: "had their connection closed",
         remark: Some("before the answer was complete"),
     }
     Malformed {
         code: "malformed", origin: Origin::Answer,
-        happened: "were answered with something that is not HTTP",
-        happened_to_operations: Some("were answered with something that the driver cannot read"),
-        remark: Some("or with bytes that were not requested"),
+        happened: "got an answer that is not valid HTTP",
+        happened_to_operations: Some("got an answer that the driver cannot read"),
+        remark: Some("or bytes that were not requested"),
     }
     Mismatch {
         code: "mismatch", origin: Origin::Answer,
-        happened: "were answered with another length than the verified one",
-        happened_to_operations: Some("were answered with another value than the one that was written"),
+        happened: "got an answer whose length differs from the verified one",
+        happened_to_operations: Some("got a value that differs from the one written"),
     }
     FdUnavailable {
         code: "fd_unavailable", origin: Origin::Generator,
-        happened: "found no open file for a connection",
+        happened: "found no free file descriptor for a connection",
     }
     AddressUnavailable {
         code: "address_unavailable", origin: Origin::Generator,
-        happened: "found no local port for a connection",
+        happened: "found no free local port for a connection",
         remark: Some("or no local address"),
     }
     FileUnavailable {
         code: "file_unavailable", origin: Origin::Generator,
-        happened: "are made from a file that has changed or cannot be read any more",
+        happened: "use a file that has changed or can no longer be read",
     }
     AccessDenied {
         code: "access_denied", origin: Origin::Answer,
@@ -188,17 +189,17 @@ table! {
     Rejected {
         code: "rejected", origin: Origin::Answer,
         happened: "were answered with an error",
-        remark: Some("of a database; over HTTP an error is an answer, and has a status"),
+        remark: Some("of a database; over HTTP an error is an answer with a status"),
     }
     StreamRefused {
         code: "stream_refused", origin: Origin::Server,
-        happened: "were refused twice by a server that had not looked at them",
-        remark: Some("over HTTP/2; what is refused once is sent once more and counts as moved"),
+        happened: "were refused twice by the server without being processed",
+        remark: Some("over HTTP/2; a request that is refused once is sent again and counts as moved"),
     }
     StreamProtocolError {
         code: "stream_protocol_error", origin: Origin::Server,
-        happened: "were ended by the server because of the protocol",
-        remark: Some("over HTTP/2, with the code of an error in frames, windows or header compression"),
+        happened: "were ended by the server with a protocol error",
+        remark: Some("over HTTP/2, with an error code of frames, windows or header compression"),
     }
     StreamInternalError {
         code: "stream_internal_error", origin: Origin::Server,
@@ -217,7 +218,7 @@ table! {
     }
     StreamReset {
         code: "stream_reset", origin: Origin::Server,
-        happened: "were ended by the server with another code",
+        happened: "were ended by the server with another error code",
         remark: Some("over HTTP/2"),
     }
     NotFound {
@@ -247,11 +248,11 @@ impl Failure {
 table! {
     /// The classes of HTTP's status codes, from 100 to 599.
     StatusClass: StatusRow
-    Informational { code: "1xx", meaning: "more is to come", is_error: false }
-    Success { code: "2xx", meaning: "done as asked", is_error: false }
-    Redirection { code: "3xx", meaning: "to be found elsewhere, or known already", is_error: false }
-    ClientError { code: "4xx", meaning: "refused: the fault is the request's", is_error: true }
-    ServerError { code: "5xx", meaning: "failed: the fault is the server's", is_error: true }
+    Informational { code: "1xx", meaning: "interim response", is_error: false }
+    Success { code: "2xx", meaning: "success", is_error: false }
+    Redirection { code: "3xx", meaning: "redirected, or not modified", is_error: false }
+    ClientError { code: "4xx", meaning: "refused: the error is in the request", is_error: true }
+    ServerError { code: "5xx", meaning: "failed: the error is in the server", is_error: true }
 }
 
 /// How many answers there were of each class.

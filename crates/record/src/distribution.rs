@@ -53,7 +53,7 @@ impl Percentile {
     }
 }
 
-/// A distribution of times in milliseconds. A percentile is none where its
+/// A distribution of times in milliseconds. A percentile is `None` if its
 /// [`samples_needed`](Percentile::samples_needed) are not there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs)] // Each field is the figure of its name, in milliseconds.
@@ -94,7 +94,7 @@ impl<const DIGITS: u8> From<&Histogram<DIGITS>> for Distribution {
     }
 }
 
-/// The percentile in ms, or none where the samples do not bound it.
+/// The percentile in ms, or `None` if the samples do not bound it.
 fn bounded_percentile_ms<const DIGITS: u8>(
     histogram: &Histogram<DIGITS>,
     percentile: Percentile,

@@ -59,7 +59,7 @@ impl TryFrom<StoredSlots> for Answered {
         let is_width =
             stored.width_ns.0.is_multiple_of(FINEST.0) && (stored.width_ns.0 / FINEST.0).is_power_of_two();
         if !is_width || bytes.len() > MOST_SLOTS / 8 || bytes.len() % 8 != 0 {
-            return Err("slots of time are too many, or not as wide as they can be");
+            return Err("there are too many slots of time, or their width is not a possible one");
         }
         let mut answered = Self { width: stored.width_ns, ..Self::default() };
         for (word, bytes) in answered.words.iter_mut().zip(bytes.chunks_exact(8)) {

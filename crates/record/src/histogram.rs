@@ -223,7 +223,7 @@ impl<const DIGITS: u8> Histogram<DIGITS> {
             histogram.moments.record(Nanos(time), count);
         }
         if histogram.count() > COUNT_MAX {
-            return Err(HistogramError("it counts more than there can have been".into()));
+            return Err(HistogramError("its counts are larger than possible".into()));
         }
         Ok(histogram)
     }

@@ -34,9 +34,9 @@ pub struct Answer {
     pub sent: Nanos,
     /// When the last byte of the answer was read.
     pub done: Nanos,
-    /// How long connecting took, where this request had to wait for a connection of its own.
+    /// How long connecting took, where this request had to wait for its own connection.
     pub connect: Option<Nanos>,
-    /// What it shows beside its times; none where a driver hides it.
+    /// What it shows beside its times; `None` if a driver hides it.
     pub http: Option<HttpAnswer>,
 }
 
@@ -57,7 +57,7 @@ pub struct FailedRequest {
     pub first_byte: Option<Nanos>,
     /// When it failed.
     pub failed: Nanos,
-    /// How long connecting took, where this request had to wait for a connection of its own and got it.
+    /// How long connecting took, where this request had to wait for its own connection and got it.
     pub connect: Option<Nanos>,
     /// Why it failed.
     pub failure: Failure,

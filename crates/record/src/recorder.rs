@@ -23,7 +23,7 @@ pub struct RequestCounts {
     pub failed: u64,
     pub unanswered: u64,
     pub never_sent: u64,
-    /// Requests that a server had not looked at and that were sent once more; no outcome, and none where nothing moves.
+    /// Requests that a server had not processed and that were sent again; not an outcome, and zero if nothing moves.
     #[serde(default)]
     pub moved: u64,
 }

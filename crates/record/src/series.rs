@@ -90,7 +90,7 @@ impl TryFrom<StoredSeries> for Series {
         let width = stored.width_ns;
         let is_width = width.0.is_multiple_of(NARROWEST.0) && (width.0 / NARROWEST.0).is_power_of_two();
         if !is_width || stored.periods.len() > MOST_PERIODS {
-            return Err("periods of a series are too many, or not as wide as they can be");
+            return Err("a series has too many periods, or their width is not a possible one");
         }
         let mut series = Self { width, ..Self::default() };
         for StoredPeriod { answered, failed, body_bytes, mut latency } in stored.periods {

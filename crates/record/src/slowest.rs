@@ -27,15 +27,15 @@ pub struct SlowRequest {
     pub latency: Nanos,
     /// When it fell due, counted from the start of the measured window.
     pub due: Nanos,
-    /// From sent to done, or to its failure; none where it was not sent.
+    /// From sent to done, or to its failure; `None` if it was not sent.
     pub service_time: Option<Nanos>,
-    /// From sent to the first byte of the answer; none where none came.
+    /// From sent to the first byte of the answer; `None` if none came.
     pub first_byte: Option<Nanos>,
-    /// How long connecting took, where the request had to wait for a connection of its own and got it.
+    /// How long connecting took, where the request had to wait for its own connection and got it.
     pub connect: Option<Nanos>,
-    /// Why it failed; none where it was answered.
+    /// Why it failed; `None` if it was answered.
     pub failure: Option<Failure>,
-    /// What its connection had sent again when it ended; none where that is not known.
+    /// What its connection had sent again when it ended; `None` if that is not known.
     pub retransmits: Option<Retransmits>,
     /// Which request of the load it was, in the order of the whole plan.
     pub number: u64,

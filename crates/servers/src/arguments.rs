@@ -18,18 +18,18 @@ Usage: loadcurve-server KIND --listen ADDRESS:PORT --root FOLDER [options]
 Kinds:
   limit       answers from memory at the least cost the kernel allows; it calibrates a rig
   simple      forks a process for each client, answers its first request and closes
-  persistent  the same, but a client may send many requests, one after another
-  pipelined   the same, but requests that arrive together are answered together, in order
+  persistent  the same, but answers many requests of a client, one after another
+  pipelined   the same, but answers requests that arrive together at once, in order
 
 Options:
-  --listen ADDRESS:PORT     where to listen, which is printed; 0 takes a free port
+  --listen ADDRESS:PORT     where to listen; port 0 takes a free one. The address is printed
   --root FOLDER             the files to serve; limit reads them once, at the start
   --backlog N               length of the listen queue (default 4096)
-  --idle-timeout-s SECONDS  a client that is silent for so long is closed (default 5, for limit never)
-  --buffer-bytes N          how much of a client's requests is buffered, which bounds each of them
+  --idle-timeout-s SECONDS  after how long a silent client is disconnected (default 5, for limit never)
+  --buffer-bytes N          size of the buffer for a client's requests, and so the longest request
                             (default 8192, for pipelined 51200; not for limit)
-  --certificate FILE        a certificate (PEM) lets limit speak TLS instead of clear text; empty: none
-  --certificate-key FILE    the key of that (PEM)
+  --certificate FILE        a certificate (PEM), with which limit speaks TLS; empty: clear text
+  --certificate-key FILE    the certificate's private key (PEM)
   --http2 BOOLEAN           whether limit speaks HTTP/2 besides HTTP/1.x: negotiated by ALPN with TLS, with prior
                             knowledge in clear text (default false)
   --version                 the version
@@ -87,7 +87,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
     let listen = listen.ok_or("missing --listen")?;
     let root = root.ok_or("missing --root")?;
     let (serve_client, default_buffer_bytes): (ServeClient, usize) = match kind.as_str() {
-        "limit" if buffer_bytes.is_some() => return Err("limit does not know --buffer-bytes".into()),
+        "limit" if buffer_bytes.is_some() => return Err("limit has no option --buffer-bytes".into()),
         "limit" => {
             let faults = fault_options.faults(idle_timeout)?;
             let speaks_http2 = speaks_http2.unwrap_or(false);
@@ -99,9 +99,11 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             return Ok(Asked::Limit { settings, root });
         }
         _ if !certificate.as_os_str().is_empty() => {
-            return Err(format!("{kind} does not know --certificate").into());
+            return Err(format!("{kind} has no option --certificate; only limit has it").into());
         }
-        _ if speaks_http2.is_some() => return Err(format!("{kind} does not know --http2").into()),
+        _ if speaks_http2.is_some() => {
+            return Err(format!("{kind} has no option --http2; only limit has it").into());
+        }
         "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
         "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),
         "pipelined" => (pipelined::serve_client, pipelined::DEFAULT_BUFFER_BYTES),
@@ -112,7 +114,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         }
     };
     if let Some(option) = fault_option {
-        return Err(format!("{kind} does not know --{option}, a fault of limit").into());
+        return Err(format!("{kind} has no option --{option}; only limit has it").into());
     }
     let idle_timeout = idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT);
     if idle_timeout.is_zero() {

@@ -29,7 +29,7 @@ pub(crate) struct Settings {
 /// Serves one client to the end.
 pub(crate) type ServeClient = fn(&Site, Connection<TcpStream>) -> io::Result<()>;
 
-/// Accepts clients until the process is ended, and serves each in a process of its own. There it returns `Ok`.
+/// Accepts clients until the process is ended, and serves each in its own process. There it returns `Ok`.
 ///
 /// # Errors
 /// When the address cannot be listened on.
@@ -41,7 +41,7 @@ pub(crate) fn serve(settings: &Settings, site: &Site, serve_client: ServeClient)
             Ok((client, _)) => client,
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
             Err(error) => {
-                eprintln!("loadcurve-server: no connection can be accepted for the moment: {error}");
+                eprintln!("loadcurve-server: connections cannot be accepted at the moment: {error}");
                 // A signal that ends the rest early does no harm.
                 let _ = poll(&mut [], Some(&REST));
                 continue;
@@ -57,7 +57,10 @@ pub(crate) fn serve(settings: &Settings, site: &Site, serve_client: ServeClient)
                 let _ = connection.and_then(|connection| serve_client(site, connection));
                 return Ok(());
             }
-            Err(error) => eprintln!("loadcurve-server: a client is turned away, no process for it: {error}"),
+            Err(error) => eprintln!(
+                "loadcurve-server: a client was refused, because no process could be \
+                started for it: {error}"
+            ),
         }
     }
 }

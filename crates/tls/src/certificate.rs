@@ -23,7 +23,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Reads the first certificate of a chain; none where there is none, or it cannot be read.
+    /// Reads the first certificate of a chain; `None` if there is none, or it cannot be read.
     pub(crate) fn of(chain: &[CertificateDer<'_>]) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
         Some(Self {
@@ -44,7 +44,7 @@ impl Certificate {
             format!("\"{}\"", self.issuer)
         };
         format!(
-            "the server shows a certificate of \"{}\", issued by {issuer}, valid from {} until {}",
+            "the server presented a certificate of \"{}\", issued by {issuer}, valid from {} until {}",
             self.subject, self.not_before, self.not_after
         )
     }

@@ -55,7 +55,10 @@ impl Client {
 
     fn of(plan: &Tls, protocol: &'static str, is_required: bool) -> Result<Self, String> {
         let server_name = ServerName::try_from(plan.server_name.clone()).map_err(|_| {
-            format!("{:?} is neither a host name nor an address, as a certificate has", plan.server_name)
+            format!(
+                "{:?} is neither a host name nor an IP address, which a certificate can be checked for",
+                plan.server_name
+            )
         })?;
         let refused = Refused::default();
         let mut full = config(plan, &refused)?;
@@ -108,7 +111,7 @@ fn config(plan: &Tls, refused: &Refused) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&versions)
         .map_err(|error| {
-            format!("the versions, cipher suites and groups of TLS do not go together: {error}")
+            format!("the TLS versions, cipher suites and groups are not compatible with each other: {error}")
         })?;
     let proof = match &plan.verify {
         Verify::System => Proof::IssuerAndName(Authorities::of(system_roots()?, vec![])),
@@ -125,7 +128,7 @@ fn config(plan: &Tls, refused: &Refused) -> Result<ClientConfig, String> {
         Some(own) => builder
             .with_client_auth_cert(files::certificates(&own.certificate)?, files::private_key(&own.key)?)
             .map_err(|error| {
-                format!("{}: it cannot be shown to a server: {error}", own.certificate.display())
+                format!("{}: cannot be used as a client certificate: {error}", own.certificate.display())
             })?,
     };
     if let Some(file) = &plan.key_log {
@@ -165,7 +168,7 @@ fn require_suite(
     let known = aws_lc_rs::ALL_CIPHER_SUITES.iter().filter(|suite| versions.contains(&suite.version()));
     let known: Vec<_> = known.map(|suite| names::suite_name(suite.suite().into())).collect();
     Err(format!(
-        "none of the cipher suites given is one of TLS {}; expected one of {}",
+        "none of the cipher suites belongs to TLS {}; expected one of {}",
         asked.join(" or "),
         known.join(", ")
     ))
@@ -177,8 +180,8 @@ fn system_roots() -> Result<RootCertStore, String> {
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
         return Err(
-            "this machine has no list of authorities to trust (package ca-certificates); name a file \
-                    with the certificate of the server's authority"
+            "no trusted certificate authorities are installed on this machine: install them (package \
+            ca-certificates), or name a file with the certificate of the server's authority"
                 .into(),
         );
     }
@@ -253,12 +256,12 @@ mod tests {
         let any = Tls { verify: Verify::None, ..Tls::of("localhost") };
         assert!(Client::new(&any, "http/1.1", false).is_ok());
         for (plan, part) in [
-            (Tls::of("not a name"), "neither a host name nor an address"),
+            (Tls::of("not a name"), "neither a host name nor an IP address"),
             (
                 Tls { suites: vec!["RC4".into()], ..any.clone() },
-                "no cipher suite \"RC4\"; expected one of TLS_",
+                "unknown cipher suite \"RC4\"; expected one of TLS_",
             ),
-            (Tls { groups: vec!["p224".into()], ..any.clone() }, "no group \"p224\"; expected one of"),
+            (Tls { groups: vec!["p224".into()], ..any.clone() }, "unknown group \"p224\"; expected one of"),
             (Tls { verify: Verify::File("/nowhere.pem".into()), ..any.clone() }, "/nowhere.pem: "),
             (
                 Tls {
@@ -266,7 +269,7 @@ mod tests {
                     suites: vec!["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".into()],
                     ..any.clone()
                 },
-                "none of the cipher suites given is one of TLS 1.3; expected one of TLS_",
+                "none of the cipher suites belongs to TLS 1.3; expected one of TLS_",
             ),
         ] {
             assert!(refusal(&plan).contains(part), "{}", refusal(&plan));

@@ -11,18 +11,22 @@ pub(crate) fn in_words(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(flaw) => flaw_in_words(flaw),
         Error::InvalidMessage(_) => {
-            "the server answers a TLS handshake with something else; it may speak no TLS on this port".into()
+            "the server did not answer the TLS handshake in TLS; it may not support TLS on this port".into()
         }
         Error::AlertReceived(alert) => alert_in_words(*alert),
         Error::PeerIncompatible(reason) => {
-            format!("the server offers nothing that was asked for: {}", incompatibility_in_words(reason))
+            format!(
+                "the server supports none of the requested TLS settings: {}",
+                incompatibility_in_words(reason)
+            )
         }
-        Error::DecryptError => "a TLS record was changed on its way, or is no record".into(),
+        Error::DecryptError => "a TLS record is corrupt".into(),
         Error::PeerMisbehaved(PeerMisbehaved::SelectedUnofferedApplicationProtocol) => {
-            "the server does not speak the asked version of HTTP over TLS: it has chosen one that was not offered"
+            "the server does not support the requested version of HTTP over TLS: it chose one that was not \
+            offered"
                 .into()
         }
-        Error::PeerMisbehaved(reason) => format!("the server breaks the rules of TLS: {reason:?}"),
+        Error::PeerMisbehaved(reason) => format!("the server violated the TLS protocol: {reason:?}"),
         other => format!("TLS failed: {other}"),
     }
 }
@@ -31,10 +35,10 @@ fn incompatibility_in_words(reason: &PeerIncompatible) -> String {
     match reason {
         PeerIncompatible::ServerDoesNotSupportTls12Or13
         | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig => {
-            "it speaks other versions of TLS than those that are offered".into()
+            "it supports none of the offered TLS versions".into()
         }
-        PeerIncompatible::NoCipherSuitesInCommon => "it has none of the cipher suites".into(),
-        PeerIncompatible::NoKxGroupsInCommon => "it has none of the groups for the exchange of keys".into(),
+        PeerIncompatible::NoCipherSuitesInCommon => "it supports none of the offered cipher suites".into(),
+        PeerIncompatible::NoKxGroupsInCommon => "it supports none of the offered key exchange groups".into(),
         other => format!("{other:?}"),
     }
 }
@@ -42,21 +46,19 @@ fn incompatibility_in_words(reason: &PeerIncompatible) -> String {
 fn alert_in_words(alert: AlertDescription) -> String {
     let meaning = match alert {
         alert if requires_client_certificate(alert) => {
-            "the server requires a certificate of the client's that it trusts: --cert FILE and --key FILE \
-             (tls.certificate and tls.key in a study)"
+            "the server requires a client certificate that it trusts: --cert FILE and --key FILE \
+            (tls.certificate and tls.key in a study)"
         }
-        AlertDescription::ProtocolVersion => {
-            "the server accepts none of the versions of TLS that are offered"
-        }
+        AlertDescription::ProtocolVersion => "the server accepts none of the offered TLS versions",
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
-            "the server accepts none of the cipher suites or groups that are offered, or requires a certificate of \
-             the client's (--cert FILE and --key FILE)"
+            "the server accepts none of the offered cipher suites or groups, or requires a client \
+            certificate (--cert FILE and --key FILE)"
         }
-        AlertDescription::UnrecognisedName => "the server knows no host of the name that was asked for",
+        AlertDescription::UnrecognisedName => "the server has no host of the requested name",
         AlertDescription::NoApplicationProtocol => {
-            "the server does not speak the asked version of HTTP over TLS"
+            "the server does not support the requested version of HTTP over TLS"
         }
-        _ => "the server refuses the TLS handshake",
+        _ => "the server refused the TLS handshake",
     };
     format!("{meaning} (TLS alert {alert:?})")
 }
@@ -68,8 +70,9 @@ pub(crate) fn of_renegotiation(error: &Error) -> Option<String> {
         Error::AlertReceived(
             alert @ (AlertDescription::HandshakeFailure | AlertDescription::NoRenegotiation),
         ) => Some(format!(
-            "the server ended the connection because it wanted to renegotiate, which is refused (TLS alert {alert:?}); \
-             let it ask for everything in the first handshake, or speak TLS 1.3"
+            "the server ended the connection because it requested a renegotiation, which Loadcurve does not \
+            support (TLS alert {alert:?}); configure the server to request everything in the first \
+            handshake, or use TLS 1.3"
         )),
         _ => None,
     }
@@ -96,15 +99,15 @@ pub fn requires_client_certificate(alert: AlertDescription) -> bool {
 fn flaw_in_words(flaw: &CertificateError) -> String {
     match flaw {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            format!("the server's certificate was issued by nobody who is trusted: {ACCEPT}")
+            format!("the server's certificate was issued by an authority that is not trusted: {ACCEPT}")
         }
         CertificateError::NotValidForNameContext { expected, presented } if presented.is_empty() => format!(
             "the server's certificate is not for {}: it names no host (subjectAltName); --insecure accepts it",
             expected.to_str()
         ),
         CertificateError::NotValidForNameContext { expected, presented } => format!(
-            "the server's certificate is not for {}, but for {}; --server-name NAME asks for another one, \
-             --insecure accepts any",
+            "the server's certificate is not for {}, but for {}; --server-name NAME expects another one, \
+            --insecure accepts any",
             expected.to_str(),
             presented_names(presented)
         ),
@@ -115,7 +118,8 @@ fn flaw_in_words(flaw: &CertificateError) -> String {
             "the server's certificate is not valid yet; --insecure accepts it".into()
         }
         other if is_of_an_authority(other) => format!(
-            "the server's certificate is not trusted: it is one of an authority (CA:TRUE) and is not named itself: {ACCEPT}"
+            "the server's certificate is not trusted: it is an authority's certificate (CA:TRUE) that is \
+            not listed as trusted: {ACCEPT}"
         ),
         other => format!("the server's certificate cannot be accepted: {other}; {ACCEPT}"),
     }
@@ -144,11 +148,11 @@ pub(crate) fn require_protocol(required: Option<&str>, chosen: Option<&[u8]>) ->
     match chosen {
         Some(chosen) if chosen == required.as_bytes() => Ok(()),
         Some(chosen) => Err(format!(
-            "the server has chosen {:?} in the TLS handshake where {required:?} was asked for",
+            "the server chose {:?} in the TLS handshake (ALPN) instead of {required:?}",
             String::from_utf8_lossy(chosen)
         )),
         None => Err(format!(
-            "the server does not speak {required:?} over TLS: it has chosen no protocol in the handshake (ALPN)"
+            "the server does not support {required:?} over TLS: it chose no protocol in the handshake (ALPN)"
         )),
     }
 }

@@ -29,7 +29,9 @@ fn unusable(file: &Path, error: &pem::Error) -> String {
     let what = match error {
         pem::Error::Io(error) => error.to_string(),
         pem::Error::NoItemsFound => {
-            "it holds nothing of that kind in PEM (an encrypted key cannot be used)".into()
+            "it contains no certificate or key of the expected kind in PEM (an encrypted key cannot be \
+            used)"
+                .into()
         }
         error => error.to_string(),
     };

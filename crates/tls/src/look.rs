@@ -22,7 +22,7 @@ pub struct Look {
     pub agreement: Agreement,
     /// The protocol that it has chosen (ALPN).
     pub protocol: Option<String>,
-    /// Its certificate; none where it cannot be read.
+    /// Its certificate; `None` if it cannot be read.
     pub certificate: Option<Certificate>,
 }
 
@@ -112,10 +112,12 @@ fn lost(kind: ErrorKind) -> NoTls {
     NoTls::Refused(
         match kind {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                "the server does not answer a TLS handshake in time; it may speak no TLS on this port"
+                "the server did not answer the TLS handshake within the timeout; it may not support TLS on \
+                this port"
             }
             _ => {
-                "the server ended the connection instead of a TLS handshake; it may speak no TLS on this port"
+                "the server closed the connection during the TLS handshake; it may not support TLS on this \
+                port"
             }
         }
         .into(),

@@ -51,7 +51,7 @@ pub(crate) fn group(name: &str) -> Result<&'static dyn SupportedKxGroup, String>
 fn find<T: Copy>(name: &str, all: &[T], name_of: impl Fn(&T) -> String, kind: &str) -> Result<T, String> {
     all.iter().find(|one| name_of(one).eq_ignore_ascii_case(name)).copied().ok_or_else(|| {
         let names: Vec<String> = all.iter().map(name_of).collect();
-        format!("there is no {kind} {name:?}; expected one of {}", names.join(", "))
+        format!("unknown {kind} {name:?}; expected one of {}", names.join(", "))
     })
 }
 

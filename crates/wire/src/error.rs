@@ -102,7 +102,7 @@ impl Display for Malformed {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Protection => "the TLS connection was refused, or cannot be trusted",
-            Self::Unasked => "the server sent something although it had been asked nothing",
+            Self::Unasked => "the server sent data although no request was under way",
             Self::NotHttp1 => {
                 "the response does not begin with \"HTTP/1.\"; does the server speak TLS or another protocol on this port?"
             }
@@ -113,7 +113,8 @@ impl Display for Malformed {
                 return write!(formatter, "the status code is {status:03}; it must lie between 100 and 599");
             }
             Self::ReasonPhrase => "the status line has a control character in its reason phrase",
-            Self::UnexpectedUpgrade => "the server switched protocols (status 101) although no upgrade was asked for",
+            Self::UnexpectedUpgrade => "the server switched protocols (status 101) although no upgrade was \
+                requested",
             Self::WhitespaceBeforeFirstField => {
                 "the line after the status line begins with whitespace; a header field was expected"
             }

@@ -166,7 +166,7 @@ pub struct Agreement {
     pub version: u16,
     /// The cipher suite.
     pub suite: u16,
-    /// The group of the key exchange; none where there was no exchange of keys.
+    /// The group of the key exchange; `None` if there was no exchange of keys.
     pub group: Option<u16>,
     /// Whether an earlier session goes on, so that nobody has shown a certificate.
     pub is_resumed: bool,

@@ -342,7 +342,7 @@ impl Display for InvalidRequest {
                 "the header Content-Length says {stated:?}, but the body has {body_bytes} bytes; leave the header out"
             ),
             Self::TransferEncoding => formatter.write_str(
-                "the header Transfer-Encoding cannot be given: bodies are sent with a Content-Length",
+                "the header Transfer-Encoding cannot be set: bodies are sent with a Content-Length",
             ),
             Self::ConnectionField { name } => write!(
                 formatter,

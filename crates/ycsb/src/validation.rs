@@ -52,14 +52,14 @@ impl Workload {
         self.check_scans(&mut flaws);
         flaws.require(self.zero_padding <= ZERO_PADDING_MAX, "zero_padding", || {
             format!(
-                "numbers are filled up to {} digits; at most {ZERO_PADDING_MAX} can be",
+                "numbers are zero-padded to {} digits; expected at most {ZERO_PADDING_MAX}",
                 self.zero_padding
             )
         });
         flaws.require(
             !self.verify_values || self.field_bytes_distribution == LengthDistribution::Constant,
             "verify_values",
-            || "values can be verified only where their length is constant".into(),
+            || "values can be verified only if their length is constant".into(),
         );
         if flaws.0.is_empty() { Ok(()) } else { Err(InvalidWorkload(flaws.0)) }
     }
@@ -68,11 +68,11 @@ impl Workload {
         let shares = self.mix.shares();
         for (kind, share) in shares {
             flaws.require(share.is_finite() && share >= 0.0, "mix", || {
-                format!("the share of {} is {share}; a share is a number from 0 on", kind.label())
+                format!("the share of {} is {share}; expected a number of 0 or more", kind.label())
             });
         }
         flaws.require(shares.iter().any(|(_, share)| *share != 0.0), "mix", || {
-            "the shares of all operations are 0; at least one must be above".into()
+            "the shares of all operations are 0; at least one must be above 0".into()
         });
     }
 
@@ -80,10 +80,10 @@ impl Workload {
         let needs_records =
             self.mix.shares().into_iter().any(|(kind, share)| kind != Kind::Insert && share > 0.0);
         flaws.require(self.records > 0 || !needs_records, "records", || {
-            "there are 0 records; a mix that does not only insert needs at least 1".into()
+            "there are 0 records; a mix that does not only insert requires at least 1".into()
         });
         flaws.require(self.records <= RECORDS_MAX, "records", || {
-            format!("there are {} records; at most {RECORDS_MAX} can be", self.records)
+            format!("there are {} records; expected at most {RECORDS_MAX}", self.records)
         });
         let count = self.insert_count;
         flaws.require(self.records == 0 || self.insert_start < self.records, "insert_start", || {
@@ -93,12 +93,12 @@ impl Workload {
             )
         });
         flaws.require(count != Some(0) || !needs_records, "insert_count", || {
-            "0 records are inserted; a mix that does not only insert needs at least 1".into()
+            "0 records are inserted; a mix that does not only insert requires at least 1".into()
         });
         let room = self.records.saturating_sub(self.insert_start);
         flaws.require(count.is_none_or(|count| count <= room), "insert_count", || {
             format!(
-                "{} records from number {} on are inserted; of {} records at most {room} are there",
+                "{} records from number {} on are inserted; of {} records only {room} are left from there",
                 self.load_records(),
                 self.insert_start,
                 self.records
@@ -108,7 +108,7 @@ impl Workload {
 
     fn check_fields(&self, flaws: &mut Flaws) {
         flaws.require(self.field_count > 0, "field_count", || {
-            "a record has 0 fields; it must have at least 1".into()
+            "a record has 0 fields; expected at least 1".into()
         });
         let record_bytes = self.field_count.checked_mul(self.field_bytes);
         let is_bearable = self.field_count <= RECORD_BYTES_MAX
@@ -129,7 +129,8 @@ impl Workload {
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         flaws.require(self.field_prefix.chars().all(is_name), "field_prefix", || {
             format!(
-                "the names of fields begin with {:?}; letters from A to Z, digits and underscores are possible",
+                "the names of fields begin with {:?}; expected only letters from A to Z, digits and \
+                underscores",
                 self.field_prefix
             )
         });
@@ -165,10 +166,10 @@ impl Workload {
     fn check_scans(&self, flaws: &mut Flaws) {
         if self.mix.scan > 0.0 {
             flaws.require(self.scan_records_max > 0, "scan_records_max", || {
-                "a scan asks for at most 0 records; it must ask for at least 1".into()
+                "the longest scan reads 0 records; expected at least 1".into()
             });
             flaws.require(self.scan_records_min > 0, "scan_records_min", || {
-                "a scan asks for at least 0 records; the fewest it can ask for is 1".into()
+                "the shortest scan reads 0 records; expected at least 1".into()
             });
             check_lengths(
                 flaws,
@@ -190,7 +191,7 @@ fn check_lengths(
 ) {
     flaws.require(least <= most || distribution == LengthDistribution::Constant, least_field, || {
         format!(
-            "{whose} has at least {least} {unit} and at most {most}; the least must not be above the most"
+            "{whose} has at least {least} {unit} and at most {most}; the minimum must not exceed the maximum"
         )
     });
     if let LengthDistribution::Zipfian { constant } = distribution {
@@ -237,18 +238,18 @@ mod tests {
 
     #[test]
     fn a_mix_needs_shares_from_zero_on_of_which_one_is_above() {
-        let expected = ["the shares of all operations are 0; at least one must be above"];
+        let expected = ["the shares of all operations are 0; at least one must be above 0"];
         assert_eq!(flaws(|workload| workload.mix = Mix::default()), expected);
-        let expected = ["the share of scan is -1; a share is a number from 0 on"];
+        let expected = ["the share of scan is -1; expected a number of 0 or more"];
         assert_eq!(flaws(|workload| workload.mix.scan = -1.0), expected);
-        let expected = ["the share of delete is inf; a share is a number from 0 on"];
+        let expected = ["the share of delete is inf; expected a number of 0 or more"];
         assert_eq!(flaws(|workload| workload.mix.delete = f64::INFINITY), expected);
         assert_eq!(flaws(|workload| workload.mix.read = f64::NAN).len(), 1);
     }
 
     #[test]
     fn only_a_mix_of_inserts_begins_without_records() {
-        let expected = ["there are 0 records; a mix that does not only insert needs at least 1"];
+        let expected = ["there are 0 records; a mix that does not only insert requires at least 1"];
         assert_eq!(flaws(|workload| workload.records = 0), expected);
         let inserts = |workload: &mut Workload| {
             workload.records = 0;
@@ -261,16 +262,17 @@ mod tests {
     fn what_is_inserted_lies_within_the_records() {
         let expected = ["the first record is number 1000; it must be below the count of records, 1000"];
         assert_eq!(flaws(|workload| workload.insert_start = 1000), expected);
-        let expected = ["501 records from number 500 on are inserted; of 1000 records at most 500 are there"];
+        let expected =
+            ["501 records from number 500 on are inserted; of 1000 records only 500 are left from there"];
         let too_many =
             |workload: &mut Workload| (workload.insert_start, workload.insert_count) = (500, Some(501));
         assert_eq!(flaws(too_many), expected);
         let just_enough =
             |workload: &mut Workload| (workload.insert_start, workload.insert_count) = (500, Some(500));
         assert!(flaws(just_enough).is_empty());
-        let expected = ["0 records are inserted; a mix that does not only insert needs at least 1"];
+        let expected = ["0 records are inserted; a mix that does not only insert requires at least 1"];
         assert_eq!(flaws(|workload| workload.insert_count = Some(0)), expected);
-        let expected = ["there are 18446744073709551615 records; at most 9007199254740992 can be"];
+        let expected = ["there are 18446744073709551615 records; expected at most 9007199254740992"];
         assert_eq!(flaws(|workload| workload.records = u64::MAX), expected);
     }
 
@@ -278,7 +280,7 @@ mod tests {
     fn a_record_has_fields_that_memory_can_hold_and_names_that_databases_take() {
         assert_eq!(
             flaws(|workload| workload.field_count = 0),
-            ["a record has 0 fields; it must have at least 1"]
+            ["a record has 0 fields; expected at least 1"]
         );
         let expected =
             ["a record has 10 fields of 107374183 bytes; together they may have at most 1073741824 bytes"];
@@ -287,7 +289,7 @@ mod tests {
         let huge = |workload: &mut Workload| (workload.field_count, workload.field_bytes) = (usize::MAX, 0);
         assert_eq!(flaws(huge).len(), 1);
         let expected = [
-            "the names of fields begin with \"$x\"; letters from A to Z, digits and underscores are possible",
+            "the names of fields begin with \"$x\"; expected only letters from A to Z, digits and underscores",
         ];
         assert_eq!(flaws(|workload| workload.field_prefix = "$x".into()), expected);
     }
@@ -300,7 +302,8 @@ mod tests {
             short(workload);
             workload.field_bytes_distribution = LengthDistribution::Uniform;
         };
-        let expected = ["a field has at least 20 bytes and at most 10; the least must not be above the most"];
+        let expected =
+            ["a field has at least 20 bytes and at most 10; the minimum must not exceed the maximum"];
         assert_eq!(flaws(uniform), expected);
     }
 
@@ -314,8 +317,8 @@ mod tests {
             workload.mix.scan = 0.1;
         };
         let expected = [
-            "a scan asks for at most 0 records; it must ask for at least 1",
-            "a scan asks for at least 0 records; the fewest it can ask for is 1",
+            "the longest scan reads 0 records; expected at least 1",
+            "the shortest scan reads 0 records; expected at least 1",
         ];
         assert_eq!(flaws(scans), expected);
     }
@@ -344,12 +347,12 @@ mod tests {
             workload.verify_values = true;
             workload.field_bytes_distribution = LengthDistribution::Uniform;
         };
-        assert_eq!(flaws(varying), ["values can be verified only where their length is constant"]);
+        assert_eq!(flaws(varying), ["values can be verified only if their length is constant"]);
     }
 
     #[test]
     fn keys_have_bounded_lengths() {
-        let expected = ["numbers are filled up to 1001 digits; at most 1000 can be"];
+        let expected = ["numbers are zero-padded to 1001 digits; expected at most 1000"];
         assert_eq!(flaws(|workload| workload.zero_padding = 1001), expected);
     }
 }

@@ -107,7 +107,7 @@ def _curve_ends(run: Run) -> Iterator[CurveEnd]:
 def _whole_blocks(run: Run) -> int:
     """Return how many blocks from the first on have each of their points, or a failure in its place.
 
-    A failure ends its trial, unless each point has a start of its own: then it costs that point alone.
+    A failure ends its trial, unless each point has its own start: then it costs that point alone.
     """
     lost = without_measured(run.failures, run.points)
     records = Counter([record.trial for record in run.points] + [record.trial for record in lost])

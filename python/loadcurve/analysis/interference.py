@@ -20,7 +20,7 @@ RESOURCES = (
     *("cpu_share", "run_delay_per_request_us", "memory_mean_mib", "disk_read_mib_per_s"),
     *("page_cache_mib", "page_cache_refault_mib_per_s"),
 )
-"""The measures of what the servers took of the machine, and of what was left for each."""
+"""The measures of what the servers used of the machine, and of what was left for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Interference:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a server took of one resource at one point, alone and beside the others."""
+    """What a server used of one resource at one point, alone and beside the others."""
 
     measure: Measure
     alone: Estimate | None
@@ -68,7 +68,7 @@ class PointTogether:
     together: CurvePoint
 
     def taken(self, measure: Measure) -> Taken:
-        """Return what the server took by a measure."""
+        """Return what the server used by a measure."""
         return Taken(measure, self.alone.estimate(measure), self.together.estimate(measure))
 
 

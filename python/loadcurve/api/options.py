@@ -155,6 +155,6 @@ class RunOptions(TypedDict, total=False):
     otlp: str | None
     """Send them each second to this collector by OTLP, such as http://127.0.0.1:4318."""
     resume: str | Path | None
-    """Resume the interrupted run in this folder, with its own options; name its study where somebody else
-    began it.
+    """Resume the interrupted run in this folder, with its own options; name its study if another user started
+    it.
     """

@@ -43,7 +43,7 @@ RUNS_QUICK = 1
 SPOKEN_QUICK = SPOKEN[:1]
 """HTTP/1.1 in clear text: the others take most of the time."""
 NOT_SAVED_AFTER_QUICK = (
-    "not saved for later runs, because --quick measures it once at each load, over HTTP/1.1 alone"
+    "not saved for later runs, because --quick measures it once at each load, over HTTP/1.1 only"
 )
 
 DISTURBING = ("steal", "other load")

@@ -56,7 +56,7 @@ def _others(installed: list[Tool], missing: list[Tool]) -> dict[str, dict[str, s
         "installed, but not driven by this version": {
             tool.name: tool.version or "" for tool in installed if tool.table.can is None
         },
-        "known, neither driven nor installed": {
+        "known, but not driven and not installed": {
             tool.name: hints[tool.name] for tool in missing if tool.table.can is None
         },
     }

@@ -35,7 +35,7 @@ def import_command(
     """
     if named in (AS_REQUESTS, AS_RECORDING):
         if len(files) != 1 or server is not None or point or trials:
-            raise BadInput(f"--as {named}: expected one access log, and of the other options only --out")
+            raise BadInput(f"--as {named}: expected one access log, and no other option than --out")
         write = _write_requests if named == AS_REQUESTS else _write_recording
         write(Path(files[0]), out or Path(f"{named}.txt"))
         return
@@ -71,4 +71,4 @@ def _write_recording(log: Path, target: Path) -> None:
 
 
 def _left_out(count: int) -> str:
-    return f"{count:,} by other methods or without a path left out"
+    return f"{count:,} ignored (another method, or no path)"

@@ -21,7 +21,7 @@ ALONE = ("load_machines", "on_ray", "io", "seed")
 
 def require_tool(options: Options, load: HttpLoad, scheme: Scheme) -> None:
     """Raise ``BadInput`` where the tool that is to send a load is missing, or cannot send it as it is."""
-    options.require_none_of(ALONE, f"{load.generator} has nothing of the kind")
+    options.require_none_of(ALONE, f"{load.generator} has no such option")
     try:
         tool = tool_named(load.generator)
         tool.require_installed()

@@ -88,7 +88,7 @@ def tables_of_study(study: str) -> dict[str, MachineTable]:
     file = find_study(study)
     found = {name: table for study in studies_in(file) for name, table in study.machines.items()}
     if not found:
-        raise BadInput(f"{file} names no machine: expected a table such as [machines.web]")
+        raise BadInput(f"{file} defines no machine: expected a table such as [machines.web]")
     return found
 
 

@@ -116,7 +116,7 @@ _PLAIN_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"Input should be less than or equal to (.+)", r"expected at most \1"),
     (r"Value error, (.*)\.", r"\1"),
     (r"Option '(.+)' requires an argument\.", r"\1: the value is missing"),
-    (r"Got unexpected extra argument.*\((.+)\)", r"found \1 behind the last argument; expected options"),
+    (r"Got unexpected extra argument.*\((.+)\)", r"found \1 after the last argument; expected options"),
     (r"No such command '(.+?)'\.", r"there is no command \1."),
     (r"\. Did you mean (.+)\?|\.$", lambda found: f" (did you mean {found[1]}?)" if found[1] else ""),
 )

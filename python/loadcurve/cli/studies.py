@@ -14,7 +14,7 @@ from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.find import bundled_study, find_study
 from loadcurve.study.several import studies_in
 
-UNKNOWN = "only a run shows it"
+UNKNOWN = "duration unknown before a run"
 
 
 def list_command() -> None:
@@ -59,7 +59,7 @@ def copy_command(name: str, target: Path | None) -> None:
     source = file.parent if is_folder else file
     made = target or Path(source.name)
     if made.exists() or made.is_symlink():
-        raise BadInput(f"{made} is there already, and nothing is overwritten; name another place: DIR")
+        raise BadInput(f"{made} already exists and is not overwritten; give another folder: DIR")
     try:
         if is_folder:
             shutil.copytree(source, made, copy_function=shutil.copyfile)

@@ -34,7 +34,7 @@ def watched_by(options: Options, plan: Plan) -> LoadResult:
     """
     machines, nodes = options.values["load_machines"], options.values["on_ray"]
     if machines and nodes:
-        raise BadInput("--from and --on-ray both say where the load comes from: use one of them")
+        raise BadInput("--from and --on-ray both set where the load comes from: use one of them")
     if options.values["ray_address"] and not nodes:
         raise BadInput("--ray-address names a cluster, and --on-ray N how many nodes of it send the load")
     metrics, otlp = options.values["metrics"], options.values["otlp"]

@@ -10,11 +10,11 @@ from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "slow_cipher",
-    title="The cipher has no help from the processor",
-    seen_where="most handshakes agreed on ChaCha20-Poly1305 although the processor of both ends has "
-    "instructions for AES, or on AES although it has none, and at least 20 MB/s were encrypted",
-    because="AES without instructions costs some ten times as much, a few percent of a CPU from "
-    "there on; no instructions exist for ChaCha20, and what it costs more depends on the processor",
+    title="The processor does not accelerate the cipher",
+    seen_where="most handshakes negotiated ChaCha20-Poly1305 although the processor at both ends has AES "
+    "instructions, or AES although it has none, and at least 20 MB/s were encrypted",
+    because="AES without instructions costs about ten times as much, a few percent of a CPU at that rate; no "
+    "instructions exist for ChaCha20, and its extra cost depends on the processor",
 )
 
 ENCRYPTED_BYTES_PER_S = 20e6
@@ -65,13 +65,13 @@ class Words:
 
 
 CHACHA = Words(
-    "The processor has instructions for AES at both ends, and ChaCha20-Poly1305 makes no use of them.",
-    "Prefer AES-GCM (suites in tls, the server's list of ciphers), or compare both: what it saves depends on "
+    "The processor has AES instructions at both ends, which ChaCha20-Poly1305 does not use.",
+    "Prefer AES-GCM (suites in tls, the server's list of ciphers), or compare both: the saving depends on "
     "the processor.",
 )
 AES = Words(
-    "The processor has no instructions for AES, which both ends compute step by step.",
-    "Prefer ChaCha20-Poly1305 (suites in tls, the server's list of ciphers), or a machine with these "
+    "The processor has no AES instructions, so both ends compute AES in software.",
+    "Prefer ChaCha20-Poly1305 (suites in tls, the server's list of ciphers), or use a machine with these "
     "instructions.",
 )
 
@@ -83,9 +83,9 @@ def _explain(subject: Subject, seen: Sequence[Observation[Ciphered]]) -> Explana
     return Explanation(
         weight="explains",
         certainty="likely",
-        seen=f"Most connections agreed on {details[0].suite}.",
+        seen=f"Most connections negotiated {details[0].suite}.",
         evidence=[
-            *ranged("handshakes that agreed on it", "share", [one.share for one in details]),
+            *ranged("handshakes that negotiated it", "share", [one.share for one in details]),
             *ranged("encrypted", "MB/s", [one.bytes_per_s / 1e6 for one in details]),
             *ranged("CPU of the server", "CPUs", cpus),
         ],

@@ -10,8 +10,8 @@ from loadcurve.result.records import BurstRecord, CreditUse, PointRecord
 CODE = FindingCode(
     "cpu_credits",
     title="The CPU credits ran out",
-    seen_where="the server was held to its baseline, for 1 % of the load's time or more",
-    because="the account is settled every 100 ms, and is overdrawn by less at a time",
+    seen_where="the server was limited to its baseline for at least 1 % of the load's time",
+    because="credits are settled every 100 ms, and are overdrawn by less than that at a time",
 )
 
 HELD_SHARE = 0.01
@@ -49,34 +49,33 @@ def _explain(burst: BurstRecord, subject: Subject, seen: Sequence[Observation[Cr
         weight="distorts",
         certainty="shown",
         seen=f"The CPU credits of {subject.name} ran out {after}{_at_first_point(subject, seen)}: from then "
-        f"on it had its baseline of {baseline} of its CPUs.",
+        f"on it was limited to its baseline of {baseline} of its CPUs.",
         evidence=[
             *ranged("CPU credits at the start of the server", "", [burst.credits]),
-            *ranged("they ran out, since the start of the server, after", "s", ran_out_s),
+            *ranged("time from the server's start until they ran out", "s", ran_out_s),
             *ranged("time at the baseline", "s", [one.detail.at_baseline_s for one in seen]),
             *ranged("CPU of the server", "CPUs", cpus),
             *ranged("throughput", subject.load.per_second, throughput),
         ],
-        cause="The server used more than the baseline, which spends credits, until none were left. These "
-        "points depend on what was measured before them, and not on their own load alone."
+        cause="The server used more CPU time than its baseline, which spends credits, until none were left. "
+        "These points depend on what was measured before them, not only on their own load."
         + (_BETWEEN_TRIALS if not burst.restarted else ""),
         advice=_ADVICE if burst.restarted else _ADVICE_TO_RESTART,
-        briefly=f"its CPU credits ran out {after}, so it had {baseline} of its CPUs from then on",
+        briefly=f"its CPU credits ran out {after}, so it was limited to {baseline} of its CPUs from then on",
     )
 
 
 _BETWEEN_TRIALS = (
-    " The machine went on running between the trials, so that each trial began with what the one before had "
-    "left: trials that are identical otherwise disagree."
+    " The machine kept running between the trials, so each trial started with the credits that the "
+    "previous one had left: trials that are otherwise identical disagree."
 )
 _ADVICE = (
     'Restart the server for each point (restart = "point" in [trials]), which gives it the credits of a '
-    "machine that has just been started, or measure for less time. Without `burst` its CPUs do not depend on "
-    "credits."
+    "newly started machine, or measure for less time. Without `burst` its CPUs do not depend on credits."
 )
 _ADVICE_TO_RESTART = (
-    "Stop and start the machine before each trial, which renews its credits (restarted = true in burst), or "
-    "let it rest until they are earned again. More trials on a machine that goes on running do not help."
+    "Stop and start the machine before each trial, which renews its credits (restarted = true in burst), "
+    "or leave it idle until they are earned again. More trials on a machine that keeps running do not help."
 )
 
 

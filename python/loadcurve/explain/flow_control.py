@@ -10,18 +10,17 @@ from loadcurve.result.records import PointRecord
 
 SERVER = FindingCode(
     "server_windows",
-    title="Requests' bodies waited for the server's windows",
+    title="Request bodies waited for the server's windows",
     seen_where="at least 10 % of the requests, and at least 20, had bodies that waited for a window "
     "of the server",
-    because="such a body takes one more round trip for each window, and as long as the server does not read",
+    because="such a body takes one more round trip per window, plus the time when the server does not read",
 )
 CLIENT = FindingCode(
     "client_windows",
     title="Answers waited for the load's windows",
-    seen_where="servers had sent all that the load's windows allowed, while more was to come, at "
-    "least 20 times, and once for every 20 answers",
-    because="the server then waits for the load; a longer connection would hold it back more often "
-    "than is seen here",
+    seen_where="the server used up the load's windows before the end of an answer at least 20 times, and at "
+    "least once per 20 answers",
+    because="the server then waits for the load; with a longer round-trip time it would wait more often",
 )
 
 BODIES_SHARE = 0.1
@@ -79,11 +78,11 @@ def _explain_bodies(subject: Subject, seen: Sequence[Observation[Held]]) -> Expl
         f"{subject.name} (flow control).",
         evidence=[
             *ranged("requests whose bodies waited", "", [one.bodies for one in details]),
-            *ranged("part of all requests", "share", [one.bodies_share for one in details]),
+            *ranged("share of all requests", "share", [one.bodies_share for one in details]),
             *ranged("median latency", "ms", [one.record.load.latency_ms.p50 for one in seen]),
         ],
-        cause="The bodies under way on a connection are longer than what the server takes before it "
-        "says that it takes more (64 KiB unless it says otherwise), or it reads them slowly.",
+        cause="The bodies in flight on a connection exceed the server's window (64 KiB unless it announces "
+        "another), or the server reads them slowly.",
         advice="Raise the server's windows (http2_body_preread_size in nginx, H2WindowSize in "
         "Apache), or send fewer bodies at once on a connection.",
     )
@@ -95,17 +94,17 @@ def _explain_answers(subject: Subject, seen: Sequence[Observation[Held]]) -> Exp
     return Explanation(
         weight="distorts",
         certainty="shown",
-        seen=f"Up to {most.used_up:,} times {subject.name} had sent all that the load's windows allowed, and "
-        "waited for more.",
+        seen=f"Up to {most.used_up:,} times {subject.name} had used up the load's windows and waited until "
+        "the load enlarged them.",
         evidence=[
             *ranged("windows used up", "", [one.used_up for one in details]),
             *ranged("windows used up per answer", "", [one.used_up_per_answer for one in details]),
             *ranged("median transfer", "ms", [_transfer_ms(one.record) for one in seen]),
         ],
-        cause="The load is set to windows that are small for its answers, and a server waits until "
-        "the load announces that they were read.",
-        advice="Enlarge stream_window and connection_window of the load, unless small windows are "
-        "what is studied.",
+        cause="The load's windows are small compared with its answers, and the server waits until the load "
+        "announces that it has read data.",
+        advice="Enlarge stream_window and connection_window of the load, unless the study is about small "
+        "windows.",
     )
 
 

@@ -18,19 +18,20 @@ from loadcurve.result.tls import MeasuredHandshakes
 
 MANY = FindingCode(
     "handshakes",
-    title="Handshakes of TLS are much of the work",
-    seen_where="full handshakes, at least 20, took a quarter of the server's CPU time: shown where an answer "
-    "cost that much less at a point of the trial with at most half as many, which differs in nothing else; "
-    "likely where their rate times the time of the fastest one, less the generator's CPU time, comes to it; "
-    "and likely where that is not known and there was one for every ten answers or fewer",
-    because="the fastest handshake waited for no other, and what is left of it is the server's part and the "
-    "network's; a full handshake costs a server as much as some ten to a hundred small answers, by its key",
+    title="TLS handshakes took much of the CPU time",
+    seen_where="at least 20 full handshakes took a quarter of the server's CPU time: shown if an answer "
+    "cost that much less at a point of the trial with at most half as many handshakes and no other "
+    "difference; likely if their rate times the time of the fastest one, minus the generator's CPU time, "
+    "amounts to it; likely, too, if that is not known and there was one per ten answers or fewer",
+    because="the fastest handshake waited for no other one, so the rest of its time is the server's and the "
+    "network's; a full handshake costs a server as much as ten to a hundred small answers, depending "
+    "on the key",
 )
 NOT_RESUMED = FindingCode(
     "not_resumed",
-    title="Sessions of TLS were not resumed",
-    seen_where="less than half of the connections that offered to resume a session did, of at least 20",
-    because="the first connections have no session to go on with, and tickets may come too late",
+    title="TLS sessions were not resumed",
+    seen_where="of at least 20 connections that offered to resume a session, fewer than half resumed it",
+    because="the first connections have no session to resume, and tickets may arrive too late",
 )
 
 SWEPT = "full_handshakes"
@@ -197,7 +198,7 @@ def _explain_many(subject: Subject, seen: Sequence[Observation[Handshaking]]) ->
     most = max(details, key=lambda detail: (detail.cpu_share or 0.0, detail.per_answer))
     cpus = [one.record.probe.server.cpu_share for one in seen if one.record.probe.server]
     compared = [detail.compared for detail in details if detail.compared is not None]
-    often = f"one full handshake of TLS for every {_answers([1 / detail.per_answer for detail in details])}"
+    often = f"one full TLS handshake per {_answers([1 / detail.per_answer for detail in details])}"
     is_shown = len(compared) == len(details)
     words = _words(subject, most, often)
     return Explanation(
@@ -211,18 +212,18 @@ def _explain_many(subject: Subject, seen: Sequence[Observation[Handshaking]]) ->
             *ranged("median time of a handshake", "ms", [detail.handshake_p50_ms for detail in details]),
             *ranged("CPU of the server", "CPUs", cpus),
             *ranged("CPU per answer", "µs", [one.here_us for one in compared]),
-            *ranged("the same with fewer full handshakes", "µs", [one.fewer_us for one in compared]),
-            *ranged("part of the CPU time, compared", "share", [one.share for one in compared]),
+            *ranged("CPU per answer with fewer full handshakes", "µs", [one.fewer_us for one in compared]),
+            *ranged("share of the CPU time, by comparison", "share", [one.share for one in compared]),
             *ranged(
-                "part of the CPU time, by rate and least time",
+                "share of the CPU time, by rate and shortest time",
                 "share",
                 [detail.estimated_share for detail in details],
             ),
         ],
         cause="A full handshake exchanges keys and signs with the certificate's key, which costs a server as "
         f"much as many small answers ({most.agreed}).",
-        advice="Keep connections open (calls, keep-alive), let sessions go on (full_handshakes below 1), or "
-        'compare certificates: certificate = "ecdsa" signs for much less than "rsa".',
+        advice="Keep connections open (calls, keep-alive), resume sessions (full_handshakes below 1), or "
+        'compare certificates: signing costs much less with certificate = "ecdsa" than with "rsa".',
         briefly=f"{words[:1].lower()}{words[1:].removesuffix('.')}" if is_shown else None,
     )
 
@@ -232,15 +233,15 @@ def _words(subject: Subject, most: Handshaking, often: str) -> str:
     if (compared := most.compared) is not None:
         fewer = ", ".join(f"{key} = {value:g}" for key, value in compared.fewer_at.items())
         return (
-            f"Full handshakes of TLS took {compared.share:.0%} of the CPU time of {subject.name}: an answer "
-            f"cost {rounded(compared.here_us)} µs, and {rounded(compared.fewer_us)} µs at {fewer}."
+            f"Full TLS handshakes took {compared.share:.0%} of the CPU time of {subject.name}: an answer "
+            f"cost {rounded(compared.here_us)} µs, compared with {rounded(compared.fewer_us)} µs at {fewer}."
         )
     if most.estimated_share is not None:
         return (
-            f"There was {often}: by their rate and the time of the fastest one, about "
+            f"There was {often}: by their rate and the time of the fastest one, they took about "
             f"{most.estimated_share:.0%} of the CPU time of {subject.name}."
         )
-    return f"There was {often}; what part of the CPU time they took is not known."
+    return f"There was {often}; their share of the CPU time is not known."
 
 
 def _answers(each: Sequence[float]) -> str:
@@ -257,14 +258,14 @@ def _explain_refused(subject: Subject, seen: Sequence[Observation[Handshaking]])
     return Explanation(
         weight="explains",
         certainty="likely" if least.resumed else "shown",
-        seen=f"{subject.name} resumed {least.resumed:,} sessions of TLS, where the load offered to resume "
-        f"about {round(least.offered):,}.",
+        seen=f"{subject.name} resumed {least.resumed:,} of about {round(least.offered):,} TLS sessions that "
+        "the load offered to resume.",
         evidence=[
             *ranged("full handshakes", "", [detail.full for detail in details]),
             *ranged("resumed handshakes", "", [detail.resumed for detail in details]),
         ],
-        cause="The server gave no tickets and keeps no sessions, or fewer than connections asked for: a "
-        "ticket of TLS 1.3 serves once, and not every server gives a new one with each.",
-        advice="Turn on session tickets or a session cache in the server's configuration. Where it resumes "
-        "some only, compare TLS 1.2 (versions in tls), whose tickets serve again and again.",
+        cause="The server issued no tickets and keeps no sessions, or fewer than the connections require: a "
+        "TLS 1.3 ticket is used once, and not every server issues a new one on each connection.",
+        advice="Turn on session tickets or a session cache in the server's configuration. If it resumes only "
+        "some, compare TLS 1.2 (versions in tls), whose tickets can be used repeatedly.",
     )

@@ -14,19 +14,18 @@ from loadcurve.result.records import PointRecord
 LOST = FindingCode(
     "blocked_by_loss",
     title="A lost segment held back the answers of its connection",
-    seen_where="over HTTP/2, at least five of the ten slowest requests were answered on one "
-    "connection within 1 ms, each after at least 20 ms and 5 times the median, and the kernel sent "
-    "segments again while they all waited",
-    because="TCP hands over nothing behind a segment that is missing, so all streams of its "
-    "connection wait for it",
+    seen_where="over HTTP/2, at least five of the ten slowest requests were answered on one connection "
+    "within 1 ms, each after at least 20 ms and 5 times the median, and the kernel retransmitted segments "
+    "while all of them waited",
+    because="TCP delivers nothing after a missing segment, so all streams of its connection wait for it",
 )
 LONG = FindingCode(
     "blocked_by_long_answers",
     title="Short answers waited behind long ones",
-    seen_where="over HTTP/2, 256 KiB of one answer came without a break while others waited on the "
-    "same connection: at least 10 % of the answers, and at least 20; and transfers took up to 5 ms or more",
-    because="answers that a server does not interleave come one after the other, however many "
-    "streams there are",
+    seen_where="over HTTP/2, 256 KiB of one answer arrived without a break while others waited on the same "
+    "connection: at least 10 % of the answers, and at least 20; and transfers took up to 5 ms or more",
+    because="answers that a server does not interleave arrive one after the other, whatever the number of "
+    "streams",
 )
 
 TOGETHER_MIN = 5
@@ -137,19 +136,19 @@ def _explain_lost(_: Subject, seen: Sequence[Observation[Together]]) -> Explanat
     return Explanation(
         weight="explains",
         certainty="likely",
-        seen=f"{most.requests} of the ten slowest requests shared one connection and were answered "
-        f"within 1 ms, after up to {most.longest_ms:,.0f} ms, during which segments were sent again.",
+        seen=f"{most.requests} of the ten slowest requests shared one connection and were answered within 1 "
+        f"ms, after up to {most.longest_ms:,.0f} ms, during which segments were retransmitted.",
         evidence=[
             *ranged("slow requests that were answered together", "", [one.requests for one in details]),
-            *ranged("the longest of them", "ms", [one.longest_ms for one in details]),
-            *ranged("median latency, to compare", "ms", [one.p50_ms for one in details]),
+            *ranged("longest latency of these", "ms", [one.longest_ms for one in details]),
+            *ranged("median latency, for comparison", "ms", [one.p50_ms for one in details]),
             *ranged("segments retransmitted meanwhile", "", [one.retransmits for one in details]),
             *ranged("streams on a connection", "", [one.record.load.load.streams for one in seen]),
         ],
-        cause="TCP hands over the bytes of a connection in their order: behind a segment that was "
-        "lost, the answers of all its streams wait until it was sent again (head-of-line blocking).",
-        advice="Compare with more connections and fewer streams on each, of which a loss holds back one part "
-        "only, and look for what loses segments between load and server.",
+        cause="TCP delivers the bytes of a connection in order: after a lost segment, the answers of all its "
+        "streams wait until it is retransmitted (head-of-line blocking).",
+        advice="Compare with more connections and fewer streams on each, so that a loss delays only a part "
+        "of them, and find out where segments are lost between load and server.",
     )
 
 
@@ -161,16 +160,16 @@ def _explain_long(_: Subject, seen: Sequence[Observation[Behind]]) -> Explanatio
         weight="explains",
         certainty="likely",
         seen=f"Up to {most.share:.0%} of the answers were short and waited while 256 KiB or more of another "
-        "answer came on their connection without a break.",
+        "answer arrived on their connection without a break.",
         evidence=[
             *ranged("answers behind long ones", "", [one.answers for one in details]),
-            *ranged("part of all answers", "share", [one.share for one in details]),
+            *ranged("share of all answers", "share", [one.share for one in details]),
             *ranged("longest transfer", "ms", [one.transfer_max_ms for one in details]),
             *ranged("median time to the first byte", "ms", [one.p50 for one in first_bytes if one]),
             *ranged("streams on a connection", "", [one.record.load.load.streams for one in seen]),
         ],
-        cause="The server sends long answers without letting others in between, or has filled the "
-        "connection with them: on one connection, short answers wait their turn (head-of-line blocking).",
+        cause="The server does not interleave long answers with others, or has filled the connection with "
+        "them: short answers on the same connection wait (head-of-line blocking).",
         advice="Compare with more connections and fewer streams on each, or put long and short answers on "
         "separate connections.",
     )

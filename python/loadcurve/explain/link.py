@@ -19,12 +19,12 @@ BITS_PER_MBIT = 1e6
 CODE = FindingCode(
     "link_saturated",
     title="The link between the machines was saturated",
-    seen_where="90 % of a link's speed went, in one direction over the window, through the interface by "
-    "which the server's machine, this one or a load machine reaches the other side; only where that speed is "
-    "known, by the interface's driver or by `link_speed` in the machine's table, and not where more than "
-    "110 % of it went through",
+    seen_where="the interface that connects the server's machine, this one or a load machine with the other "
+    "side carried, in one direction over the window, 90 % of its link's speed; only if that speed is known, "
+    "from the interface's driver or from `link_speed` in the machine's table, and not if more than 110 "
+    "% of it was carried",
     because="at 90 % utilisation a packet waits nine times as long as it takes to send it (M/M/1), and TCP "
-    "gets little more out of a link; one that carries more than its speed has another speed",
+    "gets little more out of a link; a link that carries more than its known speed has another one",
 )
 
 Direction = Literal["sent", "received"]
@@ -122,7 +122,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Filled]]) -> Explanati
     details = [one.detail for one in seen]
     worst = max(details, key=lambda one: one.share)
     speed_mbit_per_s = worst.speed_bits_per_s / BITS_PER_MBIT
-    told = "as link_speed says" if worst.speed_from == "study" else "as its driver says"
+    told = "as set by link_speed" if worst.speed_from == "study" else "as reported by its driver"
     load = subject.load
     return Explanation(
         weight="invalidates",
@@ -131,10 +131,10 @@ def _explain(subject: Subject, seen: Sequence[Observation[Filled]]) -> Explanati
         f"{rounded(worst.bits_per_s / BITS_PER_MBIT)} Mbit/s on {worst.interface}, "
         f"{rounded(100 * worst.share)} % of the {rounded(speed_mbit_per_s)} Mbit/s of its link, {told}.",
         evidence=[
-            *ranged("used of the link's speed", "share", [one.share for one in details]),
-            *ranged("over the link", "Mbit/s", [one.bits_per_s / BITS_PER_MBIT for one in details]),
+            *ranged("used share of the link's speed", "share", [one.share for one in details]),
+            *ranged("traffic over the link", "Mbit/s", [one.bits_per_s / BITS_PER_MBIT for one in details]),
             *ranged("the link's speed", "Mbit/s", [one.speed_bits_per_s / BITS_PER_MBIT for one in details]),
-            *ranged("segments sent again in that direction", "", [one.retransmits for one in details]),
+            *ranged("segments retransmitted in that direction", "", [one.retransmits for one in details]),
             *ranged("throughput", load.per_second, [one.record.load.rate_rps.answered for one in seen]),
         ],
         cause=f"The link had reached its speed: a faster server would have given the same figures, and "

@@ -203,5 +203,5 @@ def _evidence(seen: Sequence[Observation[Retried]]) -> list[Evidence]:
         ),
         *ranged("longest time to connect", "ms", [one.detail.longest_connect_ms for one in seen]),
         *ranged("timeouts while connecting", "", [one.detail.connect_timeouts or None for one in seen]),
-        *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
+        *ranged("median latency, for comparison", "ms", [one.record.load.latency_ms.p50 for one in seen]),
     ]

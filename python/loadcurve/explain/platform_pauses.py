@@ -81,7 +81,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Paused]]) -> Explanati
         evidence=[
             *ranged(f"slowest {requests} in pauses", "", [len(one.explained) for one in details]),
             *ranged("longest pause", "ms", [one.longest_ms for one in details]),
-            *ranged("part of the window in pauses", "share", [one.paused_share for one in details]),
+            *ranged("share of the window in pauses", "share", [one.paused_share for one in details]),
             *ranged(
                 f"longest latency of the slowest {requests} outside pauses",
                 "ms",

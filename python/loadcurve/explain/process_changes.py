@@ -106,7 +106,7 @@ def _without_leftovers(connections: Sequence[int], ranges: Sequence[CountRange])
 def _end_with_connections(connections: Sequence[int], ranges: Sequence[CountRange]) -> bool:
     """Say whether there is one for each of always as many connections, and none once these are closed.
 
-    A server with rules of its own keeps some of what it has started.
+    A server with its own rules keeps some of what it has started.
     """
     begun, later = ranges[0], ranges[1:]
     return (

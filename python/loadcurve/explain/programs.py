@@ -12,10 +12,10 @@ SHOWN_SHARE = 0.05
 
 CODE = FindingCode(
     "programs_shared",
-    title="Several programs shared the processor time",
-    seen_where="at least two programs, by the names of the server's processes, used 5 % or more of its "
-    "processor time, and all programs together 95 % or more",
-    because="the rest belongs to processes that ended between two readings and could be anyone's",
+    title="Several programs shared the CPU time",
+    seen_where="at least two programs, by the names of the server's processes, used 5 % or more of its CPU "
+    "time, and all programs together 95 % or more",
+    because="the rest belongs to processes that ended between two samples and cannot be attributed",
 )
 
 
@@ -55,13 +55,13 @@ def _explain(subject: Subject, seen: Sequence[Observation[list[ProgramUse]]]) ->
     return Explanation(
         weight="explains",
         certainty="shown",
-        seen=f"On average the server's processor time went to {', '.join(most)} and {last}.",
+        seen=f"On average the server's CPU time was used by {', '.join(most)} and {last}.",
         evidence=[
             evidence
             for name in largest_first
             for evidence in (
-                *ranged(f"part of {name}", "%", [100 * one.get(name, 0.0) for one in shares]),
-                *ranged(f"processor time of {name} for each answer", "µs", per_request_us[name]),
+                *ranged(f"share of {name}", "%", [100 * one.get(name, 0.0) for one in shares]),
+                *ranged(f"CPU time of {name} per answer", "µs", per_request_us[name]),
             )
         ],
         cause=f"The {subject.load.requests} were answered by these programs together; the server's figures "

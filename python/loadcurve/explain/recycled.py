@@ -14,8 +14,8 @@ CODE = FindingCode(
     title="The server ended connections (GOAWAY)",
     seen_where="it announced the end of at least one connection per 200 requests, and of at least 5, "
     "or of at least 5 with an error as the reason",
-    because="a connection costs about as much as several requests, and more over TLS; what the "
-    "server has not looked at is sent once more",
+    because="a connection costs about as much as several requests, and more over TLS; requests that the "
+    "server has not processed are sent again",
 )
 
 ENDED_SHARE = 0.005
@@ -70,17 +70,17 @@ def _explain(subject: Subject, seen: Sequence[Observation[Recycling]]) -> Explan
     return Explanation(
         weight="distorts",
         certainty=certainty,
-        seen=f"{subject.name} announced the end of up to {most.ended:,} connections, one for every "
-        f"{1 / most.share:,.0f} answers, and new ones took their place.",
+        seen=f"{subject.name} announced the end of up to {most.ended:,} connections, one per "
+        f"{1 / most.share:,.0f} answers, and new ones replaced them.",
         evidence=[
             *ranged("connections that the server ended", "", [one.ended for one in details]),
             *ranged("ended with an error", "", [one.by_error if one.by_error else None for one in details]),
             *ranged("replies per connection", "", [one.replies_per_connection for one in details]),
-            *ranged("requests that were sent once more", "", [one.moved for one in details]),
+            *ranged("requests sent again", "", [one.moved for one in details]),
             *ranged("median time of a handshake", "ms", [one.handshake_p50_ms for one in details]),
         ],
-        cause=f"{cause} Requests that it had not looked at were sent once more, timed from when they "
-        f"were due; the figures include this and the cost of reconnecting.",
+        cause=f"{cause} Requests that it had not processed were sent again, timed from when they were due; "
+        "the figures include this and the cost of reconnecting.",
         advice=f"{advice}, or give all servers the same limit, so that all have the same cost.",
     )
 
@@ -90,8 +90,8 @@ def _why(subject: Subject, most: Recycling) -> tuple[Certainty, str, str]:
     if most.by_error > most.ended / 2:
         return (
             "shown",
-            "The server ended connections because of an error, such as too much asked of it.",
-            "Look for the reason in the server's log, ask for fewer streams",
+            "The server ended connections because of an error, such as an excessive load.",
+            "Look for the reason in the server's log, use fewer streams",
         )
     if limit and replies and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
         return (

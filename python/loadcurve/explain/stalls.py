@@ -219,7 +219,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stalled]]) -> Explanat
             *ranged(
                 f"slowest {load.requests} that were delayed", "", [detail.requests for detail in details]
             ),
-            *ranged("median latency, to compare", "ms", [one.record.load.latency_ms.p50 for one in seen]),
+            *ranged("median latency, for comparison", "ms", [one.record.load.latency_ms.p50 for one in seen]),
             *ranged("CPU of the server in the stall", "CPUs", [one.server_cpus for one in meanwhiles]),
             *ranged("CPU of the server in the window", "CPUs", [one.usual_server_cpus for one in details]),
             *ranged("busy CPUs of the machine in the stall", "CPUs", [one.busy_cpus for one in meanwhiles]),

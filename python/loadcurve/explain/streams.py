@@ -11,16 +11,16 @@ from loadcurve.result.records import PointRecord
 
 LIMITED = FindingCode(
     "streams_limited",
-    title="The server allowed fewer streams than the load had",
-    seen_where="a server allowed fewer streams on a connection than the load asked for, and at least "
-    "1 % of the requests, and at least 20, waited for one",
-    because="the wait is a part of their latency; with fewer, not even p99 need show it",
+    title="The server allowed fewer streams than the load requested",
+    seen_where="the server allowed fewer streams per connection than the load requested, and at least 1 % "
+    "of the requests, and at least 20, waited for one",
+    because="the wait is part of their latency; with fewer, even the p99 may not show it",
 )
 REFUSED = FindingCode(
     "streams_refused",
     title="The server refused streams",
-    seen_where="it refused at least one stream per 200 requests, and at least 5, without looking at them",
-    because="each is sent twice, and its latency counts from the first time",
+    seen_where="it refused at least one stream per 200 requests, and at least 5, without processing them",
+    because="each is sent twice, and its latency counts from the first attempt",
 )
 
 WAITED_SHARE = 0.01
@@ -90,21 +90,23 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
     return Explanation(
         weight="explains",
         certainty="shown",
-        seen=f"{subject.name} allowed {least:,} streams on a connection, where the load asked for {asked:,}: "
-        f"up to {most.waited_share:.0%} of the requests waited for a stream.",
+        seen=f"{subject.name} allowed {least:,} streams per connection, and the load requested {asked:,}: up "
+        f"to {most.waited_share:.0%} of the requests waited for a stream.",
         evidence=[
-            *ranged("streams allowed on a connection", "", [one.min for one in allowed if one]),
-            *ranged("streams asked for", "", [one.streams for one in details]),
+            *ranged("streams allowed per connection", "", [one.min for one in allowed if one]),
+            *ranged("streams requested", "", [one.streams for one in details]),
             *ranged("requests that waited for a stream", "share", [one.waited_share for one in details]),
             *ranged("median wait for a stream", "ms", [one.p50 for one in waits]),
-            *ranged("median latency, wait included", "ms", [one.record.load.latency_ms.p50 for one in seen]),
+            *ranged(
+                "median latency, including the wait", "ms", [one.record.load.latency_ms.p50 for one in seen]
+            ),
         ],
-        cause="The server announces how many streams it serves at once on a connection "
-        "(MAX_CONCURRENT_STREAMS), and a client waits with the rest. Their latency counts from when they "
-        "were due, so the wait is a part of it.",
+        cause="The server announces how many concurrent streams it allows per connection "
+        "(MAX_CONCURRENT_STREAMS), and the client holds back the other requests. Their latency counts "
+        "from when they were due, so it includes the wait.",
         advice="Raise the server's limit (http2_max_concurrent_streams in nginx, H2MaxSessionStreams in "
-        "Apache), ask for fewer streams, or spread them over more connections.",
-        briefly=f"{least:,} streams allowed on a connection, where the load asked for {asked:,}",
+        "Apache), use fewer streams, or spread them over more connections.",
+        briefly=f"{least:,} streams allowed per connection, and {asked:,} requested",
     )
 
 
@@ -123,10 +125,10 @@ def _explain_refused(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
                 "",
                 [one.failed if one.failed else None for one in details],
             ),
-            *ranged("streams asked for", "", [one.streams for one in details]),
+            *ranged("streams requested", "", [one.streams for one in details]),
         ],
-        cause="The server took fewer streams than it had announced, or had no room for more: it does "
-        "not look at a request that it refuses. Each was sent once more, and is timed from when it was due.",
-        advice="Ask for fewer streams on a connection, or look in the server's documentation for limits on "
-        "streams that begin together.",
+        cause="The server accepted fewer streams than it had announced, or reached another limit. It does "
+        "not process a request that it refuses: each was sent again, timed from when it was due.",
+        advice="Use fewer streams per connection, or look in the server's documentation for limits on "
+        "streams that are opened together.",
     )

@@ -39,5 +39,5 @@ def _generator_of(plans: Sequence[Plan]) -> Generator:
     if names <= {ENGINE_NAME}:
         return ENGINE
     if len(plans) > 1:
-        raise BadInput("only our own engine sends several loads at once")
+        raise BadInput("only Loadcurve's own engine sends several loads at once")
     return WatchingClocks(Driven(tool_named(names.pop())))

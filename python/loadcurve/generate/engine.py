@@ -70,7 +70,7 @@ def _begun_together(loads: Sequence[Load]) -> bool:
         for load in loads:
             load.begin(at_ns)
     except RuntimeError as error:
-        raise NothingMeasured(f"the loads could not begin together: {error}") from error
+        raise NothingMeasured(f"the loads could not start together: {error}") from error
     return True
 
 

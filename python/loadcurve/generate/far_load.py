@@ -131,7 +131,7 @@ class AgentRole:
         try:
             part.load.begin(call.arguments["at_ns"])
         except RuntimeError as error:
-            raise NothingMeasured(f"its part of the load could not begin: {error}") from error
+            raise NothingMeasured(f"its part of the load could not start: {error}") from error
         part.has_begun = True
         interface = part.interface
         with LinkWatch(None if interface is None else interface.name, LINK_INTERVAL_S) as watch:

@@ -16,7 +16,9 @@ from loadcurve.machines.table import MachineTable
 
 AGENT_HERE: Final = (sys.executable, "-P", "-m", "loadcurve.machines.agent")
 LOOPBACK: Final = "127.0.0.1"
-RAY_IS_MISSING: Final = "Ray is not installed beside this command: pip install 'loadcurve[ray]'"
+RAY_IS_MISSING: Final = (
+    "Ray is not installed in the environment of this command: pip install 'loadcurve[ray]'"
+)
 
 
 def has_ray() -> bool:

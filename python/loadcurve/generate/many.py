@@ -80,8 +80,8 @@ class ManyMachines(Generator):
         """Refuse: levels follow each other on one machine."""
         del plans, observe
         text = (
-            "several machines cannot go from level to level of one load: let each point begin anew "
-            '(between_points = "pause"), or send the load from one machine'
+            "several machines cannot continue from point to point without a pause: set between_points = "
+            '"pause", or send the load from one machine'
         )
         raise BadInput(text)
 
@@ -128,7 +128,7 @@ def require_shareable(plan: Plan, machines: Sequence[LoadMachine]) -> None:
         )
     if host := loopback_in(written["work"]):
         raise BadInput(
-            f"the load goes to {host}, which on {', '.join(away)} is that machine itself: name an address of "
+            f"the load goes to {host}, which on {', '.join(away)} is that machine itself: use an address of "
             "the server that all load machines can reach"
         )
 
@@ -295,9 +295,7 @@ def _brought(
     """Return what a machine has brought home of a load, or why that is nothing."""
     cpus = plan.cpus if machine.is_here else machine.cpus
     if not part.done():
-        return Lost(
-            machine.name, f"machine {machine.name}: its part of the load did not end when it was to end"
-        )
+        return Lost(machine.name, f"machine {machine.name}: its part of the load did not end in time")
     try:
         return Brought(machine.name, tuple(cpus), part.result(), before, course)
     except (NothingMeasured, FarError) as error:

@@ -165,7 +165,7 @@ def _doubts(machines: LoadMachines) -> Iterator[Doubt]:
             yield "machine_lost", text, "invalid"
         elif part.interrupted and not all(one.interrupted for one in have_ended):
             text = (
-                f"machine {part.machine} ended its part {part.ended_s:.2f} s after the begin, before the "
+                f"machine {part.machine} ended its part {part.ended_s:.2f} s after the start, before the "
                 "others: from then on the load was lower than planned; find out what stopped it there"
             )
             yield "machine_ended_early", text, "invalid"
@@ -180,15 +180,16 @@ def _doubts_of_begin(part: MachinePart) -> Iterator[Doubt]:
     apart_ms = max(part.start_ms + (part.started_within_ms or 0.0), -part.start_ms)
     if status := _status(apart_ms):
         text = (
-            f"machine {part.machine} began {apart_ms:.2f} ms from the common begin (± {error_ms:.2f} ms), so "
-            "until then the load was not the planned one; keep other work off its CPUs, and warm up"
+            f"machine {part.machine} began {apart_ms:.2f} ms from the common start (± {error_ms:.2f} ms), "
+            "so until then the load was not the planned one; keep other work off its CPUs, and set a "
+            "warm-up"
         )
         yield "machine_late", text, status
     if status := _status(error_ms):
         text = (
-            f"the clock of machine {part.machine} is only known to ± {error_ms:.2f} ms, from a round trip of "
-            f"{part.clock.round_trip_ms:.2f} ms, and so is the moment at which it began; allow datagrams "
-            "(UDP) to it, over a short path"
+            f"the clock of machine {part.machine} is only known to ± {error_ms:.2f} ms, from a round trip "
+            f"of {part.clock.round_trip_ms:.2f} ms, and its start is known no better; allow UDP datagrams "
+            "to it, over a short path"
         )
         yield "machine_clock", text, status
 

@@ -236,7 +236,9 @@ def version_mismatch(said: str) -> str | None:
     ray_there, python_there, ray_here, python_here = (version for _, version in found)
     advice = []
     if ray_there != ray_here:
-        advice.append(f"install the cluster's Ray beside this command: pip install ray=={ray_there}")
+        advice.append(
+            f"install the cluster's Ray in the environment of this command: pip install ray=={ray_there}"
+        )
     if python_there != python_here:
         advice.append(f"install this command, or start the cluster's nodes, with the other's Python ({SAME})")
     return (

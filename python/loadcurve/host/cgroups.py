@@ -226,7 +226,7 @@ def used_cpu_s(folders: Iterable[Path]) -> float:
         used_us = _named_numbers(folder / "cpu.stat").get("usage_usec")
         if used_us is not None:
             return used_us / 1e6
-    raise OSError(errno.ENOENT, "no control group of version 2 counts its processor time")
+    raise OSError(errno.ENOENT, "no control group of version 2 counts its CPU time")
 
 
 def groups_around(proc: Path = Path("/proc/self")) -> list[Path]:

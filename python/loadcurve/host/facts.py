@@ -133,7 +133,7 @@ def _caches(readings: Readings) -> dict[str, str | None]:
 
 
 def _governors(readings: Readings) -> list[str]:
-    """Return the frequency governors in use; more than one where CPUs differ, none where none is shown."""
+    """Return the frequency governors in use; more than one if CPUs differ, none if the kernel shows none."""
     files = readings.matching("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     return sorted({governor for governor in map(readings.text, files) if governor is not None})
 

@@ -1,6 +1,6 @@
 """Access logs of nginx or Apache, line by line.
 
-Common and combined formats are known, with whatever stands behind them, such as a time. Only requests by GET
+Common and combined formats are known, with anything that follows them, such as a time. Only requests by GET
 are taken, because a load sends the paths of its list by one method.
 """
 
@@ -22,7 +22,7 @@ _LINE = re.compile(
 )
 _PATH = re.compile(REQUEST_PATH_PATTERN)
 DISTINCT_MAX = 5_000_000
-"""More paths are no list that one would weigh."""
+"""A list of more paths would not be useful with weights."""
 
 
 class Logged(NamedTuple):
@@ -32,9 +32,9 @@ class Logged(NamedTuple):
     path: bytes | None
     """``None`` for one by another method than GET, or without a path."""
     time: bytes
-    """What stands in brackets."""
+    """The text in brackets."""
     rest: bytes
-    """What stands behind the number of bytes."""
+    """What follows the number of bytes."""
 
 
 class Paths:
@@ -49,15 +49,17 @@ class Paths:
     def place(self, path: bytes) -> int | None:
         """Return the number of a path; ``None`` for one that no request may have.
 
-        Some servers log an absolute address, or bytes that are no part of a path. Raises ``BadInput`` for too
-        many paths.
+        Some servers log an absolute address, or bytes that cannot be part of a path. Raises ``BadInput``
+        for too many paths.
         """
         try:
             return self._places[path]
         except KeyError:
             pass
         if len(self._places) >= DISTINCT_MAX:
-            raise BadInput(f"{self._source.name}: more than {DISTINCT_MAX:,} paths; expected fewer in a list")
+            raise BadInput(
+                f"{self._source.name}: more than {DISTINCT_MAX:,} paths; expected at most that many in a list"
+            )
         text = path.decode(errors="replace")
         place = len(self.texts) if _PATH.match(text) else None
         if place is not None:
@@ -67,7 +69,7 @@ class Paths:
 
 
 def requests_of(source: Source) -> Iterator[Logged]:
-    """Yield the requests of a log; raises ``BadInput`` where a line is none of an access log."""
+    """Yield the requests of a log; raises ``BadInput`` where a line is not that of an access log."""
     with source.opened() as file:
         for first, block in blocks(source, file, 1, WHAT, has_quotes=False):
             for number, line in enumerate(block.split(b"\n")[:-1], start=first):

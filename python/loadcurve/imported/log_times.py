@@ -1,4 +1,4 @@
-"""The times of an access log, as servers write them into brackets, or nginx as ``$msec`` behind the line."""
+"""The times of an access log, as servers write them in brackets, or nginx as ``$msec`` after the line."""
 
 import re
 from datetime import datetime
@@ -9,8 +9,8 @@ from loadcurve.generate.tools.source import Source, shown
 from loadcurve.imported.access_log import Logged
 
 _WHAT = (
-    "a time in brackets: such as 24/Nov/2026:16:35:20 +0000, with decimals of the second or without, one of "
-    "ISO 8601, or seconds since 1970"
+    "a time in brackets, such as 24/Nov/2026:16:35:20 +0000, with or without decimals of the second, or in "
+    "ISO 8601, or as seconds since 1970"
 )
 _MONTHS: Final = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -39,7 +39,7 @@ class LogTimes:
         self._decimals: int | None = None
         """Of the first request's time."""
         self._is_behind = False
-        """Whether the times are those behind the lines."""
+        """Whether the times are those after the lines."""
 
     @property
     def step_ns(self) -> int:
@@ -49,7 +49,7 @@ class LogTimes:
     def moment_ns(self, request: Logged) -> int:
         """Return when a request was logged, in ns since 1970.
 
-        Raises ``Unreadable``: it has no time that is known, or one of another form than the requests before.
+        Raises ``Unreadable``: its time has no known form, or another form than those of the earlier requests.
         """
         try:
             moment_ns, decimals = _read(request.time)
@@ -61,12 +61,12 @@ class LogTimes:
         if self._is_behind:
             behind_ns = _read_behind(request.rest, moment_ns)
             if behind_ns is None:
-                what = "the same time in milliseconds behind the line ($msec), as the requests before have it"
+                what = "the same time in milliseconds after the line ($msec), as in the earlier requests"
                 raise self._unreadable(request, what)
             return behind_ns
         if decimals != self._decimals:
             raise self._unreadable(
-                request, f"a time with {self._decimals} decimals, as the requests before have it"
+                request, f"a time with {self._decimals} decimals, as in the earlier requests"
             )
         return moment_ns
 
@@ -81,8 +81,8 @@ class LogTimes:
 def _read(time: bytes) -> tuple[int, int]:
     """Return a time in ns since 1970, and its number of decimals.
 
-    Many requests have the same time, so that the last ones are kept. Raises ``ValueError`` for no form of
-    a time that is known.
+    Many requests have the same time, so the last results are kept. Raises ``ValueError`` for an unknown
+    form of a time.
     """
     text = time.decode("ascii")
     if found := _COMMON.fullmatch(text):
@@ -99,12 +99,12 @@ def _read(time: bytes) -> tuple[int, int]:
 
 
 def _seconds(date: str, found: re.Match[str]) -> int:
-    """Return whole seconds since 1970; raises ``ValueError`` for a time that there is not."""
+    """Return whole seconds since 1970; raises ``ValueError`` for a time that does not exist."""
     return int(datetime.fromisoformat(f"{date}T{found['clock']}{found['zone']}").timestamp())
 
 
 def _read_behind(rest: bytes, moment_ns: int) -> int | None:
-    """Return the time in ms behind a line that is within its second; what else looks like a time is none."""
+    """Return the time in ms after a line that is within its second; anything else is not taken for a time."""
     for seconds, decimals in _BEHIND.findall(rest):
         behind_ns = (1_000 * int(seconds) + int(decimals)) * (_NS_PER_S // 1_000)
         if 0 <= behind_ns - moment_ns < _NS_PER_S:

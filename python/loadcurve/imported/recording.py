@@ -1,6 +1,6 @@
 """An access log as a list of requests with their times, as a load replays it.
 
-Servers write a line when a request ends: nginx with the time of that end, Apache with that of the begin, so
+Servers write a line when a request ends: nginx with the time of that end, Apache with that of the start, so
 its times go backwards where requests overlap. The list is in the order of the times.
 """
 
@@ -44,8 +44,8 @@ def write_recording(log: Path, out: Path) -> Recorded:
     the second one of four within the same second is due 0.25 s into it.
 
     Raises:
-        BadInput: a line is none of an access log, or its time cannot be read, no request is by GET, or the
-            file cannot be written; then nothing was written.
+        BadInput: a line is not that of an access log, or its time cannot be read, no request is by GET, or
+            the file cannot be written; then nothing was written.
 
     """
     source = Source(log)

@@ -57,7 +57,7 @@ def moment(unix_s: float | None) -> str | None:
 
 
 def _nothing_probed() -> ProbeRecord:
-    text = "the figures were imported: what the server used was not measured"
+    text = "the figures were imported: the server's use of resources was not measured"
     return ProbeRecord(
         cost=None, server=None, cpus=None, pressure=None, tcp=None, sockets=None, listen_queue=None,
         throttling=None, series=None, caveats=[Caveat.of("processes_unknown", text)],

@@ -125,22 +125,27 @@ class HttpLoadTable(LoadTable):
     http: Literal["1.0", "1.1", "2"] = "1.1"
     """The version of HTTP; 2 over TLS, or in clear text with servers that are known to speak it."""
     hpack: Literal["indexed", "literal"] | None = None
-    """With HTTP/2: header fields point to what was sent before ("indexed", unless it is given), or are
-    spelt out in each request."""
+    """With HTTP/2: header fields refer to those sent before ("indexed", the default), or are written out in
+    each request.
+    """
     stream_window_bytes: StreamWindow | None = Field(None, alias="stream_window")
-    """With HTTP/2: how much of an answer may come before more is asked for; 1 GiB unless it is given."""
+    """With HTTP/2: how much of an answer the server may send before the window is enlarged; 1 GiB unless
+    set.
+    """
     connection_window_bytes: ConnectionWindow | None = Field(None, alias="connection_window")
     """The same of all answers on a connection together."""
     verify: Verify = "content"
-    """What each answer is verified to be: the file of the content, of the length that the load then checks,
-    too; or of status 200 alone, or with a text that matches a pattern, as a text that changes requires."""
+    """How each answer is verified: as the file of the content, whose length the load then checks, too; by
+    status 200 alone; or by a pattern that its text must match, which changing texts require.
+    """
     tls: Tls = Field(default_factory=TlsTable)
-    """What is asked for in the handshakes of TLS, where the server speaks it."""
+    """Settings of the TLS handshakes, if the server speaks TLS."""
     full_handshakes: FullHandshakes = 1.0
-    """The share of the connections over TLS that begin a session; the others go on with an earlier one."""
+    """The share of the TLS connections that begin a session; the others resume an earlier one."""
     source_addresses: SourceAddresses = Field(default_factory=list)
     """Addresses of the client's machine from which connections come in turn, as from many clients: each has
-    all local ports, and a limit of the server's for one client. Without any the kernel chooses."""
+    all local ports, and counts as one client for the server's limits. Unless set, the kernel chooses.
+    """
     generator: Text = ENGINE_NAME
     """What sends the load: our own engine, or another tool by its name in `loadcurve generators`."""
     threads: PositiveCount | None = None
@@ -304,7 +309,7 @@ class ClosedLoadTable(HttpLoadTable):
     calls: PositiveCount | None = None
     """Requests after which a connection is closed; it is kept open unless this is given."""
     think_s: Think = Field(0.0, alias="think")
-    """How long a client rests after each answer; not with a pipeline or streams."""
+    """How long a client pauses after each answer; not with a pipeline or streams."""
 
     @property
     def complete(self) -> "type[ClosedLoad]":
@@ -385,7 +390,7 @@ class OpenLoadTable(HttpLoadTable):
         if not isinstance(self.requests, LongList) or self.requests.listed.recorded_s is None:
             found = f"{self.requests.file} has no times" if isinstance(self.requests, LongList) else "no file"
             text = (
-                f"found {found}; recorded arrivals require a file with a time behind each path, such as "
+                f"found {found}; recorded arrivals require a file with a time after each path, such as "
                 "/a @1.25, in the order of the times; `loadcurve import --as recording` writes one from an "
                 "access log"
             )
@@ -426,7 +431,7 @@ class SessionsLoadTable(HttpLoadTable):
     pipeline: Pipeline = Field(1, alias="burst")
     """Requests that are written together and answered before the next; at most `calls`."""
     think_s: Think = Field(0.0, alias="think")
-    """How long a client rests between two bursts."""
+    """How long a client pauses between two bursts."""
     connections: PositiveCount | None = None
     """How many may be open at once; `num_connections`, at most 10,000, unless it is given."""
 

@@ -22,11 +22,11 @@ class LoadKind:
     model_by_key: tuple[tuple[str, str], ...]
     """The models that a key of a load asks for, where no model is named."""
     protocols: tuple[ProtocolName, ...]
-    """What its servers speak."""
+    """The protocols of its servers."""
     serves_content: bool
-    """Whether its servers answer with files, by which they are verified; others keep what they are given."""
+    """Whether its servers answer with files, by which they are verified; others store what they are sent."""
     has_driver: bool
-    """Whether a driver speaks with its servers, which has settings and takes user and password from a URL."""
+    """Whether its servers are reached by a driver; it has settings and takes user and password from a URL."""
     has_other_generators: bool
     """Whether other tools can send it, too."""
     can_continue: bool

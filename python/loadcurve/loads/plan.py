@@ -206,7 +206,7 @@ class HttpPlan(Plan):
 
 
 def _recording(requests: list[str] | LongList) -> RecordingAsRun | None:
-    """Return what a record has of a list that was replayed, without the folder that it lies in."""
+    """Return what a record has of a list that was replayed, without its folder."""
     if not isinstance(requests, LongList) or requests.sha256 is None or requests.listed.recorded_s is None:
         return None
     return RecordingAsRun(

@@ -48,7 +48,7 @@ class RecordingAsRun(Record):
     requests: Count
     """How many it has."""
     length_s: Time
-    """When the last one was recorded, from the begin of the recording."""
+    """When the last one was recorded, from the start of the recording."""
     sha256: str
 
 

@@ -1,4 +1,4 @@
-"""Files of requests: one path on each line, with a weight or a time behind it where the person gives one."""
+"""Files of requests: one path on each line, followed by a weight or a time if there is one."""
 
 import hashlib
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class LongList:
 def open_requests(file: Path) -> RequestList:
     """Open a file of requests: on each line a path and, after white space, a weight of 0 or more.
 
-    In place of the weight there may be a time: ``@`` and the seconds from the begin of a recording. From a
+    In place of the weight there may be a time: ``@`` and the seconds from the start of a recording. From a
     word that begins with ``#`` on, a line is a comment; lines without a path are skipped.
 
     Raises:

@@ -153,7 +153,7 @@ class LoadTable(TomlTable):
 
     @property
     def keeps_records(self) -> bool:
-        """Whether the points of a trial leave records to those behind them."""
+        """Whether the points of a trial leave records to later ones."""
         return False
 
     @property
@@ -195,7 +195,7 @@ class Swept:
         return ("sweep" if key in self.sweep else "load", key)
 
     def values(self, key: str) -> Sequence[int | float]:
-        """Return the values that a key has at the points; none where it is left out."""
+        """Return the values that a key has at the points; none if it is left out."""
         if key in self.sweep:
             return self.sweep[key]
         value = getattr(self.load, attributes(type(self.load))[key])

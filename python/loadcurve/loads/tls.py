@@ -66,7 +66,7 @@ class TlsTable(BaseModel):
     def _with_both_or_none(self) -> "TlsTable":
         if (self.certificate is None) != (self.key is None):
             missing, given = ("key", "certificate") if self.key is None else ("certificate", "key")
-            raise own_problems([Problem((missing,), f"missing; the {given} is given, which requires both")])
+            raise own_problems([Problem((missing,), f"missing; required with the {given}")])
         return self
 
     def trusting(self, verify: str) -> "TlsTable":

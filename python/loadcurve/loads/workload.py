@@ -79,7 +79,7 @@ class WorkloadTable(TomlTable):
     insert_order: Literal["hashed", "ordered"] | None = None
     """Whether keys are hashes of record numbers, or the numbers themselves."""
     zero_padding: PositiveCount | None = None
-    """Digits to which record numbers in keys are filled with zeros."""
+    """Digits to which record numbers in keys are padded with zeros."""
 
     def properties(self) -> dict[str, SettingValue]:
         """Return the table under YCSB's names."""

@@ -59,7 +59,7 @@ class DatabaseLoadTable(LoadTable):
 
     model: Literal["ycsb"]
     workload: WorkloadChoice
-    """What is asked: a core workload of YCSB, a file of properties, or a mix of your own."""
+    """The workload: a core workload of YCSB, a file of properties, or your own mix."""
     properties: dict[str, SettingValue] = Field(default_factory=dict)
     """What differs from the workload, under YCSB's own names."""
     phase: Literal["run", "load"] = "run"
@@ -81,8 +81,7 @@ class DatabaseLoadTable(LoadTable):
     reload: Literal["point", "trial"] = "point"
     """Whether every point begins with freshly loaded records, or only every start of the server.
 
-    Inserts make the table grow and updates scatter it, so that points on old records would depend on their
-    order.
+    Inserts make the table grow and updates scatter it, so points on old records would depend on their order.
     """
     namespace: Text = DEFAULT_NAMESPACE
     """What holds the table: a database of MongoDB, a schema of PostgreSQL."""
@@ -98,7 +97,7 @@ class DatabaseLoadTable(LoadTable):
 
     @property
     def keeps_records(self) -> bool:
-        """Whether the points of a trial leave records to those behind them."""
+        """Whether the points of a trial leave records to later ones."""
         return self.reload == "trial"
 
     def unsaid(self, key: str) -> int | float | None:

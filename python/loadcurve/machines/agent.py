@@ -3,8 +3,8 @@
 ``python -m loadcurve.machines.agent`` reads calls on its standard input and answers on its standard output.
 What it can do are the handlers of its roles, a table in each role's module. It is two processes: the worker
 does all of that, and ends in good order when its input is closed or silent, whatever the reason; the guard,
-which does nothing, kills a worker that does not, and clears away what a killed one has left. Where somebody
-has stopped both, the kernel continues the guard.
+which does nothing, kills a worker that does not, and clears away what a killed one has left. If both
+are stopped by a signal, the kernel continues the guard.
 """
 
 import contextlib
@@ -40,9 +40,9 @@ ROLES: Mapping[str, str] = {
 }
 """The module of each role, which has a class ``AgentRole``; imported when the role's first call comes."""
 GRACE_S = 3.0
-"""So long a worker may take to end in good order before the guard kills it."""
+"""How long a worker may take to end in good order before the guard kills it."""
 GRACE_BEATS_LATE = 3
-"""So many beats it has where the guard was stopped itself, and cannot know how old is what it reads."""
+"""How many beats it has if the guard itself was stopped and cannot know how old is what it reads."""
 READ_BYTES = 1 << 16
 INPUT, OUTPUT, ERRORS = 0, 1, 2
 ALIVE, CLOSING = b"a", b"c"

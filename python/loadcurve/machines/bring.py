@@ -136,7 +136,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _files_for(machine: str, python: Version) -> dict[str, Path]:
-    """Return what is brought to a machine with this Python; refuses it where a package cannot be had."""
+    """Return what is brought to a machine with this Python; refuses it if a package is not available."""
     try:
         return dict(_files(python))
     except NotFetched as error:

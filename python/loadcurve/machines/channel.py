@@ -179,7 +179,7 @@ class Channel:
 
     def close(self) -> None:
         """End the agent and what it has started, and wait until it is gone; again does nothing."""
-        self._lose("it was left")
+        self._lose("the connection was closed on this side")
         self._ends.set()
         self._end_process()
         for thread in [*self._threads, *([self._beats] if self._beats.is_alive() else [])]:

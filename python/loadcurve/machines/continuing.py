@@ -1,4 +1,4 @@
-"""How the kernel continues a process that somebody has stopped, which notices neither a deadline nor an end.
+"""How the kernel continues a stopped process, which notices neither a deadline nor an end.
 
 SIGCONT takes effect when it is sent, whatever the process does or can do (signal(7)), and the kernel sends it
 at a moment that was set before, or when the parent ends.

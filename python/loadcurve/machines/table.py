@@ -55,7 +55,7 @@ class MachineTable(TomlTable):
         AfterValidator(_destination),
         Expected('an ssh destination, such as "bench@web.example"'),
     ]
-    """Where `ssh` leads: a host or an alias, with a user or not, as `~/.ssh/config` knows it."""
+    """The ssh destination: a host, or an alias in `~/.ssh/config`, optionally with a user."""
     address: (
         Annotated[Text, AfterValidator(_numeric), Expected('a numeric address, such as "10.0.0.5"')] | None
     ) = None
@@ -63,10 +63,12 @@ class MachineTable(TomlTable):
     type: Text | None = None
     """Its machine type, such as `"t2.micro"`, from whose price its servers' prices follow."""
     link_speed_bits_per_s: LinkSpeed | None = Field(None, alias="link_speed")
-    """The speed of its link in each direction, where its driver knows none, as on many rented machines."""
+    """The speed of its link in each direction, if its driver reports none, as on many rented machines."""
     source_addresses: SourceAddresses = Field(default_factory=list)
-    """Its addresses from which connections come in turn, where it sends load on web servers. Those of this
-    machine stand in [load]."""
+    """Its addresses from which connections come in turn, if it sends load on web servers. Those of this
+    machine are in [load].
+    """
     cpus: CpuList | None = None
     """The CPUs there to which the threads of the load are bound in turn, where it sends load; its system
-    places them unless they are given. Those of servers are `server_cpus` in `[host]`."""
+    places them unless they are given. Those of servers are `server_cpus` in `[host]`.
+    """

@@ -22,7 +22,7 @@ Version = tuple[int, int]
 
 
 class NotFetched(LoadcurveError):  # noqa: N818 -- the name says what happened
-    """A package for another Python cannot be had here; the text says why."""
+    """A package for another Python is not available here; the text says why."""
 
 
 def files_for(package: str, version: str, python: Version) -> dict[str, Path]:

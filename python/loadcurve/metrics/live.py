@@ -29,16 +29,18 @@ class Metric:
 
 
 ANSWERED = Metric(
-    "loadcurve_answered", "counter", "{request}", "Answers since the load began, with its warm-up."
+    "loadcurve_answered", "counter", "{request}", "Answers since the load started, including its warm-up."
 )
 FAILED = Metric(
-    "loadcurve_failed", "counter", "{request}", "Failures since the load began, by class.", label="class"
+    "loadcurve_failed", "counter", "{request}", "Failures since the load started, by class.", label="class"
 )
 RATE = Metric("loadcurve_rate_per_second", "gauge", "{request}/s", "Answers per second in the last second.")
 LATENCY = Metric(
     "loadcurve_latency_seconds", "gauge", "s", "Latencies of the last second.", label="quantile"
 )  # fmt: skip
-ELAPSED = Metric("loadcurve_elapsed_seconds", "gauge", "s", "Time since the load began, with its warm-up.")
+ELAPSED = Metric(
+    "loadcurve_elapsed_seconds", "gauge", "s", "Time since the load started, including its warm-up."
+)
 METRICS = (ANSWERED, FAILED, RATE, LATENCY, ELAPSED)
 
 

@@ -207,7 +207,7 @@ def _page_cache(samples: Sequence[Sample], window: Window) -> PageCacheUse | Non
 def _rate(samples: Sequence[Sample], window: Window, path: str) -> float | None:
     """Return by how much a counter that is read rarely grew in a second; ``None`` where it has fallen.
 
-    It falls where processes end whose counts go to nobody.
+    It falls when processes end and no process takes over their counts.
     """
     growth = Track(samples, figure(path)).growth_scaled(window)
     return None if growth is None or growth < 0 else _share(growth, window)

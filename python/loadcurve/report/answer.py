@@ -66,7 +66,7 @@ class Answer:
         return " ".join([*self.sentences, *self.causes])
 
 
-NO_ANSWER = Answer(["The answer is left out, by a fault of Loadcurve's."], "", [])
+NO_ANSWER = Answer(["The answer is missing because of an error in Loadcurve."], "", [])
 
 
 def answer(analysis: Analysis) -> Answer:
@@ -119,13 +119,15 @@ def _without_usable_points(analysis: Analysis) -> list[str]:
     points = [point for curve in analysis.curves for point in curve.points]
     if not any(point.trials for point in points):
         return [_nothing_measured(analysis)]
-    return [] if any(point.usable for point in points) else ["No point can be used: every one is invalid."]
+    return [] if any(point.usable for point in points) else ["No point can be used: all of them are invalid."]
 
 
 def _nothing_measured(analysis: Analysis) -> str:
     if analysis.failures:
         first = analysis.failures[0]
-        return f"Nothing was measured: every trial failed, the first of {first.server}: {first.reason.text}."
+        return (
+            f"Nothing was measured: every trial failed. The first was of {first.server}: {first.reason.text}."
+        )
     if all(server.status == "missing" for server in analysis.run.servers.values()):
         return "Nothing was measured: no server of the study is installed."
     return "Nothing was measured."
@@ -182,7 +184,7 @@ def _each_server(analysis: Analysis, measure: Measure) -> list[str]:
         unit = analysis.load_kind.per_second
         return [_throughput_of(server, found, unit) if by_throughput else _latency_of(server, found, measure)]
     if by_throughput:
-        what = f"The most that each server answers, in {analysis.load_kind.per_second}"
+        what = f"The highest throughput of each server, in {analysis.load_kind.per_second}"
         shown = sorted(
             ((server, max(found, key=_value)) for server, found in known.items()),
             key=lambda one: -one[1][0].value,

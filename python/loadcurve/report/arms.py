@@ -48,8 +48,8 @@ def ranking_caution(analysis: Analysis, ranked: Iterable[str]) -> str | None:
         return None
     verb = "has a load" if len(own) == 1 else "have loads"
     return (
-        f"{text.listing(own)} {verb} other than the study's: ranks and ratios to others compare the loads, "
-        "too, not only the servers."
+        f"{text.listing(own)} {verb} other than the study's: ranks and ratios to other servers compare the "
+        "loads, too, not only the servers."
     )
 
 
@@ -82,7 +82,7 @@ def _machines_in_words(analysis: Analysis) -> Iterator[str]:
 
 
 def _load_machines(server: ServerFacts) -> tuple[str, ...]:
-    """Return the machines that shared a server's load; none where the run sent it."""
+    """Return the machines that shared a server's load; empty if the run sent it."""
     return tuple(server.facts.get("load_machines") or ())
 
 

@@ -84,7 +84,7 @@ def _statement(judged: JudgedClaim, measure: Measure | None) -> str:
     """Return what was checked, in the terms of the run."""
     names = judged.servers
     if judged.kind == "best_value":
-        return f"For its price {names[0]} answers more than each other machine{_where(judged)}."
+        return f"{names[0]} answers more per dollar than every other machine{_where(judged)}."
     if measure is None:
         limit = _load(judged, judged.expected)
         return f"{names[0]} is the cheapest machine that keeps {judged.limits} up to {limit}."
@@ -141,9 +141,9 @@ def _why(judged: JudgedClaim) -> str:
 
 
 _OBSTACLES: dict[Obstacle | None, str] = {
-    "generator_limit": "The load generator reached its limit, so that too few points are usable.",
+    "generator_limit": "The load generator reached its limit, so too few points are usable.",
     "too_few_trials": "Too few usable trials: at least two are required.",
-    "no_machine": "The server has no machine type here, and so no price, or no trial that can be judged.",
+    "no_machine": "The server has no machine type, and so no price, or no usable trial.",
 }
 
 
@@ -151,9 +151,9 @@ def _why_beyond_the_sweep(judged: JudgedClaim) -> str:
     """Say that what is claimed lies, or may lie, where nothing was measured."""
     first, last = (text.setting(judged.loads[place]) for place in (0, -1))
     if judged.expected is None or judged.kind == "ratio":
-        return f"The sweep has points from {first} to {last}, and too few of those that the claim is about."
+        return f"The sweep has points from {first} to {last}, but too few of those that the claim is about."
     unknown = f"nothing is known at {_load(judged, judged.expected)}"
-    said = f"The sweep has usable points from {first} to {last}, so that {unknown}."
+    said = f"The sweep has usable points from {first} to {last}, so {unknown}."
     if judged.peak is None:
         return f"{said} {_why_of_cheapest(judged)}"
     where = _greatest_here(judged, judged.peak)
@@ -166,14 +166,14 @@ def _why_of_peak(judged: JudgedClaim) -> str:
     if judged.peak is None or judged.grid is None:
         return ""
     ends = " to ".join(map(text.setting, judged.grid))
-    return f"{_greatest_here(judged, judged.peak)}. Near is from {ends}, the loads measured around it."
+    return f'{_greatest_here(judged, judged.peak)}. "Near" means from {ends}, the measured loads around it.'
 
 
 def _greatest_here(judged: JudgedClaim, top: Greatest) -> str:
     alike = [text.setting(load) for load in top.alike or ()]
     where = f"Here it is greatest at {_load(judged, top.load)}"
     if len(alike) > 1:
-        where += f"; by the trials the peak may be at {text.listing(alike, 'or')}"
+        where += f"; the trials also allow a peak at {text.listing(alike, 'or')}"
     return where
 
 
@@ -192,8 +192,8 @@ def _why_of_cheapest(judged: JudgedClaim) -> str:
 
 def _why_of_value(judged: JudgedClaim) -> str:
     found = sorted(judged.values, key=lambda one: one.usd_per_hour)
-    times = (f"{text.ratio(one.ratio)} times that of {one.server}" for one in found)
-    return f"Here what it answers for a dollar is {'; '.join(times)}."
+    times = (f"{text.ratio(one.ratio)} times those of {one.server}" for one in found)
+    return f"Here its answers per dollar are {'; '.join(times)}."
 
 
 def _why_of_ratio(judged: JudgedClaim) -> str:

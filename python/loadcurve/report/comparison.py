@@ -91,7 +91,7 @@ def _what_differs(comparison: RunComparison) -> list[RenderableType]:
         for difference in differences
     ]
     if not lines:
-        lines = ["nothing that the runs record: equal servers under equal conditions"]
+        lines = ["no recorded difference: equal servers under equal conditions"]
     return [Text("what differs", "bold"), *(Text(f"  {line}", overflow="fold") for line in lines), Text()]
 
 
@@ -136,7 +136,7 @@ def ratio_in_words(change: Change, to: str = " to ") -> str:
     """Return a ratio with its interval, such as ``0.80 (0.76 to 0.84)``."""
     ratio = change.ratio.estimate()
     if ratio is None:
-        return "beyond any number"
+        return "out of range"
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.2f}"
     return f"{ratio.value:.2f} ({ratio.low:.2f}{to}{_times(ratio.high)})"
@@ -152,15 +152,18 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
     if not changes:
         yield Text("The runs have no server and point in common that could be compared.")
     elif all(change.adjusted_p_value is None for change in changes):
-        yield Text("With one trial on a side no difference can be shown: measure at least 3 of each.")
+        yield Text(
+            "With one trial in one of the runs no difference can be shown: measure at least 3 trials in each."
+        )
     elif not shown:
-        yield Text("No difference is shown: chance alone explains what there is.")
+        yield Text("No difference is shown: chance alone can explain the measured differences.")
     for sentence in changes_in_words(shown):
         yield Text(sentence)
     if changes:
         yield Text(
-            "The runs were measured one after the other, so what changed on the machine meanwhile counts, "
-            "too. Two versions in one study, each with its binary, take turns and tell smaller differences.",
+            "The runs were measured one after the other, so the ratios include what changed on the machine "
+            "in between. Two versions in one study, each with its binary, are measured in turn and show "
+            "smaller differences.",
             style="dim",
         )
 
@@ -174,7 +177,7 @@ def _left_out(comparison: RunComparison) -> Iterable[Text]:
 
 
 def _fact(value: object) -> str:
-    shown = "not told" if value is None else str(value)
+    shown = "not reported" if value is None else str(value)
     return shown if len(shown) <= LONGEST_FACT else f"{shown[: LONGEST_FACT - 1]}…"
 
 

@@ -137,7 +137,7 @@ def _measured(per_s: Range | None, p50_ms: Range | None) -> str:
 def _allowed(streams: Streams) -> str:
     """Say how many streams at once the load asked for, and how many the server allowed."""
     allowed = "" if streams.allowed is None else f", {_counts(streams.allowed)} allowed"
-    return f"{_counts(streams.asked)} asked{allowed}"
+    return f"{_counts(streams.asked)} requested{allowed}"
 
 
 def _waits(one: ConnectionsOfServer) -> str:

@@ -147,11 +147,11 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     shaped = sections.get("peaks and knees", lambda: _shapes(run, analysis, looks), no_shapes)
     distributed = sections.get("the distribution of latencies", lambda: distribution(run, looks), None)
     published = sections.get(
-        "published figures beside those of the run", lambda: published_content(run, analysis, looks), None
+        "the comparison with published figures", lambda: published_content(run, analysis, looks), None
     )
     claims = sections.several("the claims in words", lambda: claim_rows(analysis))
     generators = sections.several(
-        "the generators beside each other in words", lambda: generators_content(analysis.crosschecks)
+        "the comparison of generators in words", lambda: generators_content(analysis.crosschecks)
     )
     connected = sections.get("the connections in words", lambda: connections_table(analysis), None)
     divided = sections.get("the time of a request in words", lambda: division_table(analysis), None)
@@ -251,7 +251,7 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
         failed = len({failure.trial for failure in run.failures})
         sentences.append(f"{text.plural(failed, 'trial')} failed ({reasons}{more}).")
     if ended.reason == "unfinished":
-        cut = " The last record was cut off and is left out." if run.cut_off else ""
+        cut = " The last record was cut off and is ignored." if run.cut_off else ""
         sentences.append(
             f"The run was interrupted before its end; what it measured until then is shown.{cut}"
         )

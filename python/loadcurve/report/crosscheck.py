@@ -88,7 +88,7 @@ def _ratio(one: GeneratorRatio) -> RatioCell:
         return RatioCell(ABSENT)
     estimate = one.ratio.estimate
     if estimate is None:
-        return RatioCell("beyond any number")
+        return RatioCell("out of range")
     if estimate.low is None or estimate.high is None:
         return RatioCell(f"{estimate.value:.3f}")
     return RatioCell(f"{estimate.value:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}")
@@ -101,11 +101,11 @@ def _conclusions(checked: CrossChecked) -> Iterator[str]:
     agreeing = [titles[one.measure] for one in over_curve if one.ratio is not None and not one.shown]
     missing = [titles[one.measure] for one in over_curve if one.ratio is None]
     if differing:
-        yield f"They differ in {', '.join(differing)}: the interval leaves 1 out."
+        yield f"They differ in {', '.join(differing)}: the interval excludes 1."
     if agreeing:
         yield f"No difference is shown in {', '.join(agreeing)}."
     if missing:
-        yield f"{checked.facts.name} does not report {', '.join(missing)}, or no block has both."
+        yield f"{checked.facts.name} does not report {', '.join(missing)}, or no block has both figures."
 
 
 def reasons(checked: CrossChecked) -> list[str]:
@@ -147,9 +147,12 @@ def _of_connections(checked: CrossChecked) -> Iterator[str]:
     if facts.threads != engine.threads:
         yield f"{facts.name} has {facts.threads} threads, the engine {engine.threads}"
     if tool is not None and facts.connect_in_window and not engine.connect_in_window:
-        yield f"the window of {tool.name} begins before its connections are open, the engine's when they are"
+        yield (
+            f"the window of {tool.name} starts before its connections are open, the engine's once they are "
+            "open"
+        )
     if tool is not None and tool.warmup == "separate":
-        yield f"{tool.name} warms up in a process before: the server is warm, the connections are new"
+        yield f"{tool.name} warms up in a separate process first: the server is warm, the connections are new"
 
 
 def _of_cost(checked: CrossChecked) -> Iterator[str]:
@@ -157,7 +160,7 @@ def _of_cost(checked: CrossChecked) -> Iterator[str]:
     if facts.cpu_per_request_us is not None and engine.cpu_per_request_us is not None:
         yield (
             f"the generator's CPU: {facts.cpu_per_request_us:.1f} µs per request under {facts.name}, "
-            f"{engine.cpu_per_request_us:.1f} µs under the engine, from the same CPUs"
+            f"{engine.cpu_per_request_us:.1f} µs under the engine, on the same CPUs"
         )
     for one in (facts, engine):
         if one.busiest is not None and one.busiest > _BUSY:

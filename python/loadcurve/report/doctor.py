@@ -90,14 +90,20 @@ def _of_machines(ceiling: MachinesCeiling) -> str:
         return "one machine alone does not show whether it is the limit: name at least two"
     if enough is one:
         return (
-            "what more machines reached lies within the spread of the loads of the first, which so does not "
-            "show as the limit: that is the server, or the way to it"
+            "more machines reached no more than the first one, within the spread of its loads: the limit "
+            "is the server or the network, not that machine"
         )
     more = f"{enough.requests_per_s / one.requests_per_s:.2f} times what the first reached"
     if enough is last:
-        return f"{len(last.machines)} machines reached {more}: fewer are the limit, and so may these be"
+        return (
+            f"{len(last.machines)} machines reached {more}: fewer machines are the limit, and these may be "
+            "the limit, too"
+        )
     count = len(enough.machines)
-    return f"{count} machines reached {more}, and more of them no more: {count} are enough for this server"
+    return (
+        f"{count} machines reached {more}, and more machines did not raise it: {count} are enough for this "
+        "server"
+    )
 
 
 def _ceiling_table(points: Sequence[CeilingPoint], *, has_streams: bool) -> Table:

@@ -52,7 +52,7 @@ def _curve_ends_in_words(analysis: Analysis) -> Iterator[str]:
         return
     fall = text.percent(ended.drop_share)
     if not ended.curve_ends:
-        yield f"In no trial did throughput fall by {fall}, so every curve goes to the end of the sweep."
+        yield f"In no trial did throughput fall by {fall}, so every curve continues to the end of the sweep."
         return
     by_server: dict[str, list[str]] = {}
     for end in ended.curve_ends:
@@ -64,11 +64,11 @@ def _curve_ends_in_words(analysis: Analysis) -> Iterator[str]:
     places = "; ".join(f"{server} at {text.listing(words)}" for server, words in by_server.items())
     yield f"Curves ended where throughput was {fall} or more below the greatest before it: {places}."
     if others := [name for name in analysis.measured_servers if name not in by_server]:
-        yield f"{text.listing(others)} went to the end of the sweep in every trial."
+        yield f"{text.listing(others)} continued to the end of the sweep in every trial."
     if any(at.trials and at.ended_before for curve in analysis.curves for at in curve.points):
         yield (
-            "Beyond the first end of a server's curves its figures are of the other trials alone, those in "
-            "which throughput had not fallen so far."
+            "Beyond the first end of a server's curves, its figures are of the remaining trials only, in "
+            "which throughput had not yet fallen."
         )
 
 
@@ -84,7 +84,7 @@ def _gap_in_words(gap: Gap) -> Iterator[str]:
             else ""
         )
         yield (
-            f"The run was interrupted, with its last record from {text.moment(gap.last_started_at)}, and "
+            f"The run was interrupted after its last record ({text.moment(gap.last_started_at)}), and "
             f"resumed at {resumed_at} with block {gap.block} from its start{not_used}."
         )
     for caveat in gap.caveats:

@@ -203,7 +203,7 @@ def bars(run: Run, found: SliceShapes, looks: Mapping[str, Appearance]) -> list[
         f"Capacity, {text.load_unit(found.part.key or '')}": {
             one.server: one.capacity.load for one in found.shapes if one.capacity and one.capacity.load
         },
-        f"Million {run.kind.requests} for a dollar": {
+        f"Million {run.kind.requests} per dollar": {
             one.server: scaled(one.cost.requests_per_usd, 1 / MILLION) for one in found.shapes if one.cost
         },
     }

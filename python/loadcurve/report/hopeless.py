@@ -63,13 +63,13 @@ def visible_words(analysis: Analysis) -> str | None:
         return None
     seen = visible_difference(spread, trials, servers).value
     if seen is None:
-        return f"No difference in {measure.title}, however large, can be seen in this run."
+        return f"No difference in {measure.title}, however large, can be detected in this run."
     if seen > PLAIN_DIFFERENCE:
         least = difference_words(seen)
         return (
             f"Only servers that differ by {least} or more in {measure.title} can be told apart in this run."
         )
-    return f"Differences below {text.percent(seen)} in {measure.title} cannot be seen in this run."
+    return f"Differences below {text.percent(seen)} in {measure.title} cannot be detected in this run."
 
 
 def _tells_anything(analysis: Analysis) -> bool:
@@ -99,7 +99,7 @@ def _of_machine(found: Disturbance) -> Iterator[str]:
     """Yield what disturbed the run that no server causes by itself."""
     shares = {
         "the host withheld up to {} of a CPU (steal)": found.steal_share,
-        "the limit of CPU held the server back in up to {} of its periods": found.throttled_share,
+        "the CPU limit throttled the server in up to {} of its periods": found.throttled_share,
     }
     yield from _disturbing(shares)
     if found.paused_points:
@@ -110,9 +110,9 @@ def _of_machine(found: Disturbance) -> Iterator[str]:
 def _of_machine_or_servers(found: Disturbance) -> Iterator[str]:
     """Yield the waits that other work causes, and servers with more processes than CPUs as well."""
     shares = {
-        "work waited for a CPU during up to {} of a load": found.cpu_pressure_share,
-        "work waited for memory during up to {} of a load": found.memory_pressure_share,
-        "work waited for disks during up to {} of a load": found.disk_pressure_share,
+        "processes waited for a CPU during up to {} of a load": found.cpu_pressure_share,
+        "processes waited for memory during up to {} of a load": found.memory_pressure_share,
+        "processes waited for disks during up to {} of a load": found.disk_pressure_share,
     }
     found_shares = list(_disturbing(shares))
     if found_shares:
@@ -128,7 +128,7 @@ def _disturbing(shares: Mapping[str, float | None]) -> Iterator[str]:
 
 def _caused(causes: list[str], *, few: bool) -> list[str]:
     if causes:
-        return [f"What the records show of it: {text.listing(causes)}."]
+        return [f"The records show: {text.listing(causes)}."]
     return [] if few else ["The records show no steal, pressure, throttling or pause that explains it."]
 
 

@@ -8,7 +8,7 @@ from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Pair, Ranking
 
 FRACTION_BELOW = 0.1
-"""Of a smaller ratio nobody counts the zeros: it is written as a fraction."""
+"""A smaller ratio has too many zeros to read easily: it is written as a fraction."""
 MOST_NAMED = 4
 """A sentence names at most this many servers one by one."""
 
@@ -70,7 +70,7 @@ def _lead(behind: Sequence[Pair], ranking: Ranking, before: str = "") -> str:
 def _times(ratio: Estimate | None) -> str:
     """Return ``0.53 (0.30 to 0.95) times``, or ``1/1,890 (1/3,390 to 1/1,050) of`` of a small ratio."""
     if ratio is None:
-        return "more times than a number can say"
+        return "an out-of-range multiple of"
     if not 0 < ratio.value < FRACTION_BELOW:
         return f"{text.ratio(ratio)} times"
     if ratio.low is None or ratio.high is None or ratio.low <= 0:

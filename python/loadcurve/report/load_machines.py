@@ -13,7 +13,7 @@ COLUMNS = ("requests/s", "answered", "failed", "began, ms", "±", "late, ms", "C
 def machines_table(machines: LoadMachines) -> RenderableType:
     """Return a row for each machine: its own rate, counts, begin, lateness and CPU, in 80 columns.
 
-    Below it are the machines whose kernels have sent segments again.
+    Below it are the machines whose kernels retransmitted segments.
     """
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("machine", overflow="fold")
@@ -26,7 +26,7 @@ def machines_table(machines: LoadMachines) -> RenderableType:
         for part in machines.parts
         if part.kernel is not None and part.kernel.retransmits
     ]
-    return Group(table, Text(f"segments sent again: {', '.join(sent_again)}")) if sent_again else table
+    return Group(table, Text(f"segments retransmitted: {', '.join(sent_again)}")) if sent_again else table
 
 
 def _name(part: MachinePart) -> Text:

@@ -148,7 +148,7 @@ def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> st
     else:
         subject = "both have" if len(tier.servers) == 2 else "together they have"  # noqa: PLR2004
     if tier.to_next is None:
-        return f"{subject} the better {measure.title} than {text.listing(following.servers)}"
+        return f"{subject} a better {measure.title} than {text.listing(following.servers)}"
     times = text.ratio(tier.to_next)
     return f"{subject} {times} times the {measure.title} of {text.listing(following.servers)}"
 
@@ -229,7 +229,7 @@ def _more_trials_in_words(rankings: Rankings) -> str | None:
     named = [f"{pair} {text.listing(said)}" for pair, said in numbers.items()]
     more = [f"{len(named) - MOST_PAIRS:,} more pairs likewise"] if len(named) > MOST_PAIRS else []
     return (
-        "Trials required to tell apart what these do not, with a probability of 80 % and if the servers "
+        "Trials required to tell the remaining pairs apart, with a probability of 80 %, if the servers "
         f"differ as measured: {'; '.join([*named[:MOST_PAIRS], *more])}."
     )
 

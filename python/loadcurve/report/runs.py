@@ -61,13 +61,13 @@ def list_runs(folder: Path) -> RunList:
         is_run = (folder / RUN_FILE).exists()
     except OSError as error:
         raise BadInput(
-            f"the runs in {folder} cannot be listed: {error.strerror}. "
-            "Name the folder that holds the run folders; by default that is loadcurve-runs."
+            f"the runs in {folder} cannot be listed: {error.strerror}. Give the folder that contains the "
+            "run folders; the default is loadcurve-runs."
         ) from error
     if is_run:
         raise BadInput(
-            f"{folder} is a run folder itself: see it with `loadcurve report {folder}`, "
-            "or name the folder in which it lies."
+            f"{folder} is a run folder itself: show it with `loadcurve report {folder}`, or give its parent "
+            "folder."
         )
     sections = Sections()
     found = [_listed(path, sections) for one in inside for path in _run_folders(one)]

@@ -99,7 +99,7 @@ def cost_cells(found: SliceShapes) -> list[list[str]]:
 
 
 def _place(found: Greatest | None) -> str:
-    """Return a load with those that cannot be told from it, such as ``100 (50 to 200)``."""
+    """Return a load with those that cannot be told apart from it, such as ``100 (50 to 200)``."""
     if found is None:
         return text.ABSENT
     alike = [load for load in found.alike or () if load != found.load]
@@ -110,20 +110,20 @@ def _place(found: Greatest | None) -> str:
 
 
 def peak_words(load: LoadKind, key: str, peak: Greatest) -> str:
-    """Say where throughput is greatest, what cannot be told from it, and whether the peak was reached."""
+    """Say where throughput is greatest, which loads are no different, and whether the peak was reached."""
     at = f"throughput is greatest at {text.load(key, peak.load)}"
     rate = f"{text.short_estimate(peak.value)} {load.per_second}"
     others = [load for load in peak.alike or () if load != peak.load]
-    alike = f"; {_loads(key, others)} cannot be told from it" if others else ""
+    alike = f"; {_loads(key, others)} cannot be told apart from it" if others else ""
     if peak.place == "last":
-        return f"the peak was not reached: {at}, the highest load that could be used: {rate}{alike}."
+        return f"the peak was not reached: {at}, the highest usable load: {rate}{alike}."
     return f"{at}: {rate}{alike}."
 
 
 def knee_words(key: str, knee: Greatest) -> str:
     """Say up to which load throughput grows more than latency."""
     others = [load for load in knee.alike or () if load != knee.load]
-    alike = f" ({_loads(key, others)} cannot be told from it)" if others else ""
+    alike = f" ({_loads(key, others)} cannot be told apart from it)" if others else ""
     at = f"{text.load(key, knee.load)}{alike}"
     if knee.place == "last":
         return f"the knee was not reached: up to {at} more load brings more throughput than delay."
@@ -166,7 +166,7 @@ def _misfit(misfit: Misfit, key: str) -> str:
 def _coherency(fit: ScalabilityFit, largest: float, key: str) -> str:
     peak = fit.peak_load
     if fit.sigma.value >= 1 or (peak is not None and peak.value <= 1):
-        return f"more than {text.load(key, 1)} brings nothing"
+        return f"more than {text.load(key, 1)} does not increase throughput"
     is_far = peak is not None and peak.value > FAR_BEYOND * largest
     if peak is None or is_far or (fit.kappa.low is not None and fit.kappa.low <= 0):
         return f"no coherency cost is visible: more {key} do not reduce throughput"
@@ -242,11 +242,11 @@ def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> st
     """Say which server keeps the limits for the least money in each range of load."""
     loads = [text.load(key, float(f"{offer.up_to:.3g}")) for offer in offers]
     takers = [f"{offer.server} ({offer.usd_per_hour:.4g} $/h)" for offer in offers]
-    said = f"Up to {loads[0]} {takers[0]} keeps {objective_text} for the least money"
+    said = f"Up to {loads[0]} {takers[0]} keeps {objective_text} at the lowest price"
     for load, taker in zip(loads[1:], takers[1:], strict=True):
         said += f"; above, {taker} up to {load}"
     last = offers[-1]
-    end = "the highest load that was measured" if last.is_end_of_sweep else "and above that none of them does"
+    end = "the highest measured load" if last.is_end_of_sweep else "and none beyond that"
     return f"{said}, {end}."
 
 
@@ -265,7 +265,7 @@ def leaders_words(load: LoadKind, key: str, leaders: Sequence[Leader], measure: 
 
 
 def _alike_servers(names: Sequence[str]) -> str:
-    return f" (from which {text.listing(names)} cannot be told)" if names else ""
+    return f" (which cannot be told apart from {text.listing(names)})" if names else ""
 
 
 def _by_load(trial: TrialCapacity) -> float:

@@ -127,11 +127,11 @@ def write_side_by_side(folders: Sequence[Path], out: Path | None = None) -> tupl
 def _require_different(folders: Sequence[Path]) -> None:
     most = len(string.ascii_uppercase)
     if len(folders) > most:
-        raise BadInput(f"found {len(folders)} runs; at most {most} can be laid side by side")
+        raise BadInput(f"found {len(folders)} runs; at most {most} can be compared side by side")
     seen: dict[Path, Path] = {}
     for folder in folders:
         if folder.resolve() in seen:
-            raise BadInput(f"{folder} is named twice; runs that are laid side by side must be different ones")
+            raise BadInput(f"{folder} is given twice; expected different runs")
         seen[folder.resolve()] = folder
 
 

@@ -71,7 +71,7 @@ def _sentence(together: Together, load: LoadTogether) -> str:
 
 
 def processor_words(together: Together) -> str | None:
-    """Say what each server had of the CPUs at its last point, beside the others and alone, and how it waited.
+    """Say what each server used of the CPUs at its last point, beside others and alone, and how it waited.
 
     ``None`` where that is not known of any.
     """
@@ -86,12 +86,12 @@ def _processor_words(load: LoadTogether) -> str | None:
     cpus, waiting = (last.taken(load.measure(name)) for name in ("cpu_share", "run_delay_per_request_us"))
     if cpus.alone is None or cpus.together is None:
         return None
-    said = f"{load.load.server} had {_value(cpus.together)} instead of {_value(cpus.alone)} alone"
+    said = f"{load.load.server} used {_value(cpus.together)} instead of {_value(cpus.alone)} alone"
     if waiting.alone is None or waiting.together is None:
         return said
     request = load.analysis.load_kind.request
     return (
-        f"{said} and waited {_value(waiting.together)} µs for one for each {request} instead of "
+        f"{said} and waited {_value(waiting.together)} µs per {request} for a CPU instead of "
         f"{_value(waiting.alone)} µs"
     )
 
@@ -108,7 +108,7 @@ def headings(load: LoadTogether) -> list[str]:
 
 
 def headings_of_taken(load: LoadTogether) -> list[str]:
-    """Return the titles of the cells of what a load's server took."""
+    """Return the titles of the cells of what a load's server used."""
     return [title for measure in load.resources for title in (f"{measure.heading} {ALONE}", BESIDE)]
 
 

@@ -8,14 +8,14 @@ from loadcurve.result.tool import ToolRecord
 _TOLD = {
     "complete": "every latency counted",
     "sampled": "latencies of a sample",
-    "percentiles": "percentiles of latency alone",
-    "summary": "mean latency alone",
+    "percentiles": "only percentiles of latency",
+    "summary": "only the mean latency",
 }
 _BASES = {"due": "from when a request was due", "send": "from when a request was sent"}
 _WARMUPS = {
     "none": "no warm-up",
     "own": "its own warm-up",
-    "separate": "a warm-up by a process before it, so that its connections are new",
+    "separate": "a warm-up by a separate process, so its connections are new",
 }
 
 

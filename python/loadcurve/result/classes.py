@@ -83,7 +83,7 @@ REASONS, NOTES, CAVEATS = (
 
 def _known_failure(code: str) -> str:
     if code not in FAILURES:
-        raise ValueError(f"is none of {', '.join(FAILURES)}")
+        raise ValueError(f"is not one of {', '.join(FAILURES)}")
     return code
 
 

@@ -140,7 +140,7 @@ def decoded(text: str) -> Counted:
     if len(indices) and (int(indices[-1]) >> bits) + bits + unit_bits > 61:  # noqa: PLR2004 -- bits of a time
         raise NoHistogramError("it counts times of more than 2^61")
     if float(counts.sum(dtype=numpy.float64)) > COUNT_MAX:
-        raise NoHistogramError("it counts more than there can have been")
+        raise NoHistogramError("its counts are larger than possible")
     return counted_in(indices, counts, digits, unit_bits=unit_bits)
 
 
@@ -156,17 +156,17 @@ def _unpacked(text: str) -> tuple[int, int, int, bytes]:
     is_compressed = outer == _COMPRESSED_COOKIE or outer & ~_WIDTH_BITS == _COMPRESSED_COOKIE_V1
     plain = _inflated(data[8:]) if is_compressed else data
     if len(plain) < _HEADER.size:
-        raise NoHistogramError("it is cut off, or no histogram")
+        raise NoHistogramError("it is truncated, or not a histogram")
     cookie, length, offset, digits, lowest, _highest, ratio = _HEADER.unpack_from(plain)
     if cookie != _COOKIE and cookie & ~_WIDTH_BITS != _COOKIE_V1:
         raise NoHistogramError("its format is neither V2 nor V1")
     if offset != 0 or ratio != 1.0:
         raise NoHistogramError("its counters are shifted or scaled, which is not supported")
     if digits > _DIGITS_MAX or lowest < 1:
-        raise NoHistogramError("its precision or its range cannot be")
+        raise NoHistogramError("its precision or its range is invalid")
     payload = plain[_HEADER.size :][:length]
     if len(payload) < length:
-        raise NoHistogramError("it is cut off")
+        raise NoHistogramError("it is truncated")
     return cookie, digits, lowest, payload
 
 
@@ -179,7 +179,7 @@ def _inflated(packed: bytes) -> bytes:
     if inflater.unconsumed_tail:
         raise NoHistogramError("it is larger than a histogram of times")
     if not inflater.eof:
-        raise NoHistogramError("it is cut off")
+        raise NoHistogramError("it is truncated")
     return plain
 
 
@@ -190,10 +190,10 @@ def _counters(payload: bytes) -> tuple[Times, NDArray[numpy.int64]]:
     if not len(data):
         return numpy.zeros(0, numpy.int64), numpy.zeros(0, numpy.int64)
     if not len(ends) or ends[-1] != len(data) - 1:
-        raise NoHistogramError("it is cut off")
+        raise NoHistogramError("it is truncated")
     starts = numpy.concatenate(([0], ends[:-1] + 1))
     if int((ends - starts).max()) >= _NUMBER_BYTES_MAX:
-        raise NoHistogramError("it counts more than there can have been")
+        raise NoHistogramError("its counts are larger than possible")
     place = numpy.arange(len(data)) - numpy.repeat(starts, ends - starts + 1)
     values = numpy.add.reduceat((data & 0x7F) << (7 * place), starts)
     halves, is_row = values >> 1, (values & 1).astype(bool)
@@ -209,9 +209,9 @@ def _wide_counters(payload: bytes, cookie: int) -> tuple[Times, NDArray[numpy.in
     """Return the same of counters of a fixed width."""
     width = (cookie & _WIDTH_BITS) >> 4
     if width not in {2, 4, 8} or len(payload) % width:
-        raise NoHistogramError("its counters have a width that cannot be")
+        raise NoHistogramError("its counters have an invalid width")
     counts = numpy.frombuffer(payload, f">i{width}").astype(numpy.int64)
     if len(counts) and int(counts.min()) < 0:
-        raise NoHistogramError("it counts less than nothing")
+        raise NoHistogramError("it contains negative counts")
     indices = numpy.flatnonzero(counts).astype(numpy.int64)
     return indices, counts[indices]

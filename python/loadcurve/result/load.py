@@ -109,7 +109,7 @@ class SlowRequest(Record):
     operation: str
     due_s: float
     connect_ms: Time | None
-    """``None`` where the request did not wait for a connection of its own, or never got it."""
+    """``None`` where the request did not wait for its own connection, or never got it."""
     first_byte_ms: Time | None
     service_time_ms: Time | None
     """From sent to done, or to the failure; ``None`` where the request was never sent."""
@@ -224,5 +224,5 @@ class LoadResult(Record):
     def began_monotonic_s(self) -> float:
         """When the window of a load began that was sent from here, on the monotonic clock."""
         if self.window_start_monotonic_s is None:
-            raise ValueError("the load was imported, and when it began by this clock is not known")
+            raise ValueError("the load was imported, and its start on this machine's clock is unknown")
         return self.window_start_monotonic_s

@@ -58,7 +58,7 @@ class MachinePart(Record):
     link: InterfaceInLoad | None = None
     """Where it reaches what it loads; ``None`` where that is not known. Records may lack it."""
     kernel: Kernel | None = None
-    """What its kernel counted during the load, whoever caused it; the same of each part on one machine.
+    """What its kernel counted during the load, whatever caused it; the same for each part on one machine.
     Records may lack it."""
 
 

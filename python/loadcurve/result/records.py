@@ -202,7 +202,7 @@ class RunRecord(SealedRecord):
     """The study with every default filled in."""
     order: Many[PlannedTrial]
     points: Many[Point]
-    """The points of the sweep; none where they were searched for."""
+    """The points of the sweep; none if a search chose them."""
     search: SearchRecord | None = None
     """``None`` where the run went through a sweep."""
     host: dict[str, Any]
@@ -347,7 +347,7 @@ class FailureRecord(SealedRecord):
     """A start of a server that came to nothing, or ended early.
 
     ``point`` is the one under way, or ``None`` before the first. The rest of the trial is not measured,
-    unless the study gives every point a start of its own.
+    unless the study gives every point its own start.
     """
 
     kind: Literal["failure"]

@@ -34,8 +34,8 @@ def no_run_folder(folder: Path) -> BadInput:
     """Return the error that a folder is none of a run."""
     if has_several_loads(folder):
         return BadInput(
-            f"{folder} has several loads at once: give the folder of one of them, which lie in it, or see "
-            f"all with `loadcurve report {folder}`."
+            f"{folder} has several loads at once: give one of the folders in it, or show all with "
+            f"`loadcurve report {folder}`."
         )
     return BadInput(
         f"{folder} is not a run folder: it contains no {RUN_FILE}. Give a folder written by `loadcurve "

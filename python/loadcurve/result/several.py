@@ -51,7 +51,7 @@ class TogetherRatio(Record):
 
 
 class TakenEstimate(Record):
-    """What a server took, with its 95 % interval over trials."""
+    """What a server used, with its 95 % interval over trials."""
 
     value: float
     low: float | None
@@ -60,7 +60,7 @@ class TakenEstimate(Record):
 
 
 class TogetherTaken(Record):
-    """What a server took of the machine at one point, or what was left for it."""
+    """What a server used of the machine at one point, or what was left for it."""
 
     measure: str
     """Its column."""
@@ -114,14 +114,14 @@ def read_loads(folder: Path) -> SeveralLoadsRecord:
     names = [load.name for load in record.loads]
     if len(names) < LEAST_LOADS or len({*names}) < len(names):
         raise BadInput(
-            f"{path} names {len(names)} loads; expected at least {LEAST_LOADS}, each by another name."
+            f"{path} names {len(names)} loads; expected at least {LEAST_LOADS}, each with a different name."
         )
     for load in record.loads:
         if load.name in {"", ".", ".."} or "/" in load.name:
-            raise BadInput(f'{path} names "{load.name}", which is no folder in {folder}.')
+            raise BadInput(f'{path} names "{load.name}", which is not a folder in {folder}.')
         if (folder / load.name).is_symlink():
             raise BadInput(
-                f"{folder / load.name} is a link, and may lead out of the folder of the run: name the folder "
-                "that it leads to instead."
+                f"{folder / load.name} is a link, and may lead out of the run's folder: give the folder "
+                "that it leads to."
             )
     return record

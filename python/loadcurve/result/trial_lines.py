@@ -102,7 +102,7 @@ class TrialReader:
     def _damaged_line(self, number: int, line: bytes, problem: str) -> DamagedLine:
         self._damaged += 1
         if self._damaged > DAMAGED_MAX:
-            raise OSError(errno.EBADMSG, f"more than {DAMAGED_MAX:,} lines are no records")
+            raise OSError(errno.EBADMSG, f"more than {DAMAGED_MAX:,} lines are not records")
         record = json_object(line)
         is_of_trial = b'"trial"' in line or b'"server"' in line
         return DamagedLine(number, problem, bool(record), is_of_trial, _said(record))

@@ -79,7 +79,7 @@ class DatabaseUnderLoad:
         return {LOAD_PHASE: loading}
 
     def warmup(self, trials: Trials, seed: int) -> None:
-        """Return nothing: each point has a warm-up of its own."""
+        """Return nothing: each point has its own warm-up."""
 
     def plan(self, point: Point, seed: int) -> DatabasePlan:
         """Return the plan of the operations, or of the insertion of the records where that is measured."""

@@ -72,7 +72,7 @@ def _problems(
     }
     for what, is_asked in alone.items():
         if is_asked:
-            yield Problem(place, f"{name} cannot send it: {what} are sent only by our own engine")
+            yield Problem(place, f"{name} cannot send it: {what} are sent only by Loadcurve's own engine")
     if searched == "connections" and (load.sending_threads or 1) > 1:
         text = (
             f"a search tries connections that cannot be divided equally among threads for {name}; remove it"

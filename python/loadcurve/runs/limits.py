@@ -22,7 +22,7 @@ def limits_of(server: StudyServer, host: Host) -> Limits:
     elif server.limits is not None:
         limits = _limits_of_table(server.limits)
     if limits.burst is not None and server.engine is not None:
-        text = "CPU credits are imitated only outside of containers; remove it, or burst"
+        text = "CPU credits are emulated only outside containers; remove it, or burst"
         raise UnusableSetting("engine", text)
     return limits
 

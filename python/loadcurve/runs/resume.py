@@ -116,9 +116,9 @@ def _study_must_be_named(run: Run) -> str:
     """Say why the study of a run that somebody else may have begun is not looked for, and what to do."""
     catalog = " --catalog DIR" if CATALOG_OPTION in run.run.options else ""
     return (
-        f"the run in {run.folder} is none of those that you have begun on this machine and not finished, so "
-        "the study that its record names is not run: a study runs commands. Read the study as you would read "
-        f"a script, and name it: loadcurve run STUDY.toml --resume {run.folder}{catalog}"
+        f"the run in {run.folder} is not one that you started on this machine and did not finish, so the "
+        "study that its record names is not run, because a study runs commands. Read the study as you "
+        f"would read a script, and name it: loadcurve run STUDY.toml --resume {run.folder}{catalog}"
     )
 
 

@@ -88,8 +88,8 @@ class RunOptions:
         count = next(iter(given.get("--trials", ())), None)
         if count is not None and count not in map(str, range(1, len(record.order) + 1)):
             raise BadInput(
-                f"the run in {folder} cannot be resumed: its record has {len(record.order):,} trials, and "
-                f'the option --trials "{count}", which does not give them.'
+                f"the run in {folder} cannot be resumed: its record has {len(record.order):,} trials, which "
+                f'the recorded option --trials "{count}" does not give.'
             )
         return cls(
             out=folder,

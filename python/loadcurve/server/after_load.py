@@ -18,7 +18,7 @@ def seen_during(load: LoadResult, probe: LiveProbe) -> ProbeRecord:
         return probe.observed(load)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the load was measured
         _require_server(error)
-        text = f"what the probe saw cannot be summed up ({_in_words(error)})"
+        text = f"the probe's samples cannot be summed up ({_in_words(error)})"
         return nothing_observed([Caveat.of("probe_unreadable", text)])
 
 

@@ -354,7 +354,10 @@ def _require_own(address: str) -> None:
         if error.errno != errno.EADDRNOTAVAIL:
             raise
         own = ", ".join(one for one in own_addresses() if not one.startswith("127.")) or LOOPBACK
-        text = f"servers cannot listen on {address}, which is no address of this machine; its own are {own}"
+        text = (
+            f"servers cannot listen on {address}, which is not an address of this machine; its addresses "
+            f"are {own}"
+        )
         raise NothingMeasured(text) from None
 
 

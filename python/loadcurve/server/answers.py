@@ -150,7 +150,7 @@ def _content_at(path: str, content: Mapping[str, ContentRecord]) -> ContentRecor
     name = content_name(path)
     if name not in content:
         raise BadInput(
-            f"The path {path} is no file of the content; the content has: {', '.join(sorted(content))}."
+            f"The path {path} is not a file of the content; the content has: {', '.join(sorted(content))}."
         )
     return content[name]
 

@@ -41,7 +41,7 @@ def asked_for(
 
 
 def _limits_as_json(limits: Limits) -> Json:
-    """Return limits without what is left of credits here: the machine there keeps account of its own."""
+    """Return limits without what is left of credits here: the machine there keeps its own account."""
     found = dataclasses.asdict(limits)
     if found["burst"] is not None:
         del found["burst"]["left"]

@@ -66,10 +66,10 @@ class RunningDatabase:
                 count = Database(json.dumps(table | {"timeout_s": _left_s(deadline)})).count()
                 if count != RECORDS:
                     raise ServerFailure(
-                        "wrong_answer", f"{RECORDS} records were written, but it counts {count}."
+                        "wrong_answer", f"{RECORDS} records were written, but the database counts {count}."
                     )
         except DatabaseError as error:
-            raise ServerFailure("wrong_answer", f"it refuses: {explanation_of(error)}.") from None
+            raise ServerFailure("wrong_answer", f"it reports an error: {explanation_of(error)}.") from None
 
 
 def version_at(url: str, timeout_s: float) -> str:

@@ -132,7 +132,7 @@ class Ready(TomlTable):
     """
 
     path: str | None = Field(default=None, pattern="^/")
-    """The path that is asked for; the first file of the content unless it is given. Databases have none."""
+    """The path that is requested; the first file of the content unless set. Databases have none."""
     timeout_s: Timeout = Field(default=10.0, alias="timeout")
     """How long a start may take."""
 
@@ -190,7 +190,7 @@ class ServerDescription(TomlTable):
     Otherwise ``binary``, ``version`` and ``start`` are all given here.
     """
     protocol: ProtocolName = "http"
-    """What the server speaks, which decides what can be asked of it and how it is verified."""
+    """The server's protocol, which determines what can be requested and how it is verified."""
     url: str | None = None
     """Where a database that was started here is reached."""
     user: Annotated[list[str], Field(min_length=1)] | None = None
@@ -247,13 +247,13 @@ class ServerDescription(TomlTable):
         if not self.kind.has_driver and self.url is not None:
             raise ValueError("url is given without a protocol: expected it for a database")
         if self.kind.has_driver and self.url is None:
-            raise ValueError(
-                "url is missing: expected where the database is reached, as its clients write it"
-            )
+            raise ValueError("url is missing: expected the URL of the database, as its clients write it")
         if self.kind.has_driver and self.from_study is not None:
-            raise ValueError("protocol is given together with from_study, which knows web servers and URLs")
+            raise ValueError(
+                "protocol is given together with from_study, which is only for web servers and URLs"
+            )
         if not self.kind.serves_content and self.ready.path is not None:
-            raise ValueError("ready.path is given for a database, which is asked for no path")
+            raise ValueError("ready.path is given for a database, which has no paths")
         return self
 
     @model_validator(mode="after")
@@ -278,7 +278,7 @@ class ServerDescription(TomlTable):
         for one in self.unsupported:
             for name, value in one.settings.items():
                 if name not in self.settings:
-                    raise ValueError(f"unsupported names `{name}`, which is no setting of the server")
+                    raise ValueError(f"unsupported names `{name}`, which is not a setting of the server")
                 try:
                     self.settings[name].accept(value)
                 except ValueError as error:

@@ -39,7 +39,7 @@ class DirectProcesses(ServerProcesses):
     def start(
         self, command: StartCommand, ledger_entry: LedgerEntry, _interrupted: Callable[[], bool], /
     ) -> subprocess.Popen[bytes]:
-        """Make the group of the limits and start the server in it, in a session and a group of its own."""
+        """Make the group of the limits and start the server in it, in its own session and group."""
         group = ControlGroup.planned(ledger_entry.start.private_folder.name, command.limits)
         ledger_entry.record_limiting_groups(group.folders)
         self._groups = ledger_entry.start.groups
@@ -101,7 +101,7 @@ class DirectProcesses(ServerProcesses):
             governor.start()
         except OSError as error:
             raise LimitsUnavailable(
-                f"its CPU credits cannot be imitated: {error.strerror}. Use a machine whose control groups "
+                f"its CPU credits cannot be emulated: {error.strerror}. Use a machine whose control groups "
                 "of version 2 can be written, or remove `burst`."
             ) from None
         self._governor = governor

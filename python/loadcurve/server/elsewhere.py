@@ -438,8 +438,8 @@ def drift_caveats(clock: ServerClock, interval_s: float) -> list[Caveat]:
     if drift_s <= interval_s and error_s <= interval_s:
         return []
     text = (
-        f"the clock of machine {clock.machine} moved by {drift_s * MS_PER_S:,.3g} ms against this one's in "
-        f"the load, and is known to {error_s * MS_PER_S:,.3g} ms, while the probe looks every "
-        f"{interval_s * MS_PER_S:,.3g} ms: what it saw may belong to another moment"
+        f"the clock of machine {clock.machine} moved by {drift_s * MS_PER_S:,.3g} ms relative to this "
+        f"machine's during the load, and is known to ± {error_s * MS_PER_S:,.3g} ms, while the probe "
+        f"samples every {interval_s * MS_PER_S:,.3g} ms: its samples may belong to another moment"
     )
     return [Caveat.of("clock_drift", text)]

@@ -71,7 +71,7 @@ class _InTime(socket.socket):
     @contextlib.contextmanager
     def in_time(self) -> Iterator[None]:
         """Give what is done in the block the time that is left."""
-        too_late = TimeoutError(f"no whole answer within {self.timeout_s:.3g} s")
+        too_late = TimeoutError(f"no complete answer within {self.timeout_s:.3g} s")
         left_s = self.began_s + self.timeout_s - time.monotonic()
         if left_s <= 0:
             raise too_late

@@ -46,4 +46,4 @@ class ServerFailure(NothingMeasured):
         """Return the text and, where the server said something, its own words below."""
         if not self.log_tail:
             return self.text
-        return f"{self.text} Its own words:\n{textwrap.indent(self.log_tail, '    ')}"
+        return f"{self.text} Its output:\n{textwrap.indent(self.log_tail, '    ')}"

@@ -136,7 +136,7 @@ class MissingServer:
 
     @property
     def kind(self) -> LoadKind | None:
-        """The kind of load that it is put under; ``None`` where only the URL of one that is there tells."""
+        """The kind of load that it is put under; ``None`` if only the URL of a running one determines it."""
         kind, *others = self.entry.description.kinds
         return None if others else kind
 
@@ -230,7 +230,7 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     if overrides.binary is not None and not _uses_binary(start):
         raise UnusableSetting("binary", "not used: start does not contain {binary}; keep one of the two")
     if overrides.binary is None and not description.binary and _uses_binary(start):
-        raise UnusableSetting("binary", "missing; expected the program that {binary} in start stands for")
+        raise UnusableSetting("binary", "missing; expected the program for {binary} in start")
     return start
 
 
@@ -350,7 +350,7 @@ def _search_parts(entry: CatalogEntry, binary: Path, location: Location) -> dict
         paths = [Path(candidate.format(**known)) for candidate in candidates]
         existing = location.first_folder(paths)
         if existing is None:
-            return f"its folder of {name} is none of {', '.join(map(str, paths))}"
+            return f"its folder of {name} was not found: {', '.join(map(str, paths))}"
         parts[name] = existing
     for name, patterns in entry.description.files.items():
         # What takes the places of names is a path, whose own characters match only themselves.
@@ -358,7 +358,7 @@ def _search_parts(entry: CatalogEntry, binary: Path, location: Location) -> dict
         filled = [pattern.format(**literal) for pattern in patterns]
         file = next(filter(None, map(location.last_file, filled)), None)
         if file is None:
-            return f"its file of {name} is none of {', '.join(filled)}"
+            return f"its file of {name} was not found: {', '.join(filled)}"
         parts[name] = file
     return parts
 

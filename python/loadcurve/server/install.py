@@ -23,7 +23,7 @@ class Packages(TomlTable):
     suse: list[str] | None = None
     """Packages of openSUSE."""
     everywhere: str | None = None
-    """A whole command, for a server that comes from no distribution."""
+    """A complete command, for a server that no distribution packages."""
 
 
 INSTALL_COMMANDS = {

@@ -258,7 +258,7 @@ class Launch:
                 return
             try:
                 if self._process is None:
-                    # What was prepared before a start that failed may have left processes of its own.
+                    # What was prepared before a start that failed may have left processes behind.
                     self._kill_all()
                 else:
                     self._end_processes(interrupted)
@@ -398,7 +398,7 @@ class Launch:
         if remaining:
             pids = ", ".join(map(str, sorted(remaining)))
             raise ServerFailure(
-                "left_behind", f"{self._title} was killed, but its processes {pids} do not end."
+                "left_behind", f"{self._title} was killed, but its processes {pids} are still running."
             )
 
     def _ask_to_stop(self, interrupted: Callable[[], bool]) -> None:

@@ -106,7 +106,7 @@ def ends_with_parent() -> tuple[str, ...]:
 
 @functools.cache
 def setpriv(*options: str) -> tuple[str, ...]:
-    """Return the words before a command that start it with these options of setpriv; none where that fails.
+    """Return the words before a command that start it with these options of setpriv; none if that fails.
 
     The setpriv of busybox knows fewer options than that of util-linux.
     """

@@ -20,7 +20,7 @@ def verify_from_here(
     content: Mapping[str, ContentRecord] | None,
     timeout_s: float,
 ) -> None:
-    """Ask for each path once, as a load does; of what has no content, see that it keeps what it is given.
+    """Ask for each path once, as a load does; of what has no content, check that it stores what it is sent.
 
     Without ``content`` any answer of status 200 counts as the right one. Each has ``timeout_s``.
 

@@ -44,7 +44,7 @@ def _connected(machine: str, address: str, port: int) -> tuple[int, int]:
         with socket.create_connection((address, port), CONNECT_TIMEOUT_S) as connection:
             return connection_facts(connection)
     except OSError as error:
-        why = f"none came about within {CONNECT_TIMEOUT_S:g} s"
+        why = f"no connection within {CONNECT_TIMEOUT_S:g} s"
         said = why if isinstance(error, TimeoutError) else refusal(error)
         raise NothingMeasured(
             f"machine {machine}: a program there listened on port {port} of {address}, and a connection from "

@@ -70,7 +70,7 @@ class _ClaimOfLoads(_ClaimTable):
     greatest: Load | None = Field(None, alias="to")
     """The greatest load of that part."""
     within: Margin = NEGLIGIBLE
-    """The share up to which a difference is none."""
+    """The share up to which a difference does not count."""
 
     def takes(self, load: float) -> bool:
         """Say whether the claim is about a load."""

@@ -72,7 +72,8 @@ def load_machine_inconsistencies(
     """Yield what is missing or superfluous of load machines, and what they cannot do."""
     if host.load_machines == RAY and host.load_nodes is None:
         text = (
-            f"found {show(RAY)}, which requires how many of its nodes send the load, such as load_nodes = 4"
+            f"found {show(RAY)}, which requires load_nodes, the number of its nodes that send the load, "
+            "such as load_nodes = 4"
         )
         yield Problem(("host", "load_machines"), text)
     if host.load_nodes is not None and host.load_machines != RAY:
@@ -81,12 +82,12 @@ def load_machine_inconsistencies(
     for name, table in machines.items():
         if table.cpus is not None and not any(name in names for _, names in lists):
             text = (
-                "only where the machine sends load, and no load_machines name it; the CPUs of servers are "
+                "only for a machine that sends load, and no load_machines name it; the CPUs of servers are "
                 "server_cpus in [host]"
             )
             yield Problem(("machines", name, "cpus"), text)
     if (host.load_machines is not None or lists) and trials.continues:
-        text = 'found "continue"; expected "pause", because load machines begin each point anew'
+        text = 'found "continue"; expected "pause", because load machines start each point anew'
         yield Problem(("trials", "between_points"), text)
 
 
@@ -182,14 +183,14 @@ CONTINUED_KEYS = ("connections", "rate")
 
 def _kept_from_continuing(arm: Arm, place: KeyPath) -> Iterator[Problem]:
     if not arm.kind.can_continue:
-        yield Problem(place, "only for web servers; the clients of a database begin anew at each point")
+        yield Problem(place, "only for web servers; the clients of a database start anew at each point")
         return
     if arm.load.model == "sessions":
         text = "not for sessions: they close their connections, so that there is none to continue with"
         yield Problem(place, text)
         return
     if arm.load.ends_by_itself:
-        yield Problem(place, "not for recorded arrivals, which end before the next point begins")
+        yield Problem(place, "not for recorded arrivals, which end before the next point starts")
         return
     own = arm.server.sweep or {}
     for key in arm.own_sweep:

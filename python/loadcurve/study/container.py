@@ -24,13 +24,13 @@ class ContainerTable(TomlTable):
     image: Text | None = None
     """The image by its name; unless it or `rootfs` is given, the entry's own Containerfile is built."""
     rootfs: StudyPath | None = None
-    """A folder, or a tar file, with a root filesystem of which an image is made."""
+    """A folder, or a tar file, with a root filesystem from which an image is made."""
     network: Network = "host"
     """The network of this machine, or a private one from which one port leads to 127.0.0.1."""
     port: Annotated[int, Field(ge=1, le=65535), Expected("a port, from 1 to 65535")] | None = None
-    """Where a server listens that cannot be told; otherwise a free port is chosen."""
+    """The port of a server whose port cannot be set; otherwise a free port is chosen."""
     content_folder: Annotated[str, Field(pattern="^/"), Expected("an absolute path, in quotes")] | None = None
-    """Where in the container the content is found as well, for a server that cannot be told."""
+    """A second place of the content in the container, for a server whose folder cannot be set."""
     engine_arguments: Arguments = Field(default_factory=list)
     """Arguments of the engine, before each of its subcommands."""
     run_arguments: Arguments = Field(default_factory=list)

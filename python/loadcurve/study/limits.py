@@ -21,7 +21,7 @@ class BurstTable(TomlTable):
     """The share of its CPUs that earns the credits, and remains when they are used up."""
     restarted: bool = True
     """Whether the machine is stopped and started before each start of the server, which renews the credits;
-    `false` lets them go on from trial to trial."""
+    `false` carries them over from trial to trial."""
 
 
 class LimitsTable(TomlTable):
@@ -30,7 +30,7 @@ class LimitsTable(TomlTable):
     cpus: Annotated[float, Field(ge=0.01, le=4096), Expected("a number of CPUs, such as 1 or 0.5")] | None = (
         None
     )
-    """Processor time: this many CPUs' worth in each period of 100 ms."""
+    """CPU time: that of this many CPUs in each period of 100 ms."""
     memory_bytes: Annotated[SizeBytes, Field(ge=1 << 20), Expected('a size of at least "1MiB"')] | None = (
         Field(None, alias="memory")
     )

@@ -77,16 +77,15 @@ class Study(TomlTable):
     question: Text | None = None
     """What the study asks; the report shows it above the answer."""
     answer_by: RankedMeasureName | None = None
-    """The measure that answers the question, where no limits do.
-
-    Without it throughput answers where it is found, as in a closed loop, and else the p99.
+    """The measure that answers the question, if no limits do. Without it, throughput answers where the load
+    determines it, as in a closed loop, and otherwise the p99.
     """
     limits: Limits | None = None
     """Limits that answer the question: up to which load each server keeps them."""
     content: Content | None = None
     """What the servers serve.
 
-    Databases have none, and servers that run already need none; then any answer of status 200 is right.
+    Databases have none, and servers that run already need none; then any answer with status 200 is correct.
     """
     load: WrittenLoad
     """The load of every server without a load table."""
@@ -102,7 +101,7 @@ class Study(TomlTable):
     machines: dict[ServerName, MachineTable] = Field(default_factory=dict)
     """Other machines, by name."""
     published: Published | None = None
-    """Published figures of such servers, which the report lays beside what is measured."""
+    """Published figures of such servers, which the report compares with the measured ones."""
     servers: Annotated[
         dict[ServerName, StudyServer],
         Field(min_length=1),
@@ -116,7 +115,7 @@ class Study(TomlTable):
     """What the authors of a publication concluded, for the report to judge."""
 
     shortening: QuickTable | None = Field(None, alias="quick")
-    """What ``--quick`` keeps, where its common rules leave too much."""
+    """What ``--quick`` keeps, if its general rules leave too much."""
 
     def points(self) -> list[Point]:
         """Return every setting of the sweep: the product of its keys, the last key changing fastest."""

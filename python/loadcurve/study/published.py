@@ -63,7 +63,7 @@ class PublishedFact(TomlTable):
     value: Annotated[int | float, Expected("a number")]
     """The figure."""
     unit: Text | None = None
-    """The publication's own unit; a count of nothing in particular needs none."""
+    """The publication's own unit; a plain number needs none."""
     at: Text | None = None
     """Where it was measured, such as `"500 connections"`."""
 

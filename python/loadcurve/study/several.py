@@ -75,7 +75,7 @@ class SeveralLoads(TomlTable, extra="allow"):
         problems += [
             Problem(
                 ("servers", name, OWN_MACHINES),
-                "not for one of several loads, which begin together; put it into [host]",
+                "not for one of several loads, which start together; put it into [host]",
             )
             for name, table in self.servers.items()
             if OWN_MACHINES in table.__pydantic_extra__

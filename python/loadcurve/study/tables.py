@@ -210,7 +210,7 @@ class Trials(TomlTable):
     restart: Literal["sweep", "point"] = "sweep"
     """Whether each sweep or each point begins with a fresh start of the server."""
     between_points: Literal["pause", "continue"] = "pause"
-    """Whether the connections are closed after a point, or the next one begins at that moment on them."""
+    """Whether the connections are closed after a point, or the next point continues on them at once."""
     warmup: (
         Annotated[
             TrialWarmup,
@@ -301,7 +301,8 @@ class Host(TomlTable):
     """Machines that share the load and begin together: `here`, or names from `[machines]`; or `"ray"`."""
     load_nodes: PositiveCount | None = None
     """With `load_machines = "ray"`, how many nodes of a Ray cluster share the load: of the one at
-    RAY_ADDRESS, or, where the environment does not have it, of one of this machine alone."""
+    RAY_ADDRESS, or, if that is not set, of one on this machine only.
+    """
     server_cpus: CpuList | None = None
     """CPUs of the servers; half of the machine's unless they are given, or all of another machine's."""
     load_cpus: CpuList | None = None
@@ -313,7 +314,9 @@ class Host(TomlTable):
     ] = 1.0
     """CPUs that a server has for each one of its machine type, to compare types larger than this machine."""
     burst: bool = False
-    """Imitates the CPU credits of every machine type that is held to its baseline when they are used up."""
+    """Emulates the CPU credits of every machine type that is limited to its baseline when they are used
+    up.
+    """
 
     @property
     def sending_machines(self) -> list[str] | None:
@@ -371,15 +374,15 @@ class StudyServer(ContainerTable, extra="allow"):
     optional: bool = False
     """Leaves the server out, without a failure, where it is not installed."""
     binary: StudyPath | None = None
-    """Another program than those that the catalogue names, such as a second version of the server."""
+    """A program other than those in the catalogue, such as a second version of the server."""
     url: Annotated[Text, AfterValidator(_remembered_url)] | None = None
-    """Where a server runs already; only with `use = "url"`."""
+    """The URL of a server that runs already; only with `use = "url"`."""
     password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
     """The password of the user that the URL of a database names; only with `use = "url"`."""
     start: StudyCommand | None = None
     """Another command than the catalogue's, with its placeholders."""
     version: Text | None = None
-    """The version, where no program is to be asked for it."""
+    """The version, if no program can print it."""
     version_command: StudyCommand | None = None
     """Another command than the catalogue's that prints the version."""
     driver: dict[str, SettingValue] = Field(default_factory=dict)
@@ -387,7 +390,7 @@ class StudyServer(ContainerTable, extra="allow"):
     environment: Variables = Field(default_factory=dict)
     """Environment variables, besides those that every server and this one's description has."""
     user: Text | None = None
-    """The user that the server becomes where root starts it; `"root"` lets it stay root's."""
+    """The user that the server runs as if root starts it; `"root"` keeps it running as root."""
     cpus: CpuList | None = None
     """The CPUs that the server is bound to, in place of `server_cpus` in `[host]`."""
     server_machine: Text | None = None
@@ -395,14 +398,14 @@ class StudyServer(ContainerTable, extra="allow"):
     load_machines: LoadMachineNames | None = None
     """Machines that share the load on this server, in place of `load_machines` in `[host]`."""
     limits: LimitsTable | None = None
-    """What control groups hold the server to."""
+    """Limits that control groups set for the server."""
     machine: Text | None = None
-    """A machine type, such as `"t2.micro"`, whose size the server is held to; not with `limits`."""
+    """A machine type, such as `"t2.micro"`, whose size limits the server; not with `limits`."""
     burst: MachineBurst = None
-    """Imitates the machine type's CPU credits: `true`, or with others, such as `{ credits = 0.5 }`."""
+    """Emulates the machine type's CPU credits: `true`, or with other values, such as `{ credits = 0.5 }`."""
     # Complete when it was read, with the keys of the study's load.
     sweep: OwnSweep | None = None
-    """What keys of its load are at each value of the study's sweep, which then has a single key."""
+    """Values of its load's keys at each value of the study's sweep, which then has a single key."""
     load: WrittenLoad | None = None
     """Keys of the load that differ for this server alone."""
 

@@ -83,7 +83,7 @@ class TomlDocument:
             raise BadInput("\n".join(self.report(problem) for problem in problems)) from error
 
     def report(self, problem: Problem) -> str:
-        """Return a problem as a line of its own: ``file:line: key: text``."""
+        """Return a problem as a separate line: ``file:line: key: text``."""
         file, line = self.place(problem.path)
         place = f"{file}:{line}" if line else f"{file}"
         key = self._key(problem.path)

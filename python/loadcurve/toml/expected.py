@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 BEGUN_LENGTH_MIN = 3
-"""Fewer letters begin too many names."""
+"""Too many names begin with fewer letters."""
 FOUND_VALUE_LENGTH_MAX = 60
 """How much of a value an error repeats, in characters."""
 
@@ -117,7 +117,7 @@ def show(value: object) -> str:
 def nearest(given: str, known: list[str]) -> str:
     """Return ``; did you mean "…"?`` with the nearest of ``known``, or nothing where none is near.
 
-    A name that begins with what was given is nearer than any that only resembles it.
+    A name that begins with what was given is preferred to any that only resembles it.
     """
     begun = [name for name in known if len(given) >= BEGUN_LENGTH_MIN and name.startswith(given)]
     matches = sorted(begun, key=len) or get_close_matches(given, known, n=1)

@@ -20,7 +20,7 @@ PATIENCE_S = 5.0
 
 @contextlib.contextmanager
 def page_beside_run(folder: Path, listener: Listener, cpus: Collection[int]) -> Iterator[None]:
-    """Serve the page of a run folder from a process of its own, on these CPUs, as long as the block lasts.
+    """Serve the page of a run folder from a separate process, on these CPUs, as long as the block lasts.
 
     It is ready when the block begins, so that what its start costs falls on no measurement. It ends when its
     standard input is closed, so the end of this process, however it comes, ends it, too. Behind the block it

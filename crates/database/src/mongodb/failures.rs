@@ -34,7 +34,7 @@ pub(super) fn failed(error: &Error) -> Failed {
                 }
                 (None, Some(one)) => refused(one.code, &one.code_name, &one.message),
                 (None, None) => {
-                    Failed::new(Failure::Rejected, "the server refused to insert and did not say why")
+                    Failed::new(Failure::Rejected, "the server refused the insert and gave no reason")
                 }
             }
         }
@@ -53,8 +53,8 @@ pub(super) fn failed(error: &Error) -> Failed {
 /// The failure to look up what only an address with `mongodb+srv` leaves to be looked up.
 pub(super) fn of_lookup(failed: &Failed) -> Failed {
     let text = format!(
-        "mongodb+srv:// leaves the names of the servers to the domain name service, which does not tell them ({}); \
-         mongodb:// names them itself",
+        "mongodb+srv:// looks the servers up in DNS, and the lookup failed ({}); to name the servers in the \
+        address, use mongodb://",
         failed.text
     );
     Failed::new(failed.failure, text)
@@ -67,11 +67,11 @@ pub(super) fn in_sight_of_tls(failed: Failed, is_encrypted: bool) -> Failed {
         Failure::Reset | Failure::ClosedEarly | Failure::Malformed | Failure::ConnectTimeout
             if is_encrypted =>
         {
-            "the address asks for TLS, which the server may not speak, or only with clients that show a certificate \
-             (tlsCertificateKeyFile)"
+            "the address requires TLS; the server may not support it, or may require a client certificate \
+            (tlsCertificateKeyFile)"
         }
         Failure::Reset | Failure::ClosedEarly | Failure::Malformed => {
-            "the server may speak TLS only, which an address asks for with tls=true"
+            "the server may require TLS: add tls=true to the address"
         }
         _ => return failed,
     };

@@ -50,7 +50,7 @@ impl MongoDbSettings {
             Ok(0) => Err(invalid(
                 "write_concern",
                 text,
-                "1 or more: the driver cannot leave writes unacknowledged",
+                "1 or more, because the driver does not support unacknowledged writes",
             )),
             Ok(nodes) => Ok(Acknowledgment::Nodes(nodes)),
             Err(_) if text == "majority" => Ok(Acknowledgment::Majority),
@@ -125,15 +125,21 @@ pub(super) fn check(target: &Target) -> Result<(), InvalidTarget> {
     check_names(target)?;
     let read = ConnectionString::parse(&target.url).map_err(|error| unreadable(&target.url, &error))?;
     if matches!(&read.host_info, HostInfo::HostIdentifiers(hosts) if hosts.is_empty()) {
-        return Err(InvalidTarget("the address of the database names no host".into()));
+        return Err(InvalidTarget(
+            "the address of the database has no host; expected one such as \
+            mongodb://127.0.0.1:27017/"
+                .into(),
+        ));
     }
     if let Some(Tls::Enabled(options)) = &read.tls {
         check_files(options)?;
     }
     match read.write_concern.and_then(|concern| concern.w) {
-        Some(Acknowledgment::Nodes(0)) => {
-            Err(InvalidTarget("the address says w=0; the driver cannot leave writes unacknowledged".into()))
-        }
+        Some(Acknowledgment::Nodes(0)) => Err(InvalidTarget(
+            "the address sets w=0, but the driver does not support unacknowledged writes: \
+                remove it, or set w=1"
+                .into(),
+        )),
         _ => Ok(()),
     }
 }
@@ -158,22 +164,22 @@ fn check_names(target: &Target) -> Result<(), InvalidTarget> {
         || namespace.len() > 63
         || namespace.contains(['/', '\\', '.', ' ', '"', '$', '\0'])
     {
-        let rule = r#"a database of MongoDB has a name of 1 to 63 bytes without any of / \ . " $ and blanks"#;
+        let rule = r#"a database's name in MongoDB has 1 to 63 bytes and none of / \ . " $ and blanks"#;
         return Err(wrong("the namespace", namespace, rule));
     }
     if ["admin", "local", "config"].contains(&namespace.as_str()) {
-        return Err(wrong("the namespace", namespace, "it is MongoDB's own"));
+        return Err(wrong("the namespace", namespace, "it is reserved by MongoDB"));
     }
     if table.is_empty() || table.contains(['$', '\0']) || table.starts_with("system.") || table == MARKS {
         let rule =
-            format!("a collection has a name without $ that does not begin with system. and is not {MARKS}");
+            format!("a collection's name contains no $, does not begin with system. and is not {MARKS}");
         return Err(wrong("the table", table, &rule));
     }
     if prefix.starts_with('$') || prefix.contains(['.', '\0']) {
         return Err(wrong(
             "the prefix of fields",
             prefix,
-            "a field of MongoDB has no dot and does not begin with $",
+            "a field's name in MongoDB contains no dot and does not begin with $",
         ));
     }
     Ok(())

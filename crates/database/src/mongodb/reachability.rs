@@ -63,8 +63,7 @@ impl Servers {
     /// What holds for all together: the best that is known of any.
     fn reach(&self) -> Reach {
         if self.asked.is_empty() && self.is_any_left_out {
-            let text =
-                "no server that the address names belongs to the replica set that it names (replicaSet)";
+            let text = "none of the servers in the address belongs to its replica set (replicaSet)";
             return Reach::Unreachable(Failed::new(Failure::ConnectRefused, text));
         }
         let rank = |reach: &Reach| match reach {
@@ -111,8 +110,8 @@ impl Reachability {
     /// What it means that an operation has had no answer in time: nobody to ask, or nothing said.
     pub(super) fn overdue(&self) -> Failed {
         match &*self.news.borrow() {
-            Reach::Unknown => Failed::new(Failure::ConnectTimeout, "no server answered in time"),
-            Reach::Reached | Reach::Slow => Failed::new(Failure::Timeout, "no answer in time"),
+            Reach::Unknown => Failed::new(Failure::ConnectTimeout, "no server answered within the timeout"),
+            Reach::Reached | Reach::Slow => Failed::new(Failure::Timeout, "no answer within the timeout"),
             Reach::Unreachable(failed) => failed.clone(),
         }
     }

@@ -79,7 +79,7 @@ impl Connection {
         match tokio::time::timeout(timeout, connector.connect()).await {
             Ok(Ok((client, wire))) => Ok(Self { client, wire, timeout }),
             Ok(Err(failed)) => Err(failed),
-            Err(_) => Err(Failed::new(Failure::ConnectTimeout, "no connection in time")),
+            Err(_) => Err(Failed::new(Failure::ConnectTimeout, "no connection within the timeout")),
         }
     }
 
@@ -90,7 +90,7 @@ impl Connection {
     {
         match tokio::time::timeout(self.timeout, driven(&mut self.wire, ask(&self.client))).await {
             Ok(answer) => answer,
-            Err(_) => Err(Failed::new(Failure::Timeout, "no answer in time")),
+            Err(_) => Err(Failed::new(Failure::Timeout, "no answer within the timeout")),
         }
     }
 }

@@ -81,7 +81,7 @@ impl Encryption {
         let mode = given.unwrap_or(if of_system { Mode::VerifyFull } else { Mode::Prefer });
         if of_system && mode != Mode::VerifyFull {
             // Anybody can have a certificate of these authorities.
-            return Err(InvalidTarget("sslrootcert=system needs sslmode=verify-full".into()));
+            return Err(InvalidTarget("sslrootcert=system requires sslmode=verify-full".into()));
         }
         let cryptography = Arc::new(aws_lc_rs::default_provider());
         let proof = proof(mode, authorities(options)?)?;
@@ -101,7 +101,7 @@ impl Encryption {
             (None, None) => builder.with_no_client_auth(),
             _ => {
                 return Err(InvalidTarget(format!(
-                    "{CERTIFICATE} and {KEY} are given together or not at all"
+                    "{CERTIFICATE} and {KEY} require each other: set both or neither"
                 )));
             }
         };
@@ -114,7 +114,7 @@ impl Encryption {
         let is_weak = matches!(self.mode, Mode::Disable | Mode::Allow | Mode::Prefer);
         if is_weak && config.get_ssl_negotiation() == SslNegotiation::Direct {
             return Err(InvalidTarget(
-                "sslnegotiation=direct needs sslmode=require or a stricter one".into(),
+                "sslnegotiation=direct requires sslmode=require or a stricter one".into(),
             ));
         }
         let with = |mode| config.clone().ssl_mode(mode).to_owned();
@@ -136,7 +136,7 @@ fn authorities(options: &Settings) -> Result<Option<Authorities>, InvalidTarget>
         SYSTEM => rustls_native_certs::load_native_certs().certs,
         file => tls::certificates(ROOT_CERTIFICATE, file)?,
     };
-    let unusable = || InvalidTarget(format!("{ROOT_CERTIFICATE}: {root}: no certificate there can be used"));
+    let unusable = || InvalidTarget(format!("{ROOT_CERTIFICATE}: {root}: contains no usable certificate"));
     Authorities::new(certificates).map(Some).ok_or_else(unusable)
 }
 
@@ -145,8 +145,8 @@ fn proof(mode: Mode, authorities: Option<Authorities>) -> Result<Proof, InvalidT
     match (mode, authorities) {
         (Mode::VerifyFull, Some(authorities)) => Ok(Proof::IssuerAndName(authorities)),
         (Mode::VerifyCa | Mode::VerifyFull, None) => Err(InvalidTarget(format!(
-            "sslmode=verify-ca and verify-full need {ROOT_CERTIFICATE}, the file with the certificates to trust, \
-             or {ROOT_CERTIFICATE}={SYSTEM}"
+            "sslmode=verify-ca and verify-full require {ROOT_CERTIFICATE}, the file with the certificates \
+            to trust, or {ROOT_CERTIFICATE}={SYSTEM}"
         ))),
         (_, Some(authorities)) => Ok(Proof::Issuer(authorities)),
         (_, None) => Ok(Proof::Nothing),

@@ -24,7 +24,7 @@ pub(super) fn failed(error: &Error) -> Failed {
         // The server has answered that it does not.
         return Failed::new(
             Failure::ConnectRefused,
-            "the server speaks no TLS, and the address asks for it (sslmode)",
+            "the server does not support TLS, which the address requires (sslmode)",
         );
     }
     if error.is_closed() {

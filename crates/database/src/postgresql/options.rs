@@ -44,7 +44,10 @@ pub(super) fn check(target: &Target) -> Result<(), InvalidTarget> {
         &format!("{}{}", workload.field_prefix, workload.field_count.saturating_sub(1)),
     )?;
     if target.namespace.starts_with("pg_") || target.namespace == "information_schema" {
-        return Err(InvalidTarget(format!("the namespace {:?} is PostgreSQL's own", target.namespace)));
+        return Err(InvalidTarget(format!(
+            "the namespace {:?} is reserved by PostgreSQL: choose another one",
+            target.namespace
+        )));
     }
     Ok(())
 }
@@ -70,14 +73,19 @@ fn configuration(url: &str, target: &Target) -> Result<Config, InvalidTarget> {
     // The driver's text may quote what it could not read, which may be a part of a password.
     let mut config: Config = url.parse().map_err(|_| {
         InvalidTarget(
-            "the address of the database cannot be read; expected an address such as postgresql://127.0.0.1:5432/DATABASE, \
-             before the host USER:PASSWORD@, percent-encoded (@ is %40, : is %3A, / is %2F), and after ? options that \
-             PostgreSQL knows (for encryption sslmode, sslrootcert, sslcert, sslkey, sslnegotiation)"
+            "the address of the database cannot be read; expected an address such as \
+            postgresql://127.0.0.1:5432/DATABASE, with USER:PASSWORD@ before the host where needed, \
+            percent-encoded (@ is %40, : is %3A, / is %2F), and PostgreSQL's options after ? (for \
+            encryption sslmode, sslrootcert, sslcert, sslkey, sslnegotiation)"
                 .into(),
         )
     })?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-        return Err(InvalidTarget("the address of the database names no host".into()));
+        return Err(InvalidTarget(
+            "the address of the database has no host; expected one such as \
+            postgresql://127.0.0.1:5432/DATABASE"
+                .into(),
+        ));
     }
     if config.get_hosts().is_empty() {
         // An encrypted connection is to a host.

@@ -1,7 +1,7 @@
 //! What every module for a database promises, tried on real servers and on servers that misbehave.
 //!
 //! Real servers are named by `LOADCURVE_TEST_MONGODB_URL` and `LOADCURVE_TEST_POSTGRESQL_URL`; a test whose server is not
-//! named says so and is skipped. Each test works in a namespace of its own and removes it.
+//! named says so and is skipped. Each test works in its own namespace and removes it.
 
 mod answers;
 mod connections;

@@ -10,7 +10,7 @@ use loadcurve_ycsb::{Key, Selection, Values, Workload};
 /// How many fields the records of tests have.
 pub(crate) const FIELDS: usize = 3;
 
-/// Runs a test on the server that the environment names, in a namespace of its own.
+/// Runs a test on the server that the environment names, in its own namespace.
 pub(crate) fn on_server<F: Future<Output = ()>>(
     variable: &str,
     name: &str,

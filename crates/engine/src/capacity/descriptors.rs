@@ -52,8 +52,8 @@ impl Descriptors {
             return format!("{}: {}", self.in_words(), self.raising_in_words());
         }
         format!(
-            "{}, which would do: other parts of this process, or all programs together (sysctl fs.file-max), have used \
-             up theirs",
+            "{}, which would suffice: other parts of this process, or all processes together (sysctl \
+            fs.file-max), have used them up",
             self.in_words()
         )
     }
@@ -61,8 +61,8 @@ impl Descriptors {
     fn in_words(self) -> String {
         let allowed = self.allowed.map_or("any number".into(), grouped);
         format!(
-            "the load needs {} open files ({OTHERS} in addition to one per connection) and this process may have \
-             {allowed}",
+            "the load needs {} open files ({OTHERS} in addition to one per connection) and this process may \
+            open {allowed}",
             grouped(self.needed)
         )
     }
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_limit_below_the_need_is_told_with_both_numbers_and_the_setting() {
         let text = Descriptors { needed: 20_064, allowed: Some(1_024) }.shortage();
-        for part in ["needs 20,064 open files", "may have 1,024", "ulimit -n 20064"] {
+        for part in ["needs 20,064 open files", "may open 1,024", "ulimit -n 20064"] {
             assert!(text.contains(part), "{text:?} does not say {part:?}");
         }
     }

@@ -19,7 +19,7 @@ const REUSE_DELAY: Nanos = Nanos::from_millis(1_000);
 const WIDEST: RangeInclusive<u16> = 1024..=65535;
 
 /// What else gives connections ports, where this machine has or can be given more addresses.
-const MORE_SOURCES: &str = "let connections come from more addresses of this machine (source_addresses)";
+const MORE_SOURCES: &str = "use more source addresses of this machine (source_addresses)";
 
 /// The states of sockets in `/proc/net/tcp` that matter here (`include/net/tcp_states.h`).
 const STATE_TIME_WAIT: &str = "06";
@@ -59,7 +59,7 @@ struct Published<'a> {
 }
 
 impl LocalPorts {
-    /// The ports towards `destination` now, as `proc`, which is `/proc`, tells; none where the kernel does not publish its
+    /// The ports towards `destination` now, as `proc`, which is `/proc`, tells; `None` if the kernel does not publish its
     /// range.
     #[must_use]
     pub fn towards(destination: SocketAddr, proc: &Path) -> Option<Self> {
@@ -127,7 +127,7 @@ impl LocalPorts {
         self.needed(0, turnover_cps, self.held_for)
     }
 
-    /// The settings of sysctl that make more ports available, or for a shorter time; none where all is done.
+    /// The settings of sysctl that make more ports available, or for a shorter time; `None` if all is done.
     #[must_use]
     pub fn settings(&self) -> Vec<String> {
         self.wider_range().into_iter().chain(self.earlier_reuse()).collect()
@@ -143,7 +143,7 @@ impl LocalPorts {
             .chain(self.widening())
             .collect();
         Err(format!(
-            "{} connections at once need as many local ports towards {}; {} are free ({}): {}",
+            "{} concurrent connections require as many local ports towards {}; {} are free ({}): {}",
             grouped(connections as u64),
             self.destination,
             grouped(self.available() as u64),
@@ -163,12 +163,12 @@ impl LocalPorts {
 
     /// What a load needed that found no port for some connections, what there was, and what to change.
     pub(crate) fn shortage(&self, connections: usize, turnover_cps: f64, length: Nanos) -> String {
-        let always =
-            ["make more calls on each connection".into(), "ask for less".into(), MORE_SOURCES.into()];
+        let always = ["make more calls per connection".into(), "reduce the load".into(), MORE_SOURCES.into()];
         let advice: Vec<String> = always.into_iter().chain(self.reuse()).chain(self.widening()).collect();
         format!(
-            "{} connections at once and {} new ones per second, each of which holds its port for {} s after the close (TIME_WAIT), \
-             need about {} local ports towards {}; {} were free when the load began ({}): {}",
+            "{} concurrent connections and {} new ones per second, each of which holds its port for {} s \
+            after it is closed (TIME_WAIT), require about {} local ports towards {}; {} were free when the \
+            load started ({}): {}",
             grouped(connections as u64),
             rate(turnover_cps),
             self.held_for.as_secs_f64(),
@@ -208,7 +208,7 @@ impl LocalPorts {
     /// The advice to let ports be used again, where that is not so.
     fn reuse(&self) -> Option<String> {
         let advice =
-            |setting| format!("let ports be used again after a second (as root: sysctl -w {setting})");
+            |setting| format!("allow ports to be reused after a second (as root: sysctl -w {setting})");
         self.earlier_reuse().map(advice)
     }
 

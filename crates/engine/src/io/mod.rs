@@ -62,7 +62,7 @@ pub(crate) trait Io {
     /// of which it does not want the rest.
     fn send(&mut self, slot: Slot, bytes: &[u8], notify: Notify) -> Result<(), Failure>;
 
-    /// How many segments the slot's connection has sent again so far, its SYN among them; none where there is no
+    /// How many segments the slot's connection has sent again so far, its SYN among them; `None` if there is no
     /// connection, or the kernel does not report it. To be asked sparingly: the answer costs a system call.
     fn retransmits(&self, slot: Slot) -> Option<u32>;
 

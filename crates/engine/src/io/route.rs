@@ -57,10 +57,11 @@ impl Route {
             let alone = Self { first: place, ..self.clone() };
             alone.socket(0, SocketFlags::CLOEXEC).map(drop).map_err(|errno| match errno {
                 Errno::ADDRNOTAVAIL => format!(
-                    "{source} is no address of this machine, so no connection can come from it: add it to an \
-                     interface (as root: ip address add {source} dev INTERFACE), or leave it out of the source addresses"
+                    "{source} is not an address of this machine, so it cannot be a source address: add it \
+                    to an interface (as root: ip address add {source} dev INTERFACE), or remove it from the \
+                    source addresses"
                 ),
-                errno => format!("no connection can come from {source}: {errno}"),
+                errno => format!("{source} cannot be used as a source address: {errno}"),
             })
         })
     }

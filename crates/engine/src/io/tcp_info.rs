@@ -10,7 +10,7 @@ use libc::{IPPROTO_TCP, TCP_INFO, c_void, getsockopt, socklen_t, tcp_info};
 /// So much of the answer reaches to the end of the one field that is read.
 const ANSWER_BYTES: usize = offset_of!(tcp_info, tcpi_total_retrans) + size_of::<u32>();
 
-/// How many segments the socket has sent again since it was made, its SYN among them; none where the kernel does not
+/// How many segments the socket has sent again since it was made, its SYN among them; `None` if the kernel does not
 /// tell: an older one answers with fewer bytes.
 pub(super) fn retransmits(socket: BorrowedFd<'_>) -> Option<u32> {
     let mut answer = [0_u8; ANSWER_BYTES];

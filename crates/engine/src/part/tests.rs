@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// Makes every count below here another number than all others.
+/// Gives every count below here a number that differs from all others.
 fn number_counts(counts: &mut Value, last: &mut u64) {
     match counts {
         Value::Number(count) => {
@@ -184,7 +184,7 @@ fn number_counts(counts: &mut Value, last: &mut u64) {
 
 #[test]
 fn a_recording_that_merges_into_an_empty_one_loses_no_count_whatever_it_counts() {
-    // These are no counts, or their items have an order of their own.
+    // These are not counts, or their items have a separate order.
     const OTHERS: [&str; 6] = ["answered_slots", "begins", "operations", "series", "slowest", "window"];
     let mut written = serde_json::to_value(&finished([].into_iter()).part.recorder).unwrap();
     let mut last = 0;

@@ -11,7 +11,7 @@ use crate::requests::file::open_regular;
 /// The length in bytes of a file that is to be the body of requests.
 ///
 /// # Errors
-/// The file cannot be one: it cannot be read, or has no length of its own. The text names it.
+/// The file cannot be one: it cannot be read, or has no fixed length. The text names it.
 pub fn body_length(path: &Path) -> Result<u64, String> {
     BodyFile::open(path).map(|body| body.length())
 }

@@ -22,7 +22,7 @@ pub(crate) fn open_regular(path: &Path, expected: &str) -> Result<(File, u64), S
     }
     if !metadata.is_file() {
         return Err(format!(
-            "{name}: this is a pipe or a device; expected {expected}, as it is read again and again"
+            "{name}: this is a pipe or a device; expected {expected}, because it is read repeatedly"
         ));
     }
     let file = File::open(path).map_err(unreadable)?;

@@ -16,14 +16,14 @@ const DECIMALS: usize = 9;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Line<'a> {
     pub(crate) target: &'a [u8],
-    /// None where the line gives none.
+    /// `None` if the line has none.
     pub(crate) weight: Option<f64>,
-    /// When it was recorded; none where the line does not say it.
+    /// When it was recorded; `None` if the line has no time.
     pub(crate) moment: Option<Nanos>,
 }
 
-/// Reads a line: a path and, after white space, a weight of 0 or more, or `@` and the seconds from the begin of a
-/// recording. From a word that begins with `#` on it is a comment; none for a line without a path.
+/// Reads a line: a path and, after white space, a weight of 0 or more, or `@` and the seconds from the start of a
+/// recording. From a word that begins with `#` on it is a comment; `None` for a line without a path.
 ///
 /// # Errors
 /// What was found, and what was expected.
@@ -48,7 +48,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     }
     if behind.is_some() && next().is_some() {
         let found = shown(line.trim_ascii());
-        return Err(format!("found {found}; expected a path and at most a weight or a time behind it"));
+        return Err(format!("found {found}; expected a path, followed by at most one weight or time"));
     }
     Ok(Some(match behind {
         Some(word) if word[0] == TIME_MARK => {
@@ -70,7 +70,7 @@ fn parse_weight(word: &[u8]) -> Result<f64, String> {
         .ok_or_else(|| format!("found the weight {}; expected a number of 0 or more", shown(word)))
 }
 
-/// Reads the seconds behind the mark, digit by digit: a number with a binary point would not hold all of them.
+/// Reads the seconds after the mark, digit by digit: a floating-point number could not represent all of them.
 fn parse_moment(word: &[u8]) -> Result<Nanos, String> {
     let text = &word[1..];
     let (seconds, decimals) = match text.iter().position(|byte| *byte == b'.') {
@@ -81,7 +81,7 @@ fn parse_moment(word: &[u8]) -> Result<Nanos, String> {
         |digits: &[u8], most| (1..=most).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     if !is_number(seconds, SECONDS_DIGITS) || !is_number(decimals, DECIMALS) {
         return Err(format!(
-            "found the time {}; expected @ and the seconds from the begin of the recording, with up to nine decimals, \
+            "found the time {}; expected @ and the seconds from the start of the recording, with up to nine decimals, \
              such as @1.25",
             shown(word)
         ));
@@ -151,14 +151,14 @@ mod tests {
             (b"/a -1", ["found the weight \"-1\"; ", "a number of 0 or more"]),
             (b"/a nan", ["found the weight \"nan\"; ", "a number of 0 or more"]),
             (b"/a inf", ["found the weight \"inf\"; ", "a number of 0 or more"]),
-            (b" /a 1 2\r", ["found \"/a 1 2\"; ", "at most a weight"]),
-            (b"/a 1 @2", ["found \"/a 1 @2\"; ", "at most a weight or a time"]),
-            (b"/a @", ["found the time \"@\"; ", "seconds from the begin"]),
-            (b"/a @-1", ["found the time \"@-1\"; ", "seconds from the begin"]),
-            (b"/a @1.", ["found the time \"@1.\"; ", "seconds from the begin"]),
-            (b"/a @1e3", ["found the time \"@1e3\"; ", "seconds from the begin"]),
+            (b" /a 1 2\r", ["found \"/a 1 2\"; ", "at most one weight or time"]),
+            (b"/a 1 @2", ["found \"/a 1 @2\"; ", "at most one weight or time"]),
+            (b"/a @", ["found the time \"@\"; ", "seconds from the start"]),
+            (b"/a @-1", ["found the time \"@-1\"; ", "seconds from the start"]),
+            (b"/a @1.", ["found the time \"@1.\"; ", "seconds from the start"]),
+            (b"/a @1e3", ["found the time \"@1e3\"; ", "seconds from the start"]),
             (b"/a @1.0000000001", ["found the time \"@1.0000000001\"; ", "nine decimals"]),
-            (b"/a @1000000000", ["found the time \"@1000000000\"; ", "seconds from the begin"]),
+            (b"/a @1000000000", ["found the time \"@1000000000\"; ", "seconds from the start"]),
             (long.as_bytes(), ["yyyy\"…; ", "a path that begins"]),
         ] {
             let problem = parse(bytes).unwrap_err();

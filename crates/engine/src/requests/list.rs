@@ -77,7 +77,7 @@ impl RequestList {
         let (scan, _) = Scan { moments: Some(Vec::new()), ..Scan::default() }.read(path)?;
         if scan.last_moment.is_none() {
             return Err(of_list(
-                "the lines have no times, which a replay requires; expected @ and seconds behind each path, as \
+                "the lines have no times, which a replay requires; expected @ and seconds after each path, as \
                  `loadcurve import --as recording` writes them"
                     .into(),
             ));
@@ -97,13 +97,13 @@ impl RequestList {
         self.has_weights
     }
 
-    /// When the last request was recorded, counted from the begin of the recording; none where the lines have no times.
+    /// When the last request was recorded, counted from the start of the recording; `None` if the lines have no times.
     #[must_use]
     pub fn recorded_length(&self) -> Option<Nanos> {
         self.recorded_length
     }
 
-    /// All requests, where they are few enough for each to have figures of its own.
+    /// All requests, where they are few enough for each to have its own figures.
     #[must_use]
     pub fn short(&self) -> Option<&[ListedRequest]> {
         self.short.as_deref()
@@ -145,7 +145,7 @@ struct Scan {
     count: u64,
     weight: f64,
     has_weights: bool,
-    /// The moment of the last request; none where the lines have no times.
+    /// The moment of the last request; `None` if the lines have no times.
     last_moment: Option<Nanos>,
     /// All moments, where they are asked for: they take more memory than the index.
     moments: Option<Vec<Nanos>>,
@@ -176,7 +176,7 @@ impl Scan {
                 problems.push(format!("{name}:{number}: {problem}"));
             }
             if problems.len() == PROBLEMS_MAX {
-                problems.push(format!("{name}: the lines behind these are not read"));
+                problems.push(format!("{name}: the lines after these were not read"));
                 break;
             }
         }
@@ -204,12 +204,12 @@ impl Scan {
         Ok(())
     }
 
-    /// Takes the moment of a request, which is not before that of the one in front of it; either all have one or none.
+    /// Takes the moment of a request, which is not before that of the previous one; either all have one or none.
     fn take_moment(&mut self, moment: Option<Nanos>) -> Result<(), String> {
         match (self.last_moment, moment) {
             (Some(last), Some(moment)) if moment < last => {
                 return Err(format!(
-                    "found the time @{}, which is before that of the request in front of it, @{}; expected requests in \
+                    "found the time @{}, which is before that of the previous request, @{}; expected requests in \
                      the order of their times: sort the lines",
                     moment.as_secs_f64(),
                     last.as_secs_f64()
@@ -217,13 +217,13 @@ impl Scan {
             }
             (Some(_), None) => {
                 return Err(
-                    "found no time, but the lines in front have one; expected @ and seconds behind the path"
+                    "found no time, but the lines before have one; expected @ and seconds after the path"
                         .into(),
                 );
             }
             (None, Some(moment)) if self.count > 0 => {
                 return Err(format!(
-                    "found the time @{}, but the lines in front have none; expected one behind each path, or none",
+                    "found the time @{}, but the lines before have none; expected one after each path, or none at all",
                     moment.as_secs_f64()
                 ));
             }
@@ -238,12 +238,10 @@ impl Scan {
 
     fn into_list(self, lines: &Lines) -> Result<RequestList, &'static str> {
         if self.count == 0 {
-            return Err("holds no request; expected a path such as /1k.txt on each line");
+            return Err("contains no request; expected a path such as /1k.txt on each line");
         }
         if !(self.weight > 0.0 && self.weight.is_finite()) {
-            return Err(
-                "the weights add up to nothing, or to more than a number holds; expected at least one above 0",
-            );
+            return Err("the sum of the weights is 0 or overflows; expected at least one above 0");
         }
         Ok(RequestList {
             file: Arc::clone(lines.file()),
@@ -306,11 +304,11 @@ mod tests {
         for (text, problem) in [
             (
                 &b"/a @1.5\n\n/b @1.25\n"[..],
-                ":3: found the time @1.25, which is before that of the request in front of it, @1.5; ",
+                ":3: found the time @1.25, which is before that of the previous request, @1.5; ",
             ),
-            (b"/a @1\n/b\n", ":2: found no time, but the lines in front have one; "),
-            (b"/a @1\n/b 2\n", ":2: found no time, but the lines in front have one; "),
-            (b"/a\n/b @1\n", ":2: found the time @1, but the lines in front have none; "),
+            (b"/a @1\n/b\n", ":2: found no time, but the lines before have one; "),
+            (b"/a @1\n/b 2\n", ":2: found no time, but the lines before have one; "),
+            (b"/a\n/b @1\n", ":2: found the time @1, but the lines before have none; "),
         ] {
             let found = problems(text);
             assert!(found.len() == 1 && found[0].starts_with(problem), "{found:?}");
@@ -336,7 +334,7 @@ mod tests {
         let many = problems("b\n".repeat(1_000_000).as_bytes());
         assert_eq!(many.len(), 11);
         assert!(many[9].starts_with(":10: "), "{many:?}");
-        assert_eq!(many[10], ": the lines behind these are not read");
+        assert_eq!(many[10], ": the lines after these were not read");
     }
 
     #[test]
@@ -353,7 +351,7 @@ mod tests {
         for text in ["", "\n", "# nothing\n"] {
             assert_eq!(
                 problems(text.as_bytes()),
-                [": holds no request; expected a path such as /1k.txt on each line"]
+                [": contains no request; expected a path such as /1k.txt on each line"]
             );
         }
         for text in ["/a 0\n/b 0\n", "/a 1e308\n/b 1e308\n"] {

@@ -72,7 +72,7 @@ impl ListReader {
         self.next = block as u64 * RequestList::BLOCK;
     }
 
-    /// The next request's target, as a place in the buffer, and its weight; none where the file is not what it was.
+    /// The next request's target, as a place in the buffer, and its weight; `None` if the file is not what it was.
     fn next_request(&mut self) -> Option<(Range<usize>, f64)> {
         loop {
             let place = self.lines.next().ok()??;

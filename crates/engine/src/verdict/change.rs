@@ -44,7 +44,7 @@ pub(super) enum Change {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NonStationary {
     pub(super) change: Change,
-    /// After how many periods it was level; none where it was not by its end.
+    /// After how many periods it was level; `None` if it was not by its end.
     pub(super) level_after: Option<usize>,
 }
 

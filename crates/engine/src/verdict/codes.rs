@@ -82,7 +82,7 @@ table! {
     }
     Mismatch {
         code: "mismatch", origin: Some(Origin::Answer),
-        meaning: "share of answers of another length than the verified one",
+        meaning: "share of answers whose length differs from the verified one",
         suspect: Some("any"), invalid: Some("above 1 %"),
     }
     LengthsDiffer {
@@ -133,7 +133,7 @@ table! {
     }
     GeneratorSaturated {
         code: "generator_saturated", origin: Some(Origin::Generator),
-        meaning: "CPU of the generator's threads",
+        meaning: "CPU use of the generator's threads",
         suspect: Some("above 95 %"),
     }
     GeneratorPaused {
@@ -175,22 +175,22 @@ table! {
     }
     MachineEndedEarly {
         code: "machine_ended_early", origin: Some(Origin::Generator),
-        meaning: "load from several machines: one ended its part before the others did theirs",
+        meaning: "load from several machines: one ended its part before the others",
         invalid: Some("always"),
     }
     MachineLate {
         code: "machine_late", origin: Some(Origin::Generator),
-        meaning: "load from several machines: how long after the common begin one began",
+        meaning: "load from several machines: how long after the common start one started",
         suspect: Some("above 1 ms"), invalid: Some("above 100 ms"),
     }
     MachineClock {
         code: "machine_clock", origin: Some(Origin::Generator),
-        meaning: "load from several machines: how far the clock of one may be from what was found",
+        meaning: "load from several machines: how far the clock of one may be off from the measured offset",
         suspect: Some("above 1 ms"), invalid: Some("above 100 ms"),
     }
     LittlesLaw {
         code: "littles_law",
-        meaning: "closed loop: throughput × (mean latency + think time) against the requests kept up",
+        meaning: "closed loop: throughput × (mean latency + think time) against the requests kept under way",
         suspect: Some("off by 10 %"),
     }
     Unsettled {
@@ -249,8 +249,8 @@ table! {
     }
     ClockDrift {
         code: "clock_drift", kind: Kind::Caveat,
-        meaning: "of a point: the clock of the server's machine drifted by more than the interval of the probe, or is \
-        not known as well, so what the probe saw may belong to another moment",
+        meaning: "of a point: the clock of the server's machine drifted by more than the interval of the \
+        probe, or is not known that precisely, so the probe's samples may belong to another moment",
     }
     CpuIncomplete {
         code: "cpu_incomplete", kind: Kind::Caveat,
@@ -263,7 +263,7 @@ table! {
     }
     ProbeUnreadable {
         code: "probe_unreadable", kind: Kind::Caveat,
-        meaning: "of a point: what the probe wrote cannot be read or summed up",
+        meaning: "of a point: the probe's output cannot be read or summed up",
     }
     ProbeDied {
         code: "probe_died", kind: Kind::Caveat,

@@ -18,10 +18,10 @@ pub(crate) struct Evidence {
     pub(crate) requests: Requests,
     /// How long after the start of the window the last part of the load began; zero for most.
     pub(crate) began_late_s: f64,
-    /// For how long at the end of the window nothing was answered any more while requests failed; none where that is not
+    /// For how long at the end of the window nothing was answered any more while requests failed; `None` if that is not
     /// so.
     pub(crate) silent_at_end_s: Option<f64>,
-    /// How many recorded requests were due only after the end that the load was to have.
+    /// How many recorded requests were due only after the planned end of the load.
     pub(crate) cut_off: u64,
     pub(crate) warm_up: WarmUpCounts,
     pub(crate) failures: FailureCounts,
@@ -29,7 +29,7 @@ pub(crate) struct Evidence {
     pub(crate) status: Option<StatusCounts>,
     /// The operations whose answers were not all of one length.
     pub(crate) odd_bodies: Vec<OddBody>,
-    /// What the load needed of open files, what there was and what to change; none where it is not known.
+    /// What the load needed of open files, what there was and what to change; `None` if it is not known.
     pub(crate) descriptors: Option<String>,
     /// The same of local ports.
     pub(crate) ports: Option<String>,

@@ -139,9 +139,9 @@ impl Verdict {
         if !mismatched.is_empty() {
             let (count, due) = (evidence.failures[Failure::Mismatch], evidence.requests.due);
             let text = format!(
-                "{} of {} requests ({}) got an answer of another length than the verified one, which counts as failed: \
-                 {}; under load, the server does not do the work that was verified; its log may \
-                 show why",
+                "{} of {} requests ({}) got an answer whose length differs from the verified one, which \
+                counts as failed: {}; under load, the server does not do the work that was verified; its \
+                log may show why",
                 grouped(count),
                 grouped(due),
                 percentage(count, due),
@@ -186,15 +186,22 @@ impl Verdict {
     pub(super) fn judge_capacity(&mut self, evidence: &Evidence) {
         let failures = &evidence.failures;
         let shortages = [
-            (Code::DescriptorsShort, failures[Failure::FdUnavailable], "open file", &evidence.descriptors),
+            (
+                Code::DescriptorsShort,
+                failures[Failure::FdUnavailable],
+                "file descriptor",
+                &evidence.descriptors,
+            ),
             (Code::PortsShort, failures[Failure::AddressUnavailable], "local port", &evidence.ports),
         ];
         for (code, count, what, shortage) in shortages {
             if let (1.., Some(shortage)) = (count, shortage) {
                 let loaded = evidence.loaded;
                 let requests = if count == 1 { loaded.request() } else { loaded.requests() };
-                let text =
-                    format!("{} {requests} found no {what} for a connection: {shortage}", grouped(count));
+                let text = format!(
+                    "{} {requests} found no free {what} for a connection: {shortage}",
+                    grouped(count)
+                );
                 self.add(Status::Suspect, code, text);
             }
         }
@@ -206,7 +213,7 @@ impl Verdict {
         let missing: Vec<String> = PERCENTILES
             .into_iter()
             .filter(|percentile| percentile.samples_needed() > answered)
-            .map(|percentile| format!("{percentile} needs {}", grouped(percentile.samples_needed())))
+            .map(|percentile| format!("{percentile} requires {}", grouped(percentile.samples_needed())))
             .collect();
         if answered == 0 || missing.is_empty() {
             return;
@@ -239,7 +246,7 @@ impl Verdict {
     pub(super) fn note_recording(&mut self, evidence: &Evidence) {
         if evidence.cut_off > 0 {
             let text = format!(
-                "the load was to end before the recording did: {} of the recorded {} were due later and are not part of it; \
+                "the load is shorter than the recording: {} of the recorded {} were due after its end and are not included; \
                  a longer duration, or none, replays them",
                 grouped(evidence.cut_off),
                 evidence.loaded.requests()
@@ -292,7 +299,7 @@ fn failures_in_words(failures: &FailureCounts, failed: u64, loaded: Loaded) -> V
         happened.map(|(failure, count)| format!("{} {}", grouped(count), loaded.happened(failure))).collect();
     let untold = failed.saturating_sub(failures.total());
     if untold > 0 {
-        words.push(format!("{} for a reason that the generator does not tell", grouped(untold)));
+        words.push(format!("{} for a reason that the generator does not report", grouped(untold)));
     }
     words
 }

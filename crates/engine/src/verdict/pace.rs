@@ -153,11 +153,13 @@ impl Verdict {
         }
         let in_system = rps * (latency_ms + think_ms) / 1e3;
         if (in_system / kept_up - 1.0).abs() > LITTLES_LAW_TOLERANCE {
-            let think = if think_ms > 0.0 { format!(" and {think_ms} ms of thought") } else { String::new() };
+            let think =
+                if think_ms > 0.0 { format!(" and {think_ms} ms of think time") } else { String::new() };
             let text = format!(
-                "throughput and latency contradict each other (Little's law): {} {what} per second of \
-                 {latency_ms:.3} ms{think} each make {in_system:.1} {what} under way, but {} were kept up; the \
-                 generator spends time that no latency includes; more threads or fewer {} would show it",
+                "throughput and latency contradict each other (Little's law): {} {what} per second with \
+                {latency_ms:.3} ms of latency{think} each make {in_system:.1} {what} under way, but {} were \
+                kept under way; the generator spends time that no latency includes; more threads or fewer \
+                {} would show it",
                 rate(rps),
                 grouped(requests as u64),
                 evidence.loaded.connections(),

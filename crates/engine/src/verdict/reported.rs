@@ -122,7 +122,8 @@ mod tests {
         let of_three = json!({"answered": 99_997, "ok": 99_997, "failed": 3, "failures": {"timeout": 1}});
         assert_eq!(codes(&of_three), (Status::Suspect, vec![Code::Errors]));
         let text = reported(&of_three).verdict().reasons[0].text.clone();
-        let parts = "1 were not answered in time and 2 for a reason that the generator does not tell";
+        let parts = "1 were not answered within the timeout and 2 for a reason that the generator does not \
+            report";
         assert!(text.contains(parts), "{text}");
     }
 

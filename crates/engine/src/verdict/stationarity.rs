@@ -90,17 +90,17 @@ impl Measure {
         let (percent, times) = (percent(relative), 1.0 + relative);
         match self {
             Self::Rate if relative < 0.0 => {
-                format!("answered {percent} fewer {requests} per second than the others")
+                format!("answered {percent} fewer {requests} per second than the rest")
             }
             Self::Rate if times < 2.0 => {
-                format!("answered {percent} more {requests} per second than the others")
+                format!("answered {percent} more {requests} per second than the rest")
             }
-            Self::Rate => format!("answered {times:.1} times as many {requests} per second as the others"),
+            Self::Rate => format!("answered {times:.1} times as many {requests} per second as the rest"),
             Self::Latency if relative < 0.0 => {
-                format!("had a mean latency {percent} shorter than the others")
+                format!("had a mean latency {percent} shorter than the rest")
             }
-            Self::Latency if times < 2.0 => format!("had a mean latency {percent} longer than the others"),
-            Self::Latency => format!("had a mean latency {times:.1} times as long as the others"),
+            Self::Latency if times < 2.0 => format!("had a mean latency {percent} longer than the rest"),
+            Self::Latency => format!("had a mean latency {times:.1} times as long as the rest"),
         }
     }
 }
@@ -123,7 +123,7 @@ impl TimeSeries {
         rates_rps.collect()
     }
 
-    /// The mean latency in each period; none where one of them has no answer.
+    /// The mean latency in each period; `None` if one of them has no answer.
     fn latencies_ms(&self) -> Option<Vec<f64>> {
         self.periods.iter().map(|period| period.mean_latency_ms).collect()
     }

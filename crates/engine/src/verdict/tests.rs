@@ -118,7 +118,15 @@ fn failures_cast_doubt_and_above_one_percent_spoil_the_result() {
     assert_eq!(verdict(&failing(1)), (Status::Suspect, vec![Code::Errors]));
     assert_eq!(verdict(&failing(1_000)), (Status::Suspect, vec![Code::Errors]));
     assert_eq!(verdict(&failing(1_001)), (Status::Invalid, vec![Code::Errors]));
-    assert_says(&failing(2_500), Code::Errors, &["2,500 of 100,000 requests (2.5 %) failed", "by a reset"]);
+    assert_says(
+        &failing(2_500),
+        Code::Errors,
+        &[
+            "2,500 of 100,000 requests (2.5 %) failed",
+            "had their \
+        connection reset",
+        ],
+    );
 }
 
 #[test]
@@ -139,7 +147,7 @@ fn a_silence_of_failures_up_to_the_end_spoils_a_result_from_the_share_from_which
     assert_eq!(verdict(&silent(0.5, 60.0)), (Status::Suspect, vec![Code::StoppedAnswering]));
     assert_eq!(verdict(&silent(0.09, 1.0)), (Status::Valid, vec![]), "a pause");
     let counted = Evidence { stop: Stop::RequestsTotal(100_000), ..silent(5.0, 10.0) };
-    assert_eq!(verdict(&counted), (Status::Valid, vec![]), "each of its requests has an end of its own");
+    assert_eq!(verdict(&counted), (Status::Valid, vec![]), "each of its requests has its own end");
 }
 
 #[test]
@@ -205,10 +213,14 @@ fn a_shortage_of_this_machine_is_told_apart_from_a_failure_of_the_server() {
     };
     let of_files = short([(Failure::FdUnavailable, 10)].into());
     assert_eq!(verdict(&of_files), (Status::Suspect, vec![Code::Errors, Code::DescriptorsShort]));
-    assert_says(&of_files, Code::DescriptorsShort, &["10 requests found no open file", "few files"]);
+    assert_says(
+        &of_files,
+        Code::DescriptorsShort,
+        &["10 requests found no free file descriptor", "few files"],
+    );
     let of_ports = short([(Failure::AddressUnavailable, 10)].into());
     assert_eq!(verdict(&of_ports), (Status::Suspect, vec![Code::Errors, Code::PortsShort]));
-    assert_says(&of_ports, Code::PortsShort, &["10 requests found no local port", "few ports"]);
+    assert_says(&of_ports, Code::PortsShort, &["10 requests found no free local port", "few ports"]);
 }
 
 #[test]
@@ -300,7 +312,7 @@ fn latencies_that_do_not_fill_the_connections_break_littles_law() {
     // 10,000 per second of 2 ms keep 20 connections busy, not 50; with 3 ms of thought each they do.
     let broken = Evidence { mean_latency_ms: Some(2.0), ..closed() };
     assert_eq!(verdict(&broken), (Status::Suspect, vec![Code::LittlesLaw]));
-    assert_says(&broken, Code::LittlesLaw, &["20.0 requests under way, but 50 were kept up"]);
+    assert_says(&broken, Code::LittlesLaw, &["20.0 requests under way, but 50 were kept under way"]);
     let kept_up = Some(KeptUp { requests: 50, think_ms: 3.0 });
     assert_eq!(verdict(&Evidence { kept_up, ..broken }).0, Status::Valid);
 }
@@ -358,7 +370,10 @@ fn percentiles_that_the_answers_do_not_bound_are_a_note_and_no_doubt() {
     assert_eq!((verdict.status, verdict.reasons.len()), (Status::Valid, 0));
     let text = text_of(&verdict.notes, Code::TooFewSamples);
     let needs = "1,000 answers are too few";
-    assert!(text.contains(needs) && text.contains("p99.9 needs 3,688 and p99.99 needs 36,887"), "{text}");
+    assert!(
+        text.contains(needs) && text.contains("p99.9 requires 3,688 and p99.99 requires 36,887"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::io::{Io, Slot};
 const SHORTEST_RETRANSMISSION: Nanos = Nanos::from_millis(200);
 
 impl<I: Io, E: Exchange> Worker<I, E> {
-    /// How often the SYN of a connection was sent again that was established this moment, after `length`; none where the
+    /// How often the SYN of a connection was sent again that was established this moment, after `length`; `None` if the
     /// kernel does not report it.
     pub(super) fn syn_retransmits(&self, slot: Slot, length: Nanos) -> Option<u32> {
         if length < SHORTEST_RETRANSMISSION { Some(0) } else { self.io.retransmits(slot) }

@@ -19,7 +19,7 @@ fn services(time: Nanos) -> f64 {
     time.0 as f64 / SERVICE_TIME.0 as f64
 }
 
-/// Waiting times of a series of its own, with another seed than those that are judged.
+/// Waiting times of a separate series, with another seed than those that are judged.
 fn reference_waits() -> Vec<f64> {
     waits(poisson_arrivals(RATE_RPS, 1_909), SERVICE_TIME).take(300_000).map(services).collect()
 }

@@ -47,7 +47,7 @@ pub(super) enum Answering {
 /// When a request that arrives now is answered; none for never.
 type Service = dyn FnMut(Nanos) -> Option<Nanos>;
 
-/// How many segments a connection has sent again, when the kernel is asked now; none where it does not report it.
+/// How many segments a connection has sent again, when the kernel is asked now; `None` if it does not report it.
 type Retransmits = dyn Fn(Nanos) -> Option<u32>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

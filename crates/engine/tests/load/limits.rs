@@ -71,7 +71,7 @@ fn a_source_address_that_this_machine_lacks_is_refused_by_its_name() {
     else {
         panic!("what the machine lacks was blamed on the plan")
     };
-    assert!(text.starts_with("192.0.2.1 is no address of this machine"), "{text}");
+    assert!(text.starts_with("192.0.2.1 is not an address of this machine"), "{text}");
 }
 
 #[test]

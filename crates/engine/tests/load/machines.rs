@@ -74,7 +74,11 @@ fn a_moment_that_has_passed_is_an_error_and_nothing_is_sent_until_another_is_giv
 fn a_share_has_a_connection_for_each_of_its_threads() {
     let plan = HttpLoad { threads: 3, ..closed("127.0.0.1:1".parse().unwrap(), 5, 10) };
     let Err(StartError::Plan(problem)) = start_part(&plan, Share::new(1, 2)) else { panic!("it has two") };
-    assert_eq!(problem, "3 threads cannot share the 2 connections of a share");
+    assert_eq!(
+        problem,
+        "3 threads require at least as many connections, but a share of this load has 2: \
+        use fewer threads or more connections"
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) struct Throttled {
     pub(crate) throttled_ns: u64,
 }
 
-/// The throttling in `cpu.stat` of a group of either version; none where no limit can be set.
+/// The throttling in `cpu.stat` of a group of either version; `None` if no limit can be set.
 pub(crate) fn throttled(bytes: &[u8]) -> Option<Throttled> {
     let in_us = number_after(bytes, b"throttled_usec ").and_then(|us| us.checked_mul(1000));
     Some(Throttled {

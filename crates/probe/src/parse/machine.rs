@@ -53,7 +53,7 @@ pub(crate) fn forks(bytes: &[u8]) -> Option<u64> {
 pub(crate) struct Stalled {
     /// Some of it.
     pub(crate) some_us: u64,
-    /// All of it at once; none where the kernel does not say.
+    /// All of it at once; `None` if the kernel does not say.
     pub(crate) full_us: Option<u64>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn program_name(bytes: &[u8]) -> ProgramName {
     ProgramName(name)
 }
 
-/// How many of the first arguments may be the file that was started: behind an interpreter and one option of it.
+/// How many of the first arguments may be the file that was started: after an interpreter and one option of it.
 const FIRST_ARGUMENTS: usize = 3;
 
 /// The name of a program by the name of the process, the file that it executes, and its arguments.
@@ -55,7 +55,7 @@ fn file_name(path: &[u8]) -> &[u8] {
 /// What `/proc/PID/stat` says; times are in the kernel's ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// What the process is called, of its own accord or by the program that it runs.
+    /// What the process is called, by a name that it gave itself or by the program that it runs.
     pub(crate) name: ProgramName,
     pub(crate) parent: u32,
     pub(crate) session: u32,
@@ -118,7 +118,7 @@ impl Scheduled {
     }
 }
 
-/// Reads `schedstat` of a process or a thread; none where the kernel does not count, which it writes as zeros.
+/// Reads `schedstat` of a process or a thread; `None` if the kernel does not count, which it writes as zeros.
 pub(crate) fn scheduled(bytes: &[u8]) -> Option<Scheduled> {
     let mut fields = fields(bytes);
     let mut next = || number(fields.next()?);

@@ -27,7 +27,7 @@ pub(super) fn counts(text: &str) -> Result<Vec<(u64, u64)>, &'static str> {
             inflate(outer)?
         }
         COOKIE => bytes,
-        _ => return Err("its cookie is another one"),
+        _ => return Err("it does not begin with the format's cookie"),
     };
     let (buckets, mut counters) = header(&inflated)?;
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn counts(text: &str) -> Result<Vec<(u64, u64)>, &'static str> {
 /// Which times the counters are of, and the bytes of these.
 fn header(mut rest: &[u8]) -> Result<(Buckets, &[u8]), &'static str> {
     if number(&mut rest)? != COOKIE {
-        return Err("its cookie is another one");
+        return Err("it does not begin with the format's cookie");
     }
     let length = number(&mut rest)?;
     let offset = number(&mut rest)?;
@@ -60,10 +60,10 @@ fn header(mut rest: &[u8]) -> Result<(Buckets, &[u8]), &'static str> {
         return Err("its counters are shifted or scaled, which is not supported");
     }
     if digits > DIGITS_MAX || lowest == 0 {
-        return Err("its precision or its range cannot be");
+        return Err("its precision or its range is invalid");
     }
     let counters = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-    Ok((Buckets::of(lowest, digits), counters.ok_or("it is cut off")?))
+    Ok((Buckets::of(lowest, digits), counters.ok_or("it is truncated")?))
 }
 
 fn inflate(compressed: &[u8]) -> Result<Vec<u8>, &'static str> {
@@ -77,7 +77,7 @@ fn inflate(compressed: &[u8]) -> Result<Vec<u8>, &'static str> {
 }
 
 fn number(bytes: &mut &[u8]) -> Result<u32, &'static str> {
-    let (first, rest) = bytes.split_first_chunk().ok_or("it is cut off")?;
+    let (first, rest) = bytes.split_first_chunk().ok_or("it is truncated")?;
     *bytes = rest;
     Ok(u32::from_be_bytes(*first))
 }
@@ -91,7 +91,7 @@ fn long_number(bytes: &mut &[u8]) -> Result<u64, &'static str> {
 fn variable_length(bytes: &mut &[u8]) -> Result<u64, &'static str> {
     let mut value = 0;
     for place in 0..9 {
-        let (byte, rest) = bytes.split_first().ok_or("it is cut off")?;
+        let (byte, rest) = bytes.split_first().ok_or("it is truncated")?;
         *bytes = rest;
         let is_last = place == 8;
         let bits = if is_last { *byte } else { byte & 0x7f };
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_length_that_the_bytes_do_not_have_is_not_believed() {
-        assert_eq!(counts(&plain(u32::MAX, 0, 3, 1, &[2])), Err("it is cut off"));
+        assert_eq!(counts(&plain(u32::MAX, 0, 3, 1, &[2])), Err("it is truncated"));
         assert_eq!(counts(&plain(1, 0, 3, 1, &[2])), Ok(vec![(0, 1)]));
     }
 

@@ -11,7 +11,7 @@ use super::{HttpDate, Status};
 pub struct Answer {
     /// How the request went.
     pub status: Status,
-    /// The file that was asked for; none where the request is not answered with one.
+    /// The file that was asked for; `None` if the request is not answered with one.
     pub content: Option<Content>,
     /// Whether another request may follow on the same connection.
     pub keeps_connection: bool,

@@ -72,7 +72,7 @@ fn names_a_version(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b' ').nth(2).is_some_and(|word| word.starts_with(b"HTTP/"))
 }
 
-/// What a whole head says; none where its fields contradict RFC 9112.
+/// What a whole head says; `None` if its fields contradict RFC 9112.
 fn request_of(head: &httparse::Request) -> Option<Request> {
     let is_http_1_1 = head.version? == 1;
     let hosts = values(head.headers, "Host").count();
@@ -97,7 +97,7 @@ fn method_of(name: &str) -> Method {
     }
 }
 
-/// Whether content follows; none where its length is not a number.
+/// Whether content follows; `None` if its length is not a number.
 fn has_content(fields: &[Header]) -> Option<bool> {
     let mut has_content = values(fields, "Transfer-Encoding").next().is_some();
     for length in values(fields, "Content-Length") {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The file that stands for a folder.
 const INDEX: &[u8] = b"index.html";
 
-/// The path, below the served folder, that a request target asks for; none where the target is malformed.
+/// The path, below the served folder, that a request target asks for; `None` if the target is malformed.
 ///
 /// The target is a path with or without a query, or a whole `http` URI (RFC 9112 §3.2.1 and §3.2.2). Where the path leads
 /// is for the kernel to find out: it may still hold `..`.

@@ -11,7 +11,7 @@ impl Identity {
     /// # Errors
     /// Always.
     pub(crate) fn read(_certificate: &Path, _key: &Path, _speaks_http2: bool) -> Result<Self, String> {
-        Err("this build has no TLS, as that of a first demo: build all of it by `make setup`".into())
+        Err("this build has no TLS, which a first demo leaves out: build it with `make setup`".into())
     }
 }
 

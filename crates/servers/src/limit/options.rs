@@ -8,26 +8,26 @@ use crate::quantities::{DURATION, SHARE, SIZE_BYTES, TRUTH, count, value_of};
 use super::faults::{Delay, Faults, LastAnswer, OutcomeShares, Stalls};
 
 pub(crate) const USAGE: &str = "
-Faults of limit, none of which is there by default (0):
-  --delay TIME                answers are sent so long after their request came: 5ms
-  --delay-share SHARE         only this share of the answers is (default 1)
-  --stall-every TIME          again and again after so long the server does nothing at all: 2s
-  --stall-for TIME            for so long: 300ms
-  --reset-share SHARE         so many requests are answered by a reset of the connection
-  --error-share SHARE         so many answers have the status 500
-  --truncated-share SHARE     so many answers lack their last byte and end the connection
-  --wrong-length-share SHARE  so many answers have a body that is one byte longer
-  --seed N                    what all shares are drawn from (default 1)
-  --spared-requests N         the first of all requests are answered rightly and at once, whatever the shares say
-  --keepalive-requests N      a connection is closed after so many answers
-  --announce-close BOOLEAN    whether the last of them says so (default true)
-  --accept-every TIME         one client is accepted in each such time: 5ms
-  --work TIME                 each request uses so much processor time of the one thread: 50us
-  --connection-memory SIZE    memory in use for each connection: 64KiB
-  --leak SIZE                 memory lost with each request: 100B
-  --connections-per-thread N  one more idle thread begins with each N connections that are open at once
-Over HTTP/2 each is about the same requests: a delayed answer holds back no other of its connection, what is reset or
-truncated is one stream and not its connection, and the last answer of a connection is announced by GOAWAY.
+Faults of limit, all off by default (0):
+  --delay TIME                how long after its request an answer is sent: 5ms
+  --delay-share SHARE         the share of the answers that is delayed (default 1)
+  --stall-every TIME          the interval after which the server stalls, repeatedly: 2s
+  --stall-for TIME            how long each stall lasts: 300ms
+  --reset-share SHARE         the share of requests whose connection is reset
+  --error-share SHARE         the share of answers with the status 500
+  --truncated-share SHARE     the share of answers that lack their last byte and end the connection
+  --wrong-length-share SHARE  the share of answers whose body is one byte too long
+  --seed N                    the seed from which the shares are drawn (default 1)
+  --spared-requests N         how many of the first requests are answered correctly and at once
+  --keepalive-requests N      after how many answers a connection is closed
+  --announce-close BOOLEAN    whether the last answer announces the close (default true)
+  --accept-every TIME         one client is accepted per such interval: 5ms
+  --work TIME                 CPU time of the single thread per request: 50us
+  --connection-memory SIZE    memory used per connection: 64KiB
+  --leak SIZE                 memory leaked per request: 100B
+  --connections-per-thread N  one more idle thread is started per N concurrent connections
+Over HTTP/2 the faults concern the same requests: a delayed answer delays no other one of its connection, a reset or
+truncation ends one stream and not its connection, and GOAWAY announces the last answer of a connection.
 ";
 
 /// What the command line says of the faults.

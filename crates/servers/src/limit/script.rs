@@ -36,7 +36,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// The script of these faults, which starts now; none where there are no faults.
+    /// The script of these faults, which starts now; `None` if there are no faults.
     pub(super) fn of(faults: Faults) -> Option<Self> {
         if faults == (Faults { seed: faults.seed, ..Faults::default() }) {
             return None;

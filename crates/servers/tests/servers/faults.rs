@@ -33,7 +33,7 @@ fn milliseconds(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// What one client is answered on a connection of its own: all bytes up to the end, none where it is reset.
+/// What one client is answered on its own connection: all bytes up to the end, `None` if it is reset.
 fn whole_answer(server: &Server) -> Option<Vec<u8>> {
     let mut client = server.send(GET_AND_CLOSE);
     let mut bytes = Vec::new();

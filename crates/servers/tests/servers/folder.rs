@@ -22,7 +22,7 @@ pub(crate) const FILES: [(&str, &str); 6] = [
 pub(crate) const LARGE: &str = "large.bin";
 const LARGE_BYTES: usize = 1 << 20;
 
-/// The folder `site` in a folder of its own; all is removed in the end.
+/// The folder `site` in a separate folder; all is removed in the end.
 pub(crate) struct Folder {
     around: PathBuf,
 }

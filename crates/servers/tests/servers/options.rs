@@ -43,8 +43,8 @@ fn an_option_of_another_kind_is_refused_and_not_ignored() {
     let with = |kind: &'static str, option: &'static str, value: &'static str| {
         [kind, "--listen", "127.0.0.1:0", "--root", ".", option, value]
     };
-    assert_refused(&with("limit", "--buffer-bytes", "100"), 2, "limit does not know --buffer-bytes");
-    assert_refused(&with("simple", "--delay", "5ms"), 2, "simple does not know --delay, a fault of limit");
+    assert_refused(&with("limit", "--buffer-bytes", "100"), 2, "limit has no option --buffer-bytes");
+    assert_refused(&with("simple", "--delay", "5ms"), 2, "simple has no option --delay; only limit has it");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// The value of a field; none where it is missing.
+    /// The value of a field; `None` if it is missing.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut values =
             self.fields.iter().filter(|(field, _)| field == name).map(|(_, value)| value.as_str());

@@ -218,43 +218,43 @@ impl Display for Http2Error {
             Self::FrameLength { kind, bytes } => {
                 return write!(
                     formatter,
-                    "a {} frame has {bytes} bytes, which it cannot have",
+                    "a {} frame has an invalid length of {bytes} bytes",
                     KindName(*kind)
                 );
             }
             Self::FrameStream { kind, stream } => {
                 return write!(
                     formatter,
-                    "a {} frame came for stream {stream}, which cannot carry it",
+                    "a {} frame arrived on stream {stream}, where it is not allowed",
                     KindName(*kind)
                 );
             }
             Self::StreamClosed { stream } => {
-                return write!(formatter, "a frame came for stream {stream}, which had ended");
+                return write!(formatter, "a frame arrived on stream {stream}, which had ended");
             }
             Self::Padding => "the padding of a frame is longer than the frame",
             Self::Setting { setting, value } => {
-                return write!(formatter, "the server's setting {setting} is {value}, which it cannot be");
+                return write!(formatter, "the server's setting {setting} has the invalid value {value}");
             }
             Self::Continuation => {
-                "a header block was interrupted by another frame, or went on without a begin"
+                "a header block was interrupted by another frame, or continued without having begun"
             }
-            Self::ContinuationFlood => "a header block came in more CONTINUATION frames than any needs",
+            Self::ContinuationFlood => "a header block has more CONTINUATION frames than allowed",
             Self::Compression(error) => {
                 return write!(formatter, "a header block cannot be decompressed: {error}");
             }
             Self::Push => "the server pushed a response although the client had refused pushes",
-            Self::WindowIncrement => "a WINDOW_UPDATE frame enlarges a window by nothing",
+            Self::WindowIncrement => "a WINDOW_UPDATE frame enlarges a window by 0 bytes",
             Self::WindowOverflow => "a window was enlarged beyond 2147483647 bytes",
             Self::FlowControl => "the server sent more data than the client's window allowed",
             Self::Flood => {
-                "the server sent frames without end that bring nothing, or need an answer and bring nothing"
+                "the server kept sending frames that carry no data or only require replies (a flood)"
             }
             Self::Status => "a response has no :status of three digits from 100 to 599, or more than one",
             Self::PseudoField => {
                 "a response has a pseudo-header field other than :status, or one in its trailers"
             }
-            Self::LatePseudoField => "a response has a pseudo-header field behind a regular one",
+            Self::LatePseudoField => "a response has a pseudo-header field after a regular one",
             Self::FieldName => {
                 "a field name of a response is empty, or has upper-case letters or characters that no name can have"
             }
@@ -271,7 +271,7 @@ impl Display for Http2Error {
                 );
             }
             Self::UnexpectedBody => "a response that can have no body has one",
-            Self::NoHeader => "data came before the header block of its response",
+            Self::NoHeader => "data arrived before the header block of its response",
             Self::Trailers => "a second header block did not end its response",
         };
         formatter.write_str(text)
@@ -340,11 +340,11 @@ impl Display for HpackError {
             Self::TableSize { bytes, most_bytes } => {
                 return write!(
                     formatter,
-                    "it sets a dynamic table of {bytes} bytes, where {most_bytes} were agreed"
+                    "it sets a dynamic table of {bytes} bytes; at most {most_bytes} were agreed"
                 );
             }
             Self::LateTableSize => {
-                "the size of the dynamic table changes behind a field, not in front of all"
+                "the size of the dynamic table changes after a field; it may change only before all fields"
             }
         })
     }

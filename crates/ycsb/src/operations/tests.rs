@@ -18,7 +18,7 @@ fn run(workload: &Workload, seed: u64) -> Operations {
     Operations::run(workload, seed, Arc::new(InsertedKeys::new(workload, Share::whole()))).unwrap()
 }
 
-/// Operations of these numbers, each in a place of its own.
+/// Operations of these numbers, each in its own place.
 fn made(operations: &mut Operations, numbers: impl Iterator<Item = u64>) -> Vec<Operation> {
     let make = |number| {
         let mut operation = Operation::default();

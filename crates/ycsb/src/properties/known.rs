@@ -15,17 +15,17 @@ pub(super) struct Known {
     pub(super) field: &'static str,
     /// What its value must be.
     pub(super) expected: &'static str,
-    /// Sets it from its value; none where that is not what is expected.
+    /// Sets it from its value; `None` if that is not what is expected.
     pub(super) set: fn(&mut Properties, &str) -> Option<()>,
 }
 
-const COUNT: &str = "a whole number from 0 on";
+const COUNT: &str = "a whole number of 0 or more";
 const NUMBER: &str = "a number";
 const TRUTH: &str = "true or false";
 const TEXT: &str = "a text";
 const LENGTHS: &str = "constant, uniform or zipfian";
 const REQUESTS: &str = "uniform, zipfian, latest, hotspot, exponential or sequential";
-const CLASS: &str = "site.ycsb.workloads.CoreWorkload, the one class of workloads that is known here";
+const CLASS: &str = "site.ycsb.workloads.CoreWorkload, the only supported class of workloads";
 
 /// Every property of YCSB's core workload and of its client that changes something here. A distribution comes before the
 /// properties that are its parameters.
@@ -121,14 +121,14 @@ pub(super) const KNOWN: &[Known] = &[
     known("operationcount", "", COUNT, |to, value| {
         put(&mut to.run.operations, parsed(value).map(|count| Some(count).filter(|count| *count > 0)))
     }),
-    known("threadcount", "", "a whole number from 1 on", |to, value| {
+    known("threadcount", "", "a whole number of 1 or more", |to, value| {
         put(&mut to.run.threads, parsed(value).filter(|threads| *threads > 0).map(Some))
     }),
-    known("target", "", "operations per second, a number from 0 on", |to, value| {
+    known("target", "", "operations per second, a number of 0 or more", |to, value| {
         let rate = number(value).filter(|rate| *rate >= 0.0);
         put(&mut to.run.rate_rps, rate.map(|rate| Some(rate).filter(|rate| *rate > 0.0)))
     }),
-    known("maxexecutiontime", "", "seconds, a whole number from 0 on", |to, value| {
+    known("maxexecutiontime", "", "seconds, a whole number of 0 or more", |to, value| {
         put(&mut to.run.duration_max_s, parsed(value).map(|length| Some(length).filter(|length| *length > 0)))
     }),
     known("table", "", "a name", |to, value| {
@@ -190,7 +190,8 @@ pub(super) fn is_ignored(name: &str) -> bool {
 /// What to say of a property that is not known.
 pub(super) fn unknown(name: &str) -> String {
     if OF_DATABASES.iter().any(|beginning| name.starts_with(beginning)) {
-        return "not a property of a workload; give the database by its URL, and what concerns it as settings".into();
+        return "not a property of a workload; set the database by its URL, and its options as settings"
+            .into();
     }
     let names = KNOWN.iter().map(|known| known.name).chain(IGNORED.iter().copied());
     let meant = nearest(name, names).map_or_else(String::new, |name| format!("; did you mean {name:?}?"));

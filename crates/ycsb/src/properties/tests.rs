@@ -144,19 +144,19 @@ fn everything_that_is_wrong_is_said_at_once_with_its_line() {
                 target=-1\nthreadcount=0\nmongodb.url=mongodb://host\nreadproportion=NaN\na=\\u12\ncolour=red\n";
     let expected = [
         "site.properties:1: recordcont: unknown property; expected one of YCSB's core workload; did you mean \"recordcount\"?",
-        "site.properties:2: workload: found \"site.ycsb.RestWorkload\"; expected site.ycsb.workloads.CoreWorkload, the one \
-         class of workloads that is known here",
-        "site.properties:4: fieldcount: found \"ten\"; expected a whole number from 0 on",
+        "site.properties:2: workload: found \"site.ycsb.RestWorkload\"; expected \
+        site.ycsb.workloads.CoreWorkload, the only supported class of workloads",
+        "site.properties:4: fieldcount: found \"ten\"; expected a whole number of 0 or more",
         "site.properties:5: requestdistribution: found \"zipf\"; expected uniform, zipfian, latest, hotspot, exponential or \
          sequential",
-        "site.properties:6: target: found \"-1\"; expected operations per second, a number from 0 on",
-        "site.properties:7: threadcount: found \"0\"; expected a whole number from 1 on",
-        "site.properties:8: mongodb.url: not a property of a workload; give the database by its URL, and what concerns it as \
-         settings",
+        "site.properties:6: target: found \"-1\"; expected operations per second, a number of 0 or more",
+        "site.properties:7: threadcount: found \"0\"; expected a whole number of 1 or more",
+        "site.properties:8: mongodb.url: not a property of a workload; set the database by its URL, and its \
+        options as settings",
         "site.properties:9: readproportion: found \"NaN\"; expected a number",
         "site.properties:10: found \"\\\\u12\"; expected four hexadecimal digits after \\u",
         "site.properties:11: colour: unknown property; expected one of YCSB's core workload",
-        "-p maxscanlength=many: found \"many\"; expected a whole number from 0 on",
+        "-p maxscanlength=many: found \"many\"; expected a whole number of 0 or more",
         "-p table: found \"table\"; expected name=value",
     ];
     assert_eq!(message(text, &["maxscanlength=many", "table"]), expected.join("\n"));
@@ -166,12 +166,13 @@ fn everything_that_is_wrong_is_said_at_once_with_its_line() {
 fn a_workload_that_cannot_be_run_is_said_where_it_is_asked_for() {
     assert_eq!(
         message("recordcount=0\nreadproportion=0\nupdateproportion=0\n", &[]),
-        "site.properties:3: updateproportion: the shares of all operations are 0; at least one must be above"
+        "site.properties:3: updateproportion: the shares of all operations are 0; at least one must be \
+        above 0"
     );
     assert_eq!(
         message("# c\nrecordcount=0\n", &["fieldcount=0"]),
-        "site.properties:2: recordcount: there are 0 records; a mix that does not only insert needs at least 1\n\
-         -p fieldcount=0: a record has 0 fields; it must have at least 1"
+        "site.properties:2: recordcount: there are 0 records; a mix that does not only insert requires at \
+        least 1\n-p fieldcount=0: a record has 0 fields; expected at least 1"
     );
     assert_eq!(
         message("requestdistribution=hotspot\nhotspotopnfraction=1.5", &[]),
@@ -183,9 +184,9 @@ fn a_workload_that_cannot_be_run_is_said_where_it_is_asked_for() {
 fn a_flaw_that_no_property_brought_about_is_the_files() {
     let base = Workload { field_count: 0, ..Workload::default() };
     let invalid = Properties::read(base.clone(), Some(file("recordcount=5")), &[]).unwrap_err();
-    assert_eq!(invalid.to_string(), "site.properties: a record has 0 fields; it must have at least 1");
+    assert_eq!(invalid.to_string(), "site.properties: a record has 0 fields; expected at least 1");
     let invalid = Properties::read(base, None, &[]).unwrap_err();
-    assert_eq!(invalid.to_string(), "workload: a record has 0 fields; it must have at least 1");
+    assert_eq!(invalid.to_string(), "workload: a record has 0 fields; expected at least 1");
 }
 
 proptest! {

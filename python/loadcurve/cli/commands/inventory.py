@@ -196,7 +196,7 @@ def doctor(
         str | None,
         typer.Option(
             metavar="STUDY",
-            help="The study with the machines that --machine and --machines name.",
+            help="The study that defines the machines of --machine and --machines.",
             autocompletion=completion.studies,
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Options that several subcommands have, and looks at what they name before anything heavy is imported."""
+"""Options that several subcommands have, and checks of what they name before anything heavy is imported."""
 
 import errno
 import os
@@ -63,7 +63,7 @@ def study_there(study: str | None) -> str | None:
 
 
 def require_files(names: Iterable[str]) -> None:
-    """Refuse files that are not there, but for patterns, before what reads files is imported."""
+    """Refuse files that do not exist, except patterns, before what reads files is imported."""
     for name in names:
         if "{" not in name and not os.path.lexists(name):
             raise BadInput(f"{name} cannot be read: {os.strerror(errno.ENOENT)}.")
@@ -103,8 +103,8 @@ ResumeOption = Annotated[
     typer.Option(
         "--resume",
         metavar="RUN",
-        help="Resume the interrupted run in this folder, with its own options; name its study where somebody "
-        "else began it.",
+        help="Resume the interrupted run in this folder, with its own options; name its study if another "
+        "user started it.",
         autocompletion=completion.run_folders,
         callback=run_folders_there,
     ),

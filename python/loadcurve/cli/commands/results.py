@@ -32,7 +32,7 @@ def import_files(
             "--as",
             metavar="TOOL",
             help="The tool or format of the files; default: recognised from their content. "
-            "From an access log: requests makes a list with weights, recording one with times.",
+            "From an access log: requests makes a list with weights, recording a list with times.",
         ),
     ] = None,
     server: Annotated[

@@ -31,7 +31,7 @@ def blocks(
     if ends_lines:
         raise source.unreadable(
             line + rest.count(b"\n"),
-            "the end of the file within a line: it is cut off, or its tool ended halfway",
+            "the end of the file within a line: it is truncated, or its tool ended halfway",
             what,
             f"{line - first:,} lines",
         )

@@ -59,7 +59,7 @@ def header_of(source: Source, separator: str = ",") -> list[str]:
     try:
         text = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
-        raise source.unreadable(1, "bytes that are no text (UTF-8)", "the names of columns") from error
+        raise source.unreadable(1, "bytes that are not UTF-8 text", "the names of columns") from error
     try:
         return next(csv.reader([text], delimiter=separator), [])
     except csv.Error as error:

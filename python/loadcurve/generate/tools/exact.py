@@ -127,7 +127,7 @@ def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
     if can.timeout == "whole seconds" and load.timeout_s % 1:
         yield "timeout", f"{name} takes whole seconds; found {load.timeout_s:g} s"
     if can.timeout == "none" and load.timeout_s != _default(load, "timeout_s"):
-        yield "timeout", f"{name} waits for an answer for as long as it takes; remove it"
+        yield "timeout", f"{name} has no timeout; remove it"
 
 
 def _default(load: HttpLoad, attribute: str) -> object:

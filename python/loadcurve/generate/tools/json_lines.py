@@ -39,7 +39,7 @@ def _problem(source: Source, what: str, line: int, block: bytes, required: tuple
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
-            return source.unreadable(number, f"no JSON: {shown(text)}", what, until_then)
+            return source.unreadable(number, f"invalid JSON: {shown(text)}", what, until_then)
         if not isinstance(found, dict):
             return source.unreadable(number, shown(text), f"an object, {what}", until_then)
         if missing := [name for name in required if found.get(name) is None]:

@@ -136,9 +136,9 @@ def _verdict(figures: ToolFigures, known: Known) -> Verdict:
     if not figures.other_length:
         return verdict
     text = (
-        f"{figures.other_length:,} of {figures.answered:,} answers had another length than the first one, or "
-        f"were cut off, which {figures.tool} does not tell apart: unless each answer is generated anew, some "
-        "of them are wrong"
+        f"{figures.other_length:,} of {figures.answered:,} answers differed in length from the first one, "
+        f"or were cut off ({figures.tool} does not distinguish the two): unless each answer is generated "
+        "anew, some of them are wrong"
     )
     return verdict.with_reason("lengths_differ", text, "suspect")
 

@@ -74,7 +74,7 @@ def as_text(name: str, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise Unreadable(name, line, "bytes that are no text (UTF-8)", "text") from error
+        raise Unreadable(name, line, "bytes that are not UTF-8 text", "text") from error
 
 
 def shown(text: str) -> str:
@@ -102,7 +102,7 @@ def json_of(source: Source, model: type[Document], what: str) -> Document:
         problem: Any = error.errors(include_url=False, include_context=False)[0]
         place = ".".join(map(str, problem["loc"]))
         if problem["type"] == "json_invalid":
-            raise source.unreadable(None, f"no whole JSON ({problem['msg']})", what) from error
+            raise source.unreadable(None, f"incomplete or invalid JSON ({problem['msg']})", what) from error
         value = shown(str(problem["input"])) if not isinstance(problem["input"], dict | list) else "that"
         found = f"{place} = {value} ({problem['msg']})" if place else f"{value} ({problem['msg']})"
         raise source.unreadable(None, found, what) from error

@@ -39,7 +39,7 @@ class Lines:
             raise self.source.unreadable(
                 second[0],
                 f"{shown(self.lines[second[0] - 1].strip())} once more, after that of line {first[0]}",
-                f"{what} once, in the output of one load; cut the file into one for each load",
+                f"{what} once, in the output of one load; split the file into one per load",
                 self.read(second[0]),
             )
         return first
@@ -91,8 +91,8 @@ class Lines:
         *_, last = ["", *filter(None, map(str.strip, self.lines))]
         return self.source.unreadable(
             max(len(self.lines), 1),
-            f"the end of the file behind {shown(last)}",
-            f"{what}: it is cut off, or its tool ended halfway",
+            f"the end of the file after {shown(last)}",
+            f"{what}: it is truncated, or its tool ended halfway",
             f"{len(self.lines):,} lines",
         )
 

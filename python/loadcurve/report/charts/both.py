@@ -58,8 +58,9 @@ def throughput_latency_figure(
     axis = altair.Axis(title=title, orient="right", grid=False, tickCount=6)
     right = _side(datasets.named(sides[1]), shown, looks, axis, [5, 3])
     alternative = (
-        f"Throughput and latency {statistic} by {text.axis_title(shown.key)}. Throughput has full lines and "
-        "the left axis, latency dashed lines and the right one; the two figures before have the same values."
+        f"Throughput and latency {statistic} by {text.axis_title(shown.key)}. Throughput has solid lines "
+        "and the left axis, latency dashed lines and the right one; the two previous figures show the same "
+        "values."
     )
     specification = layered([*left, *right], alternative, FIGURE_HEIGHT, [], datasets)
     marks = specification["layer"]

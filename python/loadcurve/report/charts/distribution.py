@@ -95,7 +95,11 @@ def distribution_figure(
     alternative = (
         "Latency by percentile, in ms. One line for each server at the chosen point; the table below has the "
         "values."
-        + (" Dashed lines are what pauses of this machine alone would have made of them." if pauses else "")
+        + (
+            " Dashed lines are the latencies that pauses of this machine alone would have caused."
+            if pauses
+            else ""
+        )
     )
     return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
 

@@ -68,7 +68,9 @@ def lines_figure(title: str, lines: Sequence[Line], axes: Axes) -> Figure | None
 def relative_figure(title: str, lines: Sequence[Line], axes: Axes) -> Figure | None:
     """Draw curves over one another, each divided by its own greatest value."""
     rows = [
-        _row(line, place, Estimate(one.value / line.greatest, None, None, one.n, "share of the greatest"))
+        _row(
+            line, place, Estimate(one.value / line.greatest, None, None, one.n, "share of the greatest value")
+        )
         for line in lines
         for place, one in sorted(line.values.items())
     ]

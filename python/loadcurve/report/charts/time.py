@@ -50,7 +50,7 @@ PROBE_PANELS = (
             "cpu_system_share": "server, system",
             "busiest_thread_share": "its busiest thread",
             "busy_cpus": "whole machine",
-            "steal_cpus": "taken by others (steal)",
+            "steal_cpus": "withheld by the host (steal)",
         },
     ),
     Panel(
@@ -60,22 +60,20 @@ PROBE_PANELS = (
         {"memory_mib": "resident", "proportional_memory_mib": "shared pages divided"},
     ),
     Panel("processes", "Processes and threads", "probe", {"processes": "processes", "threads": "threads"}),
-    Panel("queue", "Connections that wait to be accepted", "probe", {"listen_queue": "listen queue"}),
+    Panel("queue", "Connections waiting to be accepted", "probe", {"listen_queue": "listen queue"}),
     Panel(
         "kernel",
-        "Kernel events in each sample",
+        "Kernel events per sample",
         "probe",
         {
             "listen_overflows": "listen overflows",
             "listen_drops": "listen drops",
-            "syn_retransmits": "SYNs sent again",
-            "retransmits": "segments sent again",
+            "syn_retransmits": "SYNs retransmitted",
+            "retransmits": "segments retransmitted",
             "connections_reset": "connections reset",
         },
     ),
-    Panel(
-        "throttled", "Held back by a limit of CPUs, ms in each sample", "probe", {"throttled_ms": "throttled"}
-    ),
+    Panel("throttled", "Throttled by the CPU limit, ms per sample", "probe", {"throttled_ms": "throttled"}),
 )
 
 
@@ -185,7 +183,7 @@ def _slowest(along: altair.X, load: LoadKind) -> altair.Chart:
             x=along,
             y=altair.Y("latency_ms:Q", title=None),
             tooltip=tooltips(
-                operation=f"slow {load.request}", latency="latency", sent_again="SYNs sent again"
+                operation=f"slow {load.request}", latency="latency", sent_again="SYNs retransmitted"
             ),
         )
     )

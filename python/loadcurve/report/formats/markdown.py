@@ -91,7 +91,7 @@ def _ranking(content: Content) -> list[str]:
     return [
         "### Ranking",
         *([escaped(ranking.caution)] if ranking.caution else []),
-        f"{extent} A range holds every place that the trials do not rule out.",
+        f"{extent} A range contains every rank that the trials do not rule out.",
         _table(["server", *ranking.measures], rows),
         *_list(map(escaped, ranking.sentences)),
         *left_out,
@@ -116,13 +116,13 @@ def _curve(content: Content) -> list[str]:
         "verdict",
     ]
     explained = (
-        "Geometric means over the usable trials, in brackets their 95 % intervals; "
-        "the longest latency is over all of them together."
+        "Geometric means over the usable trials, with their 95 % intervals in brackets; the longest "
+        "latency is that of all trials together."
     )
     if content.has_paused_percentiles:
         explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
     if left_out:
-        explained += f" {text.plural(left_out, 'more row')} in the other forms of the report."
+        explained += f" {text.plural(left_out, 'more row')} in the other formats of the report."
     return ["### Curve", _table(titles, map(_curve_row, shown)), explained]
 
 
@@ -173,8 +173,8 @@ def _published(content: Content) -> list[str]:
     if published is None or not (published.comparisons or published.facts):
         return []
     blocks = [
-        "### Beside what was published",
-        escaped(f"{published.source}. Shapes are compared, no numbers."),
+        "### Comparison with published figures",
+        escaped(f"{published.source}. Shapes are compared, not numbers."),
     ]
     for comparison in published.comparisons:
         blocks += [escaped(comparison.heading), *_list(map(escaped, comparison.sentences))]
@@ -193,7 +193,7 @@ def _generators(content: Content) -> list[str]:
         ]
         said = [*one.conclusions, *(f"Why they may differ: {reason}." for reason in one.reasons)]
         blocks += [escaped(one.title), _table(["", *one.titles], rows), *_list(map(escaped, said))]
-    return ["### Generators beside each other", *blocks] if blocks else []
+    return ["### Generators compared", *blocks] if blocks else []
 
 
 def _findings(content: Content) -> list[str]:
@@ -238,10 +238,11 @@ def _method(content: Content) -> list[str]:
     measured = (
         f"in the run folder; measured at {record.started_at} with Loadcurve {record.loadcurve_version}."
         if record.imported is None
-        else f"where the files lie; imported at {record.imported.at}, Loadcurve {record.loadcurve_version}."
+        else f"in the folder of the imported files; imported at {record.imported.at}, Loadcurve "
+        f"{record.loadcurve_version}."
     )
     return [
-        "### To repeat it",
+        "### How to repeat it",
         _code(content.repeat),
         escaped(measured),
         *_list(servers),

@@ -1,4 +1,4 @@
-"""Every figure as a file of its own: PNG for documents and chats, SVG and PDF for papers."""
+"""Every figure as a separate file: PNG for documents and chats, SVG and PDF for papers."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The tables as a workbook for Excel: typed cells, a sheet for each table, and charts of its own."""
+"""The tables as a workbook for Excel: typed cells, a sheet for each table, and its own charts."""
 
 import contextlib
 import io

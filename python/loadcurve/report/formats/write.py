@@ -108,11 +108,13 @@ def parse_formats(given: str) -> list[str]:
     for name in names:
         if name not in FORMATS:
             raise BadInput(
-                f'--format: "{name}" is none; expected one of {", ".join(FORMATS)}, or several with commas '
-                f"between them{nearest(name, list(FORMATS))}"
+                f'--format: unknown format "{name}"; expected one of {", ".join(FORMATS)}, or several '
+                f"separated by commas{nearest(name, list(FORMATS))}"
             )
     if not names:
-        raise BadInput(f"--format: found nothing; expected one of {', '.join(FORMATS)}, or several")
+        raise BadInput(
+            f"--format: no format; expected one of {', '.join(FORMATS)}, or several separated by commas"
+        )
     return list(dict.fromkeys(names))
 
 
@@ -121,7 +123,7 @@ def _made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
-        raise BadInput(f"{folder} cannot be made: {reason}. Choose another folder with --out.") from error
+        raise BadInput(f"{folder} cannot be created: {reason}. Choose another folder with --out.") from error
     return folder
 
 

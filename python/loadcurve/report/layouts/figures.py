@@ -89,7 +89,9 @@ def web_point(record: PointRecord, software: str) -> WebPoint:
     """
     load = record.load
     if not isinstance(load.load, HttpAsRun):
-        raise BadInput("ab, httperf and wrk2 know loads on web servers; this one is on a database")
+        raise BadInput(
+            "the formats of ab, httperf and wrk2 support only loads on web servers; this one is on a database"
+        )
     histogram = load.histograms.latency
     name = f"the latency histogram of trial {record.trial}"
     latency = [] if histogram is None else merged_curve([histogram], name)

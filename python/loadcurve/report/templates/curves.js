@@ -14,7 +14,7 @@ function adjust(specification) {
   specification.layer = layer.map((one) => adjusted(one, datasets, one.data ?? data)).filter(Boolean);
 }
 
-/** A layer as it was chosen to be drawn, with data of its own; null where nothing is left of it. */
+/** A layer as it was chosen to be drawn, with its own data; null if nothing is left of it. */
 function adjusted(layer, datasets, data) {
   if (layer.layer !== undefined) {
     const inner = layer.layer.map((one) => adjusted(one, datasets, one.data ?? data)).filter(Boolean);

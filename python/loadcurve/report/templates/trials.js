@@ -42,7 +42,7 @@ function listTrials() {
     ...trials.map(({ trial }) => {
       const option = new Option(trial, trial);
       option.disabled = seriesOf(trial) === undefined;
-      if (option.disabled) option.text += " (in the run folder alone)";
+      if (option.disabled) option.text += " (only in the run folder)";
       return option;
     }),
   );

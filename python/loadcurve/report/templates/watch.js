@@ -162,7 +162,7 @@
       stream.close();
       // The process that serves this page ends with the run: the report is a whole that stays.
       if (status.report) location.replace("report.html");
-      else setConnection("The run has ended, and this page shows how it stood at its end.");
+      else setConnection("The run has ended; this page shows its final state.");
     });
   }
 
@@ -172,7 +172,7 @@
   }
 
   function lost(isLost) {
-    setConnection(isLost ? "The connection is lost, so this is how the run stood then. Trying again." : "");
+    setConnection(isLost ? "The connection is lost; this page shows the last known state. Reconnecting." : "");
   }
 
   document.addEventListener("visibilitychange", () => {

@@ -118,7 +118,7 @@ def _present(engine: Engine, name: str) -> dict[str, Any]:
     """Return what the engine knows of an image that must be there; raises EngineError where it is not."""
     known = engine.image(name)
     if known is None:
-        raise EngineError(f"{engine.name} has no image {name} although it was made", "")
+        raise EngineError(f"{engine.name} has no image {name} although it was created", "")
     return known
 
 

@@ -116,7 +116,7 @@ class InContainer:
         environment: Mapping[str, str] | None = None,
         user: ServerUser | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run the command in a container of its own; its standard error comes behind its output."""
+        """Run the command in its own container; its standard error comes after its output."""
         own = [] if folder is None else [Mount(folder, folder)]
         name = f"{FOLDER_PREFIX}look-{secrets.token_hex(8)}"
         inside = replace(

@@ -135,7 +135,7 @@ class ContainerProcesses(ServerProcesses):
 
     def _require_shares(self, first: ProcessIdentity, command: StartCommand) -> None:
         """Raise LimitsUnavailable where the kernel does not hold the container to its CPUs and limits."""
-        asked = f"although {self._engine.name} was told to set it. Remove it, or run as root."
+        asked = f"although {self._engine.name} was asked to set it. Remove it, or run as root."
         try:
             usable = os.sched_getaffinity(first.pid)
         except ProcessLookupError:

@@ -105,7 +105,9 @@ fn as_many_connections_as_ports_are_let_through_and_one_more_is_refused_with_the
     let ports = ports("127.0.0.1:80", published);
     assert_eq!(ports.require(90), Ok(()));
     let refusal = ports.require(91).unwrap_err();
-    for part in ["91 connections", "127.0.0.1:80", "90 are free", "40000 40099, 10 reserved", "1024 65535"] {
+    for part in
+        ["91 concurrent connections", "127.0.0.1:80", "90 are free", "40000 40099, 10 reserved", "1024 65535"]
+    {
         assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
     }
 }
@@ -128,7 +130,7 @@ fn a_range_that_is_as_wide_as_can_be_is_not_told_to_be_widened() {
     let ports = ports("127.0.0.1:80", Published { range: "1024 65535", ..SMALL });
     assert_eq!(ports.available(), 64_512);
     let refusal = ports.require(70_000).unwrap_err();
-    let advice = "use fewer connections or let connections come from more addresses of this machine (source_addresses)";
+    let advice = "use fewer connections or use more source addresses of this machine (source_addresses)";
     assert!(refusal.ends_with(&format!(": {advice}")), "{refusal}");
 }
 

@@ -114,7 +114,7 @@ impl Ring {
     /// # Safety
     /// The memory of `buffers` must stay valid until the ring is dropped and no operation is under way any more.
     pub(super) unsafe fn register(&self, buffers: &BufferRing) -> Result<(), Unavailable> {
-        // SAFETY: the address is that of a page-aligned array of exactly so many entries, which is valid as long as
+        // SAFETY: the address is that of a page-aligned array of exactly that many entries, which is valid as long as
         // the caller promises.
         unsafe {
             self.ring.submitter().register_buf_ring_with_flags(
@@ -169,7 +169,7 @@ impl Ring {
             self.enabled = true;
         }
         let queued = self.ring.submission().len();
-        #[expect(clippy::cast_possible_truncation, reason = "a queue has at most so many entries")]
+        #[expect(clippy::cast_possible_truncation, reason = "a queue has at most that many entries")]
         let queued = queued as u32;
         let submitter = self.ring.submitter();
         let entered = match wait {
@@ -195,7 +195,7 @@ impl Ring {
         match entered.map_err(|error| Errno::from_io_error(&error)) {
             // What could not be submitted stays in the queue.
             Ok(_) | Err(Some(Errno::TIME | Errno::INTR | Errno::AGAIN | Errno::BUSY)) => {}
-            Err(errno) => panic!("the kernel refuses the ring: {errno:?}"),
+            Err(errno) => panic!("the kernel refused to wait on the io_uring ring: {errno:?}"),
         }
     }
 

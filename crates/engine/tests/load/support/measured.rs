@@ -60,7 +60,7 @@ impl Measured {
         self.count(&format!("/requests/{what}"))
     }
 
-    /// What the verdict says under a code; none where it has no such reason.
+    /// What the verdict says under a code; `None` if it has no such reason.
     pub(crate) fn reason(&self, code: &str) -> Option<&str> {
         let reasons = self.value("/verdict/reasons").as_array().unwrap();
         let reason = reasons.iter().find(|reason| reason["code"] == code)?;

@@ -1,4 +1,4 @@
-//! A server for tests, on threads of its own, that counts what it sees.
+//! A server for tests, on its own threads, that counts what it sees.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -121,7 +121,7 @@ def read_percentiles(source: Source) -> dict[int, float]:
         table[len(table)] = lines.value(number, time_ms, _TABLE_EXPECTED)
     if len(table) <= 100:  # noqa: PLR2004 -- percent
         raise lines.cut_off(f"{_TABLE_EXPECTED}, for {len(table)} %")
-    lines.require_line_end("behind the time of 100 %")
+    lines.require_line_end("after the time of 100 %")
     return table
 
 
@@ -170,7 +170,7 @@ def _percentiles_shown(lines: Lines, count: int) -> Times | None:
         lines.once(r" +100% +\d+ \((?:longest|last) request\)$", "the last line of ab's percentiles (100%)")
     elif count == 1:
         lines.once(r"Total: +\d+ .*\d$", 'ab\'s line "Total:" of its connection times')
-        lines.require_line_end("behind ab's connection times")
+        lines.require_line_end("after ab's connection times")
     else:
         lines.once(r"Transfer rate: .* received$", 'ab\'s line "Transfer rate:"')
     table = {percent: time_ms for percent, time_ms in found.items() if time_ms}

@@ -91,7 +91,7 @@ def read_summary(source: Source) -> ToolFigures:
     rows = _rows(lines, finished)
     if _TOTAL not in rows:
         raise lines.cut_off("go-ycsb's last summary, with all operations (TOTAL)")
-    lines.require_line_end("behind go-ycsb's last summary")
+    lines.require_line_end("after go-ycsb's last summary")
     duration_s = _duration(took[1])
     if duration_s is None or duration_s <= 0:
         raise source.unreadable(finished, shown(took[1]), "the time that the run took", lines.read(finished))

@@ -109,7 +109,7 @@ def read_json(source: Source) -> ToolFigures:
         )
     except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise source.unreadable(
-            None, f"no JSON of the form ({error})", "that of h2load, version v1"
+            None, f"JSON of another format ({error})", "that of h2load, version v1"
         ) from error
 
 

@@ -119,7 +119,7 @@ def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> tuple[float
     found = _LINE.fullmatch(line.strip())
     if found is not None and found[1]:
         raise lines.source.unreadable(
-            number, f"the tag {shown(found[1])}", "a log without tags: cut it in one for each"
+            number, f"the tag {shown(found[1])}", "a log without tags: split it into one per tag"
         )
     if found is None:
         columns = line.count(",") + 1

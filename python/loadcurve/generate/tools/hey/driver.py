@@ -10,7 +10,7 @@ from loadcurve.generate.tools.hey.reader import read_text
 def arguments(wanted: Wanted) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
-    # Its field of Host is an option of its own.
+    # Its field of Host is a separate option.
     named = [] if wanted.authority == wanted.address else ["-host", wanted.authority]
     fields = [word for name, value in load.headers.items() for word in ("-H", f"{name}: {value.text}")]
     return [

@@ -95,7 +95,7 @@ def read_text(source: Source) -> ToolFigures:
         elif line.strip() not in {"", "Error distribution:"}:
             expected = "a status with its responses, or an error, of hey's text"
             raise source.unreadable(number, repr(line[:60]), expected, lines.read(number))
-    lines.require_line_end("behind hey's last count")
+    lines.require_line_end("after hey's last count")
     total = answered + sum(failures.values())
     if not total or duration_s <= 0:
         raise source.unreadable(len(lines.lines), "no response and no error", "the responses of a load")
@@ -149,5 +149,5 @@ def _require_all(lines: Lines, total: int, duration_s: float) -> None:
         what = f"all of the {expected:,.0f} requests that follow from its rate, by status and by error"
         found = f"{total:,} requests by status and by error"
         raise lines.source.unreadable(
-            len(lines.lines), found, f"{what}: it is cut off", lines.read(len(lines.lines) + 1)
+            len(lines.lines), found, f"{what}: it is truncated", lines.read(len(lines.lines) + 1)
         )

@@ -101,11 +101,11 @@ def _errors(lines: Lines) -> dict[str, int]:
         raise lines.source.unreadable(
             number,
             f"{of_classes:,} errors by class of {counts['total']:,}",
-            "as many as in total: the line is cut off",
+            "as many as in total: the line is truncated",
             lines.read(number),
         )
     if number == len(lines.lines):
-        lines.require_line_end("behind httperf's errors")
+        lines.require_line_end("after httperf's errors")
     return counts
 
 

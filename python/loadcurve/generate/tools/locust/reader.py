@@ -42,7 +42,7 @@ def read_csv(source: Source) -> ToolFigures:
     rows = _rows(lines, names)
     if not rows or rows[-1][1]["Name"] != _ALL:
         raise lines.cut_off(f"a last line named {_ALL}")
-    lines.require_line_end(f"behind the line {_ALL}")
+    lines.require_line_end(f"after the line {_ALL}")
     number, total = rows[-1]
     requests, failed = (
         _count(lines, number, total, "Request Count"),

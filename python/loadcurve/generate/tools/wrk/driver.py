@@ -127,5 +127,5 @@ def _line_of(source: Source) -> tuple[int, dict[str, Any]]:
     try:
         report: dict[str, Any] = json.loads(found[1])
     except ValueError as error:
-        raise source.unreadable(line, "a line that is cut off", _EXPECTED) from error
+        raise source.unreadable(line, "a truncated line", _EXPECTED) from error
     return line, report

@@ -77,7 +77,7 @@ def _require_all(lines: Lines, parts: Mapping[str, _Part], measured: int, total:
     Each transaction measures one operation, but a modification two, which it counts once more together.
     Inserts that are tried again are measured each time.
     """
-    lines.require_line_end("behind YCSB's last figure")
+    lines.require_line_end("after YCSB's last figure")
     of_load = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
     for name, part in of_load.items():
         if not name.endswith(_FAILED) and not any(one.startswith(_RETURN) for one in part.names):
@@ -90,7 +90,7 @@ def _require_all(lines: Lines, parts: Mapping[str, _Part], measured: int, total:
     modifications = parts.get(_BOTH, _Part()).count
     if measured - modifications < total:
         found = f"{measured - modifications:,} operations"
-        what = f"the {total:,} that follow from its throughput: it is cut off"
+        what = f"the {total:,} that follow from its throughput: it is truncated"
         place = len(lines.lines)
         raise lines.source.unreadable(place, found, what, lines.read(place + 1))
 
@@ -113,7 +113,7 @@ def _parts(lines: Lines) -> dict[str, _Part]:
         part = parts.setdefault(found[1], _Part())
         name, text = found[2], found[3]
         if name in part.names:
-            what = "the output of one run; cut the file into one for each run"
+            what = "the output of one run; split the file into one per run"
             raise lines.source.unreadable(number, f"{shown(line)} once more", what, lines.read(number))
         part.names.add(name)
         if name == "Operations":
