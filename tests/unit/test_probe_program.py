@@ -131,21 +131,25 @@ def test_threads_wait_for_a_cpu_that_another_process_uses(tree):
     other = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null"], stderr=subprocess.DEVNULL)
     try:
         psutil.Process(other.pid).cpu_affinity([cpu])
-        before_s = waited_s(main)
+        before_ns = ns(waited_s(main))
         with running_probe("--session", tree.pid, "--interval", "20ms") as probe:
-            first_s = delay_s(probe)
-            meanwhile_s = waited_s(main)
-            wait_until(lambda: waited_s(main) - meanwhile_s >= 0.3, "0.3 s of waiting")
+            first_ns = ns(delay_s(probe))
+            meanwhile_ns = ns(waited_s(main))
+            wait_until(lambda: ns(waited_s(main)) - meanwhile_ns >= 300_000_000, "0.3 s of waiting")
             main.suspend()
             wait_until(lambda: main.status() == psutil.STATUS_STOPPED, "it is stopped")
-            after_s = waited_s(main)
-            wait_until(lambda: delay_s(probe) - first_s >= after_s - meanwhile_s, "all is counted")
-            # The counters are of nanoseconds, which their differences as floating-point numbers are not.
-            assert delay_s(probe) - first_s <= after_s - before_s + 1e-9
+            after_ns = ns(waited_s(main))
+            wait_until(lambda: ns(delay_s(probe)) - first_ns >= after_ns - meanwhile_ns, "all is counted")
+            assert ns(delay_s(probe)) - first_ns <= after_ns - before_ns
     finally:
         main.resume()
         other.kill()
         other.wait()
+
+
+def ns(time_s: float) -> int:
+    """The kernel counts nanoseconds, which differences of seconds as floating-point numbers are not."""
+    return round(time_s * 1e9)
 
 
 def delay_s(probe) -> float:
