@@ -43,15 +43,23 @@ class Paths:
     def __init__(self, source: Source) -> None:
         """Begin without any; ``source`` is named where there are too many."""
         self.texts: list[str] = []
+        self.left_out = 0
+        """How many requests have no number."""
         self._source = source
         self._places: dict[bytes, int | None] = {}
 
-    def place(self, path: bytes) -> int | None:
-        """Return the number of a path; ``None`` for one that no request may have.
+    def place(self, request: Logged) -> int | None:
+        """Return the number of a request's path; ``None`` for one by another method, or without a path.
 
-        Some servers log an absolute address, or bytes that cannot be part of a path. Raises ``BadInput``
-        for too many paths.
+        Nor has a number what no request may have: some servers log an absolute address, or bytes that cannot
+        be part of a path. Raises ``BadInput`` for too many paths.
         """
+        place = None if request.path is None else self._place(request.path)
+        if place is None:
+            self.left_out += 1
+        return place
+
+    def _place(self, path: bytes) -> int | None:
         try:
             return self._places[path]
         except KeyError:

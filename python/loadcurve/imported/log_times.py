@@ -27,7 +27,7 @@ _BEHIND = re.compile(rb'(?<![^\s"=:])(\d{9,11})\.(\d{3})(?![^\s",;])')
 """What nginx calls ``$msec``: seconds since 1970 with three decimals."""
 _BEHIND_DECIMALS: Final = 3
 _DECIMALS_MAX: Final = 9
-_NS_PER_S: Final = 10**_DECIMALS_MAX
+NS_PER_S: Final = 10**_DECIMALS_MAX
 
 
 class LogTimes:
@@ -95,7 +95,7 @@ def _read(time: bytes) -> tuple[int, int]:
     else:
         raise ValueError(text)
     decimals = found["decimals"] or ""
-    return seconds * _NS_PER_S + int(decimals.ljust(_DECIMALS_MAX, "0")), len(decimals)
+    return seconds * NS_PER_S + int(decimals.ljust(_DECIMALS_MAX, "0")), len(decimals)
 
 
 def _seconds(date: str, found: re.Match[str]) -> int:
@@ -106,7 +106,7 @@ def _seconds(date: str, found: re.Match[str]) -> int:
 def _read_behind(rest: bytes, moment_ns: int) -> int | None:
     """Return the time in ms after a line that is within its second; anything else is not taken for a time."""
     for seconds, decimals in _BEHIND.findall(rest):
-        behind_ns = (1_000 * int(seconds) + int(decimals)) * (_NS_PER_S // 1_000)
-        if 0 <= behind_ns - moment_ns < _NS_PER_S:
+        behind_ns = (1_000 * int(seconds) + int(decimals)) * (NS_PER_S // 1_000)
+        if 0 <= behind_ns - moment_ns < NS_PER_S:
             return behind_ns
     return None

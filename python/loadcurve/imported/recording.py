@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from loadcurve.generate.tools.source import Source
 from loadcurve.imported.access_log import Paths, requests_of, require_requests, write_list
-from loadcurve.imported.log_times import LogTimes
+from loadcurve.imported.log_times import NS_PER_S, LogTimes
 
 LINES_AT_ONCE = 100_000
 """How many lines of the list are put together in memory."""
-_NS_PER_S = 1_000_000_000
 
 Moments = NDArray[np.int64]
 
@@ -49,13 +48,10 @@ def write_recording(log: Path, out: Path) -> Recorded:
 
     """
     source = Source(log)
-    paths, times, left_out = Paths(source), LogTimes(source), 0
+    paths, times = Paths(source), LogTimes(source)
     moments_ns, places = array("q"), array("I")
     for request in requests_of(source):
-        place = None if request.path is None else paths.place(request.path)
-        if place is None:
-            left_out += 1
-        else:
+        if (place := paths.place(request)) is not None:
             moments_ns.append(times.moment_ns(request))
             places.append(place)
     require_requests(source, len(places))
@@ -67,9 +63,9 @@ def write_recording(log: Path, out: Path) -> Recorded:
     return Recorded(
         requests=len(places),
         paths=len(paths.texts),
-        left_out=left_out,
-        length_s=int(due_ns[-1]) / _NS_PER_S,
-        step_s=times.step_ns / _NS_PER_S,
+        left_out=paths.left_out,
+        length_s=int(due_ns[-1]) / NS_PER_S,
+        step_s=times.step_ns / NS_PER_S,
     )
 
 
@@ -93,5 +89,5 @@ def _lines(paths: list[str], places: NDArray[np.uint32], due_ns: Moments) -> Ite
 
 def _seconds(moment_ns: int) -> str:
     """Return a time with as many decimals as it needs."""
-    seconds, rest_ns = divmod(moment_ns, _NS_PER_S)
+    seconds, rest_ns = divmod(moment_ns, NS_PER_S)
     return f"{seconds}.{rest_ns:09d}".rstrip("0").rstrip(".") if rest_ns else str(seconds)

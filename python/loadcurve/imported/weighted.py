@@ -19,17 +19,14 @@ def write_requests(log: Path, out: Path) -> tuple[int, int, int]:
 
     """
     source = Source(log)
-    paths, counts, left_out = Paths(source), Counter[int](), 0
+    paths, counts = Paths(source), Counter[int]()
     for request in requests_of(source):
-        place = None if request.path is None else paths.place(request.path)
-        if place is None:
-            left_out += 1
-        else:
+        if (place := paths.place(request)) is not None:
             counts[place] += 1
     require_requests(source, len(counts))
     weighted = sorted(((paths.texts[place], count) for place, count in counts.items()), key=_by_count)
     write_list(out, (f"{path} {count}\n".encode() for path, count in weighted))
-    return sum(counts.values()), len(counts), left_out
+    return sum(counts.values()), len(counts), paths.left_out
 
 
 def _by_count(weighted: tuple[str, int]) -> tuple[int, str]:
