@@ -10,7 +10,6 @@ from pydantic import Field, ValidationError
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import tools
 from loadcurve.loads.http import (
-    RECORDED,
     ClosedLoadTable,
     HttpLoad,
     HttpLoadTable,
@@ -19,6 +18,7 @@ from loadcurve.loads.http import (
 )
 from loadcurve.loads.kinds import DATABASE, KINDS, WEB, LoadKind
 from loadcurve.loads.models import LoadTables, keys_of, model_table
+from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.sent import FILE_MARK
 from loadcurve.loads.table import Table, attributes
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable

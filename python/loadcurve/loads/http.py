@@ -20,7 +20,7 @@ from pydantic import (
 from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import WEB, LoadKind
-from loadcurve.loads.rates import Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
+from loadcurve.loads.rates import RECORDED, Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
 from loadcurve.loads.requests import (
     REQUEST_PATH_IN_WORDS,
     REQUEST_PATH_PATTERN,
@@ -47,7 +47,6 @@ WINDOW_MAX = 2**31 - 1
 CONNECTION_WINDOW_MIN = 65_535
 """With which every connection of HTTP/2 begins."""
 HTTP2 = "2"
-RECORDED = "recorded"
 REPLAY_S_MAX = 1e6
 """No replay lasts longer, as no load does."""
 SESSIONS_AT_ONCE_MAX = 10_000

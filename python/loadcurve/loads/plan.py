@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loadcurve.loads.http import HTTP2, RECORDED, HttpLoad, RecordedLoad
+from loadcurve.loads.http import HTTP2, HttpLoad, RecordedLoad
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK

@@ -1,7 +1,7 @@
 """Rates as people write them: ``"1000"``, ``"100-1000:30s"``, ``"500:10s, 1000:10s"``."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf
 
@@ -102,6 +102,8 @@ Arrivals = Literal["constant", "poisson"]
 """How what falls due at a rate is spread in time."""
 OpenArrivals = Literal["constant", "poisson", "recorded"]
 """The same of requests, which may also fall due at the times at which they were recorded."""
+RECORDED: Final = "recorded"
+"""The arrivals of a replay."""
 Speed = Annotated[
     float,
     Field(gt=0, le=SPEED_MAX),

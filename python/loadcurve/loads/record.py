@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
-from loadcurve.loads.rates import OpenArrivals, Rate
+from loadcurve.loads.rates import RECORDED, OpenArrivals, Rate
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.loads.workload import Workload
@@ -38,7 +38,7 @@ class _AsRun(Record, extra="allow"):
     @property
     def is_open_loop(self) -> bool:
         """Whether requests fall due on a schedule, whatever the server does: at a rate, or as recorded."""
-        return self.rate_rps is not None or self.arrivals == "recorded"
+        return self.rate_rps is not None or self.arrivals == RECORDED
 
 
 class RecordingAsRun(Record):

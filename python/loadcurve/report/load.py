@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.loads.rates import Rate
+from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_machines import machines_table
@@ -74,7 +74,7 @@ def _clients(plan: LoadAsRun) -> str:
     )
     if plan.rate_rps is not None:
         how += f" at {_rate(plan.rate_rps)} {plan.kind.per_second}"
-    if plan.arrivals == "recorded":
+    if plan.arrivals == RECORDED:
         how += f", {_replayed(plan.speed)}"
     if plan.connection_rate_cps is not None:
         how = f"sessions at {_rate(plan.connection_rate_cps)} connections/s"

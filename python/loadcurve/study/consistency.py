@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from loadcurve.loads.http import RECORDED, OpenLoadTable
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.values import Point
 from loadcurve.machines.table import HERE, RAY, MachineTable
@@ -153,8 +152,7 @@ def limit_inconsistencies(limits: str | None, arms: Iterable[Arm], sweep: Sweep)
 
 
 def _has_no_rate(load: LoadTables) -> bool:
-    is_replay = isinstance(load, OpenLoadTable) and load.arrivals == RECORDED
-    return getattr(load, "rate_rps", None) is None and not is_replay
+    return getattr(load, "rate_rps", None) is None and not load.ends_by_itself
 
 
 def warmup_inconsistencies(trials: Trials, arms: Iterable[Arm]) -> Iterator[Problem]:
