@@ -73,15 +73,11 @@ def division_in_terminal(analysis: Analysis) -> Table:
 
 
 def _lines(one: DividedTime, request: str) -> Iterator[str]:
-    yield f"{text.point(one.point)}: {_value(one.request_us)} µs for a {request}, of which"
+    yield f"{text.point(one.point)}: {text.number_of(one.request_us)} µs for a {request}, of which"
     yield f"  CPU: {_by_program(one, lambda part: part.cpu_us)}"
     yield f"  waiting for a CPU: {_by_program(one, lambda part: part.run_delay_us)}"
-    yield f"  elsewhere: {_value(one.elsewhere_us)}"
+    yield f"  elsewhere: {text.number_of(one.elsewhere_us)}"
 
 
 def _by_program(one: DividedTime, figure: Callable[[ProgramPart], Estimate | None]) -> str:
-    return ", ".join(f"{part.name} {_value(figure(part))}" for part in one.programs)
-
-
-def _value(estimate: Estimate | None) -> str:
-    return text.number(estimate.value if estimate else None)
+    return ", ".join(f"{part.name} {text.number_of(figure(part))}" for part in one.programs)

@@ -221,9 +221,6 @@ def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
     return [
         text.point_values(at.point, keys),
         text.short_estimate(at.estimate(THROUGHPUT)),
-        *(
-            text.marked(text.number(latency.value if latency else None), paused=paused)
-            for latency, paused in latencies
-        ),
+        *(text.marked(text.number_of(latency), paused=paused) for latency, paused in latencies),
         Text(at.verdict or "not measured", style=_STYLES[at.verdict]),
     ]

@@ -88,6 +88,11 @@ def estimate(value: Estimate | None) -> str:
     return number(value.value) if ends is None else f"{number(value.value)} ({ends})"
 
 
+def number_of(value: Estimate | None) -> str:
+    """Return an estimate's number without its interval."""
+    return number(value.value if value else None)
+
+
 def ratio(value: Estimate | None) -> str:
     """Return the estimate of a ratio as :func:`estimate`; an end that is not 1 does not look like it."""
     if value is None or value.low is None or value.high is None:

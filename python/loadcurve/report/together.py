@@ -86,13 +86,14 @@ def _processor_words(load: LoadTogether) -> str | None:
     cpus, waiting = (last.taken(load.measure(name)) for name in ("cpu_share", "run_delay_per_request_us"))
     if cpus.alone is None or cpus.together is None:
         return None
-    said = f"{load.load.server} used {_value(cpus.together)} instead of {_value(cpus.alone)} alone"
+    alone, together = map(text.number_of, (cpus.alone, cpus.together))
+    said = f"{load.load.server} used {together} instead of {alone} alone"
     if waiting.alone is None or waiting.together is None:
         return said
     request = load.analysis.load_kind.request
     return (
-        f"{said} and waited {_value(waiting.together)} µs per {request} for a CPU instead of "
-        f"{_value(waiting.alone)} µs"
+        f"{said} and waited {text.number_of(waiting.together)} µs per {request} for a CPU instead of "
+        f"{text.number_of(waiting.alone)} µs"
     )
 
 
@@ -128,11 +129,7 @@ def _at(load: LoadTogether, name: str, place: int) -> Estimate | None:
 
 def _both(at: PointTogether, measure: Measure) -> list[str]:
     taken = at.taken(measure)
-    return [_value(taken.alone), _value(taken.together)]
-
-
-def _value(one: Estimate | None) -> str:
-    return text.number(one.value if one else None)
+    return [text.number_of(taken.alone), text.number_of(taken.together)]
 
 
 def terminal(together: Together) -> RenderableType:
