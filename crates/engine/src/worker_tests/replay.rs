@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{HttpLoad, Model, Nanos, Recording, Request, Requests, Stop};
 
-use super::simulated::{START, Sent, Simulation};
+use super::simulated::{Sent, Simulation};
 use super::{get, ms, plan, taking};
 use crate::requests::with_recording;
 use crate::temporary_file::TemporaryFile;
@@ -22,10 +22,7 @@ fn replay(connections: usize, speed: f64, recorded_ms: &[u64]) -> HttpLoad {
 fn sent(plan: &HttpLoad) -> Vec<Sent> {
     let simulation = Simulation::of(plan);
     simulation.run(taking(Nanos(100)));
-    let mut sent: Vec<Sent> =
-        simulation.sent.borrow().iter().map(|(time, operation)| (*time - START, *operation)).collect();
-    sent.sort_unstable();
-    sent
+    simulation.sent_since_start()
 }
 
 #[test]

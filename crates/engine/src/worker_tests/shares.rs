@@ -29,10 +29,7 @@ fn sent_by(plan: &HttpLoad, shares: &[Share]) -> Vec<Sent> {
         let (_, epoch) = simulation.run_share(*share, taking(Nanos(100)));
         assert_eq!(epoch, START);
     }
-    let mut sent: Vec<Sent> =
-        simulation.sent.borrow().iter().map(|(time, operation)| (*time - START, *operation)).collect();
-    sent.sort_unstable();
-    sent
+    simulation.sent_since_start()
 }
 
 #[test]

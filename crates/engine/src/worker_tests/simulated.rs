@@ -238,6 +238,14 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// What the workers that were run have sent, and when since the start, in order of time.
+    pub(super) fn sent_since_start(&self) -> Vec<Sent> {
+        let mut sent: Vec<Sent> =
+            self.sent.borrow().iter().map(|(time, operation)| (*time - START, *operation)).collect();
+        sent.sort_unstable();
+        sent
+    }
+
     /// What one worker of a plan for one thread brings home, and when its load began.
     pub(super) fn run(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> (Part, Nanos) {
         self.run_share(Share::whole(), service)
