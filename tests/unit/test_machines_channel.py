@@ -181,7 +181,7 @@ def test_nothing_is_left_of_an_agent_whose_processes_are_both_stopped(far: Chann
 def test_a_guard_that_was_stopped_is_continued_and_its_worker_is_none_the_worse(far: Channel):
     ids = far.call("test.start")
     os.kill(ids["guard"], signal.SIGSTOP)
-    # It is a child of this process, which its kernel tells of both.
+    # It is a child of this process, and its kernel reports both.
     for event in (os.WSTOPPED, os.WCONTINUED):
         deadline = time.monotonic() + PATIENCE_S
         while os.waitid(os.P_PID, ids["guard"], event | os.WNOHANG) is None:

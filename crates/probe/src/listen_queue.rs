@@ -48,7 +48,7 @@ impl Listener {
     }
 }
 
-/// A socket at which the kernel tells of sockets; `None` if it does not.
+/// A socket over which the kernel reports sockets; `None` if it reports none.
 pub(crate) fn kernel_socket() -> Option<OwnedFd> {
     let (family, kind, protocol) = (AddressFamily::NETLINK, SocketType::DGRAM, netlink::SOCK_DIAG);
     socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol)).ok()
