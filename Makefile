@@ -85,8 +85,10 @@ test-long: setup test-servers-installed ## Run the tests that take long for what
 test-servers-installed: ## As root on Debian: install the real servers and the browser that the tests use
 	@tests/install-servers
 
+# What the wire is compared with changes the features of crates that the drivers of databases use, too.
 test-rust: setup fuzz-corpus
-	cargo test --quiet --profile $(TEST_PROFILE) --workspace --exclude loadcurve-python --locked
+	cargo test --quiet --profile $(TEST_PROFILE) --workspace --exclude loadcurve-python --exclude loadcurve-wire --locked
+	cargo test --quiet --profile $(TEST_PROFILE) --package loadcurve-wire --locked
 
 # What measures under load has the machine to itself, and all else runs beside each other; most tests of servers wait.
 # Browsers come before the servers: theirs are many busy threads, which starve a load of a tenth of a second.
@@ -116,7 +118,7 @@ check-python: setup
 check-rust:
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
-	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	cargo clippy --quiet --profile $(TEST_PROFILE) --workspace --all-targets --locked -- -D warnings
 	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
 
 check-long: check check-demo check-servers audit loom reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
