@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from loadcurve.explain.all import findings
 from loadcurve.result.folder import Run
 from support.disturbed import pauses
-from support.explained_run import Data, planted_run, series
+from support.explained_run import CONNECTIONS, Data, planted_run, series
 from support.opened_report import Opened, reports_in
 from support.report_pages import render_run
 
@@ -77,6 +77,18 @@ def test_pauses_of_the_platform_are_named_and_drawn_for_the_trial_that_had_them(
     trial.select_option(other)
     assert said.is_hidden()
     button.click()
+
+
+def test_every_point_of_the_distribution_is_drawn_also_those_without_pauses(opened: Opened):
+    figure = "distribution-figure"
+    opened.figures()
+    for place, connections in enumerate(CONNECTIONS):
+        opened.page.locator("#point").select_option(str(place))
+        drawn_at = f"until(() => marksOf('{figure}').every((mark) => mark.datum.place === {place}))"
+        opened.page.evaluate(drawn_at)
+        lines = [mark["datum"] for mark in opened.marks(figure) if mark["kind"] == "line"]
+        assert {datum["of"] for datum in lines} == {f"connections = {connections}"}
+        assert opened.complaints == []
 
 
 def test_the_arrow_keys_move_one_moment_through_all_panels(opened: Opened):

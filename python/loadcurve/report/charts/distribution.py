@@ -46,7 +46,7 @@ def distribution_figure(
     pauses = _rows(distributions, lambda found: found.pauses)
     point = altair.param(name="point", value=chosen)
     datasets = Datasets()
-    smallest_tail = max(row["x"] for row in rows)
+    tails = extent(row["x"] for row in rows)
     heights = extent(row["y"] for row in (*rows, *pauses))
 
     def line(drawn: list[Row], title: str) -> altair.Chart:
@@ -56,9 +56,10 @@ def distribution_figure(
                 x=altair.X(
                     "x:Q",
                     title="percentile",
-                    scale=altair.Scale(type="log", nice=False, padding=8),
+                    # That of all points: at the chosen one there may have been no pauses, and so no extent.
+                    scale=altair.Scale(type="log", nice=False, padding=8, domain=tails),
                     axis=altair.Axis(
-                        values=[tick for tick in TAIL_TICKS if tick <= smallest_tail],
+                        values=[tick for tick in TAIL_TICKS if tick <= tails[1]],
                         labelExpr="format(100 - 100 / datum.value, '.8~g') + ' %'",
                         labelOverlap="greedy",
                         labelSeparation=8,
