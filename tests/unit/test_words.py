@@ -64,7 +64,7 @@ PAGES = [
     *sorted((PACKAGE / "studies").rglob("*.md")),
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
-TEMPLATES = sorted((PACKAGE / "report" / "templates").glob("*.jinja"))
+TEMPLATES = sorted((PACKAGE / "report" / "templates").rglob("*.jinja"))
 CRATES = sorted(
     file
     for file in (PROJECT / "crates").glob("*/src/**/*.rs")
