@@ -101,7 +101,7 @@ def test_a_database_that_says_that_its_port_is_taken_gets_another(entry, monkeyp
 
 def test_the_module_for_a_database_keeps_its_contract_on_the_real_server(entry):
     url_variable = f"LOADCURVE_TEST_{entry.description.protocol.upper()}_URL"
-    # The same packages and profile as in all of the project's Rust tests: nothing is compiled once more.
+    # The packages and the profile of the first command of `make test-rust`: nothing is compiled once more.
     tests = [
         "cargo",
         "test",
@@ -110,6 +110,8 @@ def test_the_module_for_a_database_keeps_its_contract_on_the_real_server(entry):
         "--workspace",
         "--exclude",
         "loadcurve-python",
+        "--exclude",
+        "loadcurve-wire",
         "--locked",
         "--test",
         "databases",

@@ -74,15 +74,15 @@ def test_what_a_run_was_writing_when_it_was_killed_is_removed_and_what_a_living_
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    entry = LedgerEntry("limit", tmp_path)
+    LedgerEntry("limit", tmp_path)
+    (own,) = (file.name for file in ledger_folder().glob("*.json"))
+    _, place, mark = own.split("-")
     with subprocess.Popen(["sleep", "60"]) as owner:
-        identity = identify(owner.pid)
         owner.kill()
-    dead = entry.start.model_copy(
-        update={"owner": RecordedProcess(pid=identity.pid, start_ticks=identity.start_ticks)}
-    )
-    for name, start in ((".1-a.json.0f", dead), (".2-b.json.1e", entry.start)):
-        (ledger_folder() / name).write_text(start.model_dump_json(), encoding="utf-8")
+    of_the_dead, elsewhere = f".{owner.pid}-{place}-{mark}.0f", f".{owner.pid}-00000000-{mark}.1e"
+    for name in (of_the_dead, elsewhere, f".{own}.2d"):
+        # It was killed before it had written anything.
+        (ledger_folder() / name).touch()
     assert clean_up_after_killed_runs() == []
     left = {file.name for file in ledger_folder().iterdir() if file.name.startswith(".")}
-    assert left == {".2-b.json.1e"}
+    assert left == {elsewhere, f".{own}.2d"}

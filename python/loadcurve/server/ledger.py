@@ -22,6 +22,7 @@ No process is ended on the strength of its id, because ids are used again. A pro
   logs, or the probe.
 """
 
+import hashlib
 import itertools
 import os
 import secrets
@@ -52,6 +53,7 @@ from loadcurve.server.processes import (
     identify,
     is_running,
     keeps_its_id,
+    read_status,
     running_processes,
     send_signal,
     uses_folder,
@@ -72,6 +74,7 @@ still for longer than any timeout, and then the process had no time to end."""
 
 POLL_S = 0.01
 MOST_BYTES = 1 << 20
+PLACE_DIGITS = 8
 PASSES_IN_VAIN = 2
 """Only after so many looks that find nothing is nothing left: in the middle of exec a process has no mark."""
 
@@ -195,7 +198,7 @@ class LedgerEntry:
             else group_parent / f"{_folder_name(server, mark)}-count",
             session_leader=None,
         )
-        self._file = ledger_folder() / f"{owner.pid}-{mark}.json"
+        self._file = ledger_folder() / f"{owner.pid}-{_place_in_names()}-{mark}.json"
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._write()
@@ -300,15 +303,28 @@ def clean_up_after_killed_runs() -> list[CleanedUp]:
             cleaned.append(_clean_up(start, file))
         elif place.boot != here.boot and _was_restarted_since(start):
             cleaned.append(_clean_up(start, file, may_run=False))
-    # A run that was killed while it wrote a file has left a second one, which says nothing more.
-    for start, file in _starts_of_this_user(".*.json.*"):
-        if Place.read(start.boot) == here and not is_running(start.owner.identity):
-            file.unlink(missing_ok=True)
+    _remove_unfinished_files()
     return cleaned
 
 
-def _starts_of_this_user(pattern: str = "*.json") -> Iterator[tuple[Start, Path]]:
-    for file in sorted(ledger_folder().glob(pattern)):
+def _remove_unfinished_files() -> None:
+    """Remove what runs that were killed while they wrote a file have left of it, which may be empty.
+
+    Only its name says whose it is. A file that stays, because its owner's id is used again, harms nothing.
+    """
+    for file in ledger_folder().glob(f".*-{_place_in_names()}-*.json.*"):
+        owner = file.name[1:].partition("-")[0]
+        if owner.isdecimal() and read_status(int(owner)) is None:
+            file.unlink(missing_ok=True)
+
+
+def _place_in_names() -> str:
+    """Return where this process is, as the names of the ledger's files have it."""
+    return hashlib.sha256(str(current_place()).encode()).hexdigest()[:PLACE_DIGITS]
+
+
+def _starts_of_this_user() -> Iterator[tuple[Start, Path]]:
+    for file in sorted(ledger_folder().glob("*.json")):
         try:
             with open_regular(file) as opened:
                 is_own = os.fstat(opened.fileno()).st_uid == os.geteuid()
