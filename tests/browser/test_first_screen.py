@@ -1,7 +1,7 @@
 """The first screen of the report on a small laptop: question, answer and main curves without scrolling."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.explain.all import FINDINGS
+from loadcurve.explain.finding import Finding
 from loadcurve.report.content import content_of
 from loadcurve.report.html import write_page
 from support import synthetic_run as synthetic
@@ -21,6 +22,12 @@ PHONE_HEIGHT = 844
 CAUSE = (
     "844 requests waited about 1 s for a connection, because the server's listen queue (backlog 5) overflowed"
 )
+
+CAUSED = ("listen_queue_overflow", "connections_retried", "stall")
+BOTTOM_OF_STRIP = "document.querySelector('.overview').getBoundingClientRect().bottom"
+LEAST_HEIGHT = 200
+"""Of a main curve with its axes, in CSS pixels, so that it can be read."""
+DOUBTFUL = ("wrong_answers", "ports_exhausted")
 
 
 @pytest.fixture(scope="module")
@@ -84,17 +91,20 @@ def test_on_a_phone_the_contents_are_folded_and_a_choice_folds_them_again(page: 
     assert heading["y"] >= above["height"]
 
 
-def report_of(folder: Path, servers: int, *, measured: bool) -> Path:
+def caused(code: str) -> Finding:
+    """A finding whose cause the answer names in a sentence."""
+    return finding(20, 40, server="server-1", code=code, certainty="shown", briefly=CAUSE)
+
+
+def report_of(folder: Path, servers: int, *, measured: bool, others: Sequence[Finding] = ()) -> Path:
     """Write the report of a run of servers with long answers: a shown cause, and findings of many kinds."""
     made = large_run(servers=servers, points=4, trials=2)
     run = dataclasses.replace(made, records=made.records if measured else [])
     synthetic.write_run(folder, run.run, run.points)
-    codes = [code for code in FINDINGS if code != "listen_queue_overflow"][:6]
+    codes = [code for code in FINDINGS if code not in (*CAUSED, *DOUBTFUL)][:6]
     odd = [finding(10, server="server-1", code=code, weight="distorts") for code in codes]
-    caused = finding(
-        20, 40, server="server-1", code="listen_queue_overflow", certainty="shown", briefly=CAUSE
-    )
-    analysis = dataclasses.replace(analyse(run), findings=[caused, *odd] if measured else [])
+    found = [caused(CAUSED[0]), *odd, *others]
+    analysis = dataclasses.replace(analyse(run), findings=found if measured else [])
     return write_page(content_of(dataclasses.replace(run, folder=folder), analysis))
 
 
@@ -124,6 +134,24 @@ def test_a_report_of_any_number_of_servers_answers_in_the_first_screen(
     hidden = "(names) => names.map((name) => name.scrollWidth - name.clientWidth)"
     names = page.locator(".answer .legend li").evaluate_all(hidden)
     assert names == [0] * servers
+
+
+def test_a_caution_and_three_causes_leave_room_for_curves_and_findings(
+    open_report: OpenReport, tmp_path: Path
+):
+    doubtful = [finding(10, 30, server="server-1", code=code, weight="invalidates") for code in DOUBTFUL]
+    others = [*map(caused, CAUSED[1:]), *doubtful]
+    path = report_of(tmp_path / "run", 12, measured=True, others=others)
+    opened = open_report(path, width=LAPTOP["width"])
+    opened.figures()
+    opened.page.set_viewport_size({"width": LAPTOP["width"], "height": LAPTOP["height"]})
+    assert opened.page.locator(".cause").count() == len(CAUSED)
+    assert "Do not rely on the figures of server-1" in opened.page.locator(".notice").first.inner_text()
+    opened.page.evaluate(f"until(() => {BOTTOM_OF_STRIP} <= {LAPTOP['height']})")
+    for curve in ("#throughput-1 svg.marks", "#latency-1-3 svg.marks"):
+        box = opened.page.locator(curve).bounding_box()
+        assert box is not None
+        assert box["height"] >= LEAST_HEIGHT
 
 
 def test_a_report_of_nothing_measured_says_so_in_the_first_screen(open_report: OpenReport, tmp_path: Path):

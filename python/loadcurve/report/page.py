@@ -14,7 +14,10 @@ from markupsafe import Markup
 from loadcurve.files import write_whole
 from loadcurve.host.state import cache_folder
 
-SCRIPTS = ("figures.js", "curves.js", "long_table.js", "tables.js", "moments.js", "trials.js", "contents.js")
+SCRIPTS = (
+    "figures.js", "main_curves.js", "curves.js", "long_table.js", "tables.js", "moments.js", "trials.js",
+    "contents.js",
+)  # fmt: skip
 """Our own scripts, which run as one, in this order; what a page has no elements for, they leave alone."""
 
 

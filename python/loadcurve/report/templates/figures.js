@@ -85,6 +85,7 @@ let drawing = false;
 async function drawChart(script) {
   const specification = specificationOf(script);
   if (script.dataset.curve !== undefined) adjust(specification);
+  if (mainCharts.some(({ id }) => id === script.dataset.chart)) fitScreen(specification);
   await embed(script, specification);
 }
 
