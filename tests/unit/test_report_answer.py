@@ -173,11 +173,13 @@ def test_under_a_rate_a_server_alone_answers_by_its_latency(run: Run):
     )
 
 
-def test_where_every_trial_failed_the_answer_gives_the_first_reason(run: Run):
+@pytest.mark.parametrize("reason", ["the server ended", "the server ended."])
+def test_where_every_trial_failed_the_answer_gives_the_first_reason(run: Run, reason: str):
     [failure] = run.failures
-    found = answer_of(synthetic.with_records(run, [failure]))
+    said = failure.model_copy(update={"reason": failure.reason.model_copy(update={"text": reason})})
+    found = answer_of(synthetic.with_records(run, [said]))
     assert found.text == (
-        f"Nothing was measured: every trial failed. The first was of {failure.server}: {failure.reason.text}."
+        f"Nothing was measured: every trial failed. The first was of {failure.server}: the server ended."
     )
 
 

@@ -1,6 +1,7 @@
 """The words that people read: plain technical English, without turns of phrase that this project once had."""
 
 import ast
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -96,6 +97,24 @@ def test_what_the_command_says_is_in_plain_english():
         if BANNED.search(text)
     ]
     assert found == []
+
+
+def ended_errors(module: Path) -> Iterator[str]:
+    """The places where a module puts a full stop behind the text of an error that it has caught."""
+    for handler in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
+            continue
+        for text in (node for node in ast.walk(handler) if isinstance(node, ast.JoinedStr)):
+            for part, following in itertools.pairwise(text.values):
+                said = ast.unparse(part.value) if isinstance(part, ast.FormattedValue) else ""
+                is_ended = isinstance(following, ast.Constant) and str(following.value).startswith(".")
+                # The system's own messages have no full stop.
+                if is_ended and re.search(rf"\b{handler.name}\b(?!\.(strerror|errno|filename))", said):
+                    yield f"{module.relative_to(PACKAGE)}:{text.lineno}: {said}"
+
+
+def test_no_full_stop_is_put_behind_the_text_of_an_error_which_may_have_one():
+    assert [place for module in MODULES for place in ended_errors(module)] == []
 
 
 def texts_of_table(value: object) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from loadcurve.errors import LoadcurveError
+from loadcurve.errors import LoadcurveError, clause
 
 Found = TypeVar("Found")
 
@@ -21,8 +21,8 @@ class NotComputed:
     def words(self) -> str:
         """The whole as a sentence."""
         return (
-            f"Left out because of an error in Loadcurve: {self.section} ({self.reason}). What was measured "
-            "is kept; please report the error."
+            f"Left out because of an error in Loadcurve: {self.section} ({clause(self.reason)}). What was "
+            "measured is kept; please report the error."
         )
 
 

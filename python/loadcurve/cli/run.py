@@ -12,7 +12,7 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.live_metrics import published
 from loadcurve.cli.next_steps import next_steps
-from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal
+from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal, sentence
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.result.folder import Run
 from loadcurve.result.progress import ProgressFile
@@ -143,8 +143,8 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
     except (BadInput, ImportError, OSError, MemoryError) as error:
         said = _in_words(error)
         raise LoadcurveError(
-            f"the report could not be written: {said}. What was measured is kept. To write the report: "
-            f"loadcurve report {folder}"
+            f"the report could not be written: {sentence(said)} What was measured is kept. To write the "
+            f"report: loadcurve report {folder}"
         ) from error
 
 

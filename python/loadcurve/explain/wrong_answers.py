@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.errors import sentence
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
@@ -95,7 +96,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
         if worst.answered_rps is not None and worst.ok_rps is not None and by_status
         else ""
     )
-    reason = f" Most frequent reason: {most.reason}" if most.reason else ""
+    reason = f" Most frequent reason: {sentence(most.reason)}" if most.reason else ""
     load = subject.load
     return Explanation(
         weight="invalidates",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from loadcurve._engine import ClockEcho, Load
-from loadcurve.errors import BadInput, NothingMeasured, refusal
+from loadcurve.errors import BadInput, NothingMeasured, refusal, sentence
 from loadcurve.generate.clocks import Clocks
 from loadcurve.generate.hosts import numeric_host
 from loadcurve.generate.looking import LOOK_INTERVAL_S, WindowWatch, progress_of, start_refusals
@@ -188,8 +188,8 @@ def _reach(call: Call) -> None:
         socket.create_connection((host, port), REACH_TIMEOUT_S).close()
     except OSError as error:
         raise NothingMeasured(
-            f"a connection from there to port {port} of {host} failed: {refusal(error)}. Check the address "
-            "of the server, and the firewall between"
+            f"a connection from there to port {port} of {host} failed: {sentence(refusal(error))} Check the "
+            "address of the server, and the firewall between"
         ) from error
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from loadcurve.errors import NothingMeasured
+from loadcurve.errors import NothingMeasured, sentence
 from loadcurve.machines.messages import Message
 from loadcurve.machines.wheels import NotFetched, Version, files_for
 
@@ -143,8 +143,8 @@ def _files_for(machine: str, python: Version) -> dict[str, Path]:
         own, its = _dotted(HERE), _dotted(python)
         raise NothingMeasured(
             f"machine {machine}: its Python is {its}, but Loadcurve's packages here are compiled for {own}, "
-            f"and those for {its} cannot be fetched: {error}. Install python{own} there, or run Loadcurve "
-            f"with Python {its} here"
+            f"and those for {its} cannot be fetched: {sentence(str(error))} Install python{own} there, or "
+            f"run Loadcurve with Python {its} here"
         ) from None
 
 

@@ -8,6 +8,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import SliceShapes
+from loadcurve.errors import sentence
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Point
@@ -126,7 +127,8 @@ def _nothing_measured(analysis: Analysis) -> str:
     if analysis.failures:
         first = analysis.failures[0]
         return (
-            f"Nothing was measured: every trial failed. The first was of {first.server}: {first.reason.text}."
+            "Nothing was measured: every trial failed. "
+            f"The first was of {first.server}: {sentence(first.reason.text)}"
         )
     if all(server.status == "missing" for server in analysis.run.servers.values()):
         return "Nothing was measured: no server of the study is installed."

@@ -9,6 +9,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint, VerdictStatus
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.sweep import slices
+from loadcurve.errors import clause
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
 from loadcurve.report.answer import NO_ANSWER, Answer, answer, caution
@@ -244,7 +245,7 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
     ]
     if run.failures:
         reasons = "; ".join(
-            f"{failure.server} {text.at_point(failure.point)}: {failure.reason.text}"
+            f"{failure.server} {text.at_point(failure.point)}: {clause(failure.reason.text)}"
             for failure in run.failures[:3]
         )
         more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from loadcurve.errors import sentence
 from loadcurve.files import write_whole
 from loadcurve.host.state import cache_folder
 
@@ -39,13 +40,15 @@ def rendered(template: str, styles: list[str], scripts: list[str], values: dict[
 @functools.cache
 def templates() -> Environment:
     """Return the templates of this package, each of which is compiled once."""
-    return Environment(
+    found = Environment(
         loader=PackageLoader("loadcurve.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["sentence"] = sentence
+    return found
 
 
 def figure_scripts(*more: str) -> list[str]:

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from loadcurve._engine import Database, DatabaseError
+from loadcurve.errors import sentence
 from loadcurve.generate.generator import Generator, Observe
 from loadcurve.loads.plan import DatabasePlan, DatabaseTarget
 from loadcurve.loads.values import Point
@@ -130,7 +131,9 @@ class DatabaseUnderLoad:
         except DatabaseError as error:
             # One that has died is told as such, with its last words.
             self._server.verify()
-            raise ServerFailure("database_failed", f"{self._title}: {refusal_in_words(error)}.") from None
+            raise ServerFailure(
+                "database_failed", sentence(f"{self._title}: {refusal_in_words(error)}")
+            ) from None
 
 
 def refusal_in_words(error: DatabaseError) -> str:

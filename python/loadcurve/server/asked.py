@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadcurve._engine import ask
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, sentence
 from loadcurve.loads.http import ClosedLoad, HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.table import LoadTable
@@ -79,13 +79,13 @@ def answers_to(
     except ValueError as error:
         raise BadInput(str(error)) from None
     except RuntimeError as error:
-        raise ServerFailure("wrong_answer", f"{error}.") from None
+        raise ServerFailure("wrong_answer", sentence(str(error))) from None
     answers = {}
     # Behind a request that is not answered, no other one is made.
     for path, body, (answered, failed) in zip(paths, bodies, outcomes, strict=False):
         if answered is None:
-            explanation = "" if failed is None else failed[1]
-            raise ServerFailure("wrong_answer", f"{load.method} {path} was not answered: {explanation}.")
+            why = "" if failed is None else f": {failed[1]}"
+            raise ServerFailure("wrong_answer", sentence(f"{load.method} {path} was not answered{why}"))
         answers[path] = Answer(answered[0], body.record, body.text)
     return answers
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve._engine import make_certificates
+from loadcurve.errors import sentence
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.privileges import ServerUser
 
@@ -53,7 +54,9 @@ class CertificateFiles:
         try:
             authority, certificate, key = make_certificates(kind, names)
         except RuntimeError as error:
-            raise ServerFailure("not_started", f"The server cannot be started with TLS: {error}.") from None
+            raise ServerFailure(
+                "not_started", sentence(f"The server cannot be started with TLS: {error}")
+            ) from None
         self.folder.mkdir(mode=0o700)
         self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
         for file, text, mode in (

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadcurve._engine import Database, DatabaseError, Load, workload
+from loadcurve.errors import sentence
 from loadcurve.loads.table import LoadTable
 from loadcurve.redaction import hidden
 from loadcurve.server.failure import ServerFailure
@@ -69,7 +70,9 @@ class RunningDatabase:
                         "wrong_answer", f"{RECORDS} records were written, but the database counts {count}."
                     )
         except DatabaseError as error:
-            raise ServerFailure("wrong_answer", f"it reports an error: {explanation_of(error)}.") from None
+            raise ServerFailure(
+                "wrong_answer", sentence(f"it reports an error: {explanation_of(error)}")
+            ) from None
 
 
 def version_at(url: str, timeout_s: float) -> str:
@@ -142,4 +145,4 @@ def _require_success(phase: str, result: dict[str, Any]) -> None:
         return
     what = "written" if phase == "load" else "read back as they were written"
     said = "; ".join(message["text"] for message in result["error_messages"]) or "without a reason"
-    raise ServerFailure("wrong_answer", f"only {ok} of {RECORDS} records were {what}: {said}.")
+    raise ServerFailure("wrong_answer", sentence(f"only {ok} of {RECORDS} records were {what}: {said}"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from loadcurve.errors import NothingMeasured
+from loadcurve.errors import NothingMeasured, sentence
 from loadcurve.host.fitness import Check
 from loadcurve.host.link import interface_to
 from loadcurve.loads.table import LoadTable
@@ -200,7 +200,7 @@ def failures_in_words(machine: str) -> Iterator[None]:
     try:
         yield
     except MachineLost as lost:
-        raise ServerFailure("machine_lost", f"{lost}.") from None
+        raise ServerFailure("machine_lost", sentence(str(lost))) from None
     except FarError as error:
         if error.kind == "unusable_setting":
             raise UnusableSetting(error.details["setting"], error.text) from None
@@ -260,7 +260,7 @@ class ServerElsewhere(LiveServer):
             require_reached(self._machine.name, self._machine.address, self._started["port"])
         except NothingMeasured as error:
             self.stop()
-            raise ServerFailure("not_ready", f"{error}.") from None
+            raise ServerFailure("not_ready", sentence(str(error))) from None
         except BaseException:
             self.stop()
             raise

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, sentence
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.tls import TlsTable
@@ -242,7 +242,7 @@ def _require_known(key: str, words: Sequence[str], known: frozenset[str]) -> Non
     try:
         require_known_placeholders(key, words, known)
     except ValueError as error:
-        raise UnusableSetting(key, f"{error}.") from None
+        raise UnusableSetting(key, sentence(str(error))) from None
 
 
 def _version_source(entry: CatalogEntry, overrides: Overrides) -> VersionSource:

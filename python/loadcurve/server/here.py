@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, Self
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, sentence
 from loadcurve.host.cgroups import Limits
 from loadcurve.loads.table import LoadTable
 from loadcurve.result.records import ContentRecord, LimitUse
@@ -246,7 +246,7 @@ class Server(LiveServer):
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         expected = f"{self._service.sign_of_life} within {timeout_s:g} s"
-        text = f"{self._title} runs but did not {expected}: {refusal}."
+        text = sentence(f"{self._title} runs but did not {expected}: {refusal}")
         self._fail("not_ready", text + launch.advice_on_user())
 
     def _require_own_port(self, launch: Launch) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadcurve.errors import refusal
+from loadcurve.errors import refusal, sentence
 from loadcurve.host.cgroups import LimitsUnavailable
 from loadcurve.host.state import cache_folder
 from loadcurve.redaction import remember
@@ -163,7 +163,7 @@ class Launch:
             except LimitsUnavailable as unavailable:
                 raise ServerFailure("limits_unavailable", f"{self._title}: {unavailable}") from None
             except OSError as error:
-                text = f"{self._title} could not be started: {refusal(error)}."
+                text = sentence(f"{self._title} could not be started: {refusal(error)}")
                 raise ServerFailure("not_started", text) from None
 
     def limit_use(self) -> LimitUse | None:
@@ -265,10 +265,8 @@ class Launch:
                 self._processes.clear()
             except OSError as error:
                 self._end_unseen()
-                text = (
-                    f"{self._title} was signalled to stop; whether it has stopped is unknown: "
-                    f"{refusal(error)}."
-                )
+                unknown = f"{self._title} was signalled to stop; whether it has stopped is unknown"
+                text = sentence(f"{unknown}: {refusal(error)}")
                 raise ServerFailure("left_behind", text) from error
             self._ledger_entry.remove()
             self._ledger_entry = None

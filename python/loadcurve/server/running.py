@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from loadcurve._engine import DatabaseError
-from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.errors import BadInput, NothingMeasured, sentence
 from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.loads.kinds import LoadKind, kind_of_protocol
 from loadcurve.protocol import ProtocolName, protocol_of_url
@@ -91,7 +91,7 @@ def find_running_server(
     try:
         address = reachable_address(target, timeout_s)
     except NothingMeasured as error:
-        return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", f"{error}."))
+        return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", sentence(str(error))))
     transport = Transport(target.scheme, overrides.tls)
     version = overrides.version or _announced_version(overrides.url, target, transport, timeout_s)
     return RunningServer(
@@ -113,7 +113,7 @@ def _running_database(
         said = version_at(url, timeout_s)
     except DatabaseError as error:
         text = f"{without_password(url)}: {explanation_of(error)}"
-        return MissingServer(entry, text, None, fault=ServerFailure("not_ready", f"{text}."))
+        return MissingServer(entry, text, None, fault=ServerFailure("not_ready", sentence(text)))
     except ValueError as error:
         raise UnusableSetting("url", str(error)) from None
     address = hosts_of(url)
@@ -138,7 +138,7 @@ def _announced_version(url: str, target: Target, transport: Transport, timeout_s
         with answer_within(timeout_s, target.host, target.port, "/", transport=transport) as response:
             said = response.getheader("Server") or ""
     except (OSError, http.client.HTTPException) as error:
-        text = f"{url}: GET / was not answered: {error or type(error).__name__}."
+        text = sentence(f"{url}: GET / was not answered: {error or type(error).__name__}")
         raise ServerFailure("not_ready", text) from None
     product = re.search(r"\S+/\d\S*", said)
     if product is None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, sentence
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.quantities import (
@@ -165,7 +165,7 @@ def choose_settings(
         try:
             declared[name].accept(value)
         except ValueError as error:
-            text = f"The setting `{name}` of the server {server} is {show(value)}: {error}."
+            text = sentence(f"The setting `{name}` of the server {server} is {show(value)}: {error}")
             raise UnusableSetting(name, text) from None
     return {name: setting.accept(given.get(name, setting.default)) for name, setting in declared.items()}
 

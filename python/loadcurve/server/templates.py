@@ -8,7 +8,7 @@ import jinja2
 import jinja2.meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, sentence
 from loadcurve.server.settings import unknown_name
 from loadcurve.server.versions import is_before
 from loadcurve.toml.quantities import parse_size_bytes
@@ -32,7 +32,9 @@ class Templates:
         try:
             return self._environment.get_template(template).render(names)
         except jinja2.TemplateError as error:
-            raise BadInput(f"The template {template} cannot be filled in: {error.message}.") from None
+            raise BadInput(
+                sentence(f"The template {template} cannot be filled in: {error.message}")
+            ) from None
 
     def check(self, templates: Iterable[str], known: frozenset[str]) -> None:
         """Check templates, and those that they include or import, before there is anything to fill in.
@@ -57,7 +59,7 @@ class Templates:
             raise BadInput(f"The template {template} cannot be read: {reason}.") from None
         except (ValueError, RecursionError) as error:
             # Bytes that are no UTF-8, a number of thousands of digits, or as many parentheses.
-            raise BadInput(f"The template {template} cannot be read: {error}.") from None
+            raise BadInput(sentence(f"The template {template} cannot be read: {error}")) from None
         unknown = used - known
         if unknown:
             name = min(unknown)

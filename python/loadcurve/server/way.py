@@ -5,7 +5,7 @@ import socket
 import struct
 from statistics import median
 
-from loadcurve.errors import NothingMeasured, refusal
+from loadcurve.errors import NothingMeasured, refusal, sentence
 from loadcurve.result.link import RoundTrip
 
 CONNECT_TIMEOUT_S = 5.0
@@ -48,8 +48,9 @@ def _connected(machine: str, address: str, port: int) -> tuple[int, int]:
         said = why if isinstance(error, TimeoutError) else refusal(error)
         raise NothingMeasured(
             f"machine {machine}: a program there listened on port {port} of {address}, and a connection from "
-            f"here failed: {said}. Let this machine through the firewall between the two (to any port, since "
-            "servers listen on free ones), or set `address` in the machine's table to one that it can reach"
+            f"here failed: {sentence(said)} Let this machine through the firewall between the two (to any "
+            "port, since servers listen on free ones), or set `address` in the machine's table to one that "
+            "it can reach"
         ) from None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from loadcurve.errors import sentence
 from loadcurve.server.build import build_of
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.container.engine import Engine, EngineError
@@ -98,5 +99,5 @@ def _version(engine: Engine) -> str:
         return engine.version()
     except EngineError as error:
         raise ServerFailure(
-            "engine_unavailable", f"{engine.name} cannot be used: {error}.", error.said
+            "engine_unavailable", sentence(f"{engine.name} cannot be used: {error}"), error.said
         ) from None

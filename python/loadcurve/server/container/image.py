@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from loadcurve.errors import sentence
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.failure import FailureCode, ServerFailure
 
@@ -138,7 +139,7 @@ def _described(name: str, facts: dict[str, Any]) -> Image:
 
 def _failure(code: FailureCode, text: str, failure: EngineError) -> ServerFailure:
     said = "\n".join(failure.said.splitlines()[-FAILURE_LOG_LINES:])
-    return ServerFailure(code, f"{text}: {failure}.", said)
+    return ServerFailure(code, sentence(f"{text}: {failure}"), said)
 
 
 def _digest(file: Path) -> str:

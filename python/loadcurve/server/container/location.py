@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+from loadcurve.errors import sentence
 from loadcurve.server.container.command import ContainerCommand, Mount, PublishedPort
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.container.image import Image
@@ -185,7 +186,7 @@ class InContainer:
             looked = self.output_of(["sh", "-c", script, "sh", *arguments], LOOK_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ServerFailure(
-                "engine_unavailable", f"{self.engine.name} cannot be queried: {error}."
+                "engine_unavailable", sentence(f"{self.engine.name} cannot be queried: {error}")
             ) from None
         said = looked.stdout.decode(errors="replace").strip()
         if looked.returncode == 0:

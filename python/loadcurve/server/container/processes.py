@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from loadcurve.errors import sentence
 from loadcurve.host.cgroups import NO_LIMITS, ControlGroup, LimitsUnavailable
 from loadcurve.result.records import LimitUse
 from loadcurve.server.container.command import ContainerCommand
@@ -90,7 +91,7 @@ class ContainerProcesses(ServerProcesses):
             try:
                 self._engine.remove_container(self._name)
             except EngineError as failure:
-                raise ServerFailure("left_behind", f"{failure}.", failure.said) from None
+                raise ServerFailure("left_behind", sentence(str(failure)), failure.said) from None
         if self._client is not None:
             try:
                 self._client.wait(CLIENT_TIMEOUT_S)
