@@ -136,6 +136,6 @@ def test_a_finding_of_a_database_speaks_of_operations(tmp_path):
     for one in found:
         assert "operations" in one.seen
         assert one.seen.endswith(f"Most frequent reason: {REASON}.")
-        ours = one.seen.removesuffix(REASON)
+        ours = one.seen.removesuffix(f"{REASON}.")
         said = " ".join([ours, one.cause, one.advice, *(figure.name for figure in one.evidence)])
         assert "request" not in said
