@@ -28,6 +28,9 @@ ENCODED_FLAGS = "CARGO_ENCODED_RUSTFLAGS"
 """The variable that goes before RUSTFLAGS, and in which a flag may have blanks."""
 FLAG_SEPARATOR = "\x1f"
 
+# maturin warns where another backend is named, since packaging tools would not use it: this one does.
+os.environ.setdefault("MATURIN_NO_MISSING_BUILD_BACKEND_WARNING", "1")
+
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
 get_requires_for_build_editable = maturin.get_requires_for_build_editable

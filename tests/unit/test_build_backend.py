@@ -1,6 +1,7 @@
 """What the build backend asks of the compiler."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,3 +35,15 @@ def test_flags_of_the_person_are_kept(monkeypatch: pytest.MonkeyPatch):
     assert flags(monkeypatch, RUSTFLAGS="-C  target-cpu=native") == ["-C", "target-cpu=native", *RENAMED]
     encoded = "-C\x1flink-arg=/a b"
     assert flags(monkeypatch, CARGO_ENCODED_RUSTFLAGS=encoded) == ["-C", "link-arg=/a b", *RENAMED]
+
+
+def test_maturin_does_not_warn_that_this_backend_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    if shutil.which("cargo") is None:
+        pytest.skip("needs cargo, whose metadata maturin reads")
+    monkeypatch.chdir(build_backend.ROOT)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    folder = build_backend.prepare_metadata_for_build_wheel(str(tmp_path))
+    assert (tmp_path / folder / "METADATA").is_file()
+    assert "Warning" not in capfd.readouterr().err
