@@ -38,7 +38,7 @@ pub(crate) struct Block {
     pub(crate) weight: f64,
 }
 
-/// A list of requests in a file: one on each line, checked once, and found again by an index of every 64th.
+/// A list of requests in a file: one on each line, checked once, and found again by an index of every 16th.
 pub struct RequestList {
     file: Arc<File>,
     blocks: Box<[Block]>,
@@ -56,7 +56,7 @@ pub struct RequestList {
 
 impl RequestList {
     /// How many requests a block has.
-    pub(crate) const BLOCK: u64 = 64;
+    pub(crate) const BLOCK: u64 = 16;
 
     /// Opens a list and checks every line.
     ///

@@ -1,0 +1,74 @@
+"""What it costs to find requests in a list in a file, against requests that are held in memory.
+
+    python -m benches.request_lists [--requests N] [--pairs N]
+
+Load goes to ``limit`` over 50 connections of one thread, which answers every path alike. A long list, in order
+and at random, is compared with a list of 100 requests, which is held in memory, in pairs taken in turn. One URL
+would not do: the server parses a request that equals the last one less. Given are the medians of the ratios,
+long by short, with their quartiles.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from benches.generators import LOADCURVE
+from benches.pairs import pairs_in_turn
+from benches.rig import PATH, machine, own_cpus, run_or_exit, running_server
+
+REQUESTS = 1_000_000
+SHORT_LIST = 100
+"""The most that are held in memory, each with its own figures."""
+CONNECTIONS = 50
+ACCEPTED_EXIT_CODES = (0, 3)
+"""3: measured, and the verdict speaks against it, as where one CPU is all that the generator has."""
+
+
+def main() -> None:
+    """Print the ratios of each way to pick requests."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--requests", type=int, default=REQUESTS, metavar="N", help="in the list")
+    parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--duration", type=int, default=3, metavar="SECONDS", help="of each load")
+    asked = parser.parse_args()
+    cpus = own_cpus()
+    print(f"{machine()}\n{asked.requests} requests in the list")
+    print(f"{'requests':<12} {'quantity':<12} {'median':>6}  quartiles")
+    with running_server("limit", cpus.server) as target, tempfile.TemporaryDirectory() as folder:
+        short, long = (_list(Path(folder), count) for count in (SHORT_LIST, asked.requests))
+        common = ("-c", str(CONNECTIONS), "-d", f"{asked.duration}s")
+        for pick in ("in-order", "random"):
+            held, found = ((*common, "--urls", str(file), "--pick", pick) for file in (short, long))
+            measure = partial(_load, cpus.generator, target.url)
+            pairs = pairs_in_turn(partial(measure, held), partial(measure, found), asked.pairs)
+            for quantity in ("requests/s", "CPU"):
+                ratios = [later[quantity] / earlier[quantity] for earlier, later in pairs]
+                print(_line(pick, quantity, ratios), flush=True)
+
+
+def _list(folder: Path, count: int) -> Path:
+    """Write a list of requests whose paths all have the same length."""
+    file = folder / f"{count}.urls"
+    file.write_text("".join(f"{PATH}?{number:09}\n" for number in range(count)))
+    return file
+
+
+def _load(cpu: int, url: str, options: Sequence[str]) -> Mapping[str, float]:
+    finished = run_or_exit([LOADCURVE, "load", url, "--json", *options], cpu, ACCEPTED_EXIT_CODES)
+    result = json.loads(finished.output)
+    return {"requests/s": result["rate_rps"]["answered"], "CPU": result["generator"]["cpu_per_request_us"]}
+
+
+def _line(pick: str, quantity: str, ratios: Sequence[float]) -> str:
+    low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return f"{pick:<12} {quantity:<12} {median:>6.3f}  {low:.3f} to {high:.3f}"
+
+
+if __name__ == "__main__":
+    main()
