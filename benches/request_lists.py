@@ -2,10 +2,10 @@
 
     python -m benches.request_lists [--requests N] [--pairs N]
 
-Load goes to ``limit`` over 50 connections of one thread, which answers every path alike. A long list, in order
-and at random, is compared with a list of 100 requests, which is held in memory, in pairs taken in turn. One URL
-would not do: the server parses a request that equals the last one less. Given are the medians of the ratios,
-long by short, with their quartiles.
+Load goes to ``limit`` over 50 connections of one thread, which answers every path alike. A long list, in
+order and at random, is compared with a list of 100 requests, which is held in memory, in pairs taken in turn.
+One URL would not do: the server parses a request that equals the last one less. Given are the medians of the
+ratios, long by short, with their quartiles.
 """
 
 import argparse
