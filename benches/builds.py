@@ -227,7 +227,10 @@ def _copied(
     made = (
         {key: one for key, one in record.items() if key != "sha256"} | dict(planned) | {"point": dict(point)}
     )
-    made["measurements"] = measurements = copy.copy(record["measurements"])
+    # In the first format of records, the load stands beside what is measured with it.
+    measurements = made
+    if "measurements" in record:
+        made["measurements"] = measurements = copy.copy(record["measurements"])
     connections = point["connections"]
     load = measurements["load"]
     measurements["load"] = load | {
