@@ -61,6 +61,13 @@ def test_loads_that_cannot_be_told_from_the_peak_are_named():
     assert "50 and 200 connections cannot be told apart from it" in words
 
 
+def test_a_single_load_that_cannot_be_told_from_the_peak_is_named_in_the_singular():
+    words = shape_words.peak_words(WEB, "threads", Greatest(2, exactly(150), "last", (1, 2)))
+    assert words.endswith(
+        "the highest usable load, with 150 ± 0 % requests/s; 1 thread cannot be told apart from it."
+    )
+
+
 @pytest.mark.parametrize(
     ("trials", "words"),
     [
@@ -145,7 +152,11 @@ def test_a_peak_that_no_sweep_comes_near_is_no_peak():
 @pytest.mark.parametrize(
     ("misfit", "words"),
     [
-        (SMALL_MISFIT, "The curve is nowhere further than 2.0 % of its greatest throughput from the law."),
+        (SMALL_MISFIT, "The curve differs from the law by at most 2.0 % of its greatest throughput."),
+        (
+            Misfit(1e-5, 36, "small"),
+            "The curve differs from the law by less than 0.01 % of its greatest throughput.",
+        ),
         (
             Misfit(0.06, 36, "unknown"),
             (

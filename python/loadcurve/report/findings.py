@@ -137,7 +137,7 @@ def _number(value: float, unit: str) -> str:
 def _unit(unit: str) -> str:
     if unit == "share":
         return " %"
-    return f" {unit}" if unit else ""
+    return f" {unit}" if unit not in ("", "ratio") else ""
 
 
 def findings_text(findings: Sequence[Finding], limit: str | None = None) -> Group:

@@ -51,7 +51,9 @@ def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
         named = measures(load).get(found.leading_measure)
         by = named.title if named else found.leading_measure
         words = leaders_words(load, key, found.leaders, by)
-        said.append(f"Without regard to price, {words}" if found.cheapest else f"By load, {words}")
+        # A single leader comes first in its sentence, and keeps its name.
+        first = words[:1] if len(found.leaders) == 1 else words[:1].upper()
+        said.append(f"Without regard to price, {words}" if found.cheapest else f"{first}{words[1:]}")
     return said
 
 
@@ -116,8 +118,8 @@ def peak_words(load: LoadKind, key: str, peak: Greatest) -> str:
     others = [load for load in peak.alike or () if load != peak.load]
     alike = f"; {_loads(key, others)} cannot be told apart from it" if others else ""
     if peak.place == "last":
-        return f"the peak was not reached: {at}, the highest usable load: {rate}{alike}."
-    return f"{at}: {rate}{alike}."
+        return f"the peak was not reached: {at}, the highest usable load, with {rate}{alike}."
+    return f"{at}, with {rate}{alike}."
 
 
 def knee_words(key: str, knee: Greatest) -> str:
@@ -153,7 +155,8 @@ def _misfit(misfit: Misfit, key: str) -> str:
     """Say how far the curve is from the law, and what that means where it is more than chance."""
     share = f"{text.percent(abs(misfit.share))} of its greatest throughput"
     if misfit.cause in ("small", "chance"):
-        return f"The curve is nowhere further than {share} from the law."
+        by = f"by {share}" if share.startswith("less") else f"by at most {share}"
+        return f"The curve differs from the law {by}."
     meaning = (
         "a single trial does not show whether that is chance"
         if misfit.cause == "unknown"
@@ -273,5 +276,5 @@ def _by_load(trial: TrialCapacity) -> float:
 
 
 def _loads(key: str, loads: Sequence[float]) -> str:
-    shown = text.listing([text.setting(load) for load in loads])
-    return f"{shown} {text.load_unit(key)}"
+    *others, last = loads
+    return text.listing([*map(text.setting, others), text.load(key, last)])

@@ -92,7 +92,7 @@ def fit_scalability(
     """
     kept, rows = complete_rows(connections, throughput_rps)
     if len(kept) < LOADS_MIN or not rows:
-        return NoFit(f"it takes at least {LOADS_MIN} numbers of clients; {len(kept)} could be used")
+        return NoFit(f"it takes at least {LOADS_MIN} loads; {len(kept)} could be used")
     loads, rates = np.asarray(kept), np.asarray(rows)
     mean = np.exp(np.log(rates).mean(axis=0))
     bounded = _least_squares(loads, mean, mean.max(), bounded=True)
