@@ -15,11 +15,14 @@ from support.report_pages import render_run
 
 STALL_S = 0.6
 """The server stands still from here on."""
+QUEUELESS = 3
+"""The trial in which the probe could not read the listen queue."""
 
 
 def stalled(record: Data, trial: int, value: float) -> None:
     """A pause of 400 ms in one trial, at one point, during which a request is under way."""
-    record["probe"]["series"] = series(20)
+    queue = {} if trial == QUEUELESS else {"listen_queue": [1.0] * 20}
+    record["probe"]["series"] = series(20, **queue)
     if (trial, value) != (2, 25):
         return
     load = record["load"]
@@ -89,6 +92,16 @@ def test_every_point_of_the_distribution_is_drawn_also_those_without_pauses(open
         lines = [mark["datum"] for mark in opened.marks(figure) if mark["kind"] == "line"]
         assert {datum["of"] for datum in lines} == {f"connections = {connections}"}
         assert opened.complaints == []
+
+
+def test_a_panel_of_which_the_chosen_trial_has_nothing_is_left_out(opened: Opened):
+    queue = opened.page.locator(".timeline figure", has_text="Connections waiting to be accepted")
+    opened.figures()
+    opened.page.locator("#trial-trial").select_option(str(QUEUELESS))
+    queue.wait_for(state="hidden")
+    opened.page.locator("#trial-trial").select_option("2")
+    queue.wait_for(state="visible")
+    assert opened.complaints == []
 
 
 def test_the_arrow_keys_move_one_moment_through_all_panels(opened: Opened):

@@ -77,6 +77,14 @@ function breakLegend(encoding) {
   }
 }
 
+/** Whether a layer of a panel has anything to draw; one without would have no extent for its axes. */
+function hasMarks(layer, rows) {
+  const lines = layer.transform?.find((one) => one.fold !== undefined)?.fold;
+  if (lines === undefined) return rows.length > 0;
+  const least = layer.encoding.y.scale.type === "log" ? Number.MIN_VALUE : -Infinity;
+  return rows.some((row) => lines.some((line) => row[line] != null && row[line] >= least));
+}
+
 /** Draw a panel with the series of the chosen trial. */
 async function drawPanel(script) {
   const series = seriesOf(chosen.trial.value);
@@ -84,13 +92,14 @@ async function drawPanel(script) {
   for (const name of ["load", "probe", "slowest", "silences", "pauses"]) {
     specification.datasets[name] = series === undefined ? [] : rowsOf(series[name]);
   }
-  // A layer without rows would have no extent for its axes.
-  specification.layer = specification.layer.filter((layer) => specification.datasets[layer.data.name].length > 0);
+  specification.layer = specification.layer.filter((layer) => hasMarks(layer, specification.datasets[layer.data.name]));
   const chart = document.getElementById(script.dataset.chart);
-  chart.closest("figure").hidden = specification.layer.length === 0;
+  // Bands alone, which every panel has, say nothing.
+  const isEmpty = specification.layer.every(({ data }) => data.name === "silences" || data.name === "pauses");
+  chart.closest("figure").hidden = isEmpty;
   if (chart.clientWidth < NARROW) specification.layer.forEach(({ encoding }) => breakLegend(encoding));
   specification.params.find((one) => one.name === "end_s").value = series?.end_s ?? 1;
-  if (specification.layer.length > 0) await embed(script, specification);
+  if (!isEmpty) await embed(script, specification);
   showMoment();
 }
 
