@@ -30,7 +30,7 @@ from loadcurve.report.hopeless import visible_words
 from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
-from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, notes, remarks
+from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, main_reason, notes, remarks
 from loadcurve.report.servers import MeasuredServer, measured_servers
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
@@ -182,7 +182,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         run=run,
         title=analysis.run.title,
         question=analysis.run.question,
-        answer=answered,
+        answer=_with_reason(answered, analysis, remarked),
         caution=with_care,
         summary=[*(one.words for one in sections.not_computed), *said],
         verdicts=analysis.verdicts,
@@ -220,6 +220,14 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         repeat=analysis.run.repeat,
         not_computed=sections.not_computed,
     )
+
+
+def _with_reason(answered: Answer, analysis: Analysis, found: list[Remark]) -> Answer:
+    """Return the answer with the most frequent reason where all points are invalid."""
+    invalid = [one for one in found if one.status == "invalid"]
+    if not invalid or analysis.verdicts["valid"] or analysis.verdicts["suspect"]:
+        return answered
+    return replace(answered, causes=[*answered.causes, main_reason(invalid)])
 
 
 def _other_machines(record: RunRecord) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loadcurve.analysis.curves import VerdictStatus
+from loadcurve.errors import sentence
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
@@ -76,6 +77,12 @@ def remarks(run: Run) -> list[Remark]:
             for reason in record.load.verdict.reasons
         ),
     )
+
+
+def main_reason(found: Sequence[Remark]) -> str:
+    """Give the most frequent of one server's reasons in a sentence."""
+    often = max(found, key=lambda one: one.count)
+    return sentence(f"The most frequent reason, of {often.server} at {often.where}: {often.example}")
 
 
 def notes(run: Run) -> list[Remark]:
