@@ -1,6 +1,8 @@
 """What the report says of the shape of curves."""
 
 import io
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from loadcurve.analysis.shape import shapes
 from loadcurve.loads.kinds import WEB
 from loadcurve.report import shape_words
 from loadcurve.report.terminal import print_shapes, summary
-from loadcurve.result.folder import read_run
+from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import SearchRecord
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.interval import Estimate
@@ -178,9 +180,24 @@ def test_how_far_a_curve_is_from_the_law_is_told_in_words(misfit: Misfit, words:
     assert shape_words.scalability_words(found, 200, "connections").endswith(f". {words}")
 
 
-def test_a_refused_fit_says_why():
-    words = shape_words.scalability_words(NoFit("the curve is 25 % below the law at 10"), 200, "connections")
-    assert words == "the universal scalability law does not apply: the curve is 25 % below the law at 10."
+def test_servers_whose_fits_were_refused_for_one_reason_are_named_together(run: Run):
+    [part] = shapes(run, None)
+    refused = NoFit("the curve is 25 % below the law at 10")
+    unfitted = [replace(one, scalability=refused) for one in part.shapes]
+    assert shape_words.common_conclusions(WEB, replace(part, shapes=unfitted))[-1] == (
+        "The universal scalability law does not apply to nginx, apache and tiny: "
+        "the curve is 25 % below the law at 10."
+    )
+
+
+def test_what_is_said_of_a_server_stands_together(run: Run):
+    [part] = shapes(run, parse_objective("p99 < 10s"))
+    words = shape_words.of_each_server(WEB, part)["nginx"]
+    assert re.fullmatch(
+        r"The peak was not reached: .+\. The knee is at 10 connections: .+\. It keeps p99 < 10s .+\. "
+        r"By the universal scalability law, .+\.",
+        words,
+    )
 
 
 def test_offers_end_with_what_lies_above():
@@ -202,7 +219,7 @@ def test_the_page_has_the_tables_and_the_sentences(tmp_path: Path):
     run = machine_run()
     folder = synthetic.write_run(tmp_path, run.run, run.records)
     page = write_report(folder, parse_objective("p90 < 20ms")).read_text(encoding="utf-8")
-    for shown in ("Peak, knee and capacity", "million requests/$", "at the lowest price", "the knee is at"):
+    for shown in ("Peak, knee and capacity", "million requests/$", "at the lowest price", "The knee is at"):
         assert shown in page
     assert "at the lowest price" not in write_report(folder).read_text(encoding="utf-8")
 

@@ -70,7 +70,10 @@ class ShapeTable:
     titles: list[str]
     rows: list[list[str]]
     costs: list[list[str]]
-    sentences: list[str]
+    conclusions: list[str]
+    """What follows from all curves together."""
+    of_servers: dict[str, str]
+    """What the curve of each server shows, in sentences."""
     bars: list[Figure]
 
 
@@ -140,7 +143,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     record = run.run
     looks = appearances(record.servers)
     sections = Sections(analysis.not_computed)
-    answered = sections.get("the answer", lambda: answer(analysis), NO_ANSWER)
+    answer_given = sections.get("the answer", lambda: answer(analysis), NO_ANSWER)
     with_care = sections.get("the caution", lambda: caution(analysis.findings), None)
     ranking = sections.get("the ranking in words", lambda: ranking_content(analysis), None)
     figures = sections.several("the figures", lambda: parts(run, analysis, looks))
@@ -163,6 +166,9 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     rest = sections.get("the rest of the table", lambda: rest_of(rows, looks), None)
     failures = sections.several("the trials that failed", lambda: failed_trials(run))
     remarked = sections.several("the reasons of verdicts", lambda: remarks(run))
+    answered = sections.get(
+        "the most frequent reason", lambda: _with_reason(answer_given, analysis, remarked), answer_given
+    )
     noted = sections.several("the notes on points", lambda: notes(run))
     caveats = sections.several("what must be known of servers", lambda: _caveats(run))
     loads: dict[float, str] = sections.get("the loads to choose from", lambda: _loads(run), {})
@@ -182,7 +188,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         run=run,
         title=analysis.run.title,
         question=analysis.run.question,
-        answer=_with_reason(answered, analysis, remarked),
+        answer=answered,
         caution=with_care,
         summary=[*(one.words for one in sections.not_computed), *said],
         verdicts=analysis.verdicts,
@@ -274,7 +280,8 @@ def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> li
             titles=shape_words.titles(run.kind, found),
             rows=[shape_words.cells(found, shape) for shape in found.shapes],
             costs=shape_words.cost_cells(found),
-            sentences=[*shape_words.places(run.kind, found), *shape_words.conclusions(run.kind, found)],
+            conclusions=shape_words.common_conclusions(run.kind, found),
+            of_servers=shape_words.of_each_server(run.kind, found),
             bars=bars(run, found, looks),
         )
         for found in analysis.shapes

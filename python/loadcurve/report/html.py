@@ -18,6 +18,8 @@ from loadcurve.result.run_files import REPORT_FILE
 
 MOST_NAMED = 3
 """The first screen names at most this many causes."""
+MOST_DESCRIBED = 6
+"""The curves of at most this many servers are described unfolded; the table above has the figures of all."""
 MOST_LOGS = 3
 """The ends of at most this many servers' logs stand unfolded."""
 
@@ -55,6 +57,7 @@ def render_page(content: Content) -> str:
         "with_columns": with_columns,
         "most_rows": MOST_ROWS,
         "most_logs": MOST_LOGS,
+        "most_described": MOST_DESCRIBED,
         "where": where,
         "finding_groups": content.finding_groups,
         "most_named": MOST_NAMED,

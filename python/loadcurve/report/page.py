@@ -14,6 +14,7 @@ from markupsafe import Markup
 from loadcurve.errors import sentence
 from loadcurve.files import write_whole
 from loadcurve.host.state import cache_folder
+from loadcurve.report.text import unbroken
 
 SCRIPTS = (
     "figures.js", "main_curves.js", "curves.js", "long_table.js", "tables.js", "moments.js", "trials.js",
@@ -47,7 +48,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["sentence"] = sentence
+    found.filters |= {"sentence": sentence, "unbroken": unbroken}
     return found
 
 

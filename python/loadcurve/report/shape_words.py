@@ -25,26 +25,44 @@ def limited(limit: Limit, value: float | None) -> str:
     return f"{limit.measure} {text.number(100 * value)} %"
 
 
-def places(load: LoadKind, found: SliceShapes) -> list[str]:
-    """Return a sentence on each server's peak and one on its knee."""
-    key = found.part.key or ""
-    peaks = [f"{one.server}: {peak_words(load, key, one.peak)}" for one in found.shapes if one.peak]
-    return peaks + [f"{one.server}: {knee_words(key, one.knee)}" for one in found.shapes if one.knee]
-
-
 def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
     """Return what follows from the curves: capacities, how servers scale, and which to take where."""
     key, limits = found.part.key or "", found.objective.text if found.objective else ""
-    said = [
+    capacities = [
         f"{one.server} {capacity_words(load, key, one.capacity, limits)}"
         for one in found.shapes
         if one.capacity
     ]
-    said += [
+    fits = [
         f"{one.server}: {scalability_words(one.scalability, found.part.values[-1], key)}"
         for one in found.shapes
-        if one.scalability
+        if isinstance(one.scalability, ScalabilityFit)
     ]
+    return [*capacities, *fits, *common_conclusions(load, found)]
+
+
+def of_each_server(load: LoadKind, found: SliceShapes) -> dict[str, str]:
+    """Return by server what its curve shows: peak, knee, capacity, and how it scales, in sentences."""
+    key, limits = found.part.key or "", found.objective.text if found.objective else ""
+    said: dict[str, str] = {}
+    for one in found.shapes:
+        sentences = [
+            peak_words(load, key, one.peak) if one.peak else "",
+            knee_words(key, one.knee) if one.knee else "",
+            f"it {capacity_words(load, key, one.capacity, limits)}" if one.capacity else "",
+            scalability_words(one.scalability, found.part.values[-1], key)
+            if isinstance(one.scalability, ScalabilityFit)
+            else "",
+        ]
+        if any(sentences):
+            said[one.server] = " ".join(f"{words[:1].upper()}{words[1:]}" for words in sentences if words)
+    return said
+
+
+def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
+    """Return what follows from all curves together: whom to take where, and what could not be fitted."""
+    key, limits = found.part.key or "", found.objective.text if found.objective else ""
+    said = []
     if found.cheapest:
         said.append(cheapest_words(key, found.cheapest, limits))
     if found.leaders:
@@ -54,6 +72,14 @@ def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
         # A single leader comes first in its sentence, and keeps its name.
         first = words[:1] if len(found.leaders) == 1 else words[:1].upper()
         said.append(f"Without regard to price, {words}" if found.cheapest else f"{first}{words[1:]}")
+    unfitted: dict[str, list[str]] = {}
+    for one in found.shapes:
+        if isinstance(one.scalability, NoFit):
+            unfitted.setdefault(one.scalability.reason, []).append(one.server)
+    said += [
+        f"The universal scalability law does not apply to {text.listing(servers)}: {reason}."
+        for reason, servers in unfitted.items()
+    ]
     return said
 
 
@@ -134,13 +160,11 @@ def knee_words(key: str, knee: Greatest) -> str:
     return f"the knee is at {at}: above it, more load brings more delay than throughput."
 
 
-def scalability_words(fit: ScalabilityFit | NoFit, largest: float, key: str) -> str:
-    """Say what the universal scalability law says of contention and coherency, or why it does not apply.
+def scalability_words(fit: ScalabilityFit, largest: float, key: str) -> str:
+    """Say what the universal scalability law says of contention and coherency.
 
     ``key`` is what the curve goes along: connections, or the threads of a load on a database.
     """
-    if isinstance(fit, NoFit):
-        return f"the universal scalability law does not apply: {fit.reason}."
     doubled = _doubling(fit, largest, key)
     low, high = fit.sigma.low, fit.sigma.high
     span = "" if low is None or high is None else f" ({text.percent(low)} to {text.percent(high)})"

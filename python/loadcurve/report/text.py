@@ -113,6 +113,12 @@ def interval(value: Estimate | None) -> str | None:
     return f"{number(value.low)} to {number(value.high)}"
 
 
+def unbroken(words: str) -> str:
+    """Return our words so that no line ends between a figure and its per cent sign, or before its error."""
+    space = "\N{NO-BREAK SPACE}"
+    return words.replace(" %", f"{space}%").replace(" ± ", f"{space}±{space}")
+
+
 def short_estimate(value: Estimate | None) -> str:
     """Return an estimate as ``value ± 3.4 %``: so far lies the farther end of the interval.
 
