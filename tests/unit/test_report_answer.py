@@ -173,6 +173,21 @@ def test_under_a_rate_a_server_alone_answers_by_its_latency(run: Run):
     )
 
 
+def test_a_latency_that_no_trial_has_enough_answers_for_is_said_to_be_unknown(run: Run):
+    study = {**run.run.study, "load": {**run.run.study["load"], "model": "open"}}
+    open_loop = replace(run, run=run.run.model_copy(update={"study": study}))
+    alone = [
+        synthetic.with_load(one, latency_ms=one.load.latency_ms.model_copy(update={"p99": None}))
+        for one in run.points
+        if one.server == "nginx"
+    ]
+    # 42000 * 200 / 209, divided and multiplied by 1.050422.
+    assert answer_of(synthetic.with_records(open_loop, alone)).sentences == [
+        "The p99 is not known: no trial has enough answers for it.",
+        "nginx answers up to 40,191 (38,262 to 42,218) requests/s, at connections = 200.",
+    ]
+
+
 @pytest.mark.parametrize("reason", ["the server ended", "the server ended."])
 def test_where_every_trial_failed_the_answer_gives_the_first_reason(run: Run, reason: str):
     [failure] = run.failures

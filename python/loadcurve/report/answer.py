@@ -78,6 +78,7 @@ def answer(analysis: Analysis) -> Answer:
     limited = [sentence for part in analysis.shapes if (sentence := _by_capacity(load, part)) is not None]
     hopeless = hopeless_words(analysis, measure)
     said = _without_usable_points(analysis) or limited or hopeless or _by_ranking(analysis, ranking, measure)
+    said = said or _without_the_measure(analysis, measure)
     return Answer(
         sentences=said,
         ranked_by=measure.title,
@@ -164,6 +165,14 @@ def _by_ranking(analysis: Analysis, ranking: Ranking | None, measure: Measure) -
     undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
     each = _each_server(analysis, measure)
     return [*each, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
+
+
+def _without_the_measure(analysis: Analysis, measure: Measure) -> list[str]:
+    """Say that the latency that was asked for is not known anywhere, and give the throughput instead."""
+    if measure.column == THROUGHPUT.column:
+        return []
+    unknown = f"The {measure.title} is not known: no trial has enough answers for it."
+    return [unknown, *_each_server(analysis, THROUGHPUT)]
 
 
 def _where(points: Sequence[Point]) -> str:
