@@ -84,10 +84,17 @@ def pages_in(browser: Browser) -> Iterator[OpenPage]:
 
 @contextmanager
 def reports_in(browser: Browser) -> Iterator[OpenReport]:
-    """Give what opens a file as :func:`pages_in` opens a URL, without any network."""
+    """Give what opens a file as :func:`pages_in` opens a URL, without any network.
+
+    In the end none of the files may have said anything on the console.
+    """
+    opened: list[Opened] = []
     with pages_in(browser) as open_page:
 
         def open_report(path: Path, **options: Any) -> Opened:
-            return open_page(path.as_uri(), offline=True, **options)
+            opened.append(open_page(path.as_uri(), offline=True, **options))
+            return opened[-1]
 
         yield open_report
+        complaints = [complaint for one in opened for complaint in one.complaints]
+        assert complaints == [], complaints

@@ -28,5 +28,8 @@ function giveHeight(height) {
   for (const { id } of mainCharts) views.get(id)?.view.height(height).run();
 }
 
-window.addEventListener("resize", () => giveHeight(mainHeight()));
-window.addEventListener("beforeprint", () => giveHeight(MAIN_HEIGHT.onPaper));
+// A page without curves has no height to give.
+if (mainCharts.length > 0) {
+  window.addEventListener("resize", () => giveHeight(mainHeight()));
+  window.addEventListener("beforeprint", () => giveHeight(MAIN_HEIGHT.onPaper));
+}
