@@ -75,7 +75,7 @@ def answer(analysis: Analysis) -> Answer:
     load, measure = analysis.load_kind, analysis.measure(analysis.ranked_by)
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
-    limited = [sentence for part in analysis.shapes if (sentence := _by_capacity(load, part)) is not None]
+    limited = [words for part in analysis.shapes if (words := _by_capacity(load, part)) is not None]
     hopeless = hopeless_words(analysis, measure)
     said = _without_usable_points(analysis) or limited or hopeless or _by_ranking(analysis, ranking, measure)
     said = said or _without_the_measure(analysis, measure)
