@@ -15,7 +15,6 @@ import json
 import math
 import os
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,8 +28,8 @@ from benches.command_start import started
 from benches.databases import SERVER_SETTINGS
 from benches.goals import LOOPS, Bound
 from benches.large_run import STUDY
-from benches.pairs import pairs_in_turn
-from benches.rig import Cpus, machine, own_cpus, run_or_exit, running_database, running_server
+from benches.pairs import pairs_in_turn, quartiles
+from benches.rig import Cpus, load_by, machine, own_cpus, run_or_exit, running_database, running_server
 
 KEPT = 0.98
 MORE = Bound(">=", KEPT)
@@ -43,8 +42,6 @@ SERVERS, POINTS, TRIALS = 10, 50, 10
 LARGE_DURATION_S = 10
 STARTS = 5
 """How often the command is started in one run of a pair."""
-ACCEPTED_EXIT_CODES = (0, 3)
-"""3: measured, and the verdict speaks against it, as where one CPU is all that the generator has."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,7 @@ class Case:
 
 def _line(title: str, quantity: str, ratios: Sequence[float], bound: Bound) -> str:
     """Return the median with its quartiles, and whether it lies where it is to."""
-    median = statistics.median(ratios)
-    low, _, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else [median] * 3
+    low, median, high = quartiles(ratios)
     ends = f"{low:.3f} to {high:.3f}"
     return f"{title:<28} {quantity:<14} {median:>6.3f}  {ends:<15} {bound!s:>7}  {bound.outcome(median)}"
 
@@ -163,14 +159,7 @@ def _records(threads: int) -> tuple[str, ...]:
 
 
 def _load(cpu: int, url: str, options: Sequence[str], build: Build) -> Figures:
-    """Let a build put a load on a server; returns answers per second, and µs of CPU for each answer."""
-    finished = run_or_exit([build.command, "load", url, "--json", *options], cpu, ACCEPTED_EXIT_CODES)
-    # The builds differ in what their results hold, so only what is needed is read.
-    result = json.loads(finished.output)
-    rps, cpu_us = result["rate_rps"]["answered"], result["generator"]["cpu_per_request_us"]
-    if not rps or not cpu_us:
-        sys.exit(f"{build.folder}: nothing was answered: {finished.complaint.strip()}")
-    return {"requests/s": rps, "CPU": cpu_us}
+    return load_by(build.command, cpu, url, options)
 
 
 def _report(cpu: int, folder: Path, build: Build) -> Figures:
@@ -227,7 +216,7 @@ def _copied(
     made = (
         {key: one for key, one in record.items() if key != "sha256"} | dict(planned) | {"point": dict(point)}
     )
-    # In the first format of records, the load stands beside what is measured with it.
+    # Records of the first format hold the load themselves.
     measurements = made
     if "measurements" in record:
         made["measurements"] = measurements = copy.copy(record["measurements"])

@@ -5,7 +5,7 @@ What counts is the median of the ratios: the machine's own drift falls on both s
 
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
@@ -58,6 +58,14 @@ def pairs_in_turn(first: Callable[[], Run], second: Callable[[], Run], count: in
             later = second()
             pairs.append((first(), later))
     return pairs
+
+
+def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """Return the lower quartile, the median and the upper quartile of ratios; of a single one, itself."""
+    if len(ratios) == 1:
+        return (ratios[0],) * 3
+    low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return low, median, high
 
 
 def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Comparison]:

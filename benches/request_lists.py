@@ -9,23 +9,19 @@ ratios, long by short, with their quartiles.
 """
 
 import argparse
-import json
-import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from benches.generators import LOADCURVE
-from benches.pairs import pairs_in_turn
-from benches.rig import PATH, machine, own_cpus, run_or_exit, running_server
+from benches.pairs import pairs_in_turn, quartiles
+from benches.rig import PATH, load_by, machine, own_cpus, running_server
 
 REQUESTS = 1_000_000
 SHORT_LIST = 100
 """The most that are held in memory, each with its own figures."""
 CONNECTIONS = 50
-ACCEPTED_EXIT_CODES = (0, 3)
-"""3: measured, and the verdict speaks against it, as where one CPU is all that the generator has."""
 
 
 def main() -> None:
@@ -45,7 +41,7 @@ def main() -> None:
         common = ("-c", str(CONNECTIONS), "-d", f"{asked.duration}s")
         for pick in ("in-order", "random"):
             held, found = ((*common, "--urls", str(file), "--pick", pick) for file in (short, long))
-            measure = partial(_load, cpus.generator, target.url)
+            measure = partial(load_by, LOADCURVE, cpus.generator, target.url)
             pairs = pairs_in_turn(partial(measure, held), partial(measure, found), asked.pairs)
             for quantity in ("requests/s", "CPU"):
                 ratios = [later[quantity] / earlier[quantity] for earlier, later in pairs]
@@ -59,14 +55,8 @@ def _list(folder: Path, count: int) -> Path:
     return file
 
 
-def _load(cpu: int, url: str, options: Sequence[str]) -> Mapping[str, float]:
-    finished = run_or_exit([LOADCURVE, "load", url, "--json", *options], cpu, ACCEPTED_EXIT_CODES)
-    result = json.loads(finished.output)
-    return {"requests/s": result["rate_rps"]["answered"], "CPU": result["generator"]["cpu_per_request_us"]}
-
-
 def _line(pick: str, quantity: str, ratios: Sequence[float]) -> str:
-    low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    low, median, high = quartiles(ratios)
     return f"{pick:<12} {quantity:<12} {median:>6.3f}  {low:.3f} to {high:.3f}"
 
 

@@ -1,5 +1,6 @@
 """Where a benchmark runs: the server has one CPU, and what is measured has another."""
 
+import json
 import os
 import resource
 import socket
@@ -23,6 +24,8 @@ CONTENT_BYTES = {"1k.txt": 1024}
 PATH = "/1k.txt"
 SEED = 1
 ANSWER_TIMEOUT_S = 5.0
+MEASURED_EXIT_CODES = (0, 3)
+"""3: measured, and the verdict speaks against it, as where one CPU is all that the generator has."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,17 @@ def run_or_exit(command: Sequence[str], cpu: int, accepted_exit_codes: Sequence[
     if finished.exit_code not in accepted_exit_codes:
         sys.exit(f"{' '.join(command)} ended with {finished.exit_code}: {finished.complaint.strip()}")
     return finished
+
+
+def load_by(command: str, cpu: int, url: str, options: Sequence[str]) -> dict[str, float]:
+    """Let a build's command load a server; returns answers per second, and µs of CPU for each answer."""
+    finished = run_or_exit([command, "load", url, "--json", *options], cpu, MEASURED_EXIT_CODES)
+    # Builds differ in what their results hold, so only what is needed is read.
+    result = json.loads(finished.output)
+    rps, cpu_us = result["rate_rps"]["answered"], result["generator"]["cpu_per_request_us"]
+    if not rps or not cpu_us:
+        sys.exit(f"{command}: nothing was answered: {finished.complaint.strip()}")
+    return {"requests/s": rps, "CPU": cpu_us}
 
 
 def allow_open_files(count: int) -> None:
