@@ -90,6 +90,8 @@ pub(crate) struct Worker<I, E: Exchange> {
     surplus: Vec<Slot>,
     /// When the next level of the load begins, on which the loop hands over; never for most loads.
     handover: Nanos,
+    /// When the load ends, where time ends it: from then on, an upload that goes on is given no more of it.
+    ends: Nanos,
     /// Requests begun by this worker.
     begun: u64,
     /// Connections on their way to be open, handshakes included.
@@ -144,6 +146,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             used: slots,
             surplus: Vec::new(),
             handover: Nanos::NEVER,
+            ends: Nanos::NEVER,
             begun: 0,
             connecting: 0,
             in_flight: 0,
@@ -230,6 +233,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         should_stop: impl Fn() -> bool,
         mut observe: impl FnMut(&mut Self),
     ) {
+        self.ends = scheduler.window().end;
         while !should_stop() {
             let begun = self.begun;
             self.begin_due(scheduler);

@@ -262,8 +262,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Adds the next part of a body to what is written, of this many bytes at most.
     ///
-    /// The timeout begins anew with each part: it bounds how long the server may take nothing, not how long it takes
-    /// all.
+    /// The timeout begins anew with each part as long as the load goes on: it bounds how long the server may take
+    /// nothing, not how long it takes all. After the end of the load it bounds all that is left, so that the load ends.
     fn gather_body(&mut self, slot: Slot, room: usize) -> Result<(), Failure> {
         let Connection { exchange, uploads, .. } = &mut self.connections[slot];
         let requests = &self.configuration.requests;
@@ -279,10 +279,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let deadline = slot * self.configuration.at_once + tag;
         let connection = &mut self.connections[slot];
         let is_awaited = connection.requests.get_mut(tag).is_some_and(|request| request.sent.is_some());
-        if is_awaited || connection.exchange.is_writing_body(tag) {
-            self.answer_deadlines.set(deadline, self.now + self.configuration.timeout);
-        } else {
+        if !is_awaited && !connection.exchange.is_writing_body(tag) {
             self.answer_deadlines.clear(deadline);
+        } else if self.now < self.ends || !self.answer_deadlines.is_set(deadline) {
+            self.answer_deadlines.set(deadline, self.now + self.configuration.timeout);
         }
         Ok(())
     }

@@ -80,11 +80,11 @@ fn frames_of(mut bytes: &[u8]) -> Vec<Frame<'_>> {
 }
 
 /// Posts of a file of this length on one connection, with a timeout of 100 ms.
-fn posts(body_bytes: usize, streams: usize, total: u64, part: Nanos, server: Server) -> Outcome {
+fn posts(body_bytes: usize, streams: usize, stop: Stop, part: Nanos, server: Server) -> Outcome {
     let file = TemporaryFile::holding(&vec![b'x'; body_bytes]);
     let body = Body::File(file.path().to_owned());
     let request = Request { method: "POST".into(), body, ..get() };
-    let plan = HttpLoad { timeout_s: 0.1, ..closed(1, Stop::RequestsTotal(total)) }.with(|http| {
+    let plan = HttpLoad { timeout_s: 0.1, ..closed(1, stop) }.with(|http| {
         http.http = HttpVersion::Http2;
         http.requests = Requests::Given(vec![request]);
         http.conversation = Conversation { streams, ..Conversation::default() };
@@ -108,7 +108,7 @@ fn request_bytes(outcome: &Outcome) -> u64 {
 #[test]
 fn no_more_than_a_part_is_written_at_once_however_large_windows_and_however_many_bodies_are() {
     // 20 bodies of 1 MiB in windows of 1 GiB: 20 MiB in parts that the connection takes in 1 ms each.
-    let outcome = posts(1 << 20, 20, 20, ms(1), Server::with_window(OPEN_WINDOW, None));
+    let outcome = posts(1 << 20, 20, Stop::RequestsTotal(20), ms(1), Server::with_window(OPEN_WINDOW, None));
     assert_eq!((outcome.recorder.requests.answered, outcome.recorder.failures.total()), (20, 0));
     let longest = outcome.written.iter().map(|(_, bytes)| bytes.len()).max();
     assert!(longest <= Some(WRITE_BYTES), "{longest:?}");
@@ -120,7 +120,7 @@ fn no_more_than_a_part_is_written_at_once_however_large_windows_and_however_many
 #[test]
 fn all_of_a_body_counts_as_sent_where_it_waits_for_windows() {
     let server = Server::with_window(20_000, Some(ms(1)));
-    let outcome = posts(300_000, 4, 8, Nanos::ZERO, server);
+    let outcome = posts(300_000, 4, Stop::RequestsTotal(8), Nanos::ZERO, server);
     assert_eq!((outcome.recorder.requests.answered, outcome.recorder.failures.total()), (8, 0));
     assert!(outcome.recorder.bytes_sent > 8 * 300_000);
     assert_eq!(outcome.recorder.bytes_sent, request_bytes(&outcome));
@@ -129,16 +129,27 @@ fn all_of_a_body_counts_as_sent_where_it_waits_for_windows() {
 #[test]
 fn an_upload_that_goes_on_may_last_longer_than_the_timeout() {
     // A window of 10,000 bytes every 60 ms, for a body of ten: nine waits.
-    let outcome = posts(100_000, 1, 1, Nanos::ZERO, Server::with_window(10_000, Some(ms(60))));
+    let server = Server::with_window(10_000, Some(ms(60)));
+    let outcome = posts(100_000, 1, Stop::RequestsTotal(1), Nanos::ZERO, server);
     assert_eq!((outcome.recorder.requests.answered, outcome.recorder.failures.total()), (1, 0));
     assert_eq!(outcome.recorder.latency().extremes(), Some((ms(540), ms(540))));
+}
+
+#[test]
+fn after_the_end_of_the_load_the_timeout_bounds_what_is_left_of_all_uploads() {
+    // Both go on by 10,000 bytes every 60 ms, 11 times after the first; the last time before the end is at 180 ms.
+    let server = Server::with_window(10_000, Some(ms(60)));
+    let outcome = posts(120_000, 2, Stop::DurationS(0.2), Nanos::ZERO, server);
+    assert_eq!((outcome.recorder.requests.answered, outcome.recorder.failures[Failure::Timeout]), (0, 2));
+    assert_eq!(outcome.latencies(), [ms(280), ms(280)]);
 }
 
 #[test]
 fn an_upload_times_out_after_its_last_part_and_alone() {
     // No window is given back: of each body 10,000 bytes go out at once and no more. It fails by itself after the timeout,
     // and the connection goes on with the next one.
-    let outcome = posts(100_000, 1, 2, Nanos::ZERO, Server::with_window(10_000, None));
+    let server = Server::with_window(10_000, None);
+    let outcome = posts(100_000, 1, Stop::RequestsTotal(2), Nanos::ZERO, server);
     assert_eq!(outcome.recorder.failures[Failure::Timeout], 2);
     assert_eq!(outcome.recorder.connections.opened, 1);
     assert_eq!(outcome.latencies(), [ms(100), ms(100)]);

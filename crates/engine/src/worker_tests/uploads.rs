@@ -14,7 +14,7 @@ const BODY_BYTES: usize = 10 * 64 * 1024;
 
 /// Posts over one connection, with a timeout of 100 ms.
 struct Posts {
-    total: u64,
+    stop: Stop,
     conversation: Conversation,
     part_time: Nanos,
     answering: Answering,
@@ -24,7 +24,7 @@ struct Posts {
 impl Posts {
     fn of(total: u64) -> Self {
         Self {
-            total,
+            stop: Stop::RequestsTotal(total),
             conversation: Conversation::default(),
             part_time: PART,
             answering: Answering::TheWhole,
@@ -35,7 +35,7 @@ impl Posts {
     /// What they bring, and when the load began.
     fn run(self) -> (Recorder, Nanos) {
         let file = TemporaryFile::holding(&vec![b'x'; BODY_BYTES]);
-        let plan = closed(1, Stop::RequestsTotal(self.total));
+        let plan = closed(1, self.stop);
         let body = Body::File(file.path().to_owned());
         let request = Request { method: "POST".into(), body, ..get() };
         let conversation = self.conversation;
@@ -65,6 +65,13 @@ fn an_upload_that_goes_on_may_last_longer_than_the_timeout_and_counts_from_its_f
     assert_eq!((recorder.requests.answered, recorder.failures.total()), (1, 0));
     assert_eq!(recorder.latency().extremes(), Some((ms(650), ms(650))));
     assert_eq!(recorder.service_time.extremes(), Some((ms(650), ms(650))));
+}
+
+#[test]
+fn after_the_end_of_the_load_the_timeout_bounds_what_is_left_of_an_upload() {
+    // Parts are taken at 60, 120 and 180 ms, which is the last before the end at 200 ms; the whole would take 650 ms.
+    let (recorder, epoch) = Posts { stop: Stop::DurationS(0.2), ..Posts::of(1) }.run();
+    assert_eq!((recorder.failures[Failure::Timeout], recorder.last_outcome), (1, Some(epoch + ms(280))));
 }
 
 #[test]
