@@ -1,9 +1,9 @@
 """The records of a run folder: ``run.json`` (one :class:`RunRecord`) and the lines of ``trials.jsonl``."""
 
-import json
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
+from pydantic_core import from_json, to_json
 
 from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record, Time
 from loadcurve.result.ceiling import Ceiling
@@ -396,10 +396,11 @@ def read_trial_record(line: str | bytes, written_as: RunFormat) -> TrialLine:
 def _with_measurements(line: str | bytes) -> str | bytes:
     """Return the line of a point with its loads as measurements; another line as it is."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = from_json(line)
+    except ValueError:
         return line
     if not isinstance(record, dict) or MEASURED not in record:
         return line
     loads = {name: record.pop(name, None) for name in (LOAD_PHASE, MEASURED)}
-    return json.dumps(record | {"measurements": {name: load for name, load in loads.items() if load}})
+    with_measurements = record | {"measurements": {name: load for name, load in loads.items() if load}}
+    return to_json(with_measurements, inf_nan_mode="constants")

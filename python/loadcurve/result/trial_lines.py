@@ -67,7 +67,7 @@ class TrialReader:
         if not line.strip():
             return
         found = unsealed(line)
-        if found.state != "intact" and (two := _DAMAGED_LINE_END.search(line)):
+        if found.state != "intact" and (two := _damaged_line_end(line)):
             yield from self.read(number, line[: two.start()])
             yield from self.read(number, line[two.end() :])
             return
@@ -147,6 +147,11 @@ def first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in problem["loc"])
     return f"{place}: {problem['msg']}" if place else problem["msg"]
+
+
+def _damaged_line_end(line: bytes) -> re.Match[bytes] | None:
+    """Find the end of a first record in a line, which it can have only if a checksum stands there."""
+    return _DAMAGED_LINE_END.search(line) if b',"sha256":"' in line else None
 
 
 def _said(record: dict[str, Any]) -> str | None:
