@@ -51,7 +51,7 @@ def with_tool(**changes: object) -> GeneratorFacts:
             "coordinated omission: wrk .* 3.250 ms of the engine's mean latency come before that",
         ),
         (OF_WRK, ENGINE, "in this load the two are the same"),
-        (OF_WRK, ENGINE, "in steps of 0.001 ms"),
+        (OF_WRK, ENGINE, "in steps of 1 µs"),
         (
             with_tool(completeness="summary"),
             ENGINE,

@@ -25,6 +25,21 @@ def test_three_digits_are_kept_and_never_fewer_than_the_whole_ones(value: float 
     assert text.number(value) == shown
 
 
+@pytest.mark.parametrize(
+    ("step_ms", "shown"),
+    [
+        (1e-6, "1 ns"),
+        (0.0005, "500 ns"),
+        (0.001, "1 µs"),
+        (0.1, "100 µs"),
+        (1.0, "1 ms"),
+        (1000.0, "1,000 ms"),
+    ],
+)
+def test_a_step_of_times_is_a_whole_number_of_its_unit(step_ms: float, shown: str):
+    assert text.time_step(step_ms) == shown
+
+
 def test_an_estimate_without_an_interval_shows_no_margin():
     assert text.estimate(Estimate(12.3, None, None, 1, "one trial")) == "12.3"
     assert text.estimate(None) == "—"

@@ -13,7 +13,7 @@ from loadcurve.generate.tools.catalog import Tool, tool_named, tools
 from loadcurve.generate.tools.table import Abilities, ToolTable
 from loadcurve.loads.kinds import KINDS, WEB
 from loadcurve.loads.values import ENGINE_NAME
-from loadcurve.report.text import ABSENT
+from loadcurve.report.text import ABSENT, time_step
 from loadcurve.version import VERSION
 
 FORMAT = "loadcurve-generators/1"
@@ -65,17 +65,13 @@ def _others(installed: list[Tool], missing: list[Tool]) -> dict[str, dict[str, s
 
 def _words(table: ToolTable) -> list[str]:
     can = table.can
-    resolution = "" if table.resolution_ms is None else f", {_resolution(table.resolution_ms)}"
+    resolution = "" if table.resolution_ms is None else f", {time_step(table.resolution_ms)}"
     return [
         ", ".join(can.models) if can else ABSENT,
         ", ".join(can.http) if can else ABSENT,
         table.latency_basis,
         f"{_COMPLETENESS[table.completeness]}{resolution}",
     ]
-
-
-def _resolution(resolution_ms: float) -> str:
-    return f"{resolution_ms * 1000:g} µs" if resolution_ms < 1 else f"{resolution_ms:g} ms"
 
 
 def _as_json(tool: Tool) -> dict[str, Any]:

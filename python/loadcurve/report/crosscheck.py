@@ -11,7 +11,7 @@ from rich.text import Text
 
 from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts, GeneratorRatio
 from loadcurve.report import text
-from loadcurve.report.text import ABSENT
+from loadcurve.report.text import ABSENT, time_step
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES
 
@@ -130,7 +130,7 @@ def _of_latency(checked: CrossChecked) -> Iterator[str]:
                 "under the engine; in this load the two are the same"
             )
     if tool.resolution_ms is not None:
-        yield f"resolution: {tool.name} reports times in steps of {tool.resolution_ms:g} ms"
+        yield f"resolution: {tool.name} reports times in steps of {time_step(tool.resolution_ms)}"
     if tool.completeness != "complete":
         reported = {
             "sampled": "a sample of its times",

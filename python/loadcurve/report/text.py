@@ -28,6 +28,8 @@ MOST_PERCENT = 10
 MOST_DIGITS = 9
 """An end of a ratio that is closer to 1 is shown as 1."""
 
+_NS_PER_MS, _NS_PER_US = 1e6, 1e3
+
 _KEY_TITLES = {
     "rate": "rate (per second)",
     "speed": "speed (times as recorded)",
@@ -42,6 +44,15 @@ _KEY_TITLES = {
 
 _LOAD_UNITS = {"rate": "per second", "speed": "times as recorded", "connection_rate": "connections/s"}
 _ONE = {"connections": "connection", "threads": "thread"}
+
+
+def time_step(step_ms: float) -> str:
+    """Return the step between two times that can be told apart, in the unit that leaves it a whole number."""
+    step_ns = round(step_ms * _NS_PER_MS)
+    for unit, ns in (("ms", _NS_PER_MS), ("µs", _NS_PER_US)):
+        if step_ns % ns == 0:
+            return f"{step_ns / ns:,.0f} {unit}"
+    return f"{step_ns:,} ns"
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from loadcurve.report.text import time_step
 from loadcurve.result.records import PointRecord
 from loadcurve.result.tool import ToolRecord
 
@@ -26,7 +27,7 @@ def tool_title(tool: ToolRecord) -> str:
 
 def tool_facts(tool: ToolRecord) -> list[str]:
     """Return what its figures are, a few words each."""
-    resolution = "" if tool.resolution_ms is None else f", in steps of {tool.resolution_ms:g} ms"
+    resolution = "" if tool.resolution_ms is None else f", in steps of {time_step(tool.resolution_ms)}"
     return [
         tool_title(tool),
         f"{_TOLD[tool.completeness]}, {_BASES[tool.latency_basis]}{resolution}",
