@@ -18,6 +18,7 @@ from loadcurve.report.figures import parts
 from loadcurve.report.leader import leader_words
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import MEASURES
+from loadcurve.result.verdict import Verdict, VerdictReason
 from loadcurve.stats.ranking import rank
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
@@ -186,6 +187,30 @@ def test_a_latency_that_no_trial_has_enough_answers_for_is_said_to_be_unknown(ru
         "The p99 is not known: no trial has enough answers for it.",
         "nginx answers up to 40,191 (38,262 to 42,218) requests/s, at connections = 200.",
     ]
+
+
+def test_where_all_points_are_invalid_the_answer_gives_the_most_frequent_reason(run: Run):
+    resets = VerdictReason.of("errors", "12 % of the requests failed (60 resets)")
+    late = VerdictReason.of("generator_late", "the generator itself was late")
+    # nginx was measured at eight points in three trials, tiny is kept in one.
+    records = [
+        synthetic.with_load(
+            record,
+            verdict=Verdict(
+                status="invalid", reasons=[late if record.server == "tiny" else resets], notes=[]
+            ),
+        )
+        for record in run.points
+        if record.server == "nginx" or record.trial == 2
+    ]
+    found = answer_of(synthetic.with_records(run, records))
+    assert found.sentences == ["No point can be used: all of them are invalid."]
+    where = "of nginx at connections = 1 to 200"
+    assert found.causes[-1] == (
+        f"The most frequent reason, {where}: 12 % of the requests failed (60 resets)."
+    )
+    one_usable = [*records, next(one for one in run.points if one.server == "apache")]
+    assert "most frequent reason" not in answer_of(synthetic.with_records(run, one_usable)).text
 
 
 @pytest.mark.parametrize("reason", ["the server ended", "the server ended."])

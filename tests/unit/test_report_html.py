@@ -15,7 +15,7 @@ from loadcurve.probe.window import nothing_observed
 from loadcurve.result import histograms
 from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.result.verdict import Caveat, Verdict, VerdictReason
+from loadcurve.result.verdict import Caveat
 from support import synthetic_run as synthetic
 from support.page import HOSTILE, Page
 from support.report_formats import write_run_of_two_keys
@@ -120,29 +120,6 @@ def test_the_distribution_merges_the_trials_and_starts_in_the_middle_of_the_swee
     # Three trials of 500 requests: no tail is rarer than one in 1500; the maximum is the slowest trial's.
     slowest = truth.latency_ms(25, 1 - 0.5 / synthetic.SAMPLES) * 1.02
     assert (at_25[-1]["x"], at_25[-1]["y"]) == (1500, pytest.approx(slowest, rel=1e-3))
-
-
-def test_where_all_points_are_invalid_the_answer_gives_the_most_frequent_reason(tmp_path: Path):
-    resets = VerdictReason.of("errors", "12 % of the requests failed (60 resets)")
-    late = VerdictReason.of("generator_late", "the generator itself was late")
-    measured = [
-        one for one in synthetic.trial_records(synthetic.run_record()) if isinstance(one, PointRecord)
-    ]
-    records = [
-        synthetic.with_load(
-            record,
-            verdict=Verdict(
-                status="invalid", reasons=[late if record.server == "tiny" else resets], notes=[]
-            ),
-        )
-        for record in measured
-        if record.server == "nginx" or record.trial == 2
-    ]
-    page = page_of(synthetic.write_run(tmp_path, records=list(records)))
-    assert "No point can be used: all of them are invalid." in page.text
-    # nginx was measured at eight points in three trials, tiny in one.
-    why = "12 % of the requests failed (60 resets)."
-    assert f"The most frequent reason, of nginx at connections = 1 to 200: {why}" in page.text
 
 
 def test_an_invalid_trial_is_not_in_the_distribution(page: Page):

@@ -24,6 +24,7 @@ from loadcurve.analysis.ending import Ending, ending, unknown_ending
 from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
 from loadcurve.analysis.ranking import RunRanking, rank_run, unranked
+from loadcurve.analysis.reasons import MainReason, main_reason
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.shape import SliceShapes, shapes
 from loadcurve.explain.all import findings
@@ -124,6 +125,8 @@ class Analysis:
     repeated: Repeated = Repeated(points=0, attempts=0)
     damage: list[str] = field(default_factory=list)
     """What of the run folder was changed since it was written, in sentences."""
+    main_reason: MainReason | None = None
+    """The most frequent reason where all points are invalid; ``None`` where one can be used."""
     not_computed: list[NotComputed] = field(default_factory=list)
     """Sections that a fault of Loadcurve's left out; theirs above are empty."""
 
@@ -220,6 +223,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         gaps=run.gaps,
         repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),
         damage=list(run.damage),
+        main_reason=sections.get("the most frequent reason", partial(main_reason, run), None),
         not_computed=sections.not_computed,
     )
 

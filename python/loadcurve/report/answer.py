@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
+from loadcurve.analysis.reasons import MainReason
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.errors import sentence
@@ -51,7 +52,8 @@ class Answer:
     ranked_by: str
     groups: list[Group]
     causes: list[str] = field(default_factory=list)
-    """What stands out of the curves, with its shown cause: a sentence each."""
+    """What stands out of the curves, with its shown cause, and the most frequent reason where all points are
+    invalid: a sentence each."""
 
     @property
     def first_groups(self) -> list[Group]:
@@ -83,7 +85,7 @@ def answer(analysis: Analysis) -> Answer:
         sentences=said,
         ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides and not hopeless else [],
-        causes=causes(analysis.findings),
+        causes=[*causes(analysis.findings), *_main_reason(analysis.main_reason)],
     )
 
 
@@ -104,6 +106,13 @@ def _cause(group: FindingGroup) -> str:
     likewise = text.listing(first_named(servers)) if servers else "at other points"
     also = f"; likewise {likewise}" if others else ""
     return f"{first.server} at {points_in_words(first.points)}: {first.briefly}{also}."
+
+
+def _main_reason(reason: MainReason | None) -> list[str]:
+    if reason is None:
+        return []
+    where = points_in_words(reason.points)
+    return [sentence(f"The most frequent reason, of {reason.server} at {where}: {reason.example}")]
 
 
 def caution(findings: Sequence[Finding]) -> str | None:

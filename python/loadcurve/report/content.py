@@ -30,7 +30,7 @@ from loadcurve.report.hopeless import visible_words
 from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content
-from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, main_reason, notes, remarks
+from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, notes, remarks
 from loadcurve.report.servers import MeasuredServer, measured_servers
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
@@ -166,9 +166,6 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     rest = sections.get("the rest of the table", lambda: rest_of(rows, looks), None)
     failures = sections.several("the trials that failed", lambda: failed_trials(run))
     remarked = sections.several("the reasons of verdicts", lambda: remarks(run))
-    answered = sections.get(
-        "the most frequent reason", lambda: _with_reason(answer_given, analysis, remarked), answer_given
-    )
     noted = sections.several("the notes on points", lambda: notes(run))
     caveats = sections.several("what must be known of servers", lambda: _caveats(run))
     loads: dict[float, str] = sections.get("the loads to choose from", lambda: _loads(run), {})
@@ -188,7 +185,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         run=run,
         title=analysis.run.title,
         question=analysis.run.question,
-        answer=answered,
+        answer=answer_given,
         caution=with_care,
         summary=[*(one.words for one in sections.not_computed), *said],
         verdicts=analysis.verdicts,
@@ -226,14 +223,6 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         repeat=analysis.run.repeat,
         not_computed=sections.not_computed,
     )
-
-
-def _with_reason(answered: Answer, analysis: Analysis, found: list[Remark]) -> Answer:
-    """Return the answer with the most frequent reason where all points are invalid."""
-    invalid = [one for one in found if one.status == "invalid"]
-    if not invalid or analysis.verdicts["valid"] or analysis.verdicts["suspect"]:
-        return answered
-    return replace(answered, causes=[*answered.causes, main_reason(invalid)])
 
 
 def _other_machines(record: RunRecord) -> Iterator[tuple[str, str]]:

@@ -1,16 +1,15 @@
 """Why points are not valid, what is noted of them, and why trials failed: those of one kind together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.analysis.curves import VerdictStatus
-from loadcurve.errors import sentence
+from loadcurve.analysis.reasons import Kind, grouped_reasons, verdict_reasons
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.result.verdict import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +68,17 @@ def remarks(run: Run) -> list[Remark]:
 
     The example is the last of those at the highest load, where most things are worst.
     """
-    return _grouped(
-        run,
-        (
-            (record, record.load.verdict.status, reason)
-            for record in run.points
-            for reason in record.load.verdict.reasons
-        ),
-    )
-
-
-def main_reason(found: Sequence[Remark]) -> str:
-    """Give the most frequent of one server's reasons in a sentence."""
-    often = max(found, key=lambda one: one.count)
-    return sentence(f"The most frequent reason, of {often.server} at {often.where}: {often.example}")
+    return _worded(run, verdict_reasons(run))
 
 
 def notes(run: Run) -> list[Remark]:
     """Return what is noted of points without any doubt, by server and kind, as :func:`remarks`."""
-    return _grouped(
-        run, ((record, None, note) for record in run.points for note in record.load.verdict.notes)
-    )
+    noted = ((record, None, note) for record in run.points for note in record.load.verdict.notes)
+    return _worded(run, grouped_reasons(run, noted))
 
 
-def _grouped(run: Run, said: Iterable[tuple[PointRecord, VerdictStatus | None, Reason]]) -> list[Remark]:
+def _worded(run: Run, groups: Mapping[Kind, Sequence[tuple[PointRecord, str]]]) -> list[Remark]:
     places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
-    groups: dict[tuple[str, VerdictStatus | None, str], list[tuple[PointRecord, str]]] = {}
-    for record, status, reason in said:
-        groups.setdefault((record.server, status, reason.code), []).append((record, reason.text))
     return [_remark(server, status, found, places) for (server, status, _), found in groups.items()]
 
 
@@ -106,12 +88,11 @@ def _remark(
     found: Sequence[tuple[PointRecord, str]],
     places: dict[PointKey, int],
 ) -> Remark:
-    in_order = sorted(found, key=lambda pair: places.get(point_key(pair[0].point), 0))
-    record, example = in_order[-1]
+    record, example = found[-1]
     return Remark(
         server=server,
         status=status,
-        where=points_in_words([one.point for one, _ in in_order]),
+        where=points_in_words([one.point for one, _ in found]),
         count=len(found),
         place=places.get(point_key(record.point), 0),
         trial=record.trial,
