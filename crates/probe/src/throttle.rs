@@ -49,3 +49,32 @@ impl Limits {
 fn seconds_of_ns(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::process;
+
+    use super::{Limits, Throttling};
+    use crate::file::Buffer;
+
+    #[test]
+    fn groups_of_both_versions_of_the_interface_add_up_in_seconds() {
+        let folder = std::env::temp_dir().join(format!("loadcurve-throttle-{}", process::id()));
+        fs::create_dir(&folder).unwrap();
+        let texts = [
+            "usage_usec 9\nnr_periods 10\nnr_throttled 4\nthrottled_usec 1500000\n",
+            "nr_periods 20\nnr_throttled 1\nthrottled_time 250000000\n",
+        ];
+        let open = |(number, text): (usize, &str)| {
+            let path = folder.join(number.to_string());
+            fs::write(&path, text).unwrap();
+            File::open(path).unwrap()
+        };
+        let limits = Limits(texts.into_iter().enumerate().map(open).collect());
+        fs::remove_dir_all(&folder).unwrap();
+        let expected = Throttling { periods: 30, throttled_periods: 5, throttled_s: 1.75 };
+        assert_eq!(limits.read(&mut Buffer::new()), Some(expected));
+        assert_eq!(Limits::default().read(&mut Buffer::new()), None);
+    }
+}

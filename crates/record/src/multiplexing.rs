@@ -95,7 +95,7 @@ mod tests {
             streams_allowed: allowed,
             was_limited,
             was_ended: was_limited,
-            was_ended_by_error: false,
+            was_ended_by_error: allowed.is_some(),
             streams_refused: 1,
             bodies_delayed: 2,
             windows_used_up: 3,
@@ -116,6 +116,7 @@ mod tests {
             first.merge(&second);
             assert_eq!(first.streams_allowed, Some((8, 256)));
             assert_eq!((first.connections_limited, first.connections_ended), (1, 1));
+            assert_eq!(first.connections_ended_by_error, 2);
             assert_eq!((first.streams_refused, first.bodies_delayed), (3, 6));
             assert_eq!((first.windows_used_up, first.answers_behind_long), (9, 12));
             assert_eq!(first.stream_wait.extremes(), Some((Nanos(1_000), Nanos(3_000))));

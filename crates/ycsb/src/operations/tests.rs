@@ -62,6 +62,21 @@ fn a_kind_without_a_share_never_comes_even_at_the_ends_of_the_numbers() {
 }
 
 #[test]
+fn no_operation_asks_for_a_record_that_one_before_it_deletes() {
+    let mix = Mix { read: 1.0, delete: 1.0, ..Mix::default() };
+    let workload = Workload { mix, records: 200, ..Workload::default() };
+    let mut deleted = BTreeSet::new();
+    // About 150 of the 200 records are deleted.
+    for operation in made(&mut run(&workload, 7), 0..300) {
+        assert!(!deleted.contains(&operation.record), "{}", operation.record);
+        if operation.kind == Kind::Delete {
+            deleted.insert(operation.record);
+        }
+    }
+    assert!(deleted.len() > 100, "{}", deleted.len());
+}
+
+#[test]
 fn each_kind_reads_and_writes_what_it_should() {
     let mix = Mix { read: 1.0, update: 1.0, insert: 1.0, scan: 1.0, read_modify_write: 1.0, delete: 1.0 };
     for (reads_all, writes_all) in [(true, false), (false, true)] {
