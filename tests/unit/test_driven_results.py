@@ -1,13 +1,17 @@
 """A load that another tool has sent: its record, its verdict, and the reports of it in every form."""
 
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy
 import pytest
 
+from loadcurve.generate.tools.cpu_meter import CpuMeter
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.process import CpuTime
-from loadcurve.generate.tools.results import Seen, result_of
+from loadcurve.generate.tools.results import Seen, result_of, window_began_s
+from loadcurve.generate.tools.samples import times_of
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.wrk.driver import read_report
 from loadcurve.loads.http import ClosedLoad
@@ -76,6 +80,40 @@ def test_what_a_tool_does_not_measure_is_null():
     assert (result.latency_ms.p50, result.rate_rps.answered) == (pytest.approx(1.0, rel=1e-3), 2000.0)
     assert result.tool == TOOL
     assert [one.operation for one in result.operations] == ["GET /a"]
+
+
+def test_requests_that_a_tool_did_not_send_were_due():
+    requests = driven(answered=1900, ok=1900, failed=10, never_sent=90).requests
+    assert (requests.due, requests.sent, requests.answered, requests.never_sent) == (2000, 1910, 1900, 90)
+
+
+def test_a_window_begins_when_the_tool_says_and_not_before_its_process():
+    clocks = {time.CLOCK_REALTIME: 1_000_060.0, time.CLOCK_MONOTONIC: 60.0}
+    began = [window_began_s(figures(began_unix_s=at), 50.0, clocks.__getitem__) for at in (1_000_051.5, 5.0)]
+    assert began == [51.5, 50.0]
+    assert window_began_s(figures(), 50.0, clocks.__getitem__) == 50.0, "it does not say"
+
+
+def test_what_a_process_uses_to_start_and_to_print_is_no_part_of_its_window():
+    # It starts in 1 s of processor time, uses half of a CPU for 10 s, and 2 s to print.
+    readings = iter([(100.0, 0.0), (101.0, 1.0), (106.0, 3.5), (111.0, 6.0), (113.0, 8.0)])
+    moment, used = next(readings)
+    meter = CpuMeter(moment, lambda: CpuTime(used, 0.0), lambda: moment)
+    for moment, used in readings:  # noqa: B007 -- the meter reads them
+        meter.look()
+    assert meter.used(101.0, 111.0).user_s == pytest.approx(5.0)
+    # Between two looks it is taken to be used evenly.
+    assert meter.used(102.0, 105.0).user_s == pytest.approx(1.5)
+    assert meter.used(112.0, 999.0).user_s == pytest.approx(1.0)
+
+
+def test_connecting_is_no_contradiction_where_a_latency_begins_with_an_open_connection():
+    # Two connections, each opened for 0.5 ms before each of 2,000 requests/s, which then takes 0.5 ms.
+    half_ms = times_of(numpy.full(2000, 500_000), 1e-6)
+    apart = driven(latency=half_ms, connect=half_ms, connects_before=True).verdict
+    assert apart.status == "valid"
+    within = driven(latency=half_ms, connect=half_ms).verdict
+    assert [reason.code for reason in within.reasons] == ["littles_law"]
 
 
 def test_its_verdict_is_that_of_our_engine_as_far_as_its_figures_reach():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.driver import Driver
+from loadcurve.generate.tools.driver import Driver, Wanted
 from loadcurve.generate.tools.table import ToolTable
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.install import install_command_here
@@ -74,6 +74,18 @@ class Tool:
             )
             raise BadInput(f"{self.name} is not installed{how}")
         return program
+
+    def command(self, wanted: Wanted) -> list[str]:
+        """Return the words that start it for a load.
+
+        Raises ``BadInput``: it is not installed, or cannot put this load on a server.
+        """
+        threads = str(wanted.threads)
+        given = [
+            f"{name}={text.replace('{threads}', threads)}" for name, text in self.table.environment.items()
+        ]
+        program = [str(self.require_installed()), *self.driver.arguments(wanted)]
+        return ["env", *given, *program] if given else program
 
 
 @functools.cache

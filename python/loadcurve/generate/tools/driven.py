@@ -20,13 +20,14 @@ from loadcurve.generate.generator import (
 )
 from loadcurve.generate.looking import WindowWatch
 from loadcurve.generate.tools.catalog import Tool
+from loadcurve.generate.tools.cpu_meter import CpuMeter
 from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.exact import require_exact, threads_of
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.kernel import counters_now, increase
-from loadcurve.generate.tools.process import CpuTime, ToolProcess
+from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.generate.tools.request_head import request_sent
-from loadcurve.generate.tools.results import Seen, result_of
+from loadcurve.generate.tools.results import Seen, result_of, window_began_s
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.result.load import LoadResult
 from loadcurve.result.tool import RequestSent, ToolRecord
@@ -71,8 +72,7 @@ class Driven(Generator):
 
     def _run(self, plan: HttpPlan, folder: Path, observe: Callable[[Progress], None]) -> LoadResult:
         wanted = self._wanted(plan, folder)
-        program = self.tool.require_installed()
-        argv = [str(program), *self.tool.driver.arguments(wanted)]
+        argv, prefix = self.tool.command(wanted), self.tool.table.settings_prefix
         begun_s = time.monotonic()
 
         def look() -> None:
@@ -81,31 +81,36 @@ class Driven(Generator):
         request = request_sent(self.tool, wanted, plan.cpus)
         warmup = self._warmup(plan)
         if warmup == "separate":
-            _warm_up(argv, folder, plan, look)
+            with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
+                _warm_up(process, plan.load.warmup_s, look)
         own_warmup_s = plan.load.warmup_s if warmup == "own" else 0.0
         watch = WindowWatch(own_warmup_s, plan.cpus)
         interrupts_s = self._interrupted_after_s(plan)
         before = counters_now()
-        with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus) as process:
-            meter = _CpuMeter(process, own_warmup_s, plan.load.duration_s)
+        with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
+            meter = CpuMeter(process.started_s, process.cpu_now)
 
             def look_and_measure() -> None:
                 elapsed_s = time.monotonic() - process.started_s
                 watch.look(Progress(elapsed_s, answered=None))
-                meter.look(elapsed_s)
+                meter.look()
                 look()
                 if interrupts_s is not None and elapsed_s >= interrupts_s:
                     process.interrupt()
 
             is_interrupted = _ends_by_interrupt(process, _limit_s(plan, own_warmup_s), look_and_measure)
             watch.ends()
+            meter.look()
             kernel = increase(before, counters_now())
-            output = Output(self.tool.name, program, place / "stdout", folder)
+            output = Output(
+                self.tool.name, self.tool.require_installed(), place / "stdout", folder, is_interrupted
+            )
             figures = self._figures(wanted, output, process, is_interrupted=is_interrupted)
+            began_s = window_began_s(figures, process.started_s + own_warmup_s)
             seen = Seen(
-                began_s=process.started_s + own_warmup_s,
+                began_s=began_s,
                 interrupted=is_interrupted,
-                cpu=meter.used(),
+                cpu=meter.used(began_s, began_s + figures.duration_s),
                 threads=wanted.threads,
                 cpus=max(len(plan.cpus), 1),
                 waits_busily=self.tool.table.waits_busily,
@@ -181,31 +186,6 @@ class Driven(Generator):
         return "own" if is_own else "separate"
 
 
-class _CpuMeter:
-    """What a process uses within its window: what it needs to print its figures is no part of the load."""
-
-    def __init__(self, process: ToolProcess, warmup_s: float, duration_s: float | None) -> None:
-        self._process = process
-        self._end_s = None if duration_s is None else warmup_s + duration_s
-        self._warmup_s = warmup_s
-        self._before = CpuTime(0.0, 0.0)
-        self._until_end: CpuTime | None = None
-
-    def look(self, elapsed_s: float) -> None:
-        """Read what it has used, where its window begins or ends."""
-        if elapsed_s <= self._warmup_s:
-            self._before = self._process.cpu_now()
-        if self._end_s is not None and self._until_end is None and elapsed_s >= self._end_s:
-            self._until_end = self._process.cpu_now()
-
-    def used(self) -> CpuTime:
-        """Return what it has used within its window."""
-        end = self._until_end or self._process.cpu_now()
-        return CpuTime(
-            max(end.user_s - self._before.user_s, 0.0), max(end.system_s - self._before.system_s, 0.0)
-        )
-
-
 def _ends_by_interrupt(process: ToolProcess, limit_s: float, look: Callable[[], None]) -> bool:
     """Wait for the end of a process; say whether a person's interrupt was it, and raise that if in vain."""
     try:
@@ -217,12 +197,11 @@ def _ends_by_interrupt(process: ToolProcess, limit_s: float, look: Callable[[], 
     return False
 
 
-def _warm_up(argv: Sequence[str], folder: Path, plan: HttpPlan, look: Callable[[], None]) -> None:
-    """Put the load on the server by a separate process, and end that when the warm-up is over."""
-    with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus) as process:
-        while time.monotonic() - process.started_s < plan.load.warmup_s and not process.has_ended():
-            look()
-            time.sleep(min(_LOOK_INTERVAL_S, plan.load.warmup_s))
+def _warm_up(process: ToolProcess, warmup_s: float, look: Callable[[], None]) -> None:
+    """Let a separate process put the load on the server until the warm-up is over."""
+    while time.monotonic() - process.started_s < warmup_s and not process.has_ended():
+        look()
+        time.sleep(min(_LOOK_INTERVAL_S, warmup_s))
 
 
 @contextmanager

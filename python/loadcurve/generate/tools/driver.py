@@ -64,6 +64,8 @@ class Output:
     """Its standard output."""
     files: Path
     """The folder for what it writes."""
+    is_interrupted: bool = False
+    """Whether a person has ended it, before its time."""
 
     @property
     def text(self) -> Source:

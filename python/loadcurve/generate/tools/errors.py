@@ -8,7 +8,7 @@ _CLASSES = {
     "connect_timeout": r"dial.*(i/o timeout|timed out)|connect(ion)? timed out|connect timeout",
     "timeout": r"timeout|timed out|deadline exceeded",
     "reset": r"reset by peer|connection reset|broken pipe|ECONNRESET",
-    "closed_early": r"\bEOF\b|connection closed|closed before|NoHttpResponse|RemoteDisconnected",
+    "closed_early": r"\bEOF\b|(connection|server) closed|closed before|NoHttpResponse|RemoteDisconnected",
     "fd_unavailable": r"too many open files",
     "address_unavailable": r"cannot assign requested address",
     "malformed": r"malformed HTTP|invalid HTTP",

@@ -64,6 +64,8 @@ class ToolFigures:
     """Answers of any status, within the window."""
     failed: int | None
     """Requests without an answer for a reason that the tool counts; ``None`` where its files lack that."""
+    never_sent: int | None = None
+    """Requests that fell due and were never sent; ``None`` where that is not counted."""
     ok: int | None = None
     """Of the answers, those without an error status; ``None`` where statuses are not counted."""
     began_unix_s: float | None = None
@@ -76,6 +78,8 @@ class ToolFigures:
     """Of ``answered``: those that were shorter or longer than the first one, or cut off."""
     latency: Times | None = None
     connect: Times | None = None
+    connects_before: bool = False
+    """Whether a latency begins when its connection is open, so that ``connect`` is no part of it."""
     first_byte: Times | None = None
     connections_opened: int | None = None
     bytes_received: int | None = None

@@ -33,9 +33,15 @@ class CpuTime:
 class ToolProcess:
     """One execution of a tool, as a context manager: behind the block nothing of it is left."""
 
-    def __init__(self, argv: Sequence[str], folder: Path, cpus: Sequence[int]) -> None:
-        """Prepare it; it starts when it is entered, in this folder, to which its output goes."""
+    def __init__(
+        self, argv: Sequence[str], folder: Path, cpus: Sequence[int], settings_prefix: str | None = None
+    ) -> None:
+        """Prepare it; it starts when it is entered, in this folder, to which its output goes.
+
+        It is given the person's environment without proxies, and without what begins with the prefix.
+        """
         self._argv = argv
+        self._settings_prefix = settings_prefix
         self._folder = folder
         self._cpus = cpus
         self._cpu = CpuTime(0.0, 0.0)
@@ -57,7 +63,7 @@ class ToolProcess:
                     stdout=out,
                     stderr=errors,
                     cwd=self._folder,
-                    env={**os.environ, "LC_ALL": "C"},
+                    env=self._environment(),
                     start_new_session=True,
                 )
         except OSError as error:
@@ -128,6 +134,16 @@ class ToolProcess:
                 )
             look()
             time.sleep(interval_s)
+
+    def _environment(self) -> dict[str, str]:
+        """Return its variables: the plan says where requests go and how, and nothing else may."""
+        prefix = self._settings_prefix
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.lower().endswith("_proxy") and not (prefix and name.startswith(prefix))
+        }
+        return kept | {"LC_ALL": "C"}
 
     def _reap(self, waited: tuple[int, int, resource.struct_rusage]) -> None:
         _, status, usage = waited

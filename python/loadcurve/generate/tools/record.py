@@ -55,6 +55,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
     """Return the record of a load."""
     latency = figures.latency.distribution if figures.latency else distribution(0)
     failed = figures.failed or 0
+    sent = figures.answered + failed
     of_send = figures.basis == "send"
     return LoadResult(
         format="loadcurve-load/1",
@@ -63,13 +64,13 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
         window_start_monotonic_s=known.began_s,
         duration_s=figures.duration_s,
         requests=Requests(
-            due=figures.answered + failed,
-            sent=figures.answered + failed,
+            due=sent + (figures.never_sent or 0),
+            sent=sent,
             answered=figures.answered,
             ok=_ok(figures),
             failed=figures.failed,
             unanswered=None,
-            never_sent=None,
+            never_sent=figures.never_sent,
         ),
         rate_rps=RequestRate(
             asked=known.asked_rps,

@@ -17,14 +17,15 @@ from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.loads.http import HTTP2
 from loadcurve.result.tool import RequestSent
 
-_PATIENCE_S = 1.0
+_PATIENCE_S = 5.0
+"""Some read a script before they send anything."""
 _LOOK_INTERVAL_S = 0.02
 _HEAD_END = b"\r\n\r\n"
 _HEAD_BYTES_MAX = 64 * 2**10
 
 
 def request_sent(tool: Tool, wanted: Wanted, cpus: Sequence[int]) -> RequestSent | None:
-    """Return the request that a tool sends; ``None`` over HTTP/2, and where none came within a second."""
+    """Return the request that a tool sends; ``None`` over HTTP/2, and where none came within seconds."""
     if wanted.load.http == HTTP2:
         return None
     with (
@@ -37,8 +38,8 @@ def request_sent(tool: Tool, wanted: Wanted, cpus: Sequence[int]) -> RequestSent
         asked = replace(
             wanted, address=here, authority=here if is_own else wanted.authority, files=Path(name)
         )
-        argv = [str(tool.require_installed()), *tool.driver.arguments(asked)]
-        with ToolProcess(argv, Path(name), cpus) as process:
+        argv = tool.command(asked)
+        with ToolProcess(argv, Path(name), cpus, tool.table.settings_prefix) as process:
             head = _first_head(listening, process)
     if head is None:
         return None

@@ -1,6 +1,7 @@
 """From what a driven tool reports, and what was seen of its process, to the record of its load."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +32,19 @@ class Seen:
     withheld: Mapping[str, Any]
     """What was withheld from it, by the fields of the generator's record."""
     kernel: Kernel
+
+
+def window_began_s(
+    figures: ToolFigures, earliest_s: float, clock: Callable[[int], float] = time.clock_gettime
+) -> float:
+    """Return when the window began, on the monotonic clock: as the tool reports it, or else at the earliest.
+
+    Some tools take a second to start, in which the server has nothing to do.
+    """
+    if figures.began_unix_s is None:
+        return earliest_s
+    ahead_s = clock(time.CLOCK_REALTIME) - clock(time.CLOCK_MONOTONIC)
+    return max(figures.began_unix_s - ahead_s, earliest_s)
 
 
 def result_of(plan: HttpPlan, figures: ToolFigures, tool: ToolRecord, seen: Seen) -> LoadResult:
@@ -73,19 +87,27 @@ def _evidence(plan: HttpPlan, figures: ToolFigures, seen: Seen) -> Mapping[str, 
     busy = min(seen.threads, seen.cpus)
     available_s = busy * figures.duration_s
     at_once = max(getattr(load, "pipeline", 1), getattr(load, "streams", 1))
-    mean_ms = figures.latency.distribution.mean if figures.latency else None
     # A rate of connections is no rate of requests where these wait for one another.
     has_schedule = load.model == "closed" or _asked_rps(plan) is not None
     return {
         "stop": _stop(plan),
         "warmup_s": load.warmup_s,
         "requests_at_once": plan.connections * at_once,
-        "mean_latency_ms": mean_ms if has_schedule else None,
+        "mean_latency_ms": _mean_ms(figures) if has_schedule else None,
         "threads": busy,
         "cpu_share": None
         if seen.waits_busily or available_s <= 0
         else (seen.cpu.user_s + seen.cpu.system_s) / available_s,
     }
+
+
+def _mean_ms(figures: ToolFigures) -> float | None:
+    """Return how long a connection is busy with a request in the mean, which is what Little's law counts."""
+    mean_ms = figures.latency.distribution.mean if figures.latency else None
+    connect = figures.connect.distribution if figures.connect and figures.connects_before else None
+    if mean_ms is None or connect is None or connect.mean is None:
+        return mean_ms
+    return mean_ms + connect.mean * connect.count / figures.answered
 
 
 def _stop(plan: HttpPlan) -> dict[str, float | int]:

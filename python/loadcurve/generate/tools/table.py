@@ -66,6 +66,10 @@ class ToolTable(TomlTable):
     """The step between two times that it can tell apart, driven from here."""
     completeness: Completeness
     """What it reports of its latencies, driven from here."""
+    environment: dict[str, Text] = Field(default_factory=dict)
+    """Variables that it is given; ``{threads}`` in them is how many threads the load has."""
+    settings_prefix: Text | None = None
+    """How variables begin from which it takes settings: those of the person are kept from it."""
     waits_busily: bool = False
     """Whether it uses a CPU while it waits, so that this does not show how near it is to its limit."""
     not_measured: list[Text] = Field(default_factory=list)
