@@ -120,7 +120,14 @@ def stalled(result: Mapping[str, Any], truth_ms: float) -> str:
     if abs(p99_ms - truth_ms) <= TOLERANCE_MS:
         return RIGHT
     named = any(abs(one["length_ms"] - STALL_S * 1e3) <= TOLERANCE_MS for one in result["silences"])
-    return f"{HIDDEN}: {p99_ms:,.3g} ms" + ("; a silence of 1 s is named" if named else "")
+    unsent = result["requests"]["never_sent"]
+    return "".join(
+        (
+            f"{HIDDEN}: {p99_ms:,.3g} ms",
+            "; a silence of 1 s is named" if named else "",
+            f"; {unsent:,} requests count as never sent" if unsent else "",
+        )
+    )
 
 
 def accepted_late(result: Mapping[str, Any]) -> str:
@@ -189,16 +196,39 @@ def rows() -> list[Row]:
     return found
 
 
-def table(tried_rows: Sequence[Row]) -> str:
-    """Return the table, of which each cell is one load."""
-    lines = [["tool", *TITLES.values()], ["---"] * (len(TITLES) + 1)]
+def lines_of(tried_rows: Sequence[Row]) -> list[str]:
+    """Return the lines of a table, of which each cell is one load."""
+    lines = []
     for row in tried_rows:
         cells = []
         for fault in TITLES:
             cells.append(judged(fault, tried(fault, row), row.model))
             print(f"{row.title}, {fault}: {cells[-1]}", file=sys.stderr)
-        lines.append([row.title, *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        lines.append(_line([row.title, *cells]))
+    return lines
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def page_with(lines: Sequence[str], made: str) -> str:
+    """Return the page with these lines below the heads of its columns, and how they were made."""
+    heads = [_line(["tool", *TITLES.values()]), _line(["---"] * (len(TITLES) + 1))]
+    return f"# What load generators hide\n\n{NOTE}\n" + "\n".join([*heads, *lines]) + f"\n\n{made}\n"
+
+
+def joined(page: str, lines: Sequence[str], names: Sequence[str], made: str) -> str:
+    """Return a page with the lines of some tools anew, each in its alphabetical place behind the engine's."""
+    kept = [line for line in page.splitlines() if line.startswith("| ")][2:]
+    kept = [line for line in kept if _tool_of(line) not in names]
+    rows = sorted([*kept, *lines], key=lambda line: (_tool_of(line) != "engine", _tool_of(line)))
+    before = page.rstrip().splitlines()[-1].removesuffix(".")
+    return page_with(rows, f"{before}; {' and '.join(names)} {made}")
+
+
+def _tool_of(line: str) -> str:
+    return line.split()[1].rstrip(",")
 
 
 def main() -> None:
@@ -206,13 +236,19 @@ def main() -> None:
     assert set(TITLES) == set(FAULTS), "each fault has a column"
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path)
-    parser.add_argument("--only", action="append", help="try this tool alone; may be repeated")
+    help_only = "try this tool alone, and keep the lines of others; may be repeated"
+    parser.add_argument("--only", action="append", help=help_only)
     options = parser.parse_args()
     chosen = [row for row in rows() if not options.only or row.tool in options.only]
-    made = f"Made on {datetime.now(UTC):%Y-%m-%d} by `python -m benches.what_tools_hide`"
-    page = (
-        f"# What load generators hide\n\n{NOTE}\n{table(chosen)}\n\n{made}, on Linux {os.uname().release}.\n"
-    )
+    on = f"{datetime.now(UTC):%Y-%m-%d}"
+    lines = lines_of(chosen)
+    if options.only and options.write is not None:
+        page = joined(
+            options.write.read_text(), lines, options.only, f"on {on}, on Linux {os.uname().release}."
+        )
+    else:
+        made = f"Made on {on} by `python -m benches.what_tools_hide`, on Linux {os.uname().release}."
+        page = page_with(lines, made)
     if options.write is None:
         print(page)
     else:

@@ -16,7 +16,7 @@ from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.process import ToolProcess
-from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.redaction import remember
 from loadcurve.result.folder import read_run
@@ -26,7 +26,7 @@ from support.limit_server import limit_server
 
 TOOLS = [
     pytest.param(name, marks=pytest.mark.needs(name))
-    for name in ("wrk", "ab", "h2load", "httperf", "hey", "wrk2", "oha", "vegeta", "fortio")
+    for name in ("wrk", "ab", "h2load", "httperf", "hey", "wrk2", "oha", "vegeta", "fortio", "k6")
 ]
 
 
@@ -50,7 +50,8 @@ def plan(address: str, name: str, **changes: object) -> HttpPlan:
         "generator": name,
     }
     given |= {"warmup": "0s", "http": "1.0" if name == "ab" else "1.1"} | changes
-    load = ClosedLoad.model_validate({key: value for key, value in given.items() if value is not None})
+    model = OpenLoad if given["model"] == "open" else ClosedLoad
+    load = model.model_validate({key: value for key, value in given.items() if value is not None})
     return HttpPlan(
         load=load, address=address, authority=address, threads=1, cpus=(min(os.sched_getaffinity(0)),)
     )
@@ -76,6 +77,44 @@ def test_an_interrupted_tool_gives_what_it_has_measured(address):
     assert "interrupted" in [reason.code for reason in result.verdict.reasons]
     assert result.duration_s < 50
     assert result.requests.answered > 0
+
+
+@pytest.mark.needs("k6")
+def test_the_warm_up_of_k6_opens_the_connections_and_does_not_count(address):
+    before_s = time.monotonic()
+    result = CHOSEN.run(plan(address, "k6", warmup="500ms"), lambda _: None)
+    assert result.tool.warmup == "own"
+    assert (result.duration_s, result.requests.failed) == (1.0, 0)
+    assert result.requests.answered == sum(period.answered for period in result.series)
+    assert result.connections.opened == 0, "those of the warm-up are kept"
+    # It has to start, and to warm up.
+    assert result.window_start_monotonic_s > before_s + 0.5
+    assert result.window_start_monotonic_s + result.duration_s < time.monotonic()
+
+
+@pytest.mark.needs("k6")
+def test_a_load_of_k6_can_be_shorter_than_its_scenarios(address):
+    result = CHOSEN.run(plan(address, "k6", duration="200ms"), lambda _: None)
+    assert (result.duration_s, result.requests.failed) == (0.2, 0)
+    assert result.requests.answered > 0
+    # What it sends until the script has ended it is outside of the window.
+    assert result.latency_ms.max <= 200
+
+
+@pytest.mark.needs("k6")
+def test_an_arrival_for_which_k6_has_no_free_connection_was_due_and_never_sent(address):
+    # More than one connection can take, whatever the machine.
+    rate = {"model": "open", "rate": 200_000, "connections": 1}
+    requests = CHOSEN.run(plan(address, "k6", **rate), lambda _: None).requests
+    assert requests.never_sent > 0
+    assert requests.due == requests.answered + requests.failed + requests.never_sent
+
+
+@pytest.mark.needs("k6")
+def test_connections_that_are_refused_are_failures_of_k6_by_their_class():
+    result = CHOSEN.run(plan("127.0.0.1:1", "k6"), lambda _: None)
+    assert result.requests.failed == result.errors["connect_refused"] > 0
+    assert (result.requests.answered, result.verdict.status) == (0, "invalid")
 
 
 @pytest.mark.needs("ab")
@@ -114,6 +153,15 @@ def test_what_a_tool_has_printed_is_quoted_without_secrets_wherever_the_quotatio
         with ToolProcess(["printf", f"{secret} {'.' * behind}"], tmp_path, ()) as process:
             process.wait(10, lambda: None, 0.001)
         assert secret[-3:] not in process.last_words()
+
+
+def test_no_settings_but_the_plans_reach_a_tool(tmp_path, monkeypatch):
+    for name in ("K6_VUS", "http_proxy", "HTTPS_PROXY", "K7"):
+        monkeypatch.setenv(name, "1")
+    with ToolProcess(["env"], tmp_path, (), "K6_") as process:
+        process.wait(10, lambda: None, 0.001)
+    given = {line.partition("=")[0] for line in (tmp_path / "stdout").read_text().splitlines()}
+    assert given & {"K6_VUS", "http_proxy", "HTTPS_PROXY", "K7", "LC_ALL"} == {"K7", "LC_ALL"}
 
 
 def test_a_tool_that_does_not_end_is_killed_when_its_time_is_over(tmp_path):

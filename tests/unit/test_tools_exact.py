@@ -1,5 +1,8 @@
 """A load goes to another tool exactly as it is asked for, or not at all."""
 
+import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,7 @@ OF_TOOL: dict[str, dict[str, Any]] = {
     "vegeta": {**CLOSED, "model": "open", "rate": 500},
     "oha": CLOSED,
     "fortio": CLOSED,
+    "k6": CLOSED,
     "httperf": {
         "model": "sessions",
         "requests": ["/a"],
@@ -50,19 +54,22 @@ def load_of(table: dict[str, Any]) -> HttpLoad:
 FILES = Path("/files")
 
 
-def words(name: str, *, files: Path = FILES, **changes: Any) -> str:
-    """Return the words behind the program, as one text."""
+def wanted_of(name: str, *, files: Path = FILES, **changes: Any) -> Wanted:
     load = load_of(OF_TOOL[name] | changes)
     tool = tool_named(name)
     require_exact(tool, load, "http")
-    wanted = Wanted(
+    return Wanted(
         load=load,
         address="127.0.0.1:8080",
         authority="127.0.0.1:8080",
         threads=threads_of(tool, load, available=4),
         files=files,
     )
-    return " ".join(tool.driver.arguments(wanted))
+
+
+def words(name: str, **changes: Any) -> str:
+    """Return the words behind the program, as one text."""
+    return " ".join(tool_named(name).driver.arguments(wanted_of(name, **changes)))
 
 
 def test_every_driven_tool_has_a_load_here():
@@ -107,6 +114,53 @@ def test_a_rate_is_one_of_all_connections_and_stands_in_the_command(tmp_path):
     assert (tmp_path / "targets").read_text() == "GET http://127.0.0.1:8080/a\n"
 
 
+def load_of_k6(**changes: Any) -> dict[str, Any]:
+    """Return what the script of k6 is told of a load."""
+    [told] = re.findall(
+        r" --env LOADCURVE=(\{.*\}) \S+script\.js$", words("k6", **{"warmup": "0s", **changes})
+    )
+    return json.loads(told)
+
+
+def test_k6_has_a_user_for_each_connection_in_a_closed_loop():
+    told = load_of_k6(warmup="2s", headers={"Accept": "a"})
+    assert told["url"] == "http://127.0.0.1:8080/a"
+    assert told["params"] == {
+        "headers": {"Accept": "a"}, "timeout": "5000ms", "redirects": 0, "responseType": "none"
+    }  # fmt: skip
+    # The warm-up is part of its scenario.
+    assert told["options"]["scenarios"]["load"] == {
+        "executor": "constant-vus", "vus": 12, "duration": "12000ms", "gracefulStop": "0s"
+    }  # fmt: skip
+    assert told["aborts_after_ms"] is None
+    assert not told["options"]["noConnectionReuse"]
+    assert load_of_k6(calls=1)["options"]["noConnectionReuse"]
+
+
+def test_a_load_of_k6_that_is_shorter_than_a_scenario_can_be_is_ended_by_its_script():
+    told = load_of_k6(warmup="200ms", duration="400ms")
+    assert told["options"]["scenarios"]["load"]["duration"] == "1000ms"
+    assert told["aborts_after_ms"] == 600
+
+
+@pytest.mark.parametrize(
+    ("rate", "arrivals", "time_unit"), [(500, 500, "1s"), (10.5, 21, "2s"), (0.1, 1, "10s")]
+)
+def test_k6_takes_any_rate_as_whole_arrivals_per_unit_of_time(rate, arrivals, time_unit):
+    told = load_of_k6(model="open", rate=rate)
+    assert told["options"]["scenarios"]["load"] == {
+        "executor": "constant-arrival-rate", "rate": arrivals, "timeUnit": time_unit,
+        "preAllocatedVUs": 12, "maxVUs": 12, "duration": "10000ms", "gracefulStop": "0s",
+    }  # fmt: skip
+
+
+def test_threads_of_a_tool_without_an_option_for_them_are_in_its_environment(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    command = tool_named("k6").command(wanted_of("k6", threads=2))
+    assert command[:4] == ["env", "GOMAXPROCS=2", "/bin/k6", "run"]
+    assert tool_named("hey").command(wanted_of("hey"))[:2] == ["/bin/hey", "-c"]
+
+
 def test_what_differs_from_the_defaults_does_too():
     assert "-k" not in words("ab", calls=1).split()
     assert " -n 500 -s" in words("ab", duration=None, requests_total=500)
@@ -137,6 +191,8 @@ def test_what_differs_from_the_defaults_does_too():
         ("wrk2", {"rate": 10.5}, "rate", "whole requests per second; found 10.5"),
         ("vegeta", {"model": "closed"}, "model", "vegeta has no closed loop"),
         ("fortio", {"requests": ["/a", "/b"]}, "requests", "one path"),
+        ("k6", {"rate": "10-20:5s", "model": "open"}, "rate", "one constant rate"),
+        ("k6", {"think": "5ms"}, "think", "no pause between"),
         ("hey", {"calls": 2}, "calls", "after one request, or keeps it open"),
         ("h2load", {"model": "open", "rate": 100}, "model", 'expected "closed"'),
         ("h2load", {"http": "2", "hpack": "literal"}, "hpack", "own settings"),

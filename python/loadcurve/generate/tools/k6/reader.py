@@ -4,6 +4,7 @@ The figures are those of the metric ``http_req_duration`` and its neighbours. Mo
 seconds unless k6 was asked for others, so the window is only as exact, and short ones are refused.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars
@@ -28,6 +29,11 @@ from loadcurve.generate.tools.samples import times_of
 from loadcurve.generate.tools.source import Json, Source, json_of
 
 DURATION, CONNECTING, WAITING = "http_req_duration", "http_req_connecting", "http_req_waiting"
+DROPPED = "dropped_iterations"
+"""Those for which no virtual user was free."""
+ITERATION = "iteration_duration"
+"""Of an iteration of the script, in which it opens a connection before it sends its request."""
+_KEPT = (DURATION, CONNECTING, WAITING, DROPPED)
 REQUIRED = ("metric_name", "timestamp", "metric_value", "error", "status")
 _NS_PER_MS = 10**6
 _NS_PER_S = 10**9
@@ -38,6 +44,10 @@ _PERCENTILES = {
 _UNIT_NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
 """The unit of a moment since 1970 by the number of its digits, from 2001 to 2286."""
 _TAGS = polars.Struct({"status": polars.String, "error": polars.String})
+_NO_SAMPLES = polars.DataFrame(
+    schema={"metric": polars.String, "done": polars.Int64, "value": polars.Int64, "status": polars.String}
+    | {ERROR: polars.String}
+)
 _JSON_TYPES = {
     "type": polars.String,
     "metric": polars.String,
@@ -63,6 +73,36 @@ def is_summary(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of ``k6 run --out csv=FILE``."""
+    return _figures(source, _samples_of_csv(source))
+
+
+def read_load(source: Source, warmup_s: float, duration_s: float | None) -> ToolFigures:
+    """Return the figures of a CSV for the window that begins some time after the first iteration.
+
+    It lasts to the last sample where no duration is given. Without a request nothing was answered in it.
+    """
+    samples = _samples_of_csv(source, (*_KEPT, ITERATION))
+    durations = samples.filter(_is_of(DURATION))
+    if not len(durations):
+        return ToolFigures(
+            tool="k6", version=None, basis="send", duration_s=duration_s or 0.0, answered=0, failed=0,
+            never_sent=_dropped(samples),
+        )  # fmt: skip
+    _require_whole(source, samples)
+    first, last = (
+        samples.filter(_is_of(DURATION) | _is_of(ITERATION))
+        .select(
+            (polars.col("done") - polars.col("value")).min().alias("first"),
+            polars.col("done").max().alias("last"),
+        )
+        .row(0)
+    )
+    begin = first + round(warmup_s * _NS_PER_S)
+    end = last if duration_s is None else begin + round(duration_s * _NS_PER_S)
+    return _figures(source, samples.filter(polars.col("done").is_between(begin, end)), (begin, end))
+
+
+def _samples_of_csv(source: Source, kept: Sequence[str] = _KEPT) -> polars.DataFrame:
     names = header_of(source)
     if missing := [name for name in REQUIRED if name not in names]:
         raise source.unreadable(
@@ -88,11 +128,12 @@ def read_csv(source: Source) -> ToolFigures:
             nanoseconds("metric_value", _NS_PER_MS).alias("value"),
             "status",
             polars.col("error").alias(ERROR),
-        ).filter(polars.col("metric").is_in([DURATION, CONNECTING, WAITING]))
+        ).filter(polars.col("metric").is_in(kept))
         for block in tables(source, form)
         if len(block)
     )
-    return _figures(source, together(samples))
+    found = together(samples)
+    return _NO_SAMPLES if found is None else found
 
 
 def _moment(source: Source, block: polars.DataFrame) -> polars.Expr:
@@ -112,9 +153,7 @@ def read_json(source: Source) -> ToolFigures:
     tags = data.field("tags").struct
     moment = data.field("time").str.to_datetime(time_unit="ns", time_zone="UTC", strict=False)
     samples = (
-        block.filter(
-            (polars.col("type") == "Point") & polars.col("metric").is_in([DURATION, CONNECTING, WAITING])
-        ).select(
+        block.filter((polars.col("type") == "Point") & polars.col("metric").is_in(_KEPT)).select(
             "metric",
             moment.cast(polars.Int64).alias("done"),
             (data.field("value") * _NS_PER_MS).round().cast(polars.Int64, strict=False).alias("value"),
@@ -123,39 +162,59 @@ def read_json(source: Source) -> ToolFigures:
         )
         for block in json_lines(source, "a line of k6's JSON", _JSON_TYPES, ("type", "metric"))
     )
-    return _figures(source, together(samples))
+    found = together(samples)
+    return _figures(source, _NO_SAMPLES if found is None else found)
 
 
-def _figures(source: Source, samples: polars.DataFrame | None) -> ToolFigures:
-    if samples is None or not len(durations := samples.filter(polars.col("metric") == DURATION)):
+def _figures(source: Source, samples: polars.DataFrame, window: tuple[int, int] | None = None) -> ToolFigures:
+    durations = samples.filter(_is_of(DURATION))
+    if not len(durations) and window is None:
         raise source.unreadable(
             None, f"no sample of {DURATION}", "the requests of a script that asks by HTTP"
         )
-    if samples["done"].null_count() or samples["value"].null_count():
-        raise source.unreadable(None, "a sample without a moment or without a value", "both of each sample")
+    _require_whole(source, samples)
     table = durations.select(
         (polars.col("done") - polars.col("value")).alias(BEGIN),
         polars.col("value").alias(TIME),
         polars.col("status").cast(polars.Int16, strict=False).alias(STATUS),
         ERROR,
     )
-    form = Form(tool="k6", resolution_ms=1e-6, is_epoch=True, has_failures=True)
+    form = Form(tool="k6", resolution_ms=1e-6, is_epoch=True, has_failures=True, window=window)
     figures = figures_of(source, form, table)
     in_whole_seconds = not int((samples["done"] % _NS_PER_S).sum())
-    if in_whole_seconds:
+    if in_whole_seconds and window is None:
         instead = "with K6_CSV_TIME_FORMAT=unix_nano k6 writes exact moments"
         require_long_window(source, figures.duration_s, instead)
     return ToolFigures(
         **{
             **vars(figures),
             "connect": _part(source, samples, CONNECTING, above=0),
+            "connects_before": True,
             "first_byte": _part(source, samples, WAITING, above=-1),
+            "connections_opened": len(samples.filter(_is_of(CONNECTING) & (polars.col("value") > 0))),
+            "never_sent": _dropped(samples),
         }
     )
 
 
+def _is_of(metric: str) -> polars.Expr:
+    return polars.col("metric") == metric
+
+
+def _require_whole(source: Source, samples: polars.DataFrame) -> None:
+    if samples["done"].null_count() or samples["value"].null_count():
+        raise source.unreadable(None, "a sample without a moment or without a value", "both of each sample")
+
+
+def _dropped(samples: polars.DataFrame) -> int | None:
+    """Return how many arrivals were dropped; ``None`` without any, as only loads with a rate count them."""
+    dropped = samples.filter(_is_of(DROPPED))
+    # All values were read as milliseconds.
+    return int(dropped["value"].sum()) // _NS_PER_MS or None
+
+
 def _part(source: Source, samples: polars.DataFrame, metric: str, *, above: int) -> Times | None:
-    values = samples.filter((polars.col("metric") == metric) & (polars.col("status") != "0"))["value"]
+    values = samples.filter(_is_of(metric) & (polars.col("status") != "0"))["value"]
     if len(values) and int(values.min()) < 0:  # type: ignore[arg-type]
         raise source.unreadable(None, f"a negative time of {metric}", "times of 0 or more")
     return times_of(values.filter(values > above).to_numpy(), 1e-6) if len(values) else None
