@@ -132,3 +132,13 @@ fn sessions_end_with_the_window_when_a_duration_is_given() {
     // The first session has calls at 0, 100 … 1900 ms, the second from 1000 ms on.
     assert_eq!((result.requests.due, result.requests.answered), (30, 30));
 }
+
+#[test]
+fn of_each_session_that_never_begins_the_first_burst_is_never_sent() {
+    // Of the hundred sessions due in a second, one connection has room for one every 20 ms.
+    let bursts = conversation(2, Some(2), 0.0);
+    let plan = HttpLoad { stop: Stop::DurationS(1.0), ..sessions(1, 100.0, 1, bursts) };
+    let result = Simulation::of(&plan).result(taking(ms(20)));
+    assert_eq!((result.requests.answered, result.requests.never_sent), (100, 100));
+    assert_eq!(result.requests.due, 200);
+}
