@@ -142,3 +142,14 @@ fn of_each_session_that_never_begins_the_first_burst_is_never_sent() {
     assert_eq!((result.requests.answered, result.requests.never_sent), (100, 100));
     assert_eq!(result.requests.due, 200);
 }
+
+#[test]
+fn a_session_that_does_not_think_closes_at_the_end_of_the_window_too() {
+    // Calls of 10 ms, one after the other: the first session would go on until 10 s, the second until 11 s.
+    let endless = conversation(1, Some(1_000), 0.0);
+    let plan = HttpLoad { stop: Stop::DurationS(2.0), ..sessions(10, 1.0, 1, endless) };
+    let result = Simulation::of(&plan).result(taking(ms(10)));
+    assert_eq!((result.requests.due, result.requests.answered), (300, 300));
+    let lifetime = result.connections.lifetime_ms;
+    assert_eq!((lifetime.count, lifetime.min, lifetime.max), (2, Some(1_000.0), Some(2_000.0)));
+}
