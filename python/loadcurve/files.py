@@ -5,6 +5,7 @@ file, such as a pipe that nobody writes to, is not waited for. Errors are ``OSEr
 """
 
 import errno
+import hashlib
 import os
 import secrets
 import stat
@@ -101,6 +102,12 @@ def read_regular(path: Path, bytes_max: int) -> bytes:
     if len(content) > bytes_max:
         raise OSError(errno.EFBIG, f"it has more than {bytes_max:,} bytes", str(path))
     return content
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of what a file holds, in hexadecimal digits; raises ``OSError``."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_regular(path: Path) -> bool:

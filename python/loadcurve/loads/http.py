@@ -25,9 +25,9 @@ from loadcurve.loads.requests import (
     REQUEST_PATH_IN_WORDS,
     REQUEST_PATH_PATTERN,
     LongList,
+    list_digest,
     open_requests,
     paths_to_verify,
-    sha256_of,
 )
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.table import LoadTable, Swept, attributes
@@ -273,7 +273,7 @@ def _opened(file: Path) -> RequestList:
 
 def _recorded(file: Path, listed: RequestList) -> LongList:
     try:
-        return LongList(file, listed, sha256_of(file))
+        return LongList(file, listed, list_digest(file))
     except BadInput as error:
         raise own_problems([Problem(("requests",), str(error))]) from None
 

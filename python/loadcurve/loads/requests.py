@@ -1,11 +1,11 @@
 """Files of requests: one path on each line, followed by a weight or a time if there is one."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
+from loadcurve.files import sha256_of
 
 REQUEST_PATH_PATTERN = r"^/[!-~]*$"
 """A path, with its query, as it stands in the first line of a request."""
@@ -51,11 +51,10 @@ def open_requests(file: Path) -> RequestList:
         raise BadInput(str(error)) from None
 
 
-def sha256_of(file: Path) -> str:
+def list_digest(file: Path) -> str:
     """Return the digest of a file of requests; raises ``BadInput`` where it cannot be read."""
     try:
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
+        return sha256_of(file)
     except OSError as error:
         raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
 

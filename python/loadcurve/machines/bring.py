@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 from loadcurve.errors import NothingMeasured, sentence
+from loadcurve.files import sha256_of
 from loadcurve.machines.messages import Message
 from loadcurve.machines.wheels import NotFetched, Version, files_for
 
@@ -174,9 +175,7 @@ def _installed(package: str, names: Sequence[str] = ()) -> Iterator[tuple[str, P
 def _digest(files: dict[str, Path]) -> str:
     digest = hashlib.sha256()
     for name, file in files.items():
-        with file.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        digest.update(f"{name}\0{content}\n".encode())
+        digest.update(f"{name}\0{sha256_of(file)}\n".encode())
     return digest.hexdigest()[:DIGEST_DIGITS]
 
 

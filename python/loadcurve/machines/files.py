@@ -1,13 +1,13 @@
 """Files on their way to another machine: in parts, so that neither side holds a whole one in its messages."""
 
 import base64
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from loadcurve.errors import BadInput, refusal
+from loadcurve.files import sha256_of
 
 PART_BYTES: Final = 1 << 20
 
@@ -25,8 +25,7 @@ def parts_of(file: Path) -> Iterator[str]:
 def digest_of(file: Path) -> str:
     """Return the SHA-256 of what a file holds; raises BadInput where it cannot be read."""
     try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return sha256_of(file)
     except OSError as error:
         raise BadInput(f"{file}: {refusal(error)}") from None
 

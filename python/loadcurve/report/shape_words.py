@@ -27,36 +27,39 @@ def limited(limit: Limit, value: float | None) -> str:
 
 def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
     """Return what follows from the curves: capacities, how servers scale, and which to take where."""
-    key, limits = found.part.key or "", found.objective.text if found.objective else ""
-    capacities = [
-        f"{one.server} {capacity_words(load, key, one.capacity, limits)}"
-        for one in found.shapes
-        if one.capacity
-    ]
-    fits = [
-        f"{one.server}: {scalability_words(one.scalability, found.part.values[-1], key)}"
-        for one in found.shapes
-        if isinstance(one.scalability, ScalabilityFit)
-    ]
+    capacities = [f"{one.server} {said}" for one in found.shapes if (said := _capacity(load, found, one))]
+    fits = [f"{one.server}: {said}" for one in found.shapes if (said := _scalability(found, one))]
     return [*capacities, *fits, *common_conclusions(load, found)]
 
 
 def of_each_server(load: LoadKind, found: SliceShapes) -> dict[str, str]:
     """Return by server what its curve shows: peak, knee, capacity, and how it scales, in sentences."""
-    key, limits = found.part.key or "", found.objective.text if found.objective else ""
+    key = found.part.key or ""
     said: dict[str, str] = {}
     for one in found.shapes:
+        capacity = _capacity(load, found, one)
         sentences = [
             peak_words(load, key, one.peak) if one.peak else "",
             knee_words(key, one.knee) if one.knee else "",
-            f"it {capacity_words(load, key, one.capacity, limits)}" if one.capacity else "",
-            scalability_words(one.scalability, found.part.values[-1], key)
-            if isinstance(one.scalability, ScalabilityFit)
-            else "",
+            f"it {capacity}" if capacity else "",
+            _scalability(found, one),
         ]
         if any(sentences):
             said[one.server] = " ".join(f"{words[:1].upper()}{words[1:]}" for words in sentences if words)
     return said
+
+
+def _capacity(load: LoadKind, found: SliceShapes, one: Shape) -> str:
+    """Say up to which load a server keeps the limits; nothing without a capacity."""
+    limits = found.objective.text if found.objective else ""
+    return capacity_words(load, found.part.key or "", one.capacity, limits) if one.capacity else ""
+
+
+def _scalability(found: SliceShapes, one: Shape) -> str:
+    """Say how a server scales; nothing where the law was not fitted."""
+    if not isinstance(one.scalability, ScalabilityFit):
+        return ""
+    return scalability_words(one.scalability, found.part.values[-1], found.part.key or "")
 
 
 def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:

@@ -1,7 +1,6 @@
 """What records say of a server that was found: the digest of its program, and its container."""
 
-import hashlib
-
+from loadcurve.files import sha256_of
 from loadcurve.result.records import ContainerRecord
 from loadcurve.server.container.location import InContainer
 from loadcurve.server.found import FoundServer
@@ -12,8 +11,7 @@ def digest_of(server: FoundServer) -> str | None:
     if isinstance(server.location, InContainer):
         return None
     try:
-        with server.binary.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(server.binary)
     except OSError:
         return None
 

@@ -1,6 +1,5 @@
 """The image of a server: named by the person, made from a root filesystem, or built from a Containerfile."""
 
-import hashlib
 import posixpath
 import tarfile
 import tempfile
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from loadcurve.errors import sentence
+from loadcurve.files import sha256_of
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.failure import FailureCode, ServerFailure
 
 DIGEST_DIGITS = 16
-CHUNK_BYTES = 1 << 20
 FAILURE_LOG_LINES = 20
 
 
@@ -87,7 +86,7 @@ class RootFilesystem:
             raise _failure("image_unavailable", text, failure) from None
 
     def _imported(self, engine: Engine, archive: Path, say: Callable[[str], None]) -> Image:
-        name = f"localhost/loadcurve-rootfs:{_digest(archive)}"
+        name = f"localhost/loadcurve-rootfs:{sha256_of(archive)[:DIGEST_DIGITS]}"
         known = engine.image(name)
         if known is None:
             say(f"{engine.name} imports the root filesystem {self.path} …")
@@ -140,11 +139,3 @@ def _described(name: str, facts: dict[str, Any]) -> Image:
 def _failure(code: FailureCode, text: str, failure: EngineError) -> ServerFailure:
     said = "\n".join(failure.said.splitlines()[-FAILURE_LOG_LINES:])
     return ServerFailure(code, sentence(f"{text}: {failure}"), said)
-
-
-def _digest(file: Path) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while chunk := stream.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()[:DIGEST_DIGITS]
