@@ -20,7 +20,10 @@ from benches.mutations.checkout import Checkout, Outcome, copied
 from benches.mutations.edits import Edit, read_edits
 
 TIMEOUT_S = 900.0
-"""Much longer than any file of tests takes, and than a first build of a package's dependencies."""
+"""Of a test without any edit: much longer than any takes, and than a first build of dependencies."""
+LEAST_TIMEOUT_S = 60.0
+LONGER = 3.0
+"""A test that takes this many times as long as the longest one without any edit does not end."""
 ALL_OF_PYTHON = ["--numprocesses", "logical", "--maxprocesses", "8", "tests/unit"]
 ALL_OF_RUST = ["--workspace", "--exclude", "loadcurve-python"]
 
@@ -51,7 +54,7 @@ def main() -> int:
     if problems or not edits:
         sys.exit("\n".join(problems) or "no edit has such a name")
     with copied(TIMEOUT_S) as checkout:
-        _require_passing(checkout, edits)
+        checkout.timeout_s = max(LEAST_TIMEOUT_S, LONGER * _require_passing(checkout, edits))
         results = []
         for edit in edits:
             results.append(_tried(checkout, edit, thorough=options.thorough))
@@ -76,15 +79,21 @@ def _is_asked_for(edit: Edit, names: Sequence[str]) -> bool:
     return not names or any(name in edit.name or name in edit.file for name in names)
 
 
-def _require_passing(checkout: Checkout, edits: Sequence[Edit]) -> None:
-    """End the program where a test fails without any edit, and so would seem to notice all of them."""
+def _require_passing(checkout: Checkout, edits: Sequence[Edit]) -> float:
+    """Return how many seconds the longest test takes once it is built.
+
+    Ends the program where a test fails without any edit, and so would seem to notice all of them.
+    """
     started_s = time.monotonic()
     tests = list(dict.fromkeys(test for edit in edits for test in edit.noticed_by))
+    longest_s = 0.0
     for test in tests:
         outcome = checkout.run(test)
         if outcome.ended != "passed":
             sys.exit(f"{test} fails without any edit ({outcome.ended}):\n{outcome.tail}")
+        longest_s = max(longest_s, outcome.took_s)
     print(f"{len(tests)} files and packages pass unedited, {time.monotonic() - started_s:.0f} s", flush=True)
+    return longest_s
 
 
 def _tried(checkout: Checkout, edit: Edit, *, thorough: bool) -> Result:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,6 +41,8 @@ class Outcome:
 
     ended: Ended
     output: str
+    took_s: float
+    """Of the last command alone: a build before it does not count."""
 
     @property
     def tail(self) -> str:
@@ -54,7 +57,8 @@ class Checkout:
         """Describe the copy in ``folder``, which cargo builds into ``built``."""
         self.folder = folder
         self._built = built
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
+        """A test that takes longer counts as one that fails."""
         self._writings = 0
 
     @contextmanager
@@ -88,7 +92,7 @@ class Checkout:
         command = ["cargo", "test", "--quiet", "--locked", *arguments]
         built = self._run([*command, "--no-run"])
         if built.ended != "passed":
-            return Outcome("not_built", built.output)
+            return Outcome("not_built", built.output, built.took_s)
         return self._run(command)
 
     def _write(self, file: Path, text: str) -> None:
@@ -100,6 +104,7 @@ class Checkout:
             os.utime(file, (moment_s, moment_s))
 
     def _run(self, command: Sequence[str]) -> Outcome:
+        started_s = time.monotonic()
         with tempfile.TemporaryFile() as output:
             with subprocess.Popen(
                 command,
@@ -110,14 +115,15 @@ class Checkout:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             ) as process:
-                timed_out = not _ends_within(process, self._timeout_s)
+                timed_out = not _ends_within(process, self.timeout_s)
                 if timed_out:
                     _end(process)
+            took_s = time.monotonic() - started_s
             output.seek(0)
             text = output.read().decode(errors="replace")
         if timed_out:
-            return Outcome("timed_out", text)
-        return Outcome("passed" if process.returncode == 0 else "failed", text)
+            return Outcome("timed_out", text, took_s)
+        return Outcome("passed" if process.returncode == 0 else "failed", text, took_s)
 
     def _environment(self) -> dict[str, str]:
         left_out = {"PYTHONPATH", "PYTEST_ADDOPTS", "VIRTUAL_ENV"}
