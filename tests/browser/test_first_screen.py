@@ -152,6 +152,18 @@ def test_a_caution_and_three_causes_leave_room_for_curves_and_findings(
         box = opened.page.locator(curve).bounding_box()
         assert box is not None
         assert box["height"] >= LEAST_HEIGHT
+    opened.page.set_viewport_size({"width": PHONE, "height": PHONE_HEIGHT})
+    first_curve = "document.querySelector('#throughput-1').getBoundingClientRect()"
+    opened.page.evaluate(
+        f"until(() => {first_curve}.width < {PHONE} && {first_curve}.bottom <= {PHONE_HEIGHT})"
+    )
+    first, second = (opened.page.locator(".cause").nth(place).bounding_box() for place in (0, 1))
+    curve = opened.page.locator("#throughput-1 svg.marks").bounding_box()
+    assert curve is not None
+    assert first is not None
+    assert second is not None
+    assert first["y"] < curve["y"] < second["y"]
+    assert curve["height"] >= LEAST_HEIGHT
 
 
 def test_a_report_of_nothing_measured_says_so_in_the_first_screen(open_report: OpenReport, tmp_path: Path):
