@@ -95,6 +95,18 @@ mod tests {
     }
 
     #[test]
+    fn only_what_was_counted_since_an_earlier_reading_is_growth() {
+        let counters = |first: u64| TcpCounters {
+            syn_retransmits: Some(first),
+            retransmits: Some(10 * first),
+            listen_overflows: Some(100 * first),
+            listen_drops: Some(1_000 * first),
+        };
+        assert_eq!(counters(7).since(counters(5)), counters(2));
+        assert_eq!(counters(7).and(counters(5)), counters(12));
+    }
+
+    #[test]
     fn this_machine_publishes_its_counters() {
         assert!(TcpCounters::read().retransmits.is_some());
     }

@@ -23,6 +23,7 @@ use loadcurve_plan::{
 };
 use loadcurve_record::{CoarseHistogram, Failure, RequestCounts, TimeHistogram};
 
+use crate::part::CpuUse;
 use simulated::{Accepting, START, Simulation};
 
 const fn ms(milliseconds: u64) -> Nanos {
@@ -323,6 +324,18 @@ fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
     let periods = part.recorder.periods(ms(1000));
     assert_eq!(periods.iter().map(|period| period.answered).collect::<Vec<_>>(), [10]);
     assert_eq!(part.ended, epoch + ms(2050));
+}
+
+#[test]
+fn a_request_costs_its_part_of_the_time_that_the_thread_has_worked() {
+    // 2 ms in programs and 3 ms in the kernel, of which 1 ms was spent looking for work: 4 ms for 100 requests.
+    let cpu = CpuUse { user: ms(2), system: ms(3), spun: ms(1) };
+    let plan = open(1, 100.0, Stop::RequestsTotal(100));
+    let generator = Simulation { cpu, ..Simulation::of(&plan) }.result(taking(ms(1))).generator;
+    assert_close(generator.cpu_per_request_us.unwrap(), 40.0);
+    assert_close(generator.cpu_user_s, 0.002);
+    assert_close(generator.cpu_system_s, 0.003);
+    assert_close(generator.cpu_spun_s, 0.001);
 }
 
 #[test]

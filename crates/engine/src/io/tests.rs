@@ -14,6 +14,7 @@ use crate::io::route::Route;
 use crate::io::uring::Uring;
 use crate::io::{EVENTS_PER_TURN, Event, Io, Notify, Slot};
 
+mod failures;
 mod sending;
 
 use sending::{

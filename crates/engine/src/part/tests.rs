@@ -214,6 +214,18 @@ fn threads_that_began_at_different_moments_say_how_far_these_were_apart() {
 }
 
 #[test]
+fn a_load_was_interrupted_where_any_of_its_parts_was() {
+    let part = |interrupted| Finished { interrupted, ..finished([].into_iter()) };
+    for one in [false, true] {
+        for other in [false, true] {
+            let mut together = part(one);
+            together.merge(part(other));
+            assert_eq!(together.interrupted, one || other, "{one} and {other}");
+        }
+    }
+}
+
+#[test]
 fn pauses_travel_with_their_part_but_for_those_before_it_began() {
     let pause = |ms: u64| {
         let begin = EPOCH + Nanos::from_millis(ms);

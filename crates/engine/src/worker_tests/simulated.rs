@@ -219,6 +219,8 @@ pub(super) struct Simulation<'a> {
     pub(super) held_up: Range<Nanos>,
     /// When the load is asked to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
+    /// What a worker's thread has used of a processor.
+    pub(super) cpu: CpuUse,
     /// What the workers that were run have sent.
     pub(super) sent: Rc<RefCell<Vec<Sent>>>,
 }
@@ -234,6 +236,7 @@ impl<'a> Simulation<'a> {
             begins_late: Nanos::ZERO,
             held_up: START..START,
             stop_at: Nanos::NEVER,
+            cpu: CpuUse::default(),
             sent: Rc::default(),
         }
     }
@@ -280,7 +283,7 @@ impl<'a> Simulation<'a> {
             (recorder.replies, counts.failed + recorder.warm_up.failed),
             "what anybody can see"
         );
-        (Part::of_thread(recorder, scheduler.window(), began, ended, CpuUse::default()), epoch)
+        (Part::of_thread(recorder, scheduler.window(), began, ended, self.cpu), epoch)
     }
 
     fn io(
