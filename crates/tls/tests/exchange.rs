@@ -1,10 +1,19 @@
 //! HTTP/1.x over TLS against a server in the same process, without a socket between them.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::{fs, process};
+
 use loadcurve_plan::{Tls as Plan, TlsVersion, Verify};
 use loadcurve_tls::Tls;
 use loadcurve_wire::{Event, Exchange as _, Http1, Malformed, Readiness, Response};
 use proptest::prelude::*;
-use server::{ANSWER, Server, any_certificate, read, request, server_config, settings, shake_hands, written};
+use rustls::crypto::CryptoProvider;
+use rustls::{HandshakeKind, NamedGroup, ServerConfig};
+use server::{
+    ANSWER, Server, any_certificate, read, request, server_config, settings, shake_hands, with_certificate,
+    written,
+};
 
 #[path = "support/server.rs"]
 mod server;
@@ -17,6 +26,14 @@ fn answered(events: &[Event]) -> Vec<&Response> {
             _ => None,
         })
         .collect()
+}
+
+/// A server that exchanges keys in this group alone.
+fn server_config_of_group(group: NamedGroup) -> Arc<ServerConfig> {
+    let mut provider = CryptoProvider::clone(ServerConfig::builder().crypto_provider());
+    provider.kx_groups.retain(|offered| offered.name() == group);
+    let builder = ServerConfig::builder_with_provider(Arc::new(provider));
+    with_certificate(builder.with_safe_default_protocol_versions().unwrap())
 }
 
 proptest! {
@@ -91,6 +108,30 @@ fn the_post_quantum_group_is_agreed_on_where_it_is_the_only_one_that_is_offered(
     let seen_there =
         server.connection.negotiated_key_exchange_group().map(rustls::crypto::SupportedKxGroup::name);
     assert_eq!(seen_there, Some(rustls::NamedGroup::X25519MLKEM768));
+}
+
+#[test]
+fn a_handshake_that_begins_again_in_another_group_is_a_full_one() {
+    let plan = Plan { groups: vec!["x25519".into(), "secp256r1".into()], ..any_certificate() };
+    let mut client = Tls::<Http1>::new(1, &settings(&plan, "http/1.1", false));
+    let mut server = Server::of(&server_config_of_group(NamedGroup::secp256r1), ANSWER);
+    shake_hands(&mut client, &mut server, &[1000]).unwrap();
+    assert_eq!(server.connection.handshake_kind(), Some(HandshakeKind::FullWithHelloRetryRequest));
+    let agreement = client.agreement().unwrap();
+    assert_eq!((agreement.group, agreement.is_resumed), (Some(23), false));
+}
+
+#[test]
+fn the_secrets_of_connections_are_written_for_their_owner_alone() {
+    let file = std::env::temp_dir().join(format!("loadcurve-key-log-{}", process::id()));
+    let plan = Plan { key_log: Some(file.clone()), ..any_certificate() };
+    let mut client = Tls::<Http1>::new(1, &settings(&plan, "http/1.1", false));
+    shake_hands(&mut client, &mut Server::of(&server_config(), ANSWER), &[1000]).unwrap();
+    let (mode, text) =
+        (fs::metadata(&file).unwrap().permissions().mode(), fs::read_to_string(&file).unwrap());
+    fs::remove_file(&file).unwrap();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(text.contains("CLIENT_TRAFFIC_SECRET_0 "), "{text}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use loadcurve_plan::{Tls as Plan, Verify};
 use loadcurve_tls::{Client, Settings, Tls};
 use loadcurve_wire::{Body, Event, Exchange, Http1, Malformed, Method, Readiness, Request, Target, Version};
 use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection};
+use rustls::{ConfigBuilder, ServerConfig, ServerConnection, WantsVerifier};
 
 /// The other end of the connection, which answers each read of a request.
 pub(crate) struct Server {
@@ -46,9 +46,14 @@ impl Server {
 pub(crate) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 pub(crate) fn server_config() -> Arc<ServerConfig> {
+    with_certificate(ServerConfig::builder())
+}
+
+/// The configuration with a certificate that it has signed itself.
+pub(crate) fn with_certificate(builder: ConfigBuilder<ServerConfig, WantsVerifier>) -> Arc<ServerConfig> {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let config = ServerConfig::builder().with_no_client_auth();
+    let config = builder.with_no_client_auth();
     Arc::new(config.with_single_cert(vec![made.cert.der().clone()], key).unwrap())
 }
 

@@ -40,8 +40,8 @@ impl Http2 {
         };
         self.counts.was_ended = true;
         self.counts.was_ended_by_error |= code != [0; 4];
+        // All behind an earlier one's last have moved already, so that a later one that names more allows nothing.
         let last_id = u32::from_be_bytes([l0, l1, l2, l3]) & LAST_ID;
-        let last_id = self.last_answered.map_or(last_id, |earlier| earlier.min(last_id));
         self.last_answered = Some(last_id);
         self.is_moving = self.streams.any_behind(last_id).is_some();
         Ok(())

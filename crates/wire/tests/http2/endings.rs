@@ -43,6 +43,17 @@ fn a_server_that_goes_away_answers_the_streams_up_to_the_one_it_names_and_the_ot
 }
 
 #[test]
+fn a_later_announcement_of_the_end_brings_no_stream_back_that_an_earlier_one_has_excluded() {
+    let mut exchange = with_requests(&["GET"; 3]);
+    let events = events_of(&mut exchange, &[go_away(1), go_away(5), ok(1)].concat()).unwrap();
+    assert!(
+        matches!(events.as_slice(), [Event::Moved(1), Event::Moved(2), Event::Answered(0, _)]),
+        "{events:?}"
+    );
+    assert_eq!(exchange.readiness(), Readiness::Closed);
+}
+
+#[test]
 fn before_the_last_request_has_moved_the_bytes_are_not_all_consumed() {
     let mut exchange = with_requests(&["GET"; 3]);
     let bytes = go_away(0);
@@ -81,6 +92,20 @@ fn a_request_is_given_up_alone_and_what_comes_of_its_answer_is_ignored() {
         events_of(&mut exchange, &[&half[11..], &data(END_STREAM, 1, b"x"), &ok(3)].concat()).unwrap();
     assert!(matches!(events.as_slice(), [Event::Answered(1, _)]), "{events:?}");
     let events = events_of(&mut exchange, &ok(5)).unwrap();
+    assert!(matches!(events.as_slice(), [Event::Answered(0, _)]), "{events:?}");
+}
+
+#[test]
+fn the_answer_to_a_request_that_was_given_up_long_ago_is_ignored() {
+    let mut exchange = with_requests(&["GET"]);
+    let template = template(&request("GET", &[], b"")).unwrap();
+    // More than are kept one by one.
+    for _ in 0..100 {
+        assert!(exchange.cancel(0));
+        begin(&mut exchange, 0, &template);
+    }
+    assert_eq!(events_of(&mut exchange, &[ok(1), ok(199)].concat()), Ok(vec![]));
+    let events = events_of(&mut exchange, &ok(201)).unwrap();
     assert!(matches!(events.as_slice(), [Event::Answered(0, _)]), "{events:?}");
 }
 
