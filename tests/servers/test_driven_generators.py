@@ -26,7 +26,7 @@ from support.limit_server import limit_server
 
 TOOLS = [
     pytest.param(name, marks=pytest.mark.needs(name))
-    for name in ("wrk", "ab", "h2load", "httperf", "hey", "wrk2", "oha", "vegeta", "fortio", "k6")
+    for name in ("wrk", "ab", "h2load", "httperf", "hey", "wrk2", "oha", "vegeta", "fortio", "k6", "zrk")
 ]
 
 

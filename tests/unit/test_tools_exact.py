@@ -34,6 +34,7 @@ OF_TOOL: dict[str, dict[str, Any]] = {
     "oha": CLOSED,
     "fortio": CLOSED,
     "k6": CLOSED,
+    "zrk": {**CLOSED, "model": "open", "rate": 500},
     "httperf": {
         "model": "sessions",
         "requests": ["/a"],
@@ -108,6 +109,10 @@ def test_a_rate_is_one_of_all_connections_and_stands_in_the_command(tmp_path):
         "-p 50,75,90,95,99,99.9,99.99 -json /files/result.json http://127.0.0.1:8080/a"
     )
     assert " -qps 500 -uniform " in words("fortio", **rate)
+    assert words("zrk", headers={"Accept": "a"}) == (
+        "--threads 4 --connections 12 --rate 500 --duration 10000ms --timeout 5000ms --no-record-timeouts "
+        "--format json --output /files/result.json --header Accept: a http://127.0.0.1:8080/a"
+    )
     attack = words("vegeta", files=tmp_path, calls=1)
     assert attack.startswith("-cpus 4 attack -rate 500/1s -duration 10000ms -timeout 5000ms -workers 12 ")
     assert " -max-connections 12 -http2=false -redirects -1 -max-body 0 -keepalive=false " in attack
@@ -193,6 +198,9 @@ def test_what_differs_from_the_defaults_does_too():
         ("fortio", {"requests": ["/a", "/b"]}, "requests", "one path"),
         ("k6", {"rate": "10-20:5s", "model": "open"}, "rate", "one constant rate"),
         ("k6", {"think": "5ms"}, "think", "no pause between"),
+        ("zrk", {"headers": {"host": "a"}}, "headers", "zrk sets Host itself"),
+        ("zrk", {"rate": 0.5}, "rate", "whole requests per second; found 0.5"),
+        ("zrk", {"calls": 1}, "calls", "keeps its connections open"),
         ("hey", {"calls": 2}, "calls", "after one request, or keeps it open"),
         ("h2load", {"model": "open", "rate": 100}, "model", 'expected "closed"'),
         ("h2load", {"http": "2", "hpack": "literal"}, "hpack", "own settings"),
@@ -211,6 +219,16 @@ def test_what_a_tool_cannot_do_is_refused_with_its_key_and_the_reason(name, chan
     with pytest.raises(Refused, match=reason) as refused:
         require_exact(tool_named(name), load, "http")
     assert refused.value.key == key
+
+
+def test_a_host_of_another_name_is_refused_where_a_tool_cannot_name_one():
+    zrk = tool_named("zrk")
+    for authority in (None, "127.0.0.1:8080", "127.0.0.1", "[::1]:8080"):
+        require_exact(zrk, load_of(OF_TOOL["zrk"]), "http", authority)
+    with pytest.raises(Refused, match="no other Host than the address") as refused:
+        require_exact(zrk, load_of(OF_TOOL["zrk"]), "http", "example.org")
+    assert refused.value.key == "generator"
+    require_exact(tool_named("vegeta"), load_of(OF_TOOL["vegeta"]), "http", "example.org")
 
 
 @pytest.mark.parametrize("name", driven_tools())

@@ -61,7 +61,7 @@ def written(folder: Path, text: str | bytes, name: str = "file") -> Source:
         ("k6-export.json", "k6-summary"),
         ("k6-csv-summary.json", "k6-summary"), ("ycsb.txt", "ycsb-text"), ("ycsb-read.hdr", "ycsb-hdr"),
         ("go-ycsb.txt", "go-ycsb-summary"), ("go-ycsb.json", "go-ycsb-summary"),
-        ("go-ycsb.csv", "go-ycsb-csv"), ("locust_stats.csv", "locust-csv"),
+        ("go-ycsb.csv", "go-ycsb-csv"), ("locust_stats.csv", "locust-csv"), ("zrk.json", "zrk-json"),
     ],
 )  # fmt: skip
 def test_a_file_is_recognised_by_its_content(name: str, format_name: str):
@@ -176,6 +176,47 @@ def test_a_summary_of_k6_is_read_as_it_stands():
     assert found.answered == metrics["http_reqs"]["count"]
     assert found.answered / found.duration_s == pytest.approx(metrics["http_reqs"]["rate"])
     assert found.latency.distribution.p99 == metrics["http_req_duration"]["p(99)"]
+
+
+@pytest.mark.parametrize("name", ["zrk.json", "zrk-deadline.json"])
+def test_the_histogram_of_zrk_is_read_as_another_implementation_reads_it(name: str):
+    document, found = json.loads(text_of(name)), figures(name)
+    theirs, ours = document["latency_us"], found.latency.distribution
+    assert ours.count == found.answered == document["requests"]
+    assert ours.mean * 1e3 == pytest.approx(theirs["mean"], rel=1e-3)
+    # Each counter is a thousandth as wide as its times are long.
+    assert [ours.min * 1e3, ours.max * 1e3] == pytest.approx([theirs["min"], theirs["max"]], rel=1e-3)
+    assert ours.p50 * 1e3 == pytest.approx(theirs["p50"], rel=1e-3)
+    oracle = HdrHistogram.decode(document["latency_histogram"])
+    counted = [
+        (one.value_iterated_to, one.count_added_in_this_iter_step) for one in oracle.get_recorded_iterator()
+    ]
+    times = [value / 1e3 for value, count in counted for _ in range(count)]
+    for share, value in ((0.5, ours.p50), (0.9, ours.p90), (0.99, ours.p99)):
+        if value is not None:
+            assert value == pytest.approx(order_statistic(times, share), rel=1e-3)
+    assert (found.basis, found.asked.rate_rps) == ("due", document["target_rate"])
+    assert found.bytes_received == document["bytes"]
+
+
+def test_requests_that_zrk_did_not_send_by_their_deadline_have_not_failed(tmp_path: Path):
+    found = figures("zrk-deadline.json")
+    assert (found.answered, found.failed, found.never_sent) == (20, 0, 44)
+    # Where it gives up those under way, too, it does not tell the two apart.
+    aborts = text_of("zrk-deadline.json").replace('"deadline_abort": false', '"deadline_abort": true')
+    found, _ = read_figures(written(tmp_path, aborts), None)
+    assert (found.failed, found.never_sent) == (44, None)
+
+
+def test_latencies_of_zrk_with_times_of_timeouts_are_not_those_of_answers():
+    found = figures("zrk-timeouts.json")
+    assert (found.answered, found.ok, found.failed) == (73, None, 25)
+    assert (found.status["5xx"], found.errors["timeout"], found.latency) == (70, 25, None)
+    refused, attempts = (
+        figures("zrk-refused.json"),
+        json.loads(text_of("zrk-refused.json"))["errors"]["connect"],
+    )
+    assert (refused.answered, refused.failed, refused.latency.distribution.count) == (0, attempts, 0)
 
 
 def test_a_short_window_in_whole_seconds_is_refused():
@@ -342,6 +383,9 @@ def test_a_log_that_does_not_say_its_unit_is_not_guessed_at(tmp_path: Path):
         ("vegeta.jsonl", lambda text: text[:-40], "found the end of the file within a line"),
         ("vegeta.jsonl", lambda text: text.replace("code", "cod", 1), "line 1: found an object without"),
         ("k6-export.json", lambda text: text[:200], "incomplete or invalid JSON"),
+        ("zrk.json", lambda text: text.replace('"2xx": 998', '"2xx": 99'), "99 statuses of 998 requests"),
+        ("zrk.json", lambda text: text.replace("HIST", "TSIH"), "a latency_histogram that cannot be read"),
+        ("zrk.json", lambda text: text.replace('_end": 1000', '_end": 2000'), "a rate from 1000 to 2000"),
         ("hey.txt", lambda text: text.split("Status code")[0], "found the end of the file"),
         ("hey.txt", lambda text: text.replace("Total:\t0.", "Total:\t0,"), "Total, with a decimal"),
         ("ycsb.txt", lambda text: text.replace("Throughput", "Thru"), "expected YCSB's line"),
@@ -386,7 +430,7 @@ SMALL_FILES = {
     "ycsb-text": "ycsb-both.txt", "go-ycsb-summary": "go-ycsb.json", "go-ycsb-csv": "go-ycsb.csv",
     "locust-csv": "locust_stats.csv", "wrk-text": "wrk.txt", "wrk2-text": "wrk2.txt", "ab-text": "ab.txt",
     "ab-requests": "ab-requests.tsv", "httperf-text": "httperf.txt", "h2load-text": "h2load.txt",
-    "h2load-log": "h2load-log.tsv",
+    "h2load-log": "h2load-log.tsv", "zrk-json": "zrk.json",
 }  # fmt: skip
 MADE = {
     "jmeter-csv": JTL, "gatling-log": GATLING["3.9"].format(1, 2, "OK", " "),

@@ -15,7 +15,7 @@ from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.run_files import RUN_FILE
-from loadcurve.runs.generators import scheme_in
+from loadcurve.runs.generators import authority_in, scheme_in
 from loadcurve.runs.study import RunOptions, new_folder
 from loadcurve.server.catalog import Catalog, load_catalog
 from loadcurve.server.found import MissingServer, find_server
@@ -105,7 +105,7 @@ def _usable(study: Study, catalog: Catalog, only: Sequence[str]) -> Sequence[str
         try:
             for arm in arms:
                 for point in study.points():
-                    require_exact(tool, arm.load_at(point), scheme_in(catalog, arm))
+                    require_exact(tool, arm.load_at(point), scheme_in(catalog, arm), authority_in(arm))
         except Refused as refused:
             talk.print(f"without {name}: {refused.key}: {refused}", soft_wrap=True)
             continue

@@ -10,22 +10,21 @@ from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
-from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.presence import announce
-from loadcurve.server.target import reachable_address, read_url
+from loadcurve.server.target import Target, reachable_address, read_url
 
 ALONE = ("load_machines", "on_ray", "io", "seed")
 """Options of running a load that our own engine alone has."""
 
 
-def require_tool(options: Options, load: HttpLoad, scheme: Scheme) -> None:
+def require_tool(options: Options, load: HttpLoad, target: Target) -> None:
     """Raise ``BadInput`` where the tool that is to send a load is missing, or cannot send it as it is."""
     options.require_none_of(ALONE, f"{load.generator} has no such option")
     try:
         tool = tool_named(load.generator)
         tool.require_installed()
-        require_exact(tool, load, scheme)
+        require_exact(tool, load, target.scheme, target.authority)
     except Refused as refused:
         # The model follows from other options.
         key = "generator" if refused.key == "model" else refused.key
@@ -48,7 +47,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
     cpus = cpus_of(options.values["cpus"])
     if load.generator != ENGINE_NAME:
-        require_tool(options, load, target.scheme)
+        require_tool(options, load, target)
     # The address is looked up last, so that bad options are refused without a question to any name server.
     try:
         address = reachable_address(target, load.timeout_s)

@@ -1,6 +1,7 @@
 """Whether the generators that a study names can send its loads; seen to before anything is started."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import Tool, driven_tools, tool_named
@@ -88,12 +89,17 @@ def scheme_in(catalog: Catalog, arm: Arm) -> Scheme:
     return scheme_of(settings, server.settings, server.url)
 
 
+def authority_in(arm: Arm) -> str | None:
+    """Return what ``Host`` names for the server of an arm; ``None`` where that is its address."""
+    return None if arm.server.url is None else urlsplit(arm.server.url).netloc
+
+
 def _inexact(tool: Tool, study: Study, arm: Arm, scheme: Scheme) -> Iterator[Problem]:
     """Yield the first point that the tool cannot carry out exactly, at the key of its load."""
     for point in study.points():
         load = arm.load_at(point)
         try:
-            require_exact(tool, load, scheme)
+            require_exact(tool, load, scheme, authority_in(arm))
         except Refused as refused:
             swept = refused.key in study.sweep
             yield Problem(("sweep", refused.key) if swept else arm.place(refused.key), str(refused))

@@ -62,7 +62,7 @@ class Driven(Generator):
         [plan] = plans
         if not isinstance(plan, HttpPlan):
             raise BadInput(f"{self.tool.name} puts loads only on web servers")
-        require_exact(self.tool, plan.load, plan.scheme)
+        require_exact(self.tool, plan.load, plan.scheme, plan.authority)
         with tempfile.TemporaryDirectory(prefix="loadcurve-tool-") as folder:
             return [self._run(plan, Path(folder), lambda progress: observe([progress]))]
 

@@ -1,6 +1,8 @@
 """Whether a tool puts a load on a server exactly as it is asked for; if not, why not."""
 
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Refused
@@ -35,14 +37,17 @@ WITHOUT_EFFECT = {"pick", "weights", "verify", "tls", "full_handshakes", "genera
 _MODELS = {"closed": "a closed loop", "open": "requests at a fixed rate", "sessions": "sessions"}
 
 
-def require_exact(tool: Tool, load: Load, scheme: Scheme) -> None:
-    """Raise ``Refused`` with the first reason why a tool cannot put a load on a server as it is."""
+def require_exact(tool: Tool, load: Load, scheme: Scheme, authority: str | None = None) -> None:
+    """Raise ``Refused`` with the first reason why a tool cannot put a load on a server as it is.
+
+    ``authority`` is what ``Host`` names; ``None`` for the server's address.
+    """
     can = tool.table.can
     if can is None:
         raise Refused("generator", f"{tool.name} is known, but not driven")
     if not isinstance(load, HttpLoad):
         raise Refused("model", f"{tool.name} puts loads only on web servers")
-    for key, reason in _refusals(tool.name, can, load, scheme):
+    for key, reason in _refusals(tool.name, can, load, scheme, authority):
         raise Refused(key, reason)
 
 
@@ -58,7 +63,9 @@ def threads_of(tool: Tool, load: HttpLoad, available: int) -> int:
     return next(count for count in range(max(most, 1), 0, -1) if connections % count == 0)
 
 
-def _refusals(name: str, can: Abilities, load: HttpLoad, scheme: Scheme) -> Iterator[tuple[str, str]]:
+def _refusals(
+    name: str, can: Abilities, load: HttpLoad, scheme: Scheme, authority: str | None
+) -> Iterator[tuple[str, str]]:
     yield from _model(name, can, load)
     for attribute in type(load).model_fields:
         is_decided = attribute in DECIDED or attribute in WITHOUT_EFFECT
@@ -70,6 +77,8 @@ def _refusals(name: str, can: Abilities, load: HttpLoad, scheme: Scheme) -> Iter
     yield from _times(name, can, load)
     if scheme != "http":
         yield "generator", f"{name} is only driven over connections in clear text"
+    if not can.names_host:
+        yield from _host(name, load, authority)
 
 
 def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
@@ -121,6 +130,22 @@ def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[st
         elif load.connections_at_once % load.threads:
             text = f"{load.connections_at_once} connections cannot be divided equally among them for {name}"
             yield "threads", text
+
+
+def _host(name: str, load: HttpLoad, authority: str | None) -> Iterator[tuple[str, str]]:
+    if any(field.lower() == "host" for field in load.headers):
+        yield "headers", f"{name} sets Host itself"
+    if authority is not None and not _is_address(authority):
+        text = f"{name} has no other Host than the address to which it connects; expected that in the URL"
+        yield "generator", text
+
+
+def _is_address(authority: str) -> bool:
+    try:
+        ip_address(urlsplit(f"//{authority}").hostname or "")
+    except ValueError:
+        return False
+    return True
 
 
 def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta import reader as vegeta
 from loadcurve.generate.tools.wrk import reader as wrk
 from loadcurve.generate.tools.ycsb import reader as ycsb
+from loadcurve.generate.tools.zrk import reader as zrk
 from loadcurve.toml.expected import nearest
 
 
@@ -60,6 +61,7 @@ FORMATS: Sequence[Format] = (
     ),
     Format("jmeter-csv", "jmeter", "jmeter -n -l FILE (JTL in CSV)", jmeter.is_csv, jmeter.read_csv),
     Format("fortio-json", "fortio", "fortio load -json FILE", fortio.is_json, fortio.read_json),
+    Format("zrk-json", "zrk", "zrk --format json", zrk.is_json, zrk.read_json),
     Format("hlog", "hdr", "a log of HdrHistograms in nanoseconds", hdr.is_in_ns, hdr.read_ns),
     Format("hlog-us", "hdr", "the same in microseconds", lambda _: False, hdr.read_us),
     Format("hlog-ms", "hdr", "the same in milliseconds", lambda _: False, hdr.read_ms),

@@ -37,6 +37,8 @@ class Abilities(TomlTable):
     """Whether arrivals can be random."""
     headers: bool = False
     """Whether requests can have header fields."""
+    names_host: bool = True
+    """Whether ``Host`` can name another host than the address to which it connects."""
     whole_rate: bool = False
     """Whether a rate has to be a whole number per second."""
     whole_seconds: bool = False

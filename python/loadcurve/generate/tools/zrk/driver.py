@@ -1,0 +1,41 @@
+"""zrk: a rate on open connections, whose JSON has every latency from when a request was due."""
+
+from collections.abc import Sequence
+
+from loadcurve.generate.tools.driver import Output, Refused, Wanted
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.zrk.reader import read_json
+from loadcurve.loads.http import OpenLoad
+
+_JSON = "result.json"
+
+
+def arguments(wanted: Wanted) -> Sequence[str]:
+    """Return the words behind the program."""
+    load = wanted.load
+    if not isinstance(load, OpenLoad) or isinstance(load.rate_rps, list):
+        raise Refused("model", "zrk is driven at one rate")
+    return [
+        "--threads", str(wanted.threads),
+        "--connections", str(load.connections),
+        "--rate", f"{load.rate_rps:.0f}",
+        "--duration", _milliseconds(load.duration_s or 0.0),
+        "--timeout", _milliseconds(load.timeout_s),
+        "--no-record-timeouts",
+        "--format", "json",
+        "--output", str(wanted.files / _JSON),
+        *(word for name, value in load.headers.items() for word in ("--header", f"{name}: {value.text}")),
+        wanted.url,
+    ]  # fmt: skip
+
+
+def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+    """Return what its JSON says."""
+    written = output.written(_JSON)
+    if written is None:
+        raise Unreadable("zrk's output", None, "no file", f"{_JSON}, which zrk writes at its end")
+    return read_json(written)
+
+
+def _milliseconds(time_s: float) -> str:
+    return f"{round(time_s * 1000)}ms"
