@@ -84,7 +84,8 @@ def test_the_warm_up_of_k6_opens_the_connections_and_does_not_count(address):
     before_s = time.monotonic()
     result = CHOSEN.run(plan(address, "k6", warmup="500ms"), lambda _: None)
     assert result.tool.warmup == "own"
-    assert (result.duration_s, result.requests.failed) == (1.0, 0)
+    assert result.requests.failed == 0
+    assert result.duration_s >= 1.0
     assert result.requests.answered == sum(period.answered for period in result.series)
     assert result.connections.opened == 0, "those of the warm-up are kept"
     # It has to start, and to warm up.

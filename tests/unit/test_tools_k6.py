@@ -52,10 +52,23 @@ def test_what_ends_during_the_warm_up_does_not_count(tmp_path):
     found = figures("k6-2-rate.csv", at_a_rate(warmup="475ms"), tmp_path)
     assert (found.answered, found.duration_s, found.connections_opened) == (20, 1.0, 0)
     whole = figures("k6-2-rate.csv", at_a_rate(duration="1500ms"), tmp_path)
-    assert found.began_unix_s == pytest.approx(whole.began_unix_s + 0.475)
+    assert found.began_unix_s == pytest.approx(whole.began_unix_s + 0.475, abs=1e-6)
     assert [period.answered for period in found.series] == [20]
     assert whole.latency.distribution.max == 5.382237, "that of the first request, which"
     assert found.latency.distribution.max < 5, "is not in the window"
+
+
+def test_a_scenario_that_ends_late_has_a_longer_window_with_all_that_was_answered(tmp_path):
+    # The last of 30 arrivals, one every 50 ms, is answered after 1.45 s.
+    late = figures("k6-2-rate.csv", at_a_rate(duration="1430ms"), tmp_path)
+    assert (late.answered, late.duration_s) == (30, pytest.approx(1.45, abs=0.01))
+    assert [(period.t_s, period.answered) for period in late.series] == [(0.0, 20), (1.0, 10)]
+
+
+def test_what_is_answered_after_a_load_that_its_script_ends_does_not_count(tmp_path):
+    # Those of 0, 50 … 450 ms.
+    cut = figures("k6-2-rate.csv", at_a_rate(duration="480ms"), tmp_path)
+    assert (cut.answered, cut.duration_s) == (10, 0.48)
 
 
 def test_the_window_of_an_interrupted_load_ends_with_its_last_request(tmp_path):

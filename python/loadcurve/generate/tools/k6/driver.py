@@ -52,7 +52,9 @@ def figures(wanted: Wanted, output: Output) -> ToolFigures:
     if samples is None:
         raise Unreadable("k6's output", None, "no file", f"{_SAMPLES}, which k6 writes while it runs")
     duration_s = None if output.is_interrupted else load.duration_s
-    read = read_load(samples, load.warmup_s, duration_s)
+    # Its own timer ends a scenario; what the script ends goes on for as long as some iteration.
+    goes_on = duration_s is not None and _length_s(load) < _SHORTEST_S
+    read = read_load(samples, load.warmup_s, duration_s, goes_on=goes_on)
     is_open = isinstance(load, OpenLoad)
     return replace(read, never_sent=read.never_sent or 0) if is_open else read
 

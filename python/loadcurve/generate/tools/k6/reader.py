@@ -5,6 +5,7 @@ seconds unless k6 was asked for others, so the window is only as exact, and shor
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars
@@ -76,10 +77,14 @@ def read_csv(source: Source) -> ToolFigures:
     return _figures(source, _samples_of_csv(source))
 
 
-def read_load(source: Source, warmup_s: float, duration_s: float | None) -> ToolFigures:
+def read_load(
+    source: Source, warmup_s: float, duration_s: float | None, *, goes_on: bool = False
+) -> ToolFigures:
     """Return the figures of a CSV for the window that begins some time after the first iteration.
 
-    It lasts to the last sample where no duration is given. Without a request nothing was answered in it.
+    It lasts until k6 has ended its scenario, at the last request where no duration is given or where that
+    comes later. If a load goes on behind its window, that has the duration exactly. Without a request nothing
+    was answered in it.
     """
     samples = _samples_of_csv(source, (*_KEPT, ITERATION))
     durations = samples.filter(_is_of(DURATION))
@@ -89,17 +94,17 @@ def read_load(source: Source, warmup_s: float, duration_s: float | None) -> Tool
             never_sent=_dropped(samples),
         )  # fmt: skip
     _require_whole(source, samples)
-    first, last = (
-        samples.filter(_is_of(DURATION) | _is_of(ITERATION))
-        .select(
-            (polars.col("done") - polars.col("value")).min().alias("first"),
-            polars.col("done").max().alias("last"),
-        )
-        .row(0)
+    starts = samples.filter(_is_of(DURATION) | _is_of(ITERATION)).select(
+        polars.col("done") - polars.col("value")
     )
+    first = int(starts["done"].min())  # type: ignore[arg-type]
     begin = first + round(warmup_s * _NS_PER_S)
-    end = last if duration_s is None else begin + round(duration_s * _NS_PER_S)
-    return _figures(source, samples.filter(polars.col("done").is_between(begin, end)), (begin, end))
+    last = int(durations["done"].max())  # type: ignore[arg-type]
+    asked = last if duration_s is None else begin + round(duration_s * _NS_PER_S)
+    end = asked if goes_on else max(asked, last)
+    measured = samples.filter(polars.col("done").is_between(begin, end))
+    # What is answered behind the last period is a few ms late, and counts in that.
+    return replace(_figures(source, measured, (begin, asked)), duration_s=(end - begin) / _NS_PER_S)
 
 
 def _samples_of_csv(source: Source, kept: Sequence[str] = _KEPT) -> polars.DataFrame:
