@@ -14,6 +14,8 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
 from loadcurve.result.tool import RequestSent
 from loadcurve.runs.study import RunOptions
+from loadcurve.study.generators import beside_generators, with_generators
+from loadcurve.toml.document import TomlDocument
 from support import synthetic_run as synthetic
 from support.terminal import printed
 from support.tool_record import WRK
@@ -133,3 +135,11 @@ def test_without_a_study_one_server_of_the_quickstart_is_measured(monkeypatch: p
         assert argument == "quickstart"
         assert len(servers) == expected
         assert set(servers) <= {"nginx", "limit"}
+
+
+def test_the_arms_of_generators_are_chosen_with_their_server(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text("[servers.limit]\n[servers.nginx]\n")
+    arms = beside_generators(TomlDocument.read(file), ["wrk", "k6"]).data["servers"]
+    chosen = with_generators(["nginx"], ["wrk", "k6"])
+    assert [name for name in arms if name in chosen] == ["nginx", "nginx-wrk", "nginx-k6"]

@@ -43,7 +43,7 @@ from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, may_end, wide_points
 from loadcurve.study.bundled import study_name
-from loadcurve.study.generators import beside_generators
+from loadcurve.study.generators import beside_generators, with_generators
 from loadcurve.study.model import Study
 from loadcurve.study.order import trial_order
 from loadcurve.study.several import LoadPart, is_of_several, parts_of
@@ -405,7 +405,8 @@ def _changed(study: Study, options: RunOptions) -> Study:
                 raise BadInput(
                     unknown_name(f"--only {name}: the study has no such server", name, study.servers)
                 )
-        chosen = {name: server for name, server in study.servers.items() if name in options.only}
+        names = with_generators(options.only, options.generators)
+        chosen = {name: server for name, server in study.servers.items() if name in names}
         study = study.model_copy(update={"servers": chosen})
     return study
 

@@ -21,5 +21,14 @@ def beside_generators(document: TomlDocument, generators: Sequence[str]) -> Toml
         for generator in generators if isinstance(server, dict) else ():
             load = server.get("load", {})
             own = {**load, "generator": generator} if isinstance(load, dict) else load
-            arms[f"{name}-{generator}"] = {"use": name, **server, "load": own}
+            arms[_beside(name, generator)] = {"use": name, **server, "load": own}
     return dataclasses.replace(document, data={**document.data, "servers": arms})
+
+
+def with_generators(names: Sequence[str], generators: Sequence[str]) -> set[str]:
+    """Return the names of arms, and of those that :func:`beside_generators` has added for them."""
+    return {*names, *(_beside(name, generator) for name in names for generator in generators)}
+
+
+def _beside(name: str, generator: str) -> str:
+    return f"{name}-{generator}"
