@@ -54,7 +54,7 @@ def written(folder: Path, text: str | bytes, name: str = "file") -> Source:
         ("wrk.txt", "wrk-text"), ("wrk-not-found.txt", "wrk-text"), ("wrk2.txt", "wrk2-text"),
         ("ab.txt", "ab-text"),
         ("ab-requests.tsv", "ab-requests"), ("httperf.txt", "httperf-text"), ("h2load.txt", "h2load-text"),
-        ("h2load-log.tsv", "h2load-log"),
+        ("h2load-log.tsv", "h2load-log"), ("h2load.json", "h2load-json"), ("h2load-json.txt", "h2load-text"),
         ("hey.csv", "hey-csv"), ("hey.txt", "hey-text"), ("hey-refused.txt", "hey-text"),
         ("vegeta.csv", "vegeta-csv"), ("vegeta.jsonl", "vegeta-json"),
         ("vegeta-report.json", "vegeta-report"), ("k6.csv", "k6-csv"), ("k6.jsonl", "k6-json"),
@@ -430,7 +430,7 @@ SMALL_FILES = {
     "ycsb-text": "ycsb-both.txt", "go-ycsb-summary": "go-ycsb.json", "go-ycsb-csv": "go-ycsb.csv",
     "locust-csv": "locust_stats.csv", "wrk-text": "wrk.txt", "wrk2-text": "wrk2.txt", "ab-text": "ab.txt",
     "ab-requests": "ab-requests.tsv", "httperf-text": "httperf.txt", "h2load-text": "h2load.txt",
-    "h2load-log": "h2load-log.tsv", "zrk-json": "zrk.json",
+    "h2load-log": "h2load-log.tsv", "h2load-json": "h2load.json", "zrk-json": "zrk.json",
 }  # fmt: skip
 MADE = {
     "jmeter-csv": JTL, "gatling-log": GATLING["3.9"].format(1, 2, "OK", " "),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -273,6 +274,28 @@ def test_the_json_of_h2load_has_its_samples(file_of):
     assert figures.latency is not None
     assert figures.latency.distribution.mean == pytest.approx(2.0)
     assert figures.latency.completeness == "complete"
+
+
+def test_the_json_of_h2load_says_what_its_text_says():
+    # Both of one run of 20 requests; the text cuts its times off below a µs.
+    figures, text = h2load.read_json(Source(TEXTS / "h2load.json")), text_of("h2load-json.txt")
+    assert (figures.version, figures.answered, figures.ok, figures.failed) == ("1.70.90", 20, 20, 0)
+    assert (figures.bytes_received, figures.bytes_header, figures.bytes_body) == (25_280, 3_780, 20_480)
+    for times, name in (
+        (figures.latency, "request"),
+        (figures.connect, "connect"),
+        (figures.first_byte, "TTFB"),
+    ):
+        found = re.search(rf"{name} +: +(\d+)us +(\d+)us +(\d+)us +(\d+)us +(\d+)us +(\d+)us", text)
+        assert found is not None
+        assert times is not None
+        least, most, _, _, _, mean = map(int, found.groups())
+        distribution = times.distribution
+        for measured_ms, printed_us in (
+            (distribution.min, least), (distribution.max, most), (distribution.mean, mean)
+        ):  # fmt: skip
+            assert measured_ms == pytest.approx((printed_us + 0.5) / 1000, abs=0.0006)
+    assert h2load.read_text(Source(TEXTS / "h2load-json.txt")).answered == 20
 
 
 @pytest.mark.parametrize("read", [ab.read_text, httperf.read_text, h2load.read_text])

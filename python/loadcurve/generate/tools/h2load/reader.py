@@ -95,7 +95,8 @@ def read_text(source: Source) -> ToolFigures:
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of the JSON, whose times are in s; raises ``Unreadable``."""
     try:
-        measured = json.loads(source.text())["measurements"]
+        written = json.loads(source.text())
+        measured = written["measurements"]
         requests, traffic, times = measured["requests"], measured["traffic"], measured["performance"]
         status = {name: int(measured["status_codes"].get(name, 0)) for name in ("2xx", "3xx", "4xx", "5xx")}
         return _figures(
@@ -106,6 +107,7 @@ def read_json(source: Source) -> ToolFigures:
             latency=_of_samples(times["request"], sum(status.values())),
             connect=_of_samples(times["connect"], None),
             first_byte=_of_samples(times["ttfb"], None),
+            version=_version(written.get("metadata", {}).get("generator")),
         )
     except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise source.unreadable(
@@ -133,6 +135,12 @@ def read_log(source: Source) -> ToolFigures:
     return figures_of(source, _LOG_FORM, together(blocks))
 
 
+def _version(generator: object) -> str | None:
+    """Return the version in what the JSON says of its generator, such as ``h2load 1.70.0``."""
+    found = re.fullmatch(r"h2load (\S+)", generator, re.ASCII) if isinstance(generator, str) else None
+    return None if found is None else found[1]
+
+
 def _duration(value: object) -> float:
     duration_s = float(str(value))
     if not 0 < duration_s < float("inf"):
@@ -145,6 +153,7 @@ def _figures(
     ends: tuple[int, int, int],
     status: Mapping[str, int],
     bytes_: tuple[int, int, int],
+    version: str | None = None,
     **times: Times | None,
 ) -> ToolFigures:
     """Return the figures; of those that are done, what has no status has failed."""
@@ -155,7 +164,7 @@ def _figures(
     is_of_window = header + body <= received
     return ToolFigures(
         tool="h2load",
-        version=None,
+        version=version,
         basis="send",
         duration_s=duration_s,
         answered=answered,
