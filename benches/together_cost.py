@@ -3,9 +3,9 @@
 ``python -m benches.together_cost [PAIRS]``
 """
 
-import statistics
 import sys
 
+from benches.pairs import quartiles
 from benches.rig import PATH, Target, machine, own_cpus, running_server
 from loadcurve.generate.engine import ENGINE
 from loadcurve.loads.http import ClosedLoad, OpenLoad
@@ -59,7 +59,7 @@ def main(pairs: int) -> int:
             for count in (1, 2) if index % 2 else (2, 1):
                 measured[count] = cpu_per_request_us(ENGINE.run_together(plans[:count], lambda _: None)[0])
             ratios.append(measured[2] / measured[1])
-    low, median, high = statistics.quantiles(ratios, n=4)
+    low, median, high = quartiles(ratios)
     outcome = "met" if median <= GOAL else "missed"
     print(f"CPU per request, together / alone: median {median:.3f}, quartiles {low:.3f} to {high:.3f}")
     print(f"goal: at most {GOAL}: {outcome}")
