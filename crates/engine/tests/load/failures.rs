@@ -49,12 +49,12 @@ fn an_answer_with_more_behind_it_than_was_asked_for_is_malformed() {
 
 #[test]
 fn what_comes_between_two_answers_fails_the_next_request_as_malformed() {
-    // What nobody asked for comes a moment behind each answer, while the client thinks.
+    // What nobody asked for comes behind each answer, in the middle of the time in which the client thinks.
     let one = ok("hello");
     let bytes = one.len();
-    let reply = Reply::answer(one.repeat(2)).in_pieces_of(bytes).with_pauses_of(Nanos::from_millis(5));
+    let reply = Reply::answer(one.repeat(2)).in_pieces_of(bytes).with_pauses_of(Nanos::from_millis(500));
     let server = Server::scripted(move |asked| reply.clone().at(asked.arrived));
-    // So long that a server which other work holds up is in time.
+    // So long that a server which other work holds up is in time, and does not send both at once.
     let thinking = Conversation { think_s: 1.0, ..Conversation::default() };
     let measured = measure(closed(server.address, 1, 6).with(|http| http.conversation = thinking));
     let seen = server.finish();
