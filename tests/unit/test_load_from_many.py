@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import socket
 import threading
 import time
@@ -284,6 +285,16 @@ def test_a_part_that_cannot_start_ends_those_that_did(address):
     with pytest.raises(ValueError, match="expected"):
         run(plan, *machines)
     assert all(load.finish() for load in machines[0].loads.values())
+
+
+def test_a_machine_here_has_the_cpus_of_the_plan_or_else_those_that_it_was_given(address):
+    cpus = sorted(os.sched_getaffinity(0))
+    machine = NearMachine("m")
+    machine.cpus = cpus[-1:]
+    for planned, expected in (((), cpus[-1:]), (tuple(cpus[:1]), cpus[:1])):
+        plan = replace(open_plan(address, duration_s=0.1), cpus=planned)
+        [part] = run(plan, machine).machines.parts
+        assert [*part.cpus] == expected
 
 
 def test_machines_need_a_connection_for_each_of_their_threads(address):

@@ -273,13 +273,16 @@ def _compared_after(machine: LoadMachine) -> Offset | None:
 
 def _written(plan: str, machine: LoadMachine) -> str:
     """Return a plan in JSON as a machine's engine reads it: on CPUs and from addresses of that machine."""
-    if machine.is_here:
-        return plan
     [[kind, written]] = json.loads(plan).items()
     work = written["work"]
-    if "source_addresses" in work:
+    if "source_addresses" in work and not machine.is_here:
         work = {**work, "source_addresses": [*machine.source_addresses]}
-    return json.dumps({kind: {**written, "cpus": [*machine.cpus], "work": work}})
+    return json.dumps({kind: {**written, "cpus": [*_cpus_of(machine, written["cpus"])], "work": work}})
+
+
+def _cpus_of(machine: LoadMachine, planned: Sequence[int]) -> Sequence[int]:
+    """Return where a machine's threads run: here as planned, because servers may have the others."""
+    return planned if machine.is_here and planned else machine.cpus
 
 
 def _require_all(answers: Sequence[Future[Any]]) -> None:
@@ -293,7 +296,7 @@ def _brought(
     plan: Plan, machine: LoadMachine, part: Future[FarPart], before: Compared, course: ClockCourse
 ) -> Brought | Lost:
     """Return what a machine has brought home of a load, or why that is nothing."""
-    cpus = plan.cpus if machine.is_here else machine.cpus
+    cpus = _cpus_of(machine, plan.cpus)
     if not part.done():
         return Lost(machine.name, f"machine {machine.name}: its part of the load did not end in time")
     try:
