@@ -26,6 +26,7 @@ ENGINE = GeneratorFacts(
     http="1.1",
     threads=1,
     cpu_per_request_us=8.0,
+    sleeps_per_request=0.19,
     busiest=0.5,
     header_bytes=200.0,
     request_bytes=76.0,
@@ -33,7 +34,15 @@ ENGINE = GeneratorFacts(
     hidden_ms=0.0,
     tool=None,
 )
-OF_WRK = replace(ENGINE, name="wrk", cpu_per_request_us=6.0, request_bytes=47.0, hidden_ms=None, tool=TOOL)
+OF_WRK = replace(
+    ENGINE,
+    name="wrk",
+    cpu_per_request_us=6.0,
+    sleeps_per_request=0.03,
+    request_bytes=47.0,
+    hidden_ms=None,
+    tool=TOOL,
+)
 
 
 def said(of_tool: GeneratorFacts = OF_WRK, engine: GeneratorFacts = ENGINE) -> str:
@@ -64,6 +73,7 @@ def with_tool(**changes: object) -> GeneratorFacts:
         (replace(OF_WRK, connect_in_window=True), ENGINE, "starts before its connections are open"),
         (with_tool(warmup="separate"), ENGINE, "wrk warms up in a separate process first"),
         (OF_WRK, ENGINE, "6.0 µs per request under wrk, 8.0 µs under the engine"),
+        (OF_WRK, ENGINE, "0.0300 per request under wrk, 0.190 under the engine; the server wakes it"),
         (replace(OF_WRK, busiest=0.97), ENGINE, "wrk used 97% of its CPUs"),
         (OF_WRK, replace(ENGINE, busiest=0.99), "the engine used 99% of its CPUs"),
         (replace(OF_WRK, header_bytes=230.0), ENGINE, "230 under wrk, 200 under the engine"),
@@ -77,7 +87,7 @@ def test_a_reason_stands_there_with_the_figures_that_show_it(of_tool, engine, re
 
 def test_what_is_alike_is_no_reason():
     alike = with_tool(latency_basis="due", resolution_ms=None)
-    alike = replace(alike, request_bytes=76.0, cpu_per_request_us=None)
+    alike = replace(alike, request_bytes=76.0, cpu_per_request_us=None, sleeps_per_request=0.18)
     assert said(alike) == ""
 
 

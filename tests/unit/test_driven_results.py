@@ -42,7 +42,7 @@ def seen(cpu_s: float = 0.5, *, waits_busily: bool = False) -> Seen:
     return Seen(
         began_s=100.0,
         interrupted=False,
-        cpu=CpuTime(cpu_s, 0.0),
+        cpu=CpuTime(cpu_s, 0.0, 12.4),
         threads=1,
         cpus=1,
         waits_busily=waits_busily,
@@ -98,13 +98,14 @@ def test_what_a_process_uses_to_start_and_to_print_is_no_part_of_its_window():
     # It starts in 1 s of processor time, uses half of a CPU for 10 s, and 2 s to print.
     readings = iter([(100.0, 0.0), (101.0, 1.0), (106.0, 3.5), (111.0, 6.0), (113.0, 8.0)])
     moment, used = next(readings)
-    meter = CpuMeter(moment, lambda: CpuTime(used, 0.0), lambda: moment)
+    meter = CpuMeter(moment, lambda: CpuTime(used, 0.0, 100 * used), lambda: moment)
     for moment, used in readings:  # noqa: B007 -- the meter reads them
         meter.look()
     assert meter.used(101.0, 111.0).user_s == pytest.approx(5.0)
     # Between two looks it is taken to be used evenly.
     assert meter.used(102.0, 105.0).user_s == pytest.approx(1.5)
     assert meter.used(112.0, 999.0).user_s == pytest.approx(1.0)
+    assert meter.used(102.0, 105.0).voluntary_switches == pytest.approx(150)
 
 
 def test_connecting_is_no_contradiction_where_a_latency_begins_with_an_open_connection():
@@ -131,6 +132,7 @@ def test_a_tool_that_waits_in_a_busy_loop_is_not_saturated_by_that():
     result = result_of(PLAN, figures(), TOOL, seen(cpu_s=1.0, waits_busily=True))
     assert result.verdict.status == "valid"
     assert result.generator.cpu_user_s == 1.0
+    assert result.generator.voluntary_context_switches == 12
 
 
 def test_answers_of_another_length_that_a_tool_counts_make_the_result_suspect():

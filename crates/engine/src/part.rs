@@ -20,6 +20,8 @@ pub struct CpuUse {
     pub(crate) system: Nanos,
     /// The part of both that went into looking for work punctually.
     pub(crate) spun: Nanos,
+    /// How often threads went to sleep, because nothing had arrived.
+    pub(crate) voluntary_switches: u64,
 }
 
 impl CpuUse {
@@ -32,6 +34,7 @@ impl CpuUse {
         self.user = self.user + other.user;
         self.system = self.system + other.system;
         self.spun = self.spun + other.spun;
+        self.voluntary_switches += other.voluntary_switches;
     }
 }
 

@@ -220,6 +220,8 @@ pub struct Generator {
     pub cpu_system_s: f64,
     /// The part of the two that went into looking for work instead of sleeping, to be punctual.
     pub cpu_spun_s: f64,
+    /// How often its threads went to sleep, because nothing had arrived.
+    pub voluntary_context_switches: u64,
     pub cpu_per_request_us: Option<f64>,
     pub lateness_ms: Option<Lateness>,
     pub pauses: Option<Vec<PauseSummary>>,

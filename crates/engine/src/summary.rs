@@ -194,7 +194,7 @@ impl Merged {
 
     fn generator(&self, io: Cow<'static, str>) -> Generator {
         let answered = self.recorder.answered_within;
-        let CpuUse { user, system, spun } = self.cpu;
+        let CpuUse { user, system, spun, voluntary_switches } = self.cpu;
         let cpu_us = self.cpu.working().0 as f64 / 1e3;
         Generator {
             threads: self.threads,
@@ -202,6 +202,7 @@ impl Merged {
             cpu_user_s: user.as_secs_f64(),
             cpu_system_s: system.as_secs_f64(),
             cpu_spun_s: spun.as_secs_f64(),
+            voluntary_context_switches: voluntary_switches,
             cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
             lateness_ms: Lateness::of(&self.recorder.lateness),
             pauses: self.pauses_within(),

@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use loadcurve_plan::Nanos;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 
+use crate::part::CpuUse;
 use crate::{clock, ranges};
 
 /// Binds the calling thread to one processor.
@@ -41,26 +42,29 @@ pub(crate) struct CpuTime {
     total: Nanos,
     user_ticks: u64,
     system_ticks: u64,
+    voluntary_switches: u64,
 }
 
 impl CpuTime {
     /// What the calling thread has used so far.
     pub(crate) fn read() -> Self {
         let (user_ticks, system_ticks) = ticks().unwrap_or_default();
-        Self { total: clock::thread_cpu_time(), user_ticks, system_ticks }
+        let voluntary_switches = voluntary_switches().unwrap_or_default();
+        Self { total: clock::thread_cpu_time(), user_ticks, system_ticks, voluntary_switches }
     }
 
-    /// User and system time since `earlier`.
+    /// What was used since `earlier`, none of it in looking for work.
     ///
-    /// Their sum is exact; the kernel splits it by ticks of 10 ms, so the parts are rough over a short time.
-    pub(crate) fn since(self, earlier: Self) -> (Nanos, Nanos) {
+    /// The sum of user and system time is exact; the kernel splits it by ticks of 10 ms, so the parts are rough over a short time.
+    pub(crate) fn since(self, earlier: Self) -> CpuUse {
         let total = self.total - earlier.total;
         let user_ticks = self.user_ticks.saturating_sub(earlier.user_ticks) as f64;
         let system_ticks = self.system_ticks.saturating_sub(earlier.system_ticks) as f64;
         let all_ticks = user_ticks + system_ticks;
         let user_share = if all_ticks > 0.0 { user_ticks / all_ticks } else { 0.0 };
         let user = Nanos::from_secs_f64(total.as_secs_f64() * user_share);
-        (user, total - user)
+        let voluntary_switches = self.voluntary_switches.saturating_sub(earlier.voluntary_switches);
+        CpuUse { user, system: total - user, spun: Nanos::ZERO, voluntary_switches }
     }
 }
 
@@ -72,9 +76,29 @@ fn ticks() -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
+/// How often the calling thread has given up its processor to wait: a line of its `status` file (proc(5)).
+fn voluntary_switches() -> Option<u64> {
+    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::online_cpus;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::{CpuTime, online_cpus};
+
+    #[test]
+    fn each_wait_for_what_does_not_come_is_a_voluntary_switch() {
+        let (_sender, never) = mpsc::channel::<()>();
+        let before = CpuTime::read();
+        for _ in 0..20 {
+            assert!(never.recv_timeout(Duration::from_millis(1)).is_err());
+        }
+        let switches = CpuTime::read().since(before).voluntary_switches;
+        assert!((20..40).contains(&switches), "{switches}");
+    }
 
     #[test]
     fn this_machine_has_as_many_processors_as_its_kernel_counts_times_for() {

@@ -281,8 +281,7 @@ impl CpuMeter {
     pub fn used(&self, spun: Nanos) -> CpuUse {
         let Some((at_start, spun_at_start)) = self.at_start else { return CpuUse::default() };
         let (at_end, spun_at_end) = self.at_end.unwrap_or_else(|| (CpuTime::read(), spun));
-        let (user, system) = at_end.since(at_start);
-        CpuUse { user, system, spun: spun_at_end - spun_at_start }
+        CpuUse { spun: spun_at_end - spun_at_start, ..at_end.since(at_start) }
     }
 }
 

@@ -50,6 +50,8 @@ class GeneratorFacts:
     http: str | None
     threads: int
     cpu_per_request_us: float | None
+    sleeps_per_request: float | None
+    """How often its threads went to sleep, which the server's CPU pays for: it wakes them."""
     busiest: float | None
     """The largest share of its CPUs that it used at any point."""
     header_bytes: float | None
@@ -142,6 +144,7 @@ def _facts(records: Sequence[PointRecord]) -> GeneratorFacts:
         http=loads[0].load.http if loads else None,
         threads=max((load.generator.threads or 0 for load in loads), default=0),
         cpu_per_request_us=_mean(load.generator.cpu_per_request_us for load in loads),
+        sleeps_per_request=_mean(map(_sleeps_per_request, loads)),
         busiest=max(map(_busy, loads), default=None),
         header_bytes=_mean(map(_header_bytes, loads)),
         request_bytes=_mean(map(_request_bytes, loads)),
@@ -154,6 +157,11 @@ def _facts(records: Sequence[PointRecord]) -> GeneratorFacts:
 def _busy(load: LoadResult) -> float:
     available_s = load.duration_s * max(min(load.generator.threads or 1, len(load.load.cpus or ()) or 1), 1)
     return (load.generator.cpu_busy_s or 0.0) / available_s if available_s else 0.0
+
+
+def _sleeps_per_request(load: LoadResult) -> float | None:
+    sleeps = load.generator.voluntary_context_switches
+    return None if sleeps is None or not load.requests.answered else sleeps / load.requests.answered
 
 
 def _header_bytes(load: LoadResult) -> float | None:

@@ -11,12 +11,14 @@ from rich.text import Text
 
 from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts, GeneratorRatio
 from loadcurve.report import text
-from loadcurve.report.text import ABSENT, time_step
+from loadcurve.report.text import ABSENT, number, time_step
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES
 
 FORMAT = "loadcurve-crosscheck/1"
 _BUSY = 0.95
+_SLEEPS = 0.02
+"""A difference of this many sleeps per request is some tenths of a µs of a server's CPU time."""
 _HIDDEN_MS = 0.001
 
 
@@ -162,9 +164,20 @@ def _of_cost(checked: CrossChecked) -> Iterator[str]:
             f"the generator's CPU: {facts.cpu_per_request_us:.1f} µs per request under {facts.name}, "
             f"{engine.cpu_per_request_us:.1f} µs under the engine, on the same CPUs"
         )
+    yield from _of_sleeps(facts, engine)
     for one in (facts, engine):
         if one.busiest is not None and one.busiest > _BUSY:
             yield f"{_named(one)} used {one.busiest:.0%} of its CPUs: it may be the limit, not the server"
+
+
+def _of_sleeps(facts: GeneratorFacts, engine: GeneratorFacts) -> Iterator[str]:
+    theirs, ours = facts.sleeps_per_request, engine.sleeps_per_request
+    if theirs is None or ours is None or abs(theirs - ours) < _SLEEPS:
+        return
+    yield (
+        f"sleeps of the generator: {number(theirs)} per request under {facts.name}, {number(ours)} under the "
+        "engine; the server wakes it, which takes CPU time from the server"
+    )
 
 
 def _of_bytes(checked: CrossChecked) -> Iterator[str]:

@@ -26,6 +26,10 @@ class Generator(Record):
     cpu_spun_s: Time | None
     """The part of the two that went into looking for work instead of sleeping, to be punctual."""
     cpu_per_request_us: Time | None
+    voluntary_context_switches: Count | None = None
+    """How often its threads went to sleep because nothing had arrived. The next answer wakes one, at the
+    cost of its server. Records may lack it.
+    """
     lateness_ms: Lateness | None
     pauses: Pauses | None = None
     """Of the CPUs of the load, or of the process that sends it; records may lack these three."""

@@ -27,7 +27,11 @@ class CpuMeter:
     def used(self, begin_s: float, end_s: float) -> CpuTime:
         """Return what it has used between two moments: starting and printing are no part of a load."""
         begin, end = self._until(begin_s), self._until(end_s)
-        return CpuTime(max(end.user_s - begin.user_s, 0.0), max(end.system_s - begin.system_s, 0.0))
+        return CpuTime(
+            max(end.user_s - begin.user_s, 0.0),
+            max(end.system_s - begin.system_s, 0.0),
+            max(end.voluntary_switches - begin.voluntary_switches, 0.0),
+        )
 
     def _until(self, moment_s: float) -> CpuTime:
         behind = bisect_right(self._moments_s, moment_s)
@@ -40,4 +44,5 @@ class CpuMeter:
         return CpuTime(
             before.user_s + share * (after.user_s - before.user_s),
             before.system_s + share * (after.system_s - before.system_s),
+            before.voluntary_switches + share * (after.voluntary_switches - before.voluntary_switches),
         )

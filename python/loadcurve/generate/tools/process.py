@@ -1,6 +1,7 @@
 """The process of a tool: on the load's CPUs, in its own session, with a time limit; gone whatever happens."""
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -20,14 +21,17 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PATIENCE_S = 5.0
 """How long a tool that was asked to end may take to print what it has."""
 _TEXT_SHOWN = 300
+_VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class CpuTime:
-    """Processor time of a tool, in s."""
+    """Processor time of a tool, in s, and how often it has slept."""
 
     user_s: float
     system_s: float
+    voluntary_switches: float = 0.0
+    """Of all its threads; between two looks a part of them."""
 
 
 class ToolProcess:
@@ -111,7 +115,8 @@ class ToolProcess:
                 text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii", errors="replace")
                 # The name of the program, in parentheses, may contain spaces.
                 fields = text.rpartition(")")[2].split()
-                self._cpu = CpuTime(int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S)
+                times_s = (int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S)
+                self._cpu = CpuTime(*times_s, _voluntary_switches(self._process.pid))
         return self._cpu
 
     def last_words(self) -> str:
@@ -149,8 +154,19 @@ class ToolProcess:
         _, status, usage = waited
         self.status = os.waitstatus_to_exitcode(status)
         self._process.returncode = self.status
-        self._cpu = CpuTime(usage.ru_utime, usage.ru_stime)
+        self._cpu = CpuTime(usage.ru_utime, usage.ru_stime, usage.ru_nvcsw)
 
     def _signal_group(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _voluntary_switches(pid: int) -> int:
+    """Return how often the threads of a process have slept; raises ``OSError`` where it has ended."""
+    switches = 0
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        # A thread may have ended since it was listed.
+        with suppress(OSError):
+            found = _VOLUNTARY_SWITCHES.search((thread / "status").read_bytes())
+            switches += int(found[1]) if found else 0
+    return switches

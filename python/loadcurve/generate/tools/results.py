@@ -76,6 +76,7 @@ def _generator(figures: ToolFigures, seen: Seen) -> Generator:
         cpu_system_s=seen.cpu.system_s,
         cpu_spun_s=None,
         cpu_per_request_us=used_s / figures.answered * 1e6 if figures.answered else None,
+        voluntary_context_switches=round(seen.cpu.voluntary_switches),
         lateness_ms=None,
         **seen.withheld,
     )
