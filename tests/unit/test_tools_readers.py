@@ -268,6 +268,23 @@ def test_the_csv_of_go_ycsb_has_each_operation():
     }
 
 
+def test_a_read_modify_write_of_go_ycsb_is_counted_by_its_parts_as_in_its_summary():
+    operations = [row[0] for row in rows("go-ycsb-rmw.csv")[1:]]
+    found = figures("go-ycsb-rmw.csv")
+    assert (
+        found.answered == operations.count("TOTAL") == operations.count("READ") + operations.count("UPDATE")
+    )
+    of = {one.operation: one.answered for one in found.operations}
+    assert of["read_modify_write"] == operations.count("READ_MODIFY_WRITE") == operations.count("UPDATE")
+
+
+def test_a_csv_of_go_ycsb_without_its_last_lines_is_refused(tmp_path: Path):
+    text = text_of("go-ycsb.csv").splitlines(keepends=True)
+    with pytest.raises(Unreadable, match=r"500 lines of all operations together .* cut off"):
+        # Its lines are in blocks by operation, in any order.
+        read_figures(written(tmp_path, "".join(line for line in text if "UPDATE" not in line)), None)
+
+
 def test_statistics_of_locust_are_those_of_its_last_line():
     names, *_, last = rows("locust_stats.csv")
     line, found = dict(zip(names, last, strict=True)), figures("locust_stats.csv")

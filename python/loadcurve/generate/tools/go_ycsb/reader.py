@@ -1,6 +1,7 @@
 """What go-ycsb writes: its last summary as text or JSON, and the CSV of ``measurementtype=csv``."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import polars
@@ -19,6 +20,7 @@ from loadcurve.generate.tools.requests import (
     figures_of,
     together,
 )
+from loadcurve.generate.tools.samples import times_of
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.result.load import Operation
@@ -61,27 +63,60 @@ def is_summary(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of a CSV of go-ycsb."""
-    name = polars.col("operation")
-    blocks = (
-        block.filter(name != _TOTAL).select(
-            (polars.col("timestamp_us") * _NS_PER_US).alias(BEGIN),
-            (polars.col("latency_us") * _NS_PER_US).alias(TIME),
-            polars.when(name.str.ends_with(_ERROR))
-            .then(0)
-            .otherwise(ANSWERED)
-            .cast(polars.Int16)
-            .alias(STATUS),
-            name.str.to_lowercase()
-            .str.strip_suffix(_ERROR.lower())
-            .cast(polars.Categorical)
-            .alias(OPERATION),
+    return _figures(source, _operations(source))
+
+
+def _operations(source: Source) -> polars.DataFrame | None:
+    """Return the lines but for those of all operations together, of which there are as many or none."""
+    name, totals, parts = polars.col("operation"), 0, []
+    for block in tables(source, CSV):
+        lines = block.filter(name != _TOTAL)
+        totals += len(block) - len(lines)
+        parts.append(
+            lines.select(
+                (polars.col("timestamp_us") * _NS_PER_US).alias(BEGIN),
+                (polars.col("latency_us") * _NS_PER_US).alias(TIME),
+                polars.when(name.str.ends_with(_ERROR))
+                .then(0)
+                .otherwise(ANSWERED)
+                .cast(polars.Int16)
+                .alias(STATUS),
+                name.str.to_lowercase()
+                .str.strip_suffix(_ERROR.lower())
+                .cast(polars.Categorical)
+                .alias(OPERATION),
+            )
         )
-        for block in tables(source, CSV)
-    )
-    form = Form(
-        tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, has_status=False
-    )  # fmt: skip
-    return figures_of(source, form, together(blocks))
+    table = together(parts)
+    answered = 0 if table is None else int((_whole(table)[STATUS] > 0).sum())
+    if totals and answered != totals:
+        # It ends itself ten seconds after an interrupt, whatever it has written until then.
+        raise source.unreadable(
+            None,
+            f"{totals:,} lines of all operations together ({_TOTAL}), and {answered:,} of each",
+            "as many; the file is cut off",
+        )
+    return table
+
+
+def _whole(table: polars.DataFrame) -> polars.DataFrame:
+    """Return the operations that are counted: not those whose parts are."""
+    return table.filter(polars.col(OPERATION).cast(polars.String) != _BOTH.lower())
+
+
+def _figures(source: Source, table: polars.DataFrame | None) -> ToolFigures:
+    form = Form(tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, has_status=False)
+    if table is None:
+        return figures_of(source, form, None)
+    whole = _whole(table)
+    figures = figures_of(source, form, whole)
+    if len(whole) == len(table):
+        return figures
+    both = table.filter(polars.col(OPERATION).cast(polars.String) == _BOTH.lower())
+    times = times_of(both[TIME].to_numpy(), 1e-3)
+    more = Operation(operation=_BOTH.lower(), answered=len(both), failed=0, latency_ms=times.distribution)
+    operations = sorted([*figures.operations, more], key=lambda one: one.operation)
+    return replace(figures, operations=operations)
 
 
 def read_summary(source: Source) -> ToolFigures:
