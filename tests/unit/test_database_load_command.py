@@ -92,6 +92,7 @@ def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
         (["--workload", "a", "--phase", "load", "--warmup", "1s"], "--warmup: not used by the load phase"),
         (["--workload", "a", "--batch", "5"], "--batch: only the load phase"),
         (["--workload", "a", "--set", "write_concern"], "--set write_concern: expected NAME=VALUE"),
+        (["--workload", "a", "--generator", "go-ycsb"], "--generator: another generator has to load what"),
         (["--workload", "a", "--set", "wrong=1"], "mongodb has no setting wrong"),
         (["--workload", "a", "--drop-table", "other"], "expected the same name"),
         (["--workload", "a"], "loadcurve.usertable does not exist; insert its records first"),

@@ -231,3 +231,53 @@ def test_a_server_that_is_started_needs_content(tmp_path):
 def test_a_search_that_is_not_clear_is_refused(connections, options, said, tmp_path):
     search = SearchOptions(parse_objective("p50 < 1s"), **options)
     assert any(said in line for line in refusal_of(tmp_path, study_text(connections=connections), search))
+
+
+DATABASE_STUDY = """\
+title = "Tiny"
+[load]
+model = "ycsb"
+workload = "a"
+operations = 100
+{load}
+[sweep]
+threads = [1, 2]
+[servers.postgresql]
+{server}
+"""
+
+
+@pytest.mark.usefixtures("_every_tool_is_installed")
+@pytest.mark.parametrize(
+    ("load", "server", "said"),
+    [
+        (
+            'generator = "go-ycsb"\nproperties = { scanproportion = 0.5 }',
+            "",
+            "4: load.workload: go-ycsb asks PostgreSQL for records from a key on in no order",
+        ),
+        (
+            "",
+            'load = { generator = "go-ycsb", rate = 10 }',
+            "10: servers.postgresql.load.rate: go-ycsb has a pace for each client",
+        ),
+        (
+            "",
+            'load = { generator = "wrk" }',
+            "10: servers.postgresql.load.generator: wrk puts loads only on web servers",
+        ),
+        (
+            'generator = "go-ycsb"',
+            'use = "url"\nurl = "postgresql://me@127.0.0.1:1/test"',
+            "6: load.generator: go-ycsb is only driven over connections in clear text; expected sslmode=",
+        ),
+        (
+            'generator = "go-ycsb"',
+            'use = "ferretdb"',
+            '2: load.namespace: go-ycsb has all its tables in "ycsb"; expected namespace = "ycsb"',
+        ),
+    ],
+)
+def test_what_a_tool_cannot_ask_a_database_is_refused_before_it_starts(load, server, said, tmp_path):
+    [line] = refusal_of(tmp_path, DATABASE_STUDY.format(load=load, server=server))
+    assert line.startswith(said)

@@ -74,7 +74,7 @@ def words(name: str, **changes: Any) -> str:
 
 
 def test_every_driven_tool_has_a_load_here():
-    assert set(driven_tools()) == set(OF_TOOL)
+    assert set(driven_tools(WEB)) == set(OF_TOOL)
     assert all(tool.table.title and tool.table.documentation for tool in tools().values())
 
 
@@ -231,7 +231,7 @@ def test_a_host_of_another_name_is_refused_where_a_tool_cannot_name_one():
     require_exact(tool_named("vegeta"), load_of(OF_TOOL["vegeta"]), "http", "example.org")
 
 
-@pytest.mark.parametrize("name", driven_tools())
+@pytest.mark.parametrize("name", driven_tools(WEB))
 def test_no_tool_replays_a_recording(name, tmp_path):
     (tmp_path / "recording.txt").write_text("/a @0\n/a @1\n")
     recorded = {

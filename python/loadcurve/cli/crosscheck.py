@@ -12,10 +12,9 @@ from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.generate.tools.catalog import driven_tools, tool_named
 from loadcurve.generate.tools.driver import Refused
-from loadcurve.generate.tools.exact import require_exact
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.run_files import RUN_FILE
-from loadcurve.runs.generators import authority_in, scheme_in
+from loadcurve.runs.generators import require_exact_at
 from loadcurve.runs.study import RunOptions, new_folder
 from loadcurve.server.catalog import Catalog, load_catalog
 from loadcurve.server.found import MissingServer, find_server
@@ -96,22 +95,21 @@ def _usable(study: Study, catalog: Catalog, only: Sequence[str]) -> Sequence[str
     """Return the installed tools that can send the loads of a study, or some; say why not of others."""
     talk = new_console(stderr=True)
     arms = [arm for name, arm in study.arms.items() if not only or name in only]
-    if not all(arm.kind.has_other_generators for arm in arms):
-        raise BadInput("other generators send only loads on web servers")
+    known = driven_tools(study.kind)
     found = []
-    for name, tool in driven_tools().items():
+    for name, tool in known.items():
         if tool.program is None:
             continue
         try:
             for arm in arms:
                 for point in study.points():
-                    require_exact(tool, arm.load_at(point), scheme_in(catalog, arm), authority_in(arm))
+                    require_exact_at(point, tool, arm, catalog)
         except Refused as refused:
             talk.print(f"without {name}: {refused.key}: {refused}", soft_wrap=True)
             continue
         found.append(name)
     if not found:
-        names = ", ".join(driven_tools())
+        names = ", ".join(known)
         raise BadInput(f"none of {names} is installed and can send this load; see: loadcurve generators")
     return found
 

@@ -10,6 +10,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.loads.plan import DatabasePlan
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.database import marked_by_count, refusal_in_words
@@ -30,6 +31,10 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     """
     url = _with_given_password(url, options)
     load = database_load(options, url)
+    if load.generator != ENGINE_NAME:
+        # What another command has loaded into the table is not known, and its keys may be others.
+        text = "another generator has to load what it asks for, which a study sees to; leave it out"
+        raise options.at_fault("generator", text)
     plans = DatabasePlans(url, options.pairs("settings"), cpus_of(options.values["cpus"]))
     seed = options.values["seed"]
     plan = plans.load_phase(load, seed) if load.phase == "load" else plans.run_phase(load, seed)

@@ -11,7 +11,7 @@ from loadcurve.cli.console import new_console
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.generate.tools.catalog import Tool, tool_named, tools
 from loadcurve.generate.tools.table import Abilities, ToolTable
-from loadcurve.loads.kinds import KINDS, WEB
+from loadcurve.loads.kinds import DATABASE, KINDS
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.report.text import ABSENT, time_step
 from loadcurve.version import VERSION
@@ -37,7 +37,7 @@ def list_command(*, json_output: bool) -> None:
     table.add_row(ENGINE_NAME, VERSION, "all", "all, databases", "due", "every latency, 1 ns")
     installed = [tool for tool in tools().values() if tool.program is not None]
     missing = [tool for tool in tools().values() if tool.program is None]
-    for tool in (one for one in installed if one.table.can is not None):
+    for tool in (one for one in installed if one.table.kinds):
         table.add_row(tool.name, tool.version or ABSENT, *_words(tool.table))
     out = new_console()
     out.print(table)
@@ -52,39 +52,51 @@ def _others(installed: list[Tool], missing: list[Tool]) -> dict[str, dict[str, s
     """Return what is not driven here, by the reason."""
     hints = {tool.name: tool.install or tool.table.documentation for tool in missing}
     groups = {
-        "not installed": {tool.name: hints[tool.name] for tool in missing if tool.table.can is not None},
+        "not installed": {tool.name: hints[tool.name] for tool in missing if tool.table.kinds},
         "installed, but not driven by this version": {
-            tool.name: tool.version or "" for tool in installed if tool.table.can is None
+            tool.name: tool.version or "" for tool in installed if not tool.table.kinds
         },
         "known, but not driven and not installed": {
-            tool.name: hints[tool.name] for tool in missing if tool.table.can is None
+            tool.name: hints[tool.name] for tool in missing if not tool.table.kinds
         },
     }
     return {title: names for title, names in groups.items() if names}
 
 
 def _words(table: ToolTable) -> list[str]:
-    can = table.can
     resolution = "" if table.resolution_ms is None else f", {time_step(table.resolution_ms)}"
     return [
-        ", ".join(can.models) if can else ABSENT,
-        ", ".join(can.http) if can else ABSENT,
+        ", ".join(_models(table)) or ABSENT,
+        ", ".join([*_http(table), *_databases(table)]) or ABSENT,
         table.latency_basis,
         f"{_COMPLETENESS[table.completeness]}{resolution}",
     ]
 
 
+def _models(table: ToolTable) -> list[str]:
+    return [*(table.can.models if table.can else []), *(DATABASE.models if table.databases else [])]
+
+
+def _http(table: ToolTable) -> list[str]:
+    return [*table.can.http] if table.can else []
+
+
+def _databases(table: ToolTable) -> list[str]:
+    return [*table.databases.protocols] if table.databases else []
+
+
 def _as_json(tool: Tool) -> dict[str, Any]:
-    table, can = tool.table, tool.table.can
+    table = tool.table
     return {
         "name": tool.name,
         "title": table.title,
         "program": None if tool.program is None else str(tool.program),
         "version": tool.version,
         "install": tool.install,
-        "is_driven": can is not None,
-        "models": can.models if can else [],
-        "http": can.http if can else [],
+        "is_driven": bool(table.kinds),
+        "models": _models(table),
+        "http": _http(table),
+        "databases": _databases(table),
         "latency_basis": table.latency_basis,
         "resolution_ms": table.resolution_ms,
         "completeness": table.completeness,
@@ -104,6 +116,7 @@ def _ours() -> dict[str, Any]:
         "is_driven": True,
         "models": [model for kind in KINDS for model in kind.models],
         "http": ["1.0", "1.1", "2"],
+        "databases": [*DATABASE.protocols],
         "latency_basis": "due",
         "resolution_ms": 1e-6,
         "completeness": "complete",
@@ -128,15 +141,16 @@ def show_command(name: str) -> None:
 def _facts(tool: Tool) -> dict[str, str | None]:
     described = tool.table
     can = described.can
-    models, http, basis, latency = _words(described)
+    *_, basis, latency = _words(described)
     return {
         "title": described.title,
         "program": None if tool.program is None else str(tool.program),
         "version": tool.version,
         "install": None if tool.program is not None else tool.install,
-        "driven": None if can else "no",
-        "models": models if can else None,
-        "HTTP": http if can else None,
+        "driven": None if described.kinds else "no",
+        "models": ", ".join(_models(described)),
+        "HTTP": ", ".join(_http(described)),
+        "databases": ", ".join(_databases(described)),
         "ends by": ", ".join(can.ends) if can else None,
         "connections": _calls(can) if can else None,
         "latency": f"{latency}, counted from {basis}",
@@ -170,8 +184,12 @@ def check_command(name: str) -> int:
     command = result.tool.command if result.tool else []
     table.add_row("command", Text(" ".join(command)))
     table.add_row("server", checked.server)
-    table.add_row(WEB.requests, f"{result.requests.answered:,} answered, {result.requests.failed:,} failed")
-    table.add_row("access log", ABSENT if checked.logged is None else f"{checked.logged:,} requests")
+    requests = result.load.kind.requests
+    table.add_row(requests, f"{result.requests.answered:,} answered, {result.requests.failed:,} failed")
+    if checked.is_database:
+        table.add_row("inserts", f"{checked.counted:,} answered")
+    place, what = ("table", "new records") if checked.is_database else ("access log", "requests")
+    table.add_row(place, ABSENT if checked.logged is None else f"{checked.logged:,} {what}")
     table.add_row("verdict", result.verdict.status)
     out.print(Text(f"{tool.name} {tool.version or ''}".strip()))
     out.print(table)
@@ -184,7 +202,7 @@ def check_command(name: str) -> int:
         out.print(f"the two differ by {checked.unaccounted:,}")
     else:
         out.print(
-            f"the two agree: the log has {checked.unaccounted:,} requests more, and at most {at_once:,} were "
-            "in flight when the load ended"
+            f"the two agree: the {place} has {checked.unaccounted:,} {what} more, and at most {at_once:,} "
+            "were in flight when the load ended"
         )
     return EXIT_DONE if agrees and result.verdict.status != "invalid" else EXIT_INVALID

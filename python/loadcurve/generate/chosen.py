@@ -30,7 +30,7 @@ CHOSEN: Final[Generator] = Chosen()
 
 
 def generator_name(plan: Plan) -> str:
-    """Return what a load calls its generator; databases know ours alone."""
+    """Return what a load calls its generator."""
     return plan.load.generator
 
 

@@ -27,8 +27,6 @@ class LoadKind:
     """Whether its servers answer with files, by which they are verified; others store what they are sent."""
     has_driver: bool
     """Whether its servers are reached by a driver; it has settings and takes user and password from a URL."""
-    has_other_generators: bool
-    """Whether other tools can send it, too."""
     can_continue: bool
     """Whether connections may stay open from one point to the next."""
     has_server_warmup: bool
@@ -80,7 +78,6 @@ WEB = LoadKind(
     protocols=("http",),
     serves_content=True,
     has_driver=False,
-    has_other_generators=True,
     can_continue=True,
     has_server_warmup=True,
     request="request",
@@ -99,7 +96,6 @@ DATABASE = LoadKind(
     protocols=("mongodb", "postgresql"),
     serves_content=False,
     has_driver=True,
-    has_other_generators=False,
     can_continue=False,
     has_server_warmup=False,
     request="operation",

@@ -256,6 +256,7 @@ class DatabasePlan(Plan):
             "records",
             "verify_values",
             "reload",
+            "generator",
             "generator_threads",
         }
     )

@@ -53,7 +53,6 @@ class DatabaseLoadTable(LoadTable):
 
     kind: ClassVar[LoadKind] = DATABASE
     counted_end: ClassVar[str] = "operations"
-    generator: ClassVar[str] = ENGINE_NAME
     tls: ClassVar[TlsTable] = TlsTable()
     """Its URL says how it is encrypted."""
 
@@ -89,6 +88,10 @@ class DatabaseLoadTable(LoadTable):
     """The table or collection."""
     generator_threads: PositiveCount | None = None
     """Threads of the generator that the clients share; one for each load CPU unless it is given."""
+    generator: Text = ENGINE_NAME
+    """What sends the load and loads its records: our own engine, or another tool by its name in
+    `loadcurve generators`.
+    """
 
     @property
     def sending_threads(self) -> int | None:

@@ -33,7 +33,8 @@ class ToolRecord(Record):
     """Whether there was a warm-up: a feature of the tool, or a process of it that was ended before the
     measured one began, whose connections are new; ``None`` where that is not known."""
     interrupted_after_s: Time | None = None
-    """When it was interrupted, as it takes whole seconds alone and its load has another length."""
+    """When it was interrupted, as it has no end by a duration, or takes whole seconds alone and its load has
+    another length."""
     request: RequestSent | None = None
     """What a request of it looks like; ``None`` over HTTP/2, and of an imported load."""
     not_measured: Many[str]

@@ -1,16 +1,24 @@
-"""One load of a tool against a server that keeps an account of it: whether both have counted the same."""
+"""One load of a tool against a server that keeps an account of it: whether both have counted the same.
+
+A web server writes its requests into a log; a database holds the records that were inserted.
+"""
 
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadcurve._engine import Database
 from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.table import Abilities
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
+from loadcurve.loads.kinds import DATABASE, WEB
+from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.load import LoadResult
+from loadcurve.runs.database import DatabaseUnderLoad
+from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
@@ -22,6 +30,9 @@ FILE = "1k.txt"
 _BYTES = 1024
 _COUNTING = "nginx"
 _FASTEST = "limit"
+_DATABASE = "postgresql"
+_RECORDS, _OPERATIONS = 1000, 2000
+_INSERTED = "insert"
 
 
 @dataclass(frozen=True)
@@ -33,17 +44,31 @@ class CheckedGenerator:
     logged: int | None
     """How many requests the server has written into its access log; ``None`` where it has none.
 
-    Those of the load, without the one that verified the server before.
+    Those of the load, without the one that verified the server before; of a database, the new records.
     """
+
+    @property
+    def is_database(self) -> bool:
+        """Whether records were counted, and not lines of a log."""
+        return self.result.load.kind is DATABASE
+
+    @property
+    def counted(self) -> int:
+        """What the tool has counted of it: the requests that were answered, or the inserts."""
+        if not self.is_database:
+            return self.result.requests.answered
+        return sum(one.answered for one in self.result.operations if one.operation == _INSERTED)
 
     @property
     def unaccounted(self) -> int | None:
         """How many more requests the server has answered than the tool has counted."""
-        return None if self.logged is None else self.logged - self.result.requests.answered
+        return None if self.logged is None else self.logged - self.counted
 
 
 def check_generator(tool: Tool) -> CheckedGenerator:
     """Put a short load on ``nginx`` with its access log, where it is installed, or else on ``limit``.
+
+    A tool for databases puts it on ``postgresql``.
 
     Raises:
         BadInput: the tool is not installed.
@@ -52,6 +77,8 @@ def check_generator(tool: Tool) -> CheckedGenerator:
 
     """
     tool.require_installed()
+    if not tool.sends(WEB):
+        return _check_on_database(tool)
     name, found = _COUNTING, find_server(load_catalog()[_COUNTING], {"access_log": True})
     if isinstance(found, MissingServer):
         name, found = _FASTEST, find_server(load_catalog()[_FASTEST], {})
@@ -71,6 +98,32 @@ def check_generator(tool: Tool) -> CheckedGenerator:
             after = _lines(log)
     logged = None if after is None or before is None else after - before
     return CheckedGenerator(name, result, logged)
+
+
+def _check_on_database(tool: Tool) -> CheckedGenerator:
+    found = find_server(load_catalog()[_DATABASE], {})
+    if isinstance(found, MissingServer):
+        raise found.failure()
+    given = {
+        "model": "ycsb",
+        "workload": {"mix": {"read": 0.5, _INSERTED: 0.5}, "request_distribution": "latest"},
+        "records": _RECORDS,
+        "operations": _OPERATIONS,
+        "threads": 4,
+        "warmup": "0s",
+        "generator": tool.name,
+    }
+    cpus = divide_cpus(None, None)
+    with Server(found, None, {}, cpus.server) as server:
+        server.verify()
+        plans = DatabasePlans(server.url, {}, cpus.load)
+        load = DatabaseLoadTable.model_validate(given)
+        with DatabaseUnderLoad(_DATABASE, server, load, plans, CHOSEN) as database:
+            database.prepare({}, 0, lambda _: None)
+            plan = database.plan({}, 0)
+            result = CHOSEN.run(plan, lambda _: None)
+            held = Database(plan.target.to_json()).count()
+    return CheckedGenerator(_DATABASE, result, held - _RECORDS)
 
 
 def short_load(tool: Tool) -> HttpLoad:

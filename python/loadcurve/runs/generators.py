@@ -7,8 +7,11 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import Tool, driven_tools, tool_named
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
+from loadcurve.generate.tools.exact_database import require_exact_on_database
 from loadcurve.loads.tls import Scheme
-from loadcurve.loads.values import ENGINE_NAME
+from loadcurve.loads.values import ENGINE_NAME, Point
+from loadcurve.loads.ycsb import DatabaseLoad
+from loadcurve.protocol import ProtocolName, protocol_of_url
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.transport import scheme_of
 from loadcurve.study.arm import Arm
@@ -79,7 +82,7 @@ def _problems(
             f"a search tries connections that cannot be divided equally among threads for {name}; remove it"
         )
         yield Problem(arm.place("threads"), text)
-    yield from _inexact(tool, study, arm, scheme_in(catalog, arm))
+    yield from _inexact(tool, study, arm, catalog)
 
 
 def scheme_in(catalog: Catalog, arm: Arm) -> Scheme:
@@ -94,12 +97,28 @@ def authority_in(arm: Arm) -> str | None:
     return None if arm.server.url is None else urlsplit(arm.server.url).netloc
 
 
-def _inexact(tool: Tool, study: Study, arm: Arm, scheme: Scheme) -> Iterator[Problem]:
+def require_exact_at(point: Point, tool: Tool, arm: Arm, catalog: Catalog) -> None:
+    """Raise ``Refused`` where a tool cannot put the load of an arm on its server exactly at a point."""
+    load, server = arm.load_at(point), arm.server
+    if isinstance(load, DatabaseLoad):
+        require_exact_on_database(tool, load, _protocol_in(catalog, arm), server.driver, server.url)
+    else:
+        require_exact(tool, load, scheme_in(catalog, arm), authority_in(arm))
+
+
+def _protocol_in(catalog: Catalog, arm: Arm) -> ProtocolName | None:
+    """Return what the server of an arm speaks; ``None`` where the catalogue lacks it."""
+    server = arm.server
+    if server.url is not None:
+        return protocol_of_url(server.url)
+    return catalog[server.use].description.protocol if server.use in catalog else None
+
+
+def _inexact(tool: Tool, study: Study, arm: Arm, catalog: Catalog) -> Iterator[Problem]:
     """Yield the first point that the tool cannot carry out exactly, at the key of its load."""
     for point in study.points():
-        load = arm.load_at(point)
         try:
-            require_exact(tool, load, scheme, authority_in(arm))
+            require_exact_at(point, tool, arm, catalog)
         except Refused as refused:
             swept = refused.key in study.sweep
             yield Problem(("sweep", refused.key) if swept else arm.place(refused.key), str(refused))

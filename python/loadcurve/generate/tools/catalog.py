@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.driver import Driver, Wanted
+from loadcurve.generate.tools.driver import AnyWanted, Driver
 from loadcurve.generate.tools.table import ToolTable
+from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.install import install_command_here
 from loadcurve.toml.document import TomlDocument
@@ -42,10 +43,16 @@ class Tool:
         """The command that installs it on this machine; ``None`` where none is known."""
         return install_command_here(self.table.install)
 
+    def sends(self, kind: LoadKind) -> bool:
+        """Say whether Loadcurve has it send loads of a kind."""
+        return kind in self.table.kinds
+
     @property
-    def driver(self) -> Driver:
+    def driver(self) -> Driver[Any]:
         """Its module, which only a tool that can be asked for something has."""
-        return cast("Driver", importlib.import_module(f"{__package__}.{self.name.replace('-', '_')}.driver"))
+        return cast(
+            "Driver[Any]", importlib.import_module(f"{__package__}.{self.name.replace('-', '_')}.driver")
+        )
 
     @functools.cached_property
     def version(self) -> str | None:
@@ -75,15 +82,17 @@ class Tool:
             raise BadInput(f"{self.name} is not installed{how}")
         return program
 
-    def command(self, wanted: Wanted) -> list[str]:
+    def command(self, wanted: AnyWanted) -> list[str]:
         """Return the words that start it for a load.
 
         Raises ``BadInput``: it is not installed, or cannot put this load on a server.
         """
-        threads = str(wanted.threads)
-        given = [
-            f"{name}={text.replace('{threads}', threads)}" for name, text in self.table.environment.items()
-        ]
+        known = {"{threads}": str(wanted.threads), "{files}": str(wanted.files)}
+        given = []
+        for name, text in self.table.environment.items():
+            for place, value in known.items():
+                text = text.replace(place, value)  # noqa: PLW2901 -- one place after the other
+            given.append(f"{name}={text}")
         program = [str(self.require_installed()), *self.driver.arguments(wanted)]
         return ["env", *given, *program] if given else program
 
@@ -96,9 +105,10 @@ def tools() -> Mapping[str, Tool]:
     return {name: Tool(name, _read(file)) for name, file in zip(names, files, strict=True)}
 
 
-def driven_tools() -> Mapping[str, Tool]:
-    """Return those that Loadcurve drives."""
-    return {name: tool for name, tool in tools().items() if tool.table.can is not None}
+def driven_tools(kind: LoadKind | None = None) -> Mapping[str, Tool]:
+    """Return those that Loadcurve drives, or has send loads of this kind."""
+    driven = ((name, tool) for name, tool in tools().items() if tool.table.kinds)
+    return {name: tool for name, tool in driven if kind is None or tool.sends(kind)}
 
 
 def tool_named(name: str) -> Tool:

@@ -21,14 +21,16 @@ from loadcurve.generate.generator import (
 from loadcurve.generate.looking import WindowWatch
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.cpu_meter import CpuMeter
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import AnyWanted, Output, Wanted, WantedOfDatabase
 from loadcurve.generate.tools.exact import require_exact, threads_of
+from loadcurve.generate.tools.exact_database import require_exact_on_database
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.kernel import counters_now, increase
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.generate.tools.request_head import request_sent
 from loadcurve.generate.tools.results import Seen, result_of, window_began_s
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.protocol import protocol_of_url
 from loadcurve.result.load import LoadResult
 from loadcurve.result.tool import RequestSent, ToolRecord
 
@@ -37,6 +39,8 @@ _LOOK_INTERVAL_S = 0.1
 _SLACK_S = 30.0
 """How much longer than its load and one timeout a tool may take, to start, to connect, and to print."""
 
+_STARTING_S = 1.0
+"""How long a tool that has no end may take to begin; what it does after its window does not count."""
 
 WarmUp = Literal["none", "own", "separate"]
 """Whether a tool has an option to warm up, or another process of it does that before."""
@@ -60,9 +64,10 @@ class Driven(Generator):
 
         """
         [plan] = plans
-        if not isinstance(plan, HttpPlan):
-            raise BadInput(f"{self.tool.name} puts loads only on web servers")
-        require_exact(self.tool, plan.load, plan.scheme, plan.authority)
+        if isinstance(plan, HttpPlan):
+            require_exact(self.tool, plan.load, plan.scheme, plan.authority)
+        else:
+            require_exact_on_database(self.tool, plan.load, protocol_of_url(plan.url), plan.settings)
         with tempfile.TemporaryDirectory(prefix="loadcurve-tool-") as folder:
             return [self._run(plan, Path(folder), lambda progress: observe([progress]))]
 
@@ -70,7 +75,7 @@ class Driven(Generator):
         """Refuse: a process of a tool has one load."""
         raise BadInput(f"{self.tool.name} cannot go from one point to the next without a pause")
 
-    def _run(self, plan: HttpPlan, folder: Path, observe: Callable[[Progress], None]) -> LoadResult:
+    def _run(self, plan: Plan, folder: Path, observe: Callable[[Progress], None]) -> LoadResult:
         wanted = self._wanted(plan, folder)
         argv, prefix = self.tool.command(wanted), self.tool.table.settings_prefix
         begun_s = time.monotonic()
@@ -78,7 +83,7 @@ class Driven(Generator):
         def look() -> None:
             observe(Progress(max(time.monotonic() - begun_s, 1e-9), answered=None))
 
-        request = request_sent(self.tool, wanted, plan.cpus)
+        request = request_sent(self.tool, wanted, plan.cpus) if isinstance(wanted, Wanted) else None
         warmup = self._warmup(plan)
         if warmup == "separate":
             with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
@@ -103,7 +108,12 @@ class Driven(Generator):
             meter.look()
             kernel = increase(before, counters_now())
             output = Output(
-                self.tool.name, self.tool.require_installed(), place / "stdout", folder, is_interrupted
+                self.tool.name,
+                self.tool.require_installed(),
+                place / "stdout",
+                folder,
+                is_interrupted,
+                process.interrupted_unix_s,
             )
             figures = self._figures(wanted, output, process, is_interrupted=is_interrupted)
             began_s = window_began_s(figures, process.started_s + own_warmup_s)
@@ -123,7 +133,7 @@ class Driven(Generator):
         return result
 
     def _figures(
-        self, wanted: Wanted, output: Output, process: ToolProcess, *, is_interrupted: bool
+        self, wanted: AnyWanted, output: Output, process: ToolProcess, *, is_interrupted: bool
     ) -> ToolFigures:
         """Return what the tool has printed; raises KeyboardInterrupt where that is too little after one."""
         try:
@@ -162,7 +172,11 @@ class Driven(Generator):
             not_measured=self.tool.table.not_measured,
         )
 
-    def _wanted(self, plan: HttpPlan, folder: Path) -> Wanted:
+    def _wanted(self, plan: Plan, folder: Path) -> AnyWanted:
+        if not isinstance(plan, HttpPlan):
+            return WantedOfDatabase(
+                load=plan.load, url=plan.url, threads=plan.threads, files=folder, version=self.tool.version
+            )
         return Wanted(
             load=plan.load,
             address=plan.address,
@@ -172,16 +186,22 @@ class Driven(Generator):
             version=self.tool.version,
         )
 
-    def _interrupted_after_s(self, plan: HttpPlan) -> float | None:
+    def _interrupted_after_s(self, plan: Plan) -> float | None:
         """Return when the tool is to be interrupted; ``None`` where it ends by itself at the right time."""
-        can, duration_s = self.tool.table.can, plan.load.duration_s
+        can, of_databases, duration_s = self.tool.table.can, self.tool.table.databases, plan.load.duration_s
+        if not isinstance(plan, HttpPlan):
+            has_no_end = of_databases is not None and of_databases.interrupted_after == "duration"
+            length_s = None if duration_s is None else _STARTING_S + plan.load.warmup_s + duration_s
+            return length_s if has_no_end else None
         is_odd = can is not None and can.whole_seconds and duration_s is not None and duration_s % 1 > 0
         return duration_s if is_odd else None
 
-    def _warmup(self, plan: HttpPlan) -> WarmUp:
+    def _warmup(self, plan: Plan) -> WarmUp:
         can = self.tool.table.can
-        if not plan.load.warmup_s or can is None:
+        if not plan.load.warmup_s:
             return "none"
+        if not isinstance(plan, HttpPlan) or can is None:
+            return "own"
         is_own = can.warmup == "own" and plan.load.duration_s is not None
         return "own" if is_own else "separate"
 
@@ -210,7 +230,7 @@ def _made(folder: Path) -> Iterator[Path]:
     yield folder
 
 
-def _limit_s(plan: HttpPlan, own_warmup_s: float) -> float:
+def _limit_s(plan: Plan, own_warmup_s: float) -> float:
     """Return how long a tool may take; a load of a number of requests has the time that its rate gives it."""
     load = plan.load
     length_s = load.duration_s

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.source import Source
 from loadcurve.loads.http import HttpLoad
+from loadcurve.loads.ycsb import DatabaseLoad
 
 
 class Refused(BadInput):
@@ -53,6 +54,26 @@ class Wanted:
         return [word for name, value in fields.items() for word in (option, f"{name}: {value}")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class WantedOfDatabase:
+    """A load on a database likewise; :mod:`loadcurve.generate.tools.exact_database` has let it through."""
+
+    load: DatabaseLoad
+    url: str
+    """The database's; it may hold a password, which belongs on no command line."""
+    threads: int
+    """Of the generator; the load says how many clients there are."""
+    files: Path
+    """A folder for what the tool reads and writes, which nobody else can enter."""
+    version: str | None = None
+    """The tool's."""
+
+
+AnyWanted = Wanted | WantedOfDatabase
+"""One load as a tool is asked for it, on whichever kind of server."""
+Asked_contra = TypeVar("Asked_contra", bound=AnyWanted, contravariant=True)
+
+
 @dataclass(frozen=True)
 class Output:
     """What a tool has left behind when it came to its end."""
@@ -66,6 +87,8 @@ class Output:
     """The folder for what it writes."""
     is_interrupted: bool = False
     """Whether a person has ended it, before its time."""
+    interrupted_unix_s: float | None = None
+    """When it was interrupted, by a person or at its time, by the wall clock."""
 
     @property
     def text(self) -> Source:
@@ -78,11 +101,11 @@ class Output:
         return Source(file, f"{self.tool}'s {name}") if file.exists() else None
 
 
-class Driver(Protocol):
+class Driver(Protocol[Asked_contra]):
     """The module ``driver`` in the folder of a tool."""
 
-    def arguments(self, wanted: Wanted) -> Sequence[str]:
+    def arguments(self, wanted: Asked_contra) -> Sequence[str]:
         """Return the words behind the program; raises ``Refused``."""
 
-    def figures(self, wanted: Wanted, output: Output) -> ToolFigures:
+    def figures(self, wanted: Asked_contra, output: Output) -> ToolFigures:
         """Return what the output says; raises :class:`~loadcurve.generate.tools.figures.Unreadable`."""

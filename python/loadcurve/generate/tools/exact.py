@@ -9,6 +9,7 @@ from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.table import Abilities
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
 from loadcurve.loads.models import Load
+from loadcurve.loads.table import LoadTable
 from loadcurve.loads.tls import Scheme
 from loadcurve.redaction import may_be_secret
 
@@ -44,9 +45,9 @@ def require_exact(tool: Tool, load: Load, scheme: Scheme, authority: str | None 
     """
     can = tool.table.can
     if can is None:
-        raise Refused("generator", f"{tool.name} is known, but not driven")
+        raise Refused("generator", f"{tool.name} puts loads only on databases")
     if not isinstance(load, HttpLoad):
-        raise Refused("model", f"{tool.name} puts loads only on web servers")
+        raise Refused("generator", f"{tool.name} puts loads only on web servers")
     for key, reason in _refusals(tool.name, can, load, scheme, authority):
         raise Refused(key, reason)
 
@@ -69,8 +70,8 @@ def _refusals(
     yield from _model(name, can, load)
     for attribute in type(load).model_fields:
         is_decided = attribute in DECIDED or attribute in WITHOUT_EFFECT
-        if not is_decided and getattr(load, attribute) != _default(load, attribute):
-            key = _key(load, attribute)
+        if not is_decided and getattr(load, attribute) != default_of(load, attribute):
+            key = key_of(load, attribute)
             yield key, f"{name} {ONLY_DEFAULT.get(attribute, f'is only driven with the default of {key}')}"
     yield from _requests(name, can, load)
     yield from _connections(name, can, load)
@@ -151,15 +152,17 @@ def _is_address(authority: str) -> bool:
 def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
     if can.timeout == "whole seconds" and load.timeout_s % 1:
         yield "timeout", f"{name} takes whole seconds; found {load.timeout_s:g} s"
-    if can.timeout == "none" and load.timeout_s != _default(load, "timeout_s"):
+    if can.timeout == "none" and load.timeout_s != default_of(load, "timeout_s"):
         yield "timeout", f"{name} has no timeout; remove it"
 
 
-def _default(load: HttpLoad, attribute: str) -> object:
+def default_of(load: LoadTable, attribute: str) -> object:
+    """Return the default of an attribute of a load."""
     return type(load).model_fields[attribute].get_default(call_default_factory=True)
 
 
-def _key(load: HttpLoad, attribute: str) -> str:
+def key_of(load: LoadTable, attribute: str) -> str:
+    """Return the key of a study that sets an attribute of a load."""
     return type(load).model_fields[attribute].alias or attribute
 
 

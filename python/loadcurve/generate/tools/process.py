@@ -52,6 +52,8 @@ class ToolProcess:
         self._is_interrupted = False
         self.status: int | None = None
         """Its exit status, negative where a signal ended it; ``None`` while it runs."""
+        self.interrupted_unix_s: float | None = None
+        """When it was interrupted, by the wall clock."""
 
     def __enter__(self) -> Self:
         """Start it; raises ``NothingMeasured`` where the system refuses that."""
@@ -97,6 +99,7 @@ class ToolProcess:
         """Interrupt it once, as a person at a terminal would; a second time might cut off what it prints."""
         if self.status is None and not self._is_interrupted:
             self._is_interrupted = True
+            self.interrupted_unix_s = time.time()
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGINT)
 

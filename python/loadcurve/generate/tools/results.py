@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadcurve.generate.generator import Plan
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.process import CpuTime
 from loadcurve.generate.tools.record import Known, record_of
 from loadcurve.loads.http import OpenLoad, SessionsLoad
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.loads.record import LoadAsRun
 from loadcurve.result.generator import Generator
 from loadcurve.result.kernel import Kernel
 from loadcurve.result.load import LoadResult
@@ -47,14 +49,11 @@ def window_began_s(
     return max(figures.began_unix_s - ahead_s, earliest_s)
 
 
-def result_of(plan: HttpPlan, figures: ToolFigures, tool: ToolRecord, seen: Seen) -> LoadResult:
+def result_of(plan: Plan, figures: ToolFigures, tool: ToolRecord, seen: Seen) -> LoadResult:
     """Return the record of a load."""
-    operation = f"{plan.load.method} {_path(plan)}"
-    as_run = replace(plan, threads=seen.threads).as_run(
-        {"operations": [{"operation": operation}], "generator": {"io": None}}
-    )
+    operation = f"{plan.load.method} {_path(plan)}" if isinstance(plan, HttpPlan) else plan.load.phase
     known = Known(
-        load=as_run,
+        load=_as_run(plan, operation, seen),
         tool=tool,
         operation=operation,
         began_s=seen.began_s,
@@ -65,6 +64,14 @@ def result_of(plan: HttpPlan, figures: ToolFigures, tool: ToolRecord, seen: Seen
         evidence=_evidence(plan, figures, seen),
     )
     return record_of(figures, known)
+
+
+def _as_run(plan: Plan, operation: str, seen: Seen) -> LoadAsRun:
+    measured = {"operations": [{"operation": operation}], "generator": {"io": None}}
+    if isinstance(plan, HttpPlan):
+        return replace(plan, threads=seen.threads).as_run(measured)
+    # A tool draws the records of its operations by itself.
+    return plan.as_run(measured).model_copy(update={"seed": None})
 
 
 def _generator(figures: ToolFigures, seen: Seen) -> Generator:
@@ -82,14 +89,15 @@ def _generator(figures: ToolFigures, seen: Seen) -> Generator:
     )
 
 
-def _evidence(plan: HttpPlan, figures: ToolFigures, seen: Seen) -> Mapping[str, Any]:
+def _evidence(plan: Plan, figures: ToolFigures, seen: Seen) -> Mapping[str, Any]:
     """Return what the verdict is reached from beside the figures."""
     load = plan.load
     busy = min(seen.threads, seen.cpus)
     available_s = busy * figures.duration_s
     at_once = max(getattr(load, "pipeline", 1), getattr(load, "streams", 1))
     # A rate of connections is no rate of requests where these wait for one another.
-    has_schedule = load.model == "closed" or _asked_rps(plan) is not None
+    asked_rps = _asked_rps(plan)
+    has_schedule = asked_rps is not None or plan.kind.is_closed_loop(load.model, has_rate=False)
     return {
         "stop": _stop(plan),
         "warmup_s": load.warmup_s,
@@ -111,14 +119,14 @@ def _mean_ms(figures: ToolFigures) -> float | None:
     return mean_ms + connect.mean * connect.count / figures.answered
 
 
-def _stop(plan: HttpPlan) -> dict[str, float | int]:
+def _stop(plan: Plan) -> dict[str, float | int]:
     load = plan.load
     ends = {name: getattr(load, name, None) for name in ("duration_s", "requests_total", "connections_total")}
     [stop] = [{name: value} for name, value in ends.items() if value is not None]
     return stop
 
 
-def _asked_rps(plan: HttpPlan) -> float | None:
+def _asked_rps(plan: Plan) -> float | None:
     """Return the rate of requests that the plan asks for; ``None`` in a closed loop."""
     load = plan.load
     if isinstance(load, OpenLoad):

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from loadcurve.generate.tools.figures import Completeness, LatencyBasis
+from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.protocol import ProtocolName
 from loadcurve.server.description import VersionSource
 from loadcurve.server.install import Packages
 from loadcurve.toml.document import TomlTable
@@ -49,6 +51,29 @@ class Abilities(TomlTable):
     """Whether it can be given the longest time for an answer."""
 
 
+OperationName = Literal["read", "update", "insert", "scan", "read_modify_write", "delete"]
+
+
+class DatabaseAbilities(TomlTable):
+    """What a tool can be asked for of databases; whatever else a load has is refused."""
+
+    protocols: Annotated[list[ProtocolName], Field(min_length=1)]
+    """What its databases speak."""
+    request_distributions: Annotated[
+        list[Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]],
+        Field(min_length=1),
+    ]
+    """How it can choose the records of operations."""
+    interrupted_after: Literal["duration"] | None = None
+    """Whether a load of a duration is ended by an interrupt, after which it writes what it has."""
+    not_asked: dict[OperationName, Text] = Field(default_factory=dict)
+    """Operations that it is not asked for, each with the reason, behind the name of the tool."""
+    not_asked_of: dict[ProtocolName, dict[OperationName, Text]] = Field(default_factory=dict)
+    """Those that it is not asked for of databases with this protocol alone."""
+    namespaces: dict[ProtocolName, Text] = Field(default_factory=dict)
+    """Where all its tables are, if it cannot be asked for another namespace."""
+
+
 class ToolTable(TomlTable):
     """One load generator."""
 
@@ -69,7 +94,8 @@ class ToolTable(TomlTable):
     completeness: Completeness
     """What it reports of its latencies, driven from here."""
     environment: dict[str, Text] = Field(default_factory=dict)
-    """Variables that it is given; ``{threads}`` in them is how many threads the load has."""
+    """Variables that it is given; ``{threads}`` in them is how many threads the load has, and ``{files}`` the
+    folder of its files."""
     settings_prefix: Text | None = None
     """How variables begin from which it takes settings: those of the person are kept from it."""
     waits_busily: bool = False
@@ -79,4 +105,12 @@ class ToolTable(TomlTable):
     notes: list[Text] = Field(default_factory=list)
     """What a reader of its figures should know."""
     can: Abilities | None = None
-    """What it can be asked for; without it Loadcurve knows the tool, and does not drive it."""
+    """What it can be asked for of web servers."""
+    databases: DatabaseAbilities | None = None
+    """What it can be asked for of databases; without both Loadcurve knows the tool, and does not drive it."""
+
+    @property
+    def kinds(self) -> tuple[LoadKind, ...]:
+        """The kinds of loads that Loadcurve has it send; none of a tool that is only known."""
+        abilities = {WEB: self.can, DATABASE: self.databases}
+        return tuple(kind for kind, can in abilities.items() if can is not None)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from loadcurve.errors import BadInput
+from loadcurve.loads.kinds import WEB
 from loadcurve.report.layouts.figures import web_point
 from loadcurve.report.layouts.wrk2 import layout
 from loadcurve.result.counted import Counted, NoHistogramError, decoded, merged
@@ -220,7 +221,7 @@ def k6_summary(run: Run) -> Files:
 
 def wrk2(run: Run) -> Files:
     """Yield what wrk2 prints for each trial of each point of a web server."""
-    if not run.kind.has_other_generators or run.run.imported is not None:
+    if run.kind is not WEB or run.run.imported is not None:
         return
     for one in measured_points(run):
         found = run.run.servers[one.records[0].server]

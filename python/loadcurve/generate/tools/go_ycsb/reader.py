@@ -32,6 +32,7 @@ CSV = Table(
     used={"operation": ANY_TEXT, "timestamp_us": WHOLE_NUMBER, "latency_us": WHOLE_NUMBER},
 )
 _NS_PER_US = 1_000
+_NS_PER_S = 1e9
 _US_PER_MS = 1e3
 _ERROR, _TOTAL = "_ERROR", "TOTAL"
 _BOTH = "READ_MODIFY_WRITE"
@@ -63,11 +64,34 @@ def is_summary(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of a CSV of go-ycsb."""
-    return _figures(source, _operations(source))
+    return _figures(source, _operations(source, has_totals=False), None)
 
 
-def _operations(source: Source) -> polars.DataFrame | None:
-    """Return the lines but for those of all operations together, of which there are as many or none."""
+def read_load(
+    source: Source, warmup_s: float, duration_s: float | None, interrupted_unix_s: float | None
+) -> ToolFigures:
+    """Return the figures of a CSV for the window of a load.
+
+    After a warm-up it begins with the first operation that ended behind it. It lasts until the last one, or
+    for the duration, if the load was not interrupted before.
+    """
+    table = _operations(source, has_totals=True)
+    if table is None:
+        return _figures(source, None, None)
+    first, last = _window(_whole(table))
+    done = polars.col(BEGIN) + polars.col(TIME)
+    begin = int(table.select(done.min()).item()) if warmup_s else first
+    until = last if duration_s is None else begin + round(duration_s * _NS_PER_S)
+    end = until if interrupted_unix_s is None else min(until, round(interrupted_unix_s * _NS_PER_S))
+    # What ends later was under way at the end, or failed because of the interrupt.
+    return _figures(source, table.filter(done <= end), (begin, end))
+
+
+def _operations(source: Source, *, has_totals: bool) -> polars.DataFrame | None:
+    """Return the lines but for those of all operations together, of which there are as many.
+
+    A file of another version may lack these, unless it surely ``has_totals``.
+    """
     name, totals, parts = polars.col("operation"), 0, []
     for block in tables(source, CSV):
         lines = block.filter(name != _TOTAL)
@@ -89,7 +113,7 @@ def _operations(source: Source) -> polars.DataFrame | None:
         )
     table = together(parts)
     answered = 0 if table is None else int((_whole(table)[STATUS] > 0).sum())
-    if totals and answered != totals:
+    if answered != totals and (totals or has_totals):
         # It ends itself ten seconds after an interrupt, whatever it has written until then.
         raise source.unreadable(
             None,
@@ -104,8 +128,17 @@ def _whole(table: polars.DataFrame) -> polars.DataFrame:
     return table.filter(polars.col(OPERATION).cast(polars.String) != _BOTH.lower())
 
 
-def _figures(source: Source, table: polars.DataFrame | None) -> ToolFigures:
-    form = Form(tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, has_status=False)
+def _window(table: polars.DataFrame) -> tuple[int, int]:
+    """Return when the first operation began and the last one ended."""
+    end = (polars.col(BEGIN) + polars.col(TIME)).max()
+    begin, last = table.select(polars.col(BEGIN).min().alias("begin"), end.alias("end")).row(0)
+    return int(begin), int(last)
+
+
+def _figures(source: Source, table: polars.DataFrame | None, window: tuple[int, int] | None) -> ToolFigures:
+    form = Form(
+        tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, has_status=False, window=window
+    )
     if table is None:
         return figures_of(source, form, None)
     whole = _whole(table)
