@@ -120,7 +120,7 @@ def test_a_rate_is_one_of_all_connections_and_stands_in_the_command(tmp_path):
 
 
 def load_of_k6(**changes: Any) -> dict[str, Any]:
-    """Return what the script of k6 is told of a load."""
+    """Return the settings of a load that the script of k6 receives."""
     [told] = re.findall(
         r" --env LOADCURVE=(\{.*\}) \S+script\.js$", words("k6", **{"warmup": "0s", **changes})
     )

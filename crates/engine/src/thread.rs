@@ -55,7 +55,8 @@ impl CpuTime {
 
     /// What was used since `earlier`, none of it in looking for work.
     ///
-    /// The sum of user and system time is exact; the kernel splits it by ticks of 10 ms, so the parts are rough over a short time.
+    /// The sum of user and system time is exact; the kernel splits it by ticks of 10 ms, so the parts are rough over a
+    /// short time.
     pub(crate) fn since(self, earlier: Self) -> CpuUse {
         let total = self.total - earlier.total;
         let user_ticks = self.user_ticks.saturating_sub(earlier.user_ticks) as f64;

@@ -22,14 +22,14 @@ class MainReason:
 
     server: str
     points: list[Point]
-    """Along the sweep; a point of several trials stands there as many times."""
+    """Along the sweep; a point of several trials is there once for each."""
     example: str
     """The reason of the last of them, at the highest load, where most things are worst."""
 
 
 def grouped_reasons(run: Run, said: Iterable[Said]) -> dict[Kind, list[tuple[PointRecord, str]]]:
     """Return the records of reasons of each kind along the sweep, with the reason as each of them has it."""
-    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    places = run.places()
     groups: dict[Kind, list[tuple[PointRecord, str]]] = {}
     for record, status, reason in said:
         groups.setdefault((record.server, status, reason.code), []).append((record, reason.text))

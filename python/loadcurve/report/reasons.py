@@ -78,7 +78,7 @@ def notes(run: Run) -> list[Remark]:
 
 
 def _worded(run: Run, groups: Mapping[Kind, Sequence[tuple[PointRecord, str]]]) -> list[Remark]:
-    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    places = run.places()
     return [_remark(server, status, found, places) for (server, status, _), found in groups.items()]
 
 

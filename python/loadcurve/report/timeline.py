@@ -80,7 +80,7 @@ def timeline(run: Run, found: Sequence[Finding], most_bytes: int = SERIES_BYTES)
     of each server and point the trial with the highest p99, the one in the middle, and the others; among
     equals those in which something was found, and then the highest loads.
     """
-    places = {point_key(point): place for place, point in enumerate(run.sweep_points)}
+    places = run.places()
     records = [record for record in run.points if record.load.series and point_key(record.point) in places]
     series: list[dict[str, Any]] = []
     left = most_bytes

@@ -20,7 +20,7 @@ from loadcurve.result.attempts import counted, without_measured
 from loadcurve.result.checksum import digest, sealed, unsealed
 from loadcurve.result.curve_end import curve_ends, until_drop
 from loadcurve.result.measure_names import RankedMeasureName
-from loadcurve.result.measures import point_key
+from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import (
     FailureRecord,
     PointRecord,
@@ -151,6 +151,10 @@ class Run:
             return self.run.points[: places[-1] + 1] if places else self.run.points
         measured = {record.point[search.key]: record.point for record in self.points}
         return [measured[load] for load in sorted(measured)]
+
+    def places(self) -> dict[PointKey, int]:
+        """Return the place of each of these settings in their list."""
+        return {point_key(point): place for place, point in enumerate(self.sweep_points)}
 
     @property
     def points_expected(self) -> int:

@@ -150,7 +150,7 @@ def first_problem(error: ValidationError) -> str:
 
 
 def _damaged_line_end(line: bytes) -> re.Match[bytes] | None:
-    """Find the end of a first record in a line, which it can have only if a checksum stands there."""
+    """Find the end of a first record in a line, which ends with a checksum."""
     return _DAMAGED_LINE_END.search(line) if b',"sha256":"' in line else None
 
 

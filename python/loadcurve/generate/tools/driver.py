@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.source import Source
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.ycsb import DatabaseLoad
@@ -99,6 +99,15 @@ class Output:
         """Return a file of the folder; ``None`` where the tool has not written it."""
         file = self.files / name
         return Source(file, f"{self.tool}'s {name}") if file.exists() else None
+
+    def required(self, name: str, when: str = "at its end") -> Source:
+        """Return a file of the folder that the tool always writes; raises ``Unreadable`` where it has not."""
+        written = self.written(name)
+        if written is None:
+            raise Unreadable(
+                f"{self.tool}'s output", None, "no file", f"{name}, which {self.tool} writes {when}"
+            )
+        return written
 
 
 class Driver(Protocol[Asked_contra]):

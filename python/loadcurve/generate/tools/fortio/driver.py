@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.generate.tools.driver import Output, Wanted
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.fortio.reader import read_json
 from loadcurve.loads.http import OpenLoad
 
@@ -39,7 +39,4 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its JSON says."""
-    written = output.written(_JSON)
-    if written is None:
-        raise Unreadable("fortio's output", None, "no file", f"{_JSON}, which fortio writes at its end")
-    return read_json(written)
+    return read_json(output.required(_JSON))

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.go_ycsb.reader import read_load
 from loadcurve.generate.tools.mongodb_url import with_options
 from loadcurve.generate.tools.postgresql_url import postgresql_url
@@ -43,11 +43,7 @@ def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
 
 def figures(wanted: WantedOfDatabase, output: Output) -> ToolFigures:
     """Return what its lines say."""
-    operations = output.written(_OPERATIONS)
-    if operations is None:
-        raise Unreadable(
-            "go-ycsb's output", None, "no file", f"{_OPERATIONS}, which go-ycsb writes at its end"
-        )
+    operations = output.required(_OPERATIONS)
     load = wanted.load
     return read_load(operations, load.warmup_s, load.duration_s, output.interrupted_unix_s)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from loadcurve.generate.tools.driver import Output, Refused, Wanted
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.k6.reader import read_load
 from loadcurve.loads.http import HttpLoad, OpenLoad
 
@@ -48,9 +48,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 def figures(wanted: Wanted, output: Output) -> ToolFigures:
     """Return what its samples say of the window."""
     load = wanted.load
-    samples = output.written(_SAMPLES)
-    if samples is None:
-        raise Unreadable("k6's output", None, "no file", f"{_SAMPLES}, which k6 writes while it runs")
+    samples = output.required(_SAMPLES, "while it runs")
     duration_s = None if output.is_interrupted else load.duration_s
     # Its own timer ends a scenario; what the script ends goes on for as long as some iteration.
     goes_on = duration_s is not None and _length_s(load) < _SHORTEST_S

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadcurve.generate.tools.driver import Output, Wanted
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.oha.reader import read_json
 from loadcurve.loads.http import HTTP2, OpenLoad
 
@@ -41,10 +41,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:
     """Return what its JSON says."""
-    written = output.written(_JSON)
-    if written is None:
-        raise Unreadable("oha's output", None, "no file", f"{_JSON}, which oha writes at its end")
-    read = read_json(written)
+    read = read_json(output.required(_JSON))
     return replace(read, basis="due") if isinstance(wanted.load, OpenLoad) else read
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.generate.tools.driver import Output, Refused, Wanted
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.zrk.reader import read_json
 from loadcurve.loads.http import OpenLoad
 
@@ -24,17 +24,14 @@ def arguments(wanted: Wanted) -> Sequence[str]:
         "--no-record-timeouts",
         "--format", "json",
         "--output", str(wanted.files / _JSON),
-        *(word for name, value in load.headers.items() for word in ("--header", f"{name}: {value.text}")),
+        *wanted.headers("--header"),
         wanted.url,
     ]  # fmt: skip
 
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its JSON says."""
-    written = output.written(_JSON)
-    if written is None:
-        raise Unreadable("zrk's output", None, "no file", f"{_JSON}, which zrk writes at its end")
-    return read_json(written)
+    return read_json(output.required(_JSON))
 
 
 def _milliseconds(time_s: float) -> str:
