@@ -33,7 +33,9 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     load = database_load(options, url)
     if load.generator != ENGINE_NAME:
         # What another command has loaded into the table is not known, and its keys may be others.
-        text = "another generator has to load what it asks for, which a study sees to; leave it out"
+        text = (
+            "another generator has to load what it asks for: put the load into a study, or remove this option"
+        )
         raise options.at_fault("generator", text)
     plans = DatabasePlans(url, options.pairs("settings"), cpus_of(options.values["cpus"]))
     seed = options.values["seed"]

@@ -76,9 +76,7 @@ class Tool:
         """Return its program; raises ``BadInput`` with the way to install it where there is none."""
         program = self.program
         if program is None:
-            how = (
-                f"; install it with: {self.install}" if self.install else f"; see {self.table.documentation}"
-            )
+            how = f"; to install it: {self.install}" if self.install else f"; see {self.table.documentation}"
             raise BadInput(f"{self.name} is not installed{how}")
         return program
 
