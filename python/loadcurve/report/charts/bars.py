@@ -58,9 +58,9 @@ def bar_figure(title: str, bars: Sequence[Bar], looks: Mapping[str, Appearance])
     bounded = [row for row in rows if row["low"] is not None]
     if bounded:
         # Drawn in the page's own grey, for it must be seen on the bar and beside it.
-        interval = base(bounded).encode(x=altair.X("low:Q", title=title), x2="high:Q")
+        interval = base(bounded).encode(x=altair.X("low:Q", title=title), x2=altair.X2("high:Q"))
         marks.append(interval.mark_rule(strokeWidth=2, color="#808080"))
-    number = base(rows).encode(x=altair.X("end:Q", title=title), text="short:N")
+    number = base(rows).encode(x=altair.X("end:Q", title=title), text=altair.Text("short:N"))
     marks.append(number.mark_text(align="left", dx=6))
     alternative = f"{title}: " + "; ".join(f"{bar.label} {text.estimate(bar.value)}" for bar in ordered) + "."
     height = BAR_STEP * len(rows) + AXIS_HEIGHT

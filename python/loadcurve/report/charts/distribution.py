@@ -67,7 +67,7 @@ def distribution_figure(
                 ),
                 y=latency_axis("y", heights),
                 color=colour(looks),
-                detail="place:N",
+                detail=altair.Detail("place:N"),
                 tooltip=[
                     altair.Tooltip("server:N", title="server"),
                     altair.Tooltip("of:N", title="at"),
@@ -162,7 +162,7 @@ def density_figure(
             ),
             y=axis_from_zero("y"),
             color=colour(looks),
-            detail="place:N",
+            detail=altair.Detail("place:N"),
             tooltip=[
                 altair.Tooltip("server:N", title="server"),
                 altair.Tooltip("of:N", title="at"),

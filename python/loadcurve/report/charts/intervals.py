@@ -73,10 +73,10 @@ def interval_marks(
     cut = [_cut(row, reach, from_zero=from_zero) for row in lines]
     marks = []
     if bands:
-        of_one = [f"{curve}:N", "stretch:N"]
-        marks.append(base(bands, "low").encode(y2="high:Q", detail=of_one).mark_area(opacity=0.18))
+        of_one = [altair.Detail(f"{curve}:N"), altair.Detail("stretch:N")]
+        marks.append(base(bands, "low").encode(y2=altair.Y2("high:Q"), detail=of_one).mark_area(opacity=0.18))
     if cut:
-        marks.append(base(cut, "low").encode(y2="high:Q").mark_rule(strokeWidth=1.5, opacity=0.6))
+        marks.append(base(cut, "low").encode(y2=altair.Y2("high:Q")).mark_rule(strokeWidth=1.5, opacity=0.6))
     for end, beyond, triangle in (("high", "is_above", "triangle-up"), ("low", "is_below", "triangle-down")):
         open_ended = [row for row in cut if row[beyond]]
         if open_ended:

@@ -44,7 +44,9 @@ def bound_marks(bound: float, vertical: altair.Y) -> list[altair.Chart]:
     base = altair.Chart(altair.InlineData(values=[{"y": bound, "label": f"limit {text.number(bound)} ms"}]))
     return [
         base.mark_rule(strokeDash=[5, 3], color=SOFT).encode(y=vertical),
-        base.mark_text(align="left", dx=4, dy=-6).encode(y=vertical, x=altair.value(0), text="label:N"),
+        base.mark_text(align="left", dx=4, dy=-6).encode(
+            y=vertical, x=altair.XValue(0), text=altair.Text("label:N")
+        ),
     ]
 
 
@@ -64,7 +66,7 @@ def capacity_marks(overlay: Overlay, shown: Slice, looks: Mapping[str, Appearanc
     )
     return [
         base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5),
-        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape(looks), y=altair.value(0)),
+        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape(looks), y=altair.YValue(0)),
     ]
 
 
@@ -81,7 +83,7 @@ def ceiling_marks(
         along = sweep_axis(shown, list(looks))
         return chart.encode(x=along, y=vertical, tooltip=tooltips(at="at", value="the rig's ceiling"))
 
-    name = base(rows[-1:]).encode(text=altair.value("the rig's ceiling"))
+    name = base(rows[-1:]).encode(text=altair.TextValue("the rig's ceiling"))
     return [
         base(rows).mark_line(strokeDash=[6, 4], strokeWidth=1.5, color=SOFT),
         name.mark_text(align="right", dy=-8),

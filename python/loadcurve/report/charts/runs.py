@@ -78,7 +78,7 @@ def runs_figure(
     def base(data: list[Row], field: str) -> altair.Chart:
         vertical = axis_from_zero(field) if from_zero else latency_axis(field, reach)
         along = sweep_axis(shown, list(looks))
-        return altair.Chart(datasets.named(data)).encode(x=along, y=vertical, color=altair.value(colour))
+        return altair.Chart(datasets.named(data)).encode(x=along, y=vertical, color=altair.ColorValue(colour))
 
     tooltip = tooltips(run="run", at=text.axis_title(shown.key), value=measure.heading, n="trials")
     means = base(rows, "y").encode(tooltip=tooltip)

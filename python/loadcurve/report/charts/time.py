@@ -122,7 +122,7 @@ def panel_figure(panel: Panel, *, is_lowest: bool, load: LoadKind = WEB) -> Figu
         .mark_rect(opacity=0.25, color="#808080")
         .encode(
             x=altair.X("t_s:Q", scale=scale, axis=axis),
-            x2="end_s:Q",
+            x2=altair.X2("end_s:Q"),
             tooltip=tooltips(length="nothing was answered for"),
         )
     )
@@ -165,9 +165,9 @@ def _pauses(along: altair.X) -> altair.Chart:
         .mark_rect(color=PAUSE_COLOUR, stroke=PAUSE_COLOUR, strokeWidth=1.5)
         .encode(
             x=along,
-            x2="end_s:Q",
-            y=altair.value(PANEL_HEIGHT - PAUSE_HEIGHT),
-            y2=altair.value(PANEL_HEIGHT),
+            x2=altair.X2("end_s:Q"),
+            y=altair.YValue(PANEL_HEIGHT - PAUSE_HEIGHT),
+            y2=altair.Y2Value(PANEL_HEIGHT),
             tooltip=tooltips(side="paused: the CPUs of the", length="for"),
         )
     )
