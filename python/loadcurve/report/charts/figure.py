@@ -8,7 +8,7 @@ expression.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import altair
 from altair.utils import schemapi
@@ -19,6 +19,7 @@ from loadcurve.report.appearance import Appearance
 
 Specification = dict[str, Any]
 Row = dict[str, Any]
+PixelChannel = TypeVar("PixelChannel", altair.XValue, altair.YValue, altair.Y2Value)
 
 # Altair would check each part of a chart against Vega-Lite's schema, which takes as long as all else.
 schemapi.disable_debug_mode()
@@ -133,6 +134,11 @@ def shape(looks: Mapping[str, Appearance]) -> altair.Shape:
     """Return the shape of each server."""
     scale = altair.Scale(domain=list(looks), range=[look.shape for look in looks.values()])
     return altair.Shape("server:N", scale=scale, legend=None)
+
+
+def at_pixel(channel: type[PixelChannel], pixel: float) -> PixelChannel:
+    """Return a channel that puts all marks of a layer to one place, from the left or the upper edge."""
+    return channel(value=pixel)  # type: ignore[no-untyped-call]  # Altair has no types for these three
 
 
 def tooltips(**titles: str) -> list[altair.Tooltip]:

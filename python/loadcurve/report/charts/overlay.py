@@ -9,7 +9,7 @@ from loadcurve.analysis.sweep import Slice
 from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
-from loadcurve.report.charts.figure import Row, colour, compact, shape, sweep_axis, tooltips
+from loadcurve.report.charts.figure import Row, at_pixel, colour, compact, shape, sweep_axis, tooltips
 from loadcurve.result.ceiling import CeilingCurve
 from loadcurve.stats.slo import LATENCY_FIELDS, Objective
 
@@ -45,7 +45,7 @@ def bound_marks(bound: float, vertical: altair.Y) -> list[altair.Chart]:
     return [
         base.mark_rule(strokeDash=[5, 3], color=SOFT).encode(y=vertical),
         base.mark_text(align="left", dx=4, dy=-6).encode(
-            y=vertical, x=altair.XValue(0), text=altair.Text("label:N")
+            y=vertical, x=at_pixel(altair.XValue, 0), text=altair.Text("label:N")
         ),
     ]
 
@@ -66,7 +66,9 @@ def capacity_marks(overlay: Overlay, shown: Slice, looks: Mapping[str, Appearanc
     )
     return [
         base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5),
-        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape(looks), y=altair.YValue(0)),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            shape=shape(looks), y=at_pixel(altair.YValue, 0)
+        ),
     ]
 
 

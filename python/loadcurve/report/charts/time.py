@@ -10,7 +10,7 @@ from typing import Literal
 import altair
 
 from loadcurve.loads.kinds import WEB, LoadKind
-from loadcurve.report.charts.figure import Figure, layered, tooltips
+from loadcurve.report.charts.figure import Figure, at_pixel, layered, tooltips
 
 Source = Literal["load", "probe"]
 
@@ -166,8 +166,8 @@ def _pauses(along: altair.X) -> altair.Chart:
         .encode(
             x=along,
             x2=altair.X2("end_s:Q"),
-            y=altair.YValue(PANEL_HEIGHT - PAUSE_HEIGHT),
-            y2=altair.Y2Value(PANEL_HEIGHT),
+            y=at_pixel(altair.YValue, PANEL_HEIGHT - PAUSE_HEIGHT),
+            y2=at_pixel(altair.Y2Value, PANEL_HEIGHT),
             tooltip=tooltips(side="paused: the CPUs of the", length="for"),
         )
     )
