@@ -138,7 +138,7 @@ def shape(looks: Mapping[str, Appearance]) -> altair.Shape:
 
 def at_pixel(channel: type[PixelChannel], pixel: float) -> PixelChannel:
     """Return a channel that puts all marks of a layer to one place, from the left or the upper edge."""
-    return channel(value=pixel)  # type: ignore[no-untyped-call]  # Altair has no types for these three
+    return channel(value=pixel)
 
 
 def tooltips(**titles: str) -> list[altair.Tooltip]:
