@@ -303,9 +303,10 @@ def counted_times(times_ns: list[int], counts: list[int]) -> tuple[str, str]:
 def judge(figures: str) -> str:
     """Return the verdict (JSON) on what another generator than the engine reports of its load (JSON).
 
-    Keys of the figures: ``stop``, ``interrupted``, ``duration_s``, ``warmup_s``, ``answered``, ``ok``,
-    ``failed``, ``failures`` and ``status`` (counts by class), ``asked_rps``, ``requests_at_once``,
-    ``mean_latency_ms``, ``threads``, ``cpu_share`` (of as many CPUs). What is not known is ``None``.
+    Keys of the figures: ``work`` ("http" or "ycsb"), ``stop``, ``interrupted``, ``duration_s``,
+    ``warmup_s``, ``answered``, ``ok``, ``failed``, ``failures`` and ``status`` (counts by class),
+    ``asked_rps``, ``requests_at_once``, ``mean_latency_ms``, ``threads``, ``cpu_share`` (of as many CPUs).
+    What is not known is ``None``.
 
     Raises:
         ValueError: the figures are none of a load.

@@ -80,6 +80,14 @@ def test_what_no_file_says_is_null(grid: Path):
     assert load.latency_ms.p99_99 is None
 
 
+def test_failures_of_a_database_are_those_of_operations(tmp_path: Path):
+    file = str(DATA / "go-ycsb-postgresql.csv")
+    [point] = imported(tmp_path / "run", file, point=("threads=2",)).points
+    [text] = [reason.text for reason in point.load.verdict.reasons if reason.code == "errors"]
+    assert "operations" in text
+    assert "request" not in text
+
+
 def test_each_file_stands_in_the_record_with_its_digest(grid: Path):
     run = imported(grid / "run", f"{grid}/in/one/nginx_10.csv", point=("connections=10",), server="web")
     [file] = run.run.imported.files

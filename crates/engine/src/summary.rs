@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use loadcurve_pauses::Pause;
 use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{ConnectionCounts, Recorder, SlowRequest};
+use serde::Deserialize;
 
 use crate::gathered::Gathered;
 use crate::kernel::TcpCounters;
@@ -19,11 +20,15 @@ use crate::verdict::{Evidence, KeptUp, Verdict};
 const MOST_MESSAGES: usize = 20;
 
 /// What is under load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Plans call it by its work.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub enum Loaded {
     /// A web server, which is asked over HTTP.
+    #[serde(rename = "http")]
     WebServer,
     /// A database, which is asked through a driver that hides statuses and bytes.
+    #[serde(rename = "ycsb")]
     Database,
 }
 

@@ -14,6 +14,7 @@ use crate::summary::Loaded;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reported {
+    work: Loaded,
     stop: Stop,
     interrupted: bool,
     duration_s: f64,
@@ -47,7 +48,7 @@ impl Reported {
         let answered_rps = (self.duration_s > 0.0).then(|| self.answered as f64 / self.duration_s);
         let kept_up = KeptUp { requests: self.requests_at_once, think_ms: 0.0 };
         Evidence {
-            loaded: Loaded::WebServer,
+            loaded: self.work,
             stop: self.stop,
             interrupted: self.interrupted,
             duration_s: self.duration_s,
@@ -96,7 +97,7 @@ mod tests {
     /// Fifty connections for ten seconds, 10,000 requests per second, 5 ms each, with some other figures.
     fn reported(other: &serde_json::Value) -> Reported {
         let mut figures = json!({
-            "stop": {"duration_s": 10.0}, "interrupted": false, "duration_s": 10.0, "warmup_s": 0.0,
+            "work": "http", "stop": {"duration_s": 10.0}, "interrupted": false, "duration_s": 10.0, "warmup_s": 0.0,
             "answered": 100_000, "ok": 100_000, "failed": 0, "failures": {}, "status": null,
             "asked_rps": null, "requests_at_once": 50, "mean_latency_ms": 5.0, "threads": 1, "cpu_share": 0.5,
         });
@@ -125,6 +126,13 @@ mod tests {
         let parts = "1 were not answered within the timeout and 2 for a reason that the generator does not \
             report";
         assert!(text.contains(parts), "{text}");
+    }
+
+    #[test]
+    fn a_database_is_asked_by_operations() {
+        let of_three = json!({"work": "ycsb", "answered": 99_997, "ok": 99_997, "failed": 3, "failures": {}});
+        let text = reported(&of_three).verdict().reasons[0].text.clone();
+        assert!(text.contains("operations") && !text.contains("request"), "{text}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ from typing import Any
 import loadcurve._engine as native
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.loads.kinds import kind_of_model
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.result.classes import Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
@@ -121,6 +122,7 @@ def _verdict(figures: ToolFigures, known: Known) -> Verdict:
     judged = native.judge(
         json.dumps(
             {
+                "work": kind_of_model(known.load.model).work,
                 "interrupted": known.interrupted,
                 "duration_s": figures.duration_s,
                 "answered": figures.answered,
