@@ -222,17 +222,23 @@ def _tiers(
             apart.get(frozenset(pair)) == pair[0] for pair in itertools.product(order[:place], order[place:])
         )
     ]
-    members = [tuple(order[a:b]) for a, b in itertools.pairwise([0, *cuts, len(order)])] if order else []
-    return tuple(
-        Tier(tier, _group_ratio(tier, after, logs, spread) if after else None)
-        for tier, after in itertools.zip_longest(members, members[1:])
-    )
+    if not order:
+        return ()
+    members = [tuple(order[a:b]) for a, b in itertools.pairwise([0, *cuts, len(order)])]
+    to_next = _group_ratios(list(itertools.pairwise(members)), logs, spread)
+    return tuple(Tier(tier, ratio) for tier, ratio in zip(members, [*to_next, None], strict=True))
 
 
-def _group_ratio(
-    first: Sequence[str], second: Sequence[str], logs: Logs, spread: BlockSpread
-) -> Estimate | None:
-    ratios = group_log_ratios([logs[name] for name in first], [logs[name] for name in second])
-    shares = np.array([1 / len(first) + 1 / len(second)])
-    [ratio] = paired_ratios(ratios[None, :], shares, spread)
-    return ratio.estimate if ratio else None
+def _group_ratios(
+    groups: Sequence[tuple[Sequence[str], Sequence[str]]], logs: Logs, spread: BlockSpread
+) -> list[Estimate | None]:
+    """Return the ratio of the first to the second group of each pair of groups."""
+    if not groups:
+        return []
+    log_ratios = [
+        group_log_ratios([logs[name] for name in first], [logs[name] for name in second])
+        for first, second in groups
+    ]
+    shares = np.array([1 / len(first) + 1 / len(second) for first, second in groups])
+    ratios = paired_ratios(np.array(log_ratios), shares, spread)
+    return [ratio.estimate if ratio else None for ratio in ratios]
