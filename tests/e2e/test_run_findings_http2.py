@@ -126,7 +126,8 @@ def test_sessions_that_nginx_gives_no_tickets_for_are_told_and_those_that_it_res
 @pytest.fixture(scope="module")
 def windows(shared_sandbox) -> Run:
     """Servers under loads of their own, in which long bodies or answers fill something up."""
-    shared_sandbox.write("body.bin", "x" * 300_000)
+    # Fifteen windows of nginx, of which also a slow machine has to wait for one.
+    shared_sandbox.write("body.bin", "x" * 1_000_000)
     arms = {
         "small-windows": (
             "",

@@ -24,7 +24,7 @@ VERDICT = re.compile("valid|suspect")
 ESCAPE_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7]|38;[0-9;]+)m")
 LIVE_LINE = re.compile(r"trial \d+ of 50 · limit · connections [12]")
-TIME_LEFT = re.compile(r"\d+ of 100 points, about \d+:\d\d left")
+TIME_LEFT = re.compile(r"[1-9]\d* of 100 points, about \d+:\d\d left")
 
 
 @dataclass
