@@ -42,8 +42,11 @@ def delayed_link(ends: tuple[tuple[str, str], tuple[str, str]], delay_s: float) 
             subprocess.run(["ip", "link", "set", made, "netns", namespace, "name", name], check=True)
         words = [sys.executable, __file__, str(delay_s), *map(str, descriptors)]
         with subprocess.Popen(words, pass_fds=descriptors) as relaying:
-            stack.callback(relaying.terminate)
-            yield
+            # What ends it must come before the wait for its end.
+            try:
+                yield
+            finally:
+                relaying.terminate()
 
 
 def _new_device() -> tuple[int, str]:
