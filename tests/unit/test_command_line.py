@@ -2,6 +2,7 @@
 
 import re
 import sys
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 from docs.generate.command import read_command
@@ -97,6 +98,22 @@ def test_an_error_ends_the_program_with_its_own_code(error, code, ended, monkeyp
     monkeypatch.setattr("loadcurve.cli.main.app", fail)
     said = "" if error is KeyboardInterrupt else "loadcurve: it cannot be\n"
     assert ended() == (code, "", said)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (PackageNotFoundError("loadcurve"), "No package metadata was found for loadcurve"),
+        (ModuleNotFoundError("No module named 'polars'"), "No module named 'polars'"),
+    ],
+)
+def test_a_part_that_is_not_installed_is_not_put_down_to_memory(missing, said, ended, monkeypatch):
+    def fail() -> None:
+        raise missing
+
+    monkeypatch.setattr("loadcurve.cli.main.app", fail)
+    talk = f"loadcurve: this installation is incomplete: {said}. Install Loadcurve again\n"
+    assert ended() == (1, "", talk)
 
 
 def test_an_error_that_repeats_what_steers_a_terminal_does_not_steer_it(ended):

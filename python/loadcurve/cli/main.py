@@ -92,6 +92,9 @@ def main() -> None:
     except MemoryError:
         _say(f"loadcurve: {NO_MEMORY}")
         sys.exit(LoadcurveError.exit_code)
+    except ModuleNotFoundError as error:
+        _say(f"loadcurve: this installation is incomplete: {error}. Install Loadcurve again")
+        sys.exit(LoadcurveError.exit_code)
     except ImportError as error:
         _say(f"loadcurve: a part of the program cannot be loaded, possibly for lack of memory: {error}")
         sys.exit(LoadcurveError.exit_code)
