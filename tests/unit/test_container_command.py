@@ -157,3 +157,27 @@ def test_a_comma_in_a_path_does_not_end_it():
 def test_a_published_port_is_one_of_this_machine_and_one_inside():
     command = ContainerCommand("image", ["server"], published=PublishedPort(here=8081, inside=80))
     assert option(command.words(PODMAN), "--publish") == ["127.0.0.1:8081:80/tcp"]
+
+
+HALF_REMOVED = """#!/bin/sh
+case "$1" in
+ps) cat "$0.names" ;;
+rm) : > "$0.names" ;;
+*) echo "Error: container not known" >&2; exit 125 ;;
+esac
+"""
+"""In place of podman: it lists a container, and knows nothing else of it until it is removed."""
+
+
+def test_a_container_that_the_engine_has_half_removed_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    program = tmp_path / "podman"
+    program.write_text(HALF_REMOVED)
+    program.chmod(0o755)
+    names = tmp_path / "podman.names"
+    names.write_text("loadcurve-other\nloadcurve-demo\n")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert Engine("podman").remove_container("loadcurve-demo")
+    assert names.read_text() == ""
+    assert not Engine("podman").remove_container("loadcurve-demo")

@@ -152,7 +152,8 @@ class Engine:
         """
         existed = False
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
-        while self.container(name) is not None:
+        # Podman knows nothing of a container that it has half removed, but for its name.
+        while name in self.answer("ps", "--all", "--format", "{{.Names}}").split():
             existed = True
             failure = EngineError(f"the container {name} could not be removed", "")
             try:
