@@ -17,7 +17,7 @@ from loadcurve.cli.commands.load import load
 from loadcurve.cli.interrupts import end_on_interrupts
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
 from loadcurve.cli.parsing import Command, CommandGroup
-from loadcurve.errors import NO_MEMORY, LoadcurveError, refusal
+from loadcurve.errors import NO_MEMORY, LoadcurveError, refusal, sentence
 from loadcurve.exit_codes import EXIT_INTERRUPTED
 
 app = typer.Typer(
@@ -93,7 +93,7 @@ def main() -> None:
         _say(f"loadcurve: {NO_MEMORY}")
         sys.exit(LoadcurveError.exit_code)
     except ModuleNotFoundError as error:
-        _say(f"loadcurve: this installation is incomplete: {error}. Install Loadcurve again")
+        _say(f"loadcurve: this installation is incomplete: {sentence(str(error))} Install Loadcurve again")
         sys.exit(LoadcurveError.exit_code)
     except ImportError as error:
         _say(f"loadcurve: a part of the program cannot be loaded, possibly for lack of memory: {error}")
