@@ -222,8 +222,6 @@ def _tiers(
             apart.get(frozenset(pair)) == pair[0] for pair in itertools.product(order[:place], order[place:])
         )
     ]
-    if not order:
-        return ()
     members = [tuple(order[a:b]) for a, b in itertools.pairwise([0, *cuts, len(order)])]
     to_next = _group_ratios(list(itertools.pairwise(members)), logs, spread)
     return tuple(Tier(tier, ratio) for tier, ratio in zip(members, [*to_next, None], strict=True))
