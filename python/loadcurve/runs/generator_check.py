@@ -5,6 +5,7 @@ A web server writes its requests into a log; a database holds the records that w
 
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,8 @@ _FASTEST = "limit"
 _DATABASE = "postgresql"
 _RECORDS, _OPERATIONS = 1000, 2000
 _INSERTED = "insert"
+_LOG_REST_S, _LOG_TIMEOUT_S = 0.1, 5.0
+"""A log that has not grown for the first is complete; it is waited for at most for the second."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,10 @@ def check_generator(tool: Tool) -> CheckedGenerator:
         with Server(found, Path(folder), content, cpus.server) as server:
             server.verify([f"/{FILE}"])
             log = server.marks.folder / PRIVATE_FOLDER / "access.log" if name == _COUNTING else None
-            before = _lines(log)
+            before = None if log is None else lines_at_rest(log)
             plan = plan_at_point(short_load(tool), server.address, content, cpus.load, seed=0)
             result = CHOSEN.run(plan, lambda _: None)
-            after = _lines(log)
+            after = None if log is None else lines_at_rest(log)
     logged = None if after is None or before is None else after - before
     return CheckedGenerator(name, result, logged)
 
@@ -149,7 +152,20 @@ def short_load(tool: Tool) -> HttpLoad:
     return SessionsLoad.model_validate(given, by_alias=False, by_name=True)
 
 
-def _lines(log: Path | None) -> int | None:
-    if log is None:
-        return None
+def lines_at_rest(log: Path) -> int:
+    """Return the number of lines of a log that has stopped growing.
+
+    A server writes a line after it has sent the answer, so the client can be ahead of the log.
+    """
+    deadline_s = time.monotonic() + _LOG_TIMEOUT_S
+    lines = _lines(log)
+    while time.monotonic() < deadline_s:
+        time.sleep(_LOG_REST_S)
+        before, lines = lines, _lines(log)
+        if lines == before:
+            break
+    return lines
+
+
+def _lines(log: Path) -> int:
     return log.read_bytes().count(os.linesep.encode()) if log.exists() else 0
