@@ -21,7 +21,6 @@ WITHOUT_DATABASES = {build_backend.BUILD_ARGUMENTS: "--no-default-features --fea
 DEMO_PROFILE = {
     "CARGO_PROFILE_RELEASE_LTO": "off",
     "CARGO_PROFILE_RELEASE_OPT_LEVEL": "2",
-    "CARGO_PROFILE_RELEASE_DEBUG": "false",
     "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
 }
 """A demo has the folder of releases, which its programs are taken from, and not their optimisation."""

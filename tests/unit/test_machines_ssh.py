@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import NothingMeasured
-from loadcurve.machines import bring, wheels
+from loadcurve.machines import agent_package, bring, wheels
 from loadcurve.machines.channel import MachineLost
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
@@ -157,7 +157,9 @@ def fetching(monkeypatch, tmp_path):
 
         monkeypatch.setattr(wheels, "_command", command)
 
-    return stand_in
+    agent_package.made_package.cache_clear()
+    yield stand_in
+    agent_package.made_package.cache_clear()
 
 
 def test_another_python_gets_packages_that_are_compiled_for_it_which_are_fetched_once(fetching, tmp_path):
@@ -167,6 +169,8 @@ def test_another_python_gets_packages_that_are_compiled_for_it_which_are_fetched
         wheel.writestr("pydantic_core/__init__.py", "")
     fetching(f'echo "$requirement $python" >> {tmp_path}/asked; cp {tmp_path}/made.whl "$dest"')
     for _ in range(2):
+        # What another process of ours would have.
+        agent_package.made_package.cache_clear()
         sent: list[bytes] = []
         bring.brought("web", {**HERE, "python": [*OTHER, 0]}, sent.append)
         order, archive = b"".join(sent).split(b"\n", 1)
@@ -176,7 +180,7 @@ def test_another_python_gets_packages_that_are_compiled_for_it_which_are_fetched
         assert sorted(own) == ["pydantic_core/__init__.py", f"pydantic_core/_pydantic_core.{suffix}"]
         # All else that is compiled is for every Python, or not needed.
         compiled = {name.partition("/")[0] for name in names if ".cpython-" in name and name not in own}
-        assert compiled <= bring.RUNS_WITHOUT
+        assert compiled <= agent_package.RUNS_WITHOUT
         assert json.loads(order)["bytes"] == len(archive)
     assert (tmp_path / "asked").read_text() == f"pydantic-core=={version} {OTHER[0]}.{OTHER[1]}\n"
 
@@ -240,8 +244,8 @@ def test_the_c_library_that_is_needed_is_that_of_the_newest_symbol_of_any_compil
     files = [tmp_path / name for name in contents]
     for file in files:
         file.write_bytes(contents[file.name])
-    assert bring.glibc_needed(files) == (2, 34)
-    assert bring.glibc_needed([tmp_path / "notes.txt"]) == ()
+    assert agent_package.glibc_needed(files) == (2, 34)
+    assert agent_package.glibc_needed([tmp_path / "notes.txt"]) == ()
 
 
 def test_the_address_is_the_tables_or_that_of_the_host_that_ssh_connects_to(ssh):
