@@ -119,7 +119,7 @@ check-rust:
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --profile $(TEST_PROFILE) --workspace --all-targets --locked -- -D warnings
-	cd fuzz && cargo clippy --quiet --all-targets --locked -- -D warnings
+	cd fuzz && cargo clippy --quiet --profile $(TEST_PROFILE) --all-targets --locked -- -D warnings
 
 check-long: check check-demo check-servers audit loom reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
 
