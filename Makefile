@@ -32,7 +32,8 @@ compile_the_command = @$(BIN)/loadcurve --version > /dev/null
 SHORT := not long and not builds
 # What builds the documentation; nothing else needs it, so no environment has it.
 SITE_BUILDER := zensical@0.0.73
-# With what profile Rust's tests are built; that of setup's build shares its dependencies with them.
+# With what profiles of cargo the native parts and Rust's tests are built; where both are one, so are their dependencies.
+export NATIVE_PROFILE ?= release
 export TEST_PROFILE ?= dev
 # How long each target is fuzzed.
 SECONDS ?= 30

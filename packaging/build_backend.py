@@ -21,6 +21,8 @@ PROGRAMS = {"loadcurve-probe": "loadcurve-probe", "loadcurve-servers": "loadcurv
 EXTENSION_MODULE = "loadcurve-python"
 BUILD_ARGUMENTS = "build-args"
 """The setting with what maturin hands to cargo."""
+PROFILE_OPTION, PROFILE = "--profile", "release"
+"""With what is compiled unless the arguments say otherwise."""
 NOTICES = "THIRD-PARTY-NOTICES.txt"
 COMPONENTS = "loadcurve-native.cdx.json"
 """The file's name in a wheel and, in pyproject.toml, its path in the build folder."""
@@ -40,19 +42,22 @@ build_sdist = maturin.build_sdist
 
 
 def build_native_programs(config_settings: ConfigSettings) -> None:
-    """Build each native program in release mode and copy it into the package.
+    """Build each native program and copy it into the package.
 
     The extension module, which has no program, is selected with them and by the same arguments, so that
     crates which both use have the same features, and are compiled once.
     """
     selected = [argument for package in (*PROGRAMS, EXTENSION_MODULE) for argument in ("--package", package)]
     given = (config_settings or {}).get(BUILD_ARGUMENTS, [])
-    arguments = given.split() if isinstance(given, str) else given
-    command = ["cargo", "build", "--release", "--locked", "--bins", *selected, *arguments]
+    arguments = given.split() if isinstance(given, str) else list(given)
+    if PROFILE_OPTION not in arguments:
+        arguments = [PROFILE_OPTION, PROFILE, *arguments]
+    profile = arguments[arguments.index(PROFILE_OPTION) + 1]
+    command = ["cargo", "build", "--locked", "--bins", *selected, *arguments]
     subprocess.run(command, cwd=ROOT, check=True)
     NATIVE_FOLDER.mkdir(exist_ok=True)
     for program in PROGRAMS.values():
-        built = ROOT / "target" / "release" / program
+        built = ROOT / "target" / profile / program
         # A running copy cannot be written over, but it can be replaced.
         staged = NATIVE_FOLDER / f".{program}.new"
         shutil.copy2(built, staged)

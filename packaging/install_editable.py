@@ -2,7 +2,7 @@
 
 An installer would hide what cargo says until the build is over, which takes minutes the first time. With
 ``--demo`` the drivers of databases and TLS are left out, and what takes the compiler longest for the last
-percent of speed: together most of its work.
+percent of speed: together most of its work. Otherwise NATIVE_PROFILE names the profile of cargo.
 """
 
 import contextlib
@@ -17,13 +17,7 @@ import build_backend
 
 CPU_MINUTES = {False: (5, 15), True: (1, 4)}
 """What the native parts take to compile, whole or for a demo, on a fast and on a slow processor."""
-WITHOUT_DATABASES = {build_backend.BUILD_ARGUMENTS: "--no-default-features --features extension-module"}
-DEMO_PROFILE = {
-    "CARGO_PROFILE_RELEASE_LTO": "off",
-    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "2",
-    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
-}
-"""A demo has the folder of releases, which its programs are taken from, and not their optimisation."""
+WITHOUT_DATABASES = "--no-default-features --features extension-module"
 LEAST_MINUTES = 1
 """However many CPUs there are, some crates wait for others."""
 
@@ -38,7 +32,8 @@ def expected_minutes(cpus: int, *, demo: bool = False) -> str:
 
 def main(*, demo: bool) -> None:
     """Build and install."""
-    if not (build_backend.ROOT / "target" / "release").is_dir():
+    profile = "demo" if demo else os.environ.get("NATIVE_PROFILE", build_backend.PROFILE)
+    if not (build_backend.ROOT / "target" / profile).is_dir():
         cpus = len(os.sched_getaffinity(0))
         minutes = expected_minutes(cpus, demo=demo)
         sys.stderr.write(
@@ -46,12 +41,11 @@ def main(*, demo: bool) -> None:
             "later builds compile only what has changed\n"
         )
     os.chdir(build_backend.ROOT)
-    if demo:
-        os.environ.update(DEMO_PROFILE)
     with tempfile.TemporaryDirectory() as folder:
         # What maturin says of the wheel is of no use here; cargo's progress goes to stderr.
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
-            wheel = build_backend.build_editable(folder, WITHOUT_DATABASES if demo else None)
+            arguments = f"--profile {profile} {WITHOUT_DATABASES if demo else ''}"
+            wheel = build_backend.build_editable(folder, {build_backend.BUILD_ARGUMENTS: arguments})
         installer = [
             "uv",
             "pip",

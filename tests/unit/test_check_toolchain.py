@@ -228,7 +228,7 @@ def test_too_little_disk_is_said_with_both_figures(machine):
     far.mkdir()
     machine.work = far
     assert str(far) in machine.check(NEEDED_MB=str(needed_mb)).stderr, "whole, to be copied"
-    (machine.work / "target" / "release").mkdir(parents=True)
+    (machine.work / "target" / "demo").mkdir(parents=True)
     assert machine.check(NEEDED_MB=str(needed_mb)).returncode == 0
 
 
