@@ -147,6 +147,15 @@ def test_whatever_ends_a_tool_nothing_of_it_is_left(tmp_path):
     wait_until(lambda: not is_running(grandchild))
 
 
+def test_a_program_that_a_script_starts_is_a_part_of_the_tool(tmp_path):
+    # The shell stays, as another command follows.
+    script = f"{sys.executable} -c 'while True: pass'; echo"
+    with ToolProcess(["sh", "-c", script], tmp_path, ()) as process:
+        wait_until(lambda: process.cpu_now().user_s > 0.1)
+        assert process.ask_to_end(), "an interrupt reaches the program, and the shell has waited for it"
+        assert process.cpu_now().user_s > 0.1
+
+
 def test_what_a_tool_has_printed_is_quoted_without_secrets_wherever_the_quotation_begins(tmp_path):
     secret = "Xq7VtZw9KpJf4Hm"
     remember(secret)

@@ -100,8 +100,8 @@ class ToolProcess:
         if self.status is None and not self._is_interrupted:
             self._is_interrupted = True
             self.interrupted_unix_s = time.time()
-            with suppress(ProcessLookupError):
-                os.kill(self._process.pid, signal.SIGINT)
+            # A tool may be a script that waits for the program that it has started.
+            self._signal_group(signal.SIGINT)
 
     def ask_to_end(self) -> bool:
         """Interrupt it, and wait for what it prints then; say whether it has ended."""
@@ -112,14 +112,15 @@ class ToolProcess:
         return self.status is not None
 
     def cpu_now(self) -> CpuTime:
-        """Return what it has used: in ticks of mostly 10 ms while it runs, and exactly at its end."""
+        """Return what it has used with all that it has started: in ticks of mostly 10 ms while it runs."""
         if self.status is None:
             with suppress(OSError, ValueError, IndexError):
-                text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii", errors="replace")
-                # The name of the program, in parentheses, may contain spaces.
-                fields = text.rpartition(")")[2].split()
-                times_s = (int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S)
-                self._cpu = CpuTime(*times_s, _voluntary_switches(self._process.pid))
+                used = [_used_by(pid) for pid in _with_children(self._process.pid)]
+                self._cpu = CpuTime(
+                    sum(one.user_s for one in used),
+                    sum(one.system_s for one in used),
+                    sum(one.voluntary_switches for one in used),
+                )
         return self._cpu
 
     def last_words(self) -> str:
@@ -162,6 +163,30 @@ class ToolProcess:
     def _signal_group(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _with_children(pid: int) -> list[int]:
+    """Return a process and all that it has started which still run; raises ``OSError`` where it has ended."""
+    found = [pid]
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            for child in (thread / "children").read_text(encoding="ascii").split():
+                # One may end meanwhile: what it has used is then its parent's.
+                with suppress(OSError):
+                    found += _with_children(int(child))
+    return found
+
+
+def _used_by(pid: int) -> CpuTime:
+    """Return what a process has used, with its children that have ended; raises where it has ended itself."""
+    text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    # The name of the program, in parentheses, may contain spaces.
+    user, system, of_ended_user, of_ended_system = map(int, text.rpartition(")")[2].split()[11:15])
+    return CpuTime(
+        (user + of_ended_user) / _TICKS_PER_S,
+        (system + of_ended_system) / _TICKS_PER_S,
+        _voluntary_switches(pid),
+    )
 
 
 def _voluntary_switches(pid: int) -> int:
