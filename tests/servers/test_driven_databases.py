@@ -1,28 +1,27 @@
 """go-ycsb, driven against PostgreSQL: it counts what the database has done, and shows no password."""
 
-import contextlib
-import os
 import re
-import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil
 import pytest
+from driven_support import (
+    INSERTS_AND_UPDATES,
+    RECORDS,
+    CommandLines,
+    answer_of,
+    answered,
+    loaded_and_run,
+    under_load,
+    updated_rows,
+)
 from server_support import CATALOG, server_of, wait_until
 
 from loadcurve._engine import Database
 from loadcurve.cli.generators import check_command
 from loadcurve.generate.chosen import CHOSEN
-from loadcurve.generate.generator import Progress
-from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.folder import read_run
-from loadcurve.result.load import LoadResult
-from loadcurve.runs.database import DatabaseUnderLoad
-from loadcurve.runs.database_plan import DatabasePlans
-from loadcurve.server.here import Server
 from support.command import Command
 from support.databases import ferretdb_folder
 
@@ -31,42 +30,13 @@ pytestmark = [
     pytest.mark.needs("psql"),
     pytest.mark.needs_server("postgresql"),
 ]
-
-RECORDS = 500
-INSERTS_AND_UPDATES = {"mix": {"insert": 0.3, "update": 0.7}, "request_distribution": "uniform"}
-
-
-@contextlib.contextmanager
-def under_load(server: Server, **changes: object) -> Iterator[DatabaseUnderLoad]:
-    given = {
-        "model": "ycsb", "workload": "a", "records": RECORDS, "threads": 4, "operations": 2000,
-        "warmup": "0s", "generator": "go-ycsb",
-    } | changes  # fmt: skip
-    load = DatabaseLoadTable.model_validate({key: value for key, value in given.items() if value is not None})
-    plans = DatabasePlans(server.url, {}, [min(os.sched_getaffinity(0))])
-    with DatabaseUnderLoad("postgresql", server, load, plans, CHOSEN) as database:
-        yield database
-
-
-def answer_of(server: Server, statement: str) -> list[int]:
-    command = ["psql", "--no-psqlrc", "--tuples-only", "--no-align", "--command", statement, server.url]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [int(number) for number in told.strip().split("|") if number]
-
-
-def loaded_and_run(database: DatabaseUnderLoad) -> tuple[LoadResult, LoadResult]:
-    loading = database.prepare({}, 0, lambda _: None)["loading"]
-    return loading, CHOSEN.run(database.plan({}, 0), lambda _: None)
-
-
-def answered(result: LoadResult) -> dict[str, int]:
-    return {one.operation: one.answered for one in result.operations}
+GENERATOR = "go-ycsb"
 
 
 def test_rows_are_inserted_and_updated_as_often_as_go_ycsb_says():
     with (
         server_of(CATALOG["postgresql"], None) as server,
-        under_load(server, workload=INSERTS_AND_UPDATES) as database,
+        under_load(server, GENERATOR, workload=INSERTS_AND_UPDATES) as database,
     ):
         loading, result = loaded_and_run(database)
         of = answered(result)
@@ -82,19 +52,18 @@ def test_rows_are_inserted_and_updated_as_often_as_go_ycsb_says():
     assert list(Path(tempfile.gettempdir()).glob("loadcurve-tool-*")) == []
 
 
-def updated_rows(server: Server) -> int:
-    return answer_of(server, "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'usertable'")[0]
-
-
 def test_a_zipfian_distribution_asks_for_records_that_there_are():
-    with server_of(CATALOG["postgresql"], None) as server, under_load(server) as database:
+    with server_of(CATALOG["postgresql"], None) as server, under_load(server, GENERATOR) as database:
         updates = answered(loaded_and_run(database)[1])["update"]
         # An update of a record that is not there would change no row, and count as answered.
         wait_until(lambda: updated_rows(server) == updates)
 
 
 def test_the_warm_up_of_go_ycsb_does_not_count():
-    with server_of(CATALOG["postgresql"], None) as server, under_load(server, warmup="1s") as database:
+    with (
+        server_of(CATALOG["postgresql"], None) as server,
+        under_load(server, GENERATOR, warmup="1s") as database,
+    ):
         result = loaded_and_run(database)[1]
         assert (result.tool.warmup, result.load.warmup_s) == ("own", 1.0)
         # One operation of each client may end as the warm-up does, and be counted by go-ycsb alone.
@@ -104,7 +73,10 @@ def test_the_warm_up_of_go_ycsb_does_not_count():
 
 def test_a_load_of_a_duration_has_no_failure_of_the_interrupt_that_ends_it():
     changes = {"operations": None, "duration": "1500ms", "threads": 8}
-    with server_of(CATALOG["postgresql"], None) as server, under_load(server, **changes) as database:
+    with (
+        server_of(CATALOG["postgresql"], None) as server,
+        under_load(server, GENERATOR, **changes) as database,
+    ):
         result = loaded_and_run(database)[1]
         assert (result.duration_s, result.requests.failed) == (1.5, 0)
         assert not result.interrupted
@@ -112,26 +84,20 @@ def test_a_load_of_a_duration_has_no_failure_of_the_interrupt_that_ends_it():
 
 
 def test_no_process_shows_the_password_while_go_ycsb_runs():
-    seen: list[str] = []
-
-    def look(_: Progress) -> None:
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                seen.append(" ".join(process.cmdline()))
-
-    with server_of(CATALOG["postgresql"], None) as server, under_load(server) as database:
-        database.prepare({}, 0, look)
-        result = CHOSEN.run(database.plan({}, 0), look)
+    lines = CommandLines()
+    with server_of(CATALOG["postgresql"], None) as server, under_load(server, GENERATOR) as database:
+        database.prepare({}, 0, lines.look)
+        result = CHOSEN.run(database.plan({}, 0), lines.look)
         password = urlsplit(server.url).password
         assert password
-        assert any("go-ycsb run pg" in line for line in seen), "it was looked at"
-        assert not any(password in line for line in [*seen, result.model_dump_json()])
+        assert any("go-ycsb run pg" in line for line in lines.seen), "it was looked at"
+        assert not any(password in line for line in [*lines.seen, result.model_dump_json()])
 
 
 def test_documents_of_mongodb_are_inserted_as_often_as_go_ycsb_says():
     ferretdb_folder()
     changes = {"namespace": "ycsb", "records": 200, "operations": 400, "workload": INSERTS_AND_UPDATES}
-    with server_of(CATALOG["ferretdb"], None) as server, under_load(server, **changes) as database:
+    with server_of(CATALOG["ferretdb"], None) as server, under_load(server, GENERATOR, **changes) as database:
         loading, result = loaded_and_run(database)
         of = answered(result)
         assert answered(loading) == {"insert": 200}

@@ -4,17 +4,16 @@ What may be secret is in files that only their owner can read, in a folder that 
 go-ycsb prints its properties there, a password of PostgreSQL is none of them, but in a file of libpq's form.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from loadcurve.generate.tools.core_workload import asked_by, properties_of, table_name, write_private
 from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.go_ycsb.reader import read_load
 from loadcurve.generate.tools.mongodb_url import with_options
 from loadcurve.generate.tools.postgresql_url import postgresql_url
-from loadcurve.loads.workload import Workload, in_words
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.protocol import protocol_of_url
 from loadcurve.redaction import remember, remember_url
@@ -35,10 +34,9 @@ def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
         **place,
         **_measurement(wanted.files),
         **_load(wanted.load),
-        **_workload(wanted.load.workload.with_records(wanted.load.records).numbers),
+        **properties_of(wanted.load.workload.with_records(wanted.load.records).numbers),
     }
-    given = (word for name, value in properties.items() for word in ("-p", f"{name}={in_words(value)}"))
-    return [wanted.load.phase, binding, "-P", str(wanted.files / _LOGIN), *given]
+    return [wanted.load.phase, binding, "-P", str(wanted.files / _LOGIN), *asked_by(properties)]
 
 
 def figures(wanted: WantedOfDatabase, output: Output) -> ToolFigures:
@@ -51,7 +49,7 @@ def figures(wanted: WantedOfDatabase, output: Output) -> ToolFigures:
 def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str | int]:
     """Write who logs in, and return where that is, and which table."""
     place, load = postgresql_url(wanted.url), wanted.load
-    _write_private(wanted.files / _LOGIN, f"pg.user={quote(place.user, safe='')}\n")
+    write_private(wanted.files / _LOGIN, f"pg.user={quote(place.user, safe='')}\n")
     if place.password:
         _write_password(place.password, wanted.files / _PASSWORD)
     return {
@@ -60,7 +58,7 @@ def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str | int]:
         # It puts the parts into a URL as they are.
         "pg.db": quote(place.database, safe=""),
         "pg.sslmode": "disable",
-        "table": f"{_quoted(load.namespace)}.{_quoted(load.table)}",
+        "table": table_name(load.namespace, load.table),
     }
 
 
@@ -69,7 +67,7 @@ def _mongodb(wanted: WantedOfDatabase) -> Mapping[str, str]:
     remember_url(wanted.url)
     # As our engine asks: a connection for each client, and nothing is sent a second time.
     asked = {"maxPoolSize": str(wanted.load.threads), "retryReads": "false", "retryWrites": "false"}
-    _write_private(wanted.files / _LOGIN, f"mongodb.url={with_options(wanted.url, asked)}\n")
+    write_private(wanted.files / _LOGIN, f"mongodb.url={with_options(wanted.url, asked)}\n")
     return {"table": wanted.load.table}
 
 
@@ -100,41 +98,10 @@ def _records(load: DatabaseLoad) -> Mapping[str, int]:
     return {"recordcount": load.records, "insertcount": load.records - 1}
 
 
-def _workload(workload: Workload) -> Mapping[str, str | int | float | bool]:
-    mix = workload.mix
-    return {
-        "readproportion": mix.read,
-        "updateproportion": mix.update,
-        "insertproportion": mix.insert,
-        "scanproportion": mix.scan,
-        "readmodifywriteproportion": mix.read_modify_write,
-        "requestdistribution": workload.request_distribution.name,
-        "fieldcount": workload.field_count,
-        "fieldlength": workload.field_bytes,
-        "fieldlengthdistribution": workload.field_bytes_distribution.name,
-        "maxscanlength": workload.scan_records_max,
-        "scanlengthdistribution": workload.scan_records_distribution.name,
-        "readallfields": workload.read_all_fields,
-        "writeallfields": workload.write_all_fields,
-        "insertorder": workload.insert_order,
-        "zeropadding": workload.zero_padding,
-    }
-
-
-def _quoted(name: str) -> str:
-    """Return a name as statements have it, into which go-ycsb puts it as it is."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _write_password(password: str, file: Path) -> None:
     """Write a file of passwords as libpq has it."""
     remember(password)
     if "\n" in password or "\r" in password:
         raise Refused("generator", "go-ycsb takes no password of several lines")
     escaped = password.replace("\\", "\\\\").replace(":", "\\:")
-    _write_private(file, f"*:*:*:*:{escaped}\n")
-
-
-def _write_private(file: Path, text: str) -> None:
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
-        opened.write(text)
+    write_private(file, f"*:*:*:*:{escaped}\n")
