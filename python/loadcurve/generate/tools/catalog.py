@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -35,8 +36,17 @@ class Tool:
     @property
     def program(self) -> Path | None:
         """The first of its programs that is installed; ``None`` where none is."""
-        found = next(filter(None, map(shutil.which, self.table.programs)), None)
-        return None if found is None else Path(found)
+        for path in self._search_paths():
+            for name in self.table.programs:
+                if found := shutil.which(name, path=path):
+                    return Path(found)
+        return None
+
+    def _search_paths(self) -> list[str | None]:
+        """Return where its programs are looked for, where ``None`` is what the person's ``PATH`` says."""
+        variable = self.table.home_variable
+        home = os.environ.get(variable) if variable else None
+        return [str(Path(home, "bin")), None] if home else [None]
 
     @property
     def install(self) -> str | None:

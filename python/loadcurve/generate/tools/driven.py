@@ -28,7 +28,7 @@ from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.kernel import counters_now, increase
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.generate.tools.request_head import request_sent
-from loadcurve.generate.tools.results import Seen, result_of, window_began_s
+from loadcurve.generate.tools.results import Seen, asked_rps, result_of, window_began_s
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.protocol import protocol_of_url
 from loadcurve.result.load import LoadResult
@@ -237,5 +237,6 @@ def _limit_s(plan: Plan, own_warmup_s: float) -> float:
     if length_s is None:
         expected_s = load.expected_s
         # Without a rate nobody knows: a thousandth of what a server can do is slow enough.
-        length_s = expected_s if expected_s is not None else 60.0 + (plan.requests_total or 0) / 100.0
+        slowest_rps = min(asked_rps(plan) or 100.0, 100.0)
+        length_s = expected_s if expected_s is not None else 60.0 + (plan.requests_total or 0) / slowest_rps
     return own_warmup_s + length_s + load.timeout_s + _SLACK_S

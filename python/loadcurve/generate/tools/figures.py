@@ -77,6 +77,8 @@ class ToolFigures:
     other_length: int | None = None
     """Of ``answered``: those that were shorter or longer than the first one, or cut off."""
     latency: Times | None = None
+    service: Times | None = None
+    """From when it was sent, where ``latency`` counts from when it was due, and both are measured."""
     connect: Times | None = None
     connects_before: bool = False
     """Whether a latency begins when its connection is open, so that ``connect`` is no part of it."""

@@ -57,7 +57,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
     latency = figures.latency.distribution if figures.latency else distribution(0)
     failed = figures.failed or 0
     sent = figures.answered + failed
-    of_send = figures.basis == "send"
+    service = figures.latency if figures.basis == "send" else figures.service
     return LoadResult(
         format="loadcurve-load/1",
         load=known.load,
@@ -79,7 +79,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
             answered=_per_second(figures.answered, figures.duration_s),
         ),
         latency_ms=latency,
-        service_time_ms=latency if of_send and figures.latency else None,
+        service_time_ms=_distribution(service),
         connect_ms=_distribution(figures.connect),
         first_byte_ms=_distribution(figures.first_byte),
         transfer_ms=None,
@@ -108,7 +108,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
         series=list(figures.series),
         histograms=Histograms(
             latency=_histogram(figures.latency),
-            service_time=_histogram(figures.latency) if of_send else None,
+            service_time=_histogram(service),
             connect=_histogram(figures.connect),
             first_byte=_histogram(figures.first_byte),
             transfer=None,

@@ -12,6 +12,7 @@ from loadcurve.generate.tools.record import Known, record_of
 from loadcurve.loads.http import OpenLoad, SessionsLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.record import LoadAsRun
+from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.result.generator import Generator
 from loadcurve.result.kernel import Kernel
 from loadcurve.result.load import LoadResult
@@ -58,7 +59,7 @@ def result_of(plan: Plan, figures: ToolFigures, tool: ToolRecord, seen: Seen) ->
         operation=operation,
         began_s=seen.began_s,
         interrupted=seen.interrupted,
-        asked_rps=_asked_rps(plan),
+        asked_rps=asked_rps(plan),
         generator=_generator(figures, seen),
         kernel=seen.kernel,
         evidence=_evidence(plan, figures, seen),
@@ -96,8 +97,7 @@ def _evidence(plan: Plan, figures: ToolFigures, seen: Seen) -> Mapping[str, Any]
     available_s = busy * figures.duration_s
     at_once = max(getattr(load, "pipeline", 1), getattr(load, "streams", 1))
     # A rate of connections is no rate of requests where these wait for one another.
-    asked_rps = _asked_rps(plan)
-    has_schedule = asked_rps is not None or plan.kind.is_closed_loop(load.model, has_rate=False)
+    has_schedule = asked_rps(plan) is not None or plan.kind.is_closed_loop(load.model, has_rate=False)
     return {
         "stop": _stop(plan),
         "warmup_s": load.warmup_s,
@@ -126,10 +126,10 @@ def _stop(plan: Plan) -> dict[str, float | int]:
     return stop
 
 
-def _asked_rps(plan: Plan) -> float | None:
-    """Return the rate of requests that the plan asks for; ``None`` in a closed loop."""
+def asked_rps(plan: Plan) -> float | None:
+    """Return the one rate of requests that the plan asks for; ``None`` where there is none, or it changes."""
     load = plan.load
-    if isinstance(load, OpenLoad):
+    if isinstance(load, OpenLoad | DatabaseLoad):
         return None if isinstance(load.rate_rps, list) else load.rate_rps
     if isinstance(load, SessionsLoad) and not isinstance(load.connection_rate_cps, list):
         return load.connection_rate_cps * load.calls

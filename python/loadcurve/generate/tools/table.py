@@ -6,6 +6,7 @@ from pydantic import Field
 
 from loadcurve.generate.tools.figures import Completeness, LatencyBasis
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.loads.values import PositiveCount
 from loadcurve.protocol import ProtocolName
 from loadcurve.server.description import VersionSource
 from loadcurve.server.install import Packages
@@ -51,7 +52,12 @@ class Abilities(TomlTable):
     """Whether it can be given the longest time for an answer."""
 
 
-OperationName = Literal["read", "update", "insert", "scan", "read_modify_write", "delete"]
+WorkloadPart = Literal[
+    "read", "update", "insert", "scan", "read_modify_write", "delete",
+    "one_field", "several_lengths", "growing_zipfian", "verified_values",
+]  # fmt: skip
+"""The operations of a workload, and what else one may have: reads of one field, fields or scans of several
+lengths, a Zipfian distribution over records to which others are added, and values that are compared."""
 
 
 class DatabaseAbilities(TomlTable):
@@ -66,9 +72,21 @@ class DatabaseAbilities(TomlTable):
     """How it can choose the records of operations."""
     interrupted_after: Literal["duration"] | None = None
     """Whether a load of a duration is ended by an interrupt, after which it writes what it has."""
-    not_asked: dict[OperationName, Text] = Field(default_factory=dict)
-    """Operations that it is not asked for, each with the reason, behind the name of the tool."""
-    not_asked_of: dict[ProtocolName, dict[OperationName, Text]] = Field(default_factory=dict)
+    whole_seconds: bool = False
+    """Whether it ends a load by itself, after whole seconds alone."""
+    counts_after_warmup: bool = False
+    """Whether a load of a number of operations can have a warm-up, which does not count."""
+    rate: bool = False
+    """Whether each client can keep to a schedule, of whole operations per second of all together."""
+    inserts_by_count: bool = False
+    """Whether inserts beside a Zipfian distribution have to end after a number of operations."""
+    count_max: PositiveCount | None = None
+    """The greatest number of records, and of operations."""
+    expands_names: bool = False
+    """Whether it would replace a part of a name that looks like a property."""
+    not_asked: dict[WorkloadPart, Text] = Field(default_factory=dict)
+    """Parts of workloads that it is not asked for, each with the reason, behind the name of the tool."""
+    not_asked_of: dict[ProtocolName, dict[WorkloadPart, Text]] = Field(default_factory=dict)
     """Those that it is not asked for of databases with this protocol alone."""
     namespaces: dict[ProtocolName, Text] = Field(default_factory=dict)
     """Where all its tables are, if it cannot be asked for another namespace."""
@@ -81,6 +99,8 @@ class ToolTable(TomlTable):
     """Its name, for people."""
     programs: Programs
     """The programs by which it is known."""
+    home_variable: Text | None = None
+    """The variable that names the folder of its release, whose programs come before others."""
     version: VersionSource | None = None
     """How its version is found out; some do not tell it."""
     install: Packages

@@ -6,7 +6,8 @@ be of several trials. Tags, of which each would have its own window, are refused
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.samples import times_of_counts
@@ -25,6 +26,47 @@ _LINE = re.compile(
 )
 _VERSIONS = {"1.00", "1.01", "1.1", "1.2", "1.3"}
 LONGEST_NS = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What was counted between two moments of a log."""
+
+    begin_s: float
+    """As the log has it: since its begin, or by the wall clock."""
+    length_s: float
+    counted: Counted
+    """In ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log as it was written."""
+
+    began_unix_s: float | None
+    """When it began, by the wall clock."""
+    intervals: Sequence[Interval]
+
+
+def read_log(source: Source, unit_ns: int) -> Log:
+    """Return the intervals of a log whose values have this unit; raises ``Unreadable``."""
+    lines = Lines(source)
+    lines.optional(r"#\[StartTime: ", "when the log begins")
+    lines.optional(r'"StartTimestamp"', "the names of the log's columns")
+    began, base = None, 0.0
+    intervals: list[Interval] = []
+    for number, line in enumerate(lines.lines, start=1):
+        if line.startswith("#"):
+            began = _comment(lines, number, line, "StartTime", began)
+            base = _comment(lines, number, line, "BaseTime", base) or 0.0
+            _require_version(lines, number, line)
+            continue
+        if line.strip() and not line.startswith('"StartTimestamp"'):
+            intervals.append(_interval(lines, number, line, unit_ns))
+    if not any(one.counted.total for one in intervals):
+        raise source.unreadable(max(len(lines.lines), 1), "no time", "intervals with times")
+    lines.require_line_end("as each interval has one")
+    return Log(began if began is not None else base or None, intervals)
 
 
 def is_log(head: bytes) -> bool:
@@ -63,30 +105,11 @@ def read_ycsb(source: Source) -> ToolFigures:
 
 
 def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
-    lines = Lines(source)
-    lines.optional(r"#\[StartTime: ", "when the log begins")
-    lines.optional(r'"StartTimestamp"', "the names of the log's columns")
-    began, base = None, 0.0
-    parts: list[Counted] = []
-    lengths: list[float] = []
-    for number, line in enumerate(lines.lines, start=1):
-        if line.startswith("#"):
-            began = _comment(lines, number, line, "StartTime", began)
-            base = _comment(lines, number, line, "BaseTime", base) or 0.0
-            _require_version(lines, number, line)
-            continue
-        if not line.strip() or line.startswith('"StartTimestamp"'):
-            continue
-        length_s, counted = _interval(lines, number, line, unit_ns)
-        lengths.append(length_s)
-        if counted.total:
-            parts.append(counted)
-    if not parts:
-        raise source.unreadable(max(len(lines.lines), 1), "no time", "intervals with times")
-    lines.require_line_end("as each interval has one")
-    duration_s = sum(lengths)
+    log = read_log(source, unit_ns)
+    duration_s = sum(one.length_s for one in log.intervals)
     if duration_s <= 0:
         raise source.unreadable(None, "intervals of no length", "intervals that take some time")
+    parts = [one.counted for one in log.intervals if one.counted.total]
     merged = merged_counts(parts)
     latency: Times = times_of_counts(merged, unit_ns / UNITS["ms"])
     return ToolFigures(
@@ -96,7 +119,7 @@ def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
         duration_s=duration_s,
         answered=merged.total,
         failed=None,
-        began_unix_s=began if began is not None else base or None,
+        began_unix_s=log.began_unix_s,
         latency=latency,
     )
 
@@ -114,7 +137,7 @@ def _require_version(lines: Lines, number: int, line: str) -> None:
         raise lines.source.unreadable(number, f"version {found[1]} of the format", f"one of {known}")
 
 
-def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> tuple[float, Counted]:
+def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> Interval:
     what = "an interval of a log of HdrHistograms: begin, length, longest time, histogram"
     found = _LINE.fullmatch(line.strip())
     if found is not None and found[1]:
@@ -134,4 +157,4 @@ def _interval(lines: Lines, number: int, line: str, unit_ns: int) -> tuple[float
         raise lines.source.unreadable(number, "times of more than thirty years", what, lines.read(number))
     # A time of 3 µs is between 3 and 4, and 3 is what its writer calls it.
     in_ns = Counted(counted.lowest * unit_ns, counted.highest * unit_ns, counted.counts)
-    return float(found[3]), in_ns
+    return Interval(float(found[2]), float(found[3]), in_ns)

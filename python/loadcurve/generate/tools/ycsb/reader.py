@@ -1,4 +1,4 @@
-"""The text that YCSB prints; its logs of HdrHistograms are read by ``tools.hdr``.
+"""The text that YCSB prints; its logs of HdrHistograms are read by ``tools.hdr``, or by ``window``.
 
 Percentiles are of single operations. Those of all together do not follow from them, so they are only known
 where there was one operation.
@@ -28,9 +28,13 @@ _NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP", _BOTH}
 
 
 @dataclass
-class _Part:
+class Part:
+    """What is said of one name: an operation, or its latencies from when it was due."""
+
     count: int = 0
     figures: dict[str, float] = field(default_factory=dict)
+    returned: dict[str, int] = field(default_factory=dict)
+    """How often an operation had which status."""
     names: set[str] = field(default_factory=set)
     """Of all that is said of it; how its results are counted is the end of that."""
 
@@ -49,7 +53,7 @@ def read_text(source: Source) -> ToolFigures:
     )
     if runtime_ms <= 0 or rate <= 0:
         raise source.unreadable(None, "a run of no time, or without operations", "operations, and their time")
-    parts = _parts(lines)
+    parts = parts_of(lines)
     measured = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
     if not measured:
         raise source.unreadable(len(lines.lines), "no operation", "lines such as [READ], Operations, 1000")
@@ -71,7 +75,7 @@ def read_text(source: Source) -> ToolFigures:
     )
 
 
-def _require_all(lines: Lines, parts: Mapping[str, _Part], measured: int, total: int) -> None:
+def _require_all(lines: Lines, parts: Mapping[str, Part], measured: int, total: int) -> None:
     """Raise ``Unreadable`` where the text ends before it has said all of its operations.
 
     Each transaction measures one operation, but a modification two, which it counts once more together.
@@ -83,11 +87,11 @@ def _require_all(lines: Lines, parts: Mapping[str, _Part], measured: int, total:
         if not name.endswith(_FAILED) and not any(one.startswith(_RETURN) for one in part.names):
             raise lines.cut_off(f"a line such as [{name}], Return=OK, 1000")
     for name in of_load if any(one.startswith(_INTENDED) for one in parts) else ():
-        intended = parts.get(_INTENDED + name, _Part())
+        intended = parts.get(_INTENDED + name, Part())
         missing = [one for one in of_load[name].names if one.endswith(_UNIT) and one not in intended.names]
         if missing and not name.endswith(_FAILED):
             raise lines.cut_off(f"[{_INTENDED}{name}], {missing[0]}")
-    modifications = parts.get(_BOTH, _Part()).count
+    modifications = parts.get(_BOTH, Part()).count
     if measured - modifications < total:
         found = f"{measured - modifications:,} operations"
         what = f"the {total:,} that follow from its throughput: it is truncated"
@@ -99,9 +103,9 @@ def _is_of_load(name: str) -> bool:
     return name not in _NOT_OF_THE_LOAD and not name.startswith(_INTENDED)
 
 
-def _parts(lines: Lines) -> dict[str, _Part]:
+def parts_of(lines: Lines) -> dict[str, Part]:
     """Return the lines by their operation."""
-    parts: dict[str, _Part] = {}
+    parts: dict[str, Part] = {}
     for number, line in enumerate(lines.lines, start=1):
         found = _LINE.fullmatch(line)
         if found is None:
@@ -110,7 +114,7 @@ def _parts(lines: Lines) -> dict[str, _Part]:
                     number, shown(line), "[OPERATION], figure, number", lines.read(number)
                 )
             continue
-        part = parts.setdefault(found[1], _Part())
+        part = parts.setdefault(found[1], Part())
         name, text = found[2], found[3]
         if name in part.names:
             what = "the output of one run; split the file into one per run"
@@ -118,6 +122,8 @@ def _parts(lines: Lines) -> dict[str, _Part]:
         part.names.add(name)
         if name == "Operations":
             part.count = _count(lines, number, text)
+        elif name.startswith(_RETURN):
+            part.returned[name.removeprefix(_RETURN)] = _count(lines, number, text)
         elif name.endswith(_UNIT):
             part.figures[name] = lines.value(number, text, "a number of microseconds")
     return parts
@@ -131,7 +137,7 @@ def _count(lines: Lines, number: int, text: str) -> int:
     return int(value)
 
 
-def _outcome(of_name: tuple[str, _Part]) -> tuple[int, int]:
+def _outcome(of_name: tuple[str, Part]) -> tuple[int, int]:
     """Return how many of an operation's were answered and how many failed, which are a part."""
     name, part = of_name
     if name.endswith(_FAILED):
@@ -139,7 +145,7 @@ def _outcome(of_name: tuple[str, _Part]) -> tuple[int, int]:
     return part.count, 0
 
 
-def _operation(name: str, parts: dict[str, _Part], measured: dict[str, _Part]) -> Operation:
+def _operation(name: str, parts: dict[str, Part], measured: dict[str, Part]) -> Operation:
     failed = measured.get(name + _FAILED)
     return Operation(
         operation=name.lower(),
@@ -149,7 +155,7 @@ def _operation(name: str, parts: dict[str, _Part], measured: dict[str, _Part]) -
     )
 
 
-def _times(part: _Part) -> Times:
+def _times(part: Part) -> Times:
     percentiles = {}
     for name, time_us in part.figures.items():
         found = _PERCENTILE.fullmatch(name)
