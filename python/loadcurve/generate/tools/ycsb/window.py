@@ -13,6 +13,7 @@ from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.hdr.reader import UNITS, Log, read_log
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.samples import times_of_counts
+from loadcurve.generate.tools.source import shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.generate.tools.ycsb.reader import Part, parts_of
 from loadcurve.loads.ycsb import DatabaseLoad
@@ -24,6 +25,8 @@ _OK, _NOT_FOUND = "OK", "NOT_FOUND"
 _INTENDED = "Intended-"
 _ENDED = "CLEANUP"
 """What each client does once, at its end."""
+_NO_CLIENT = r"site\.ycsb\.DBException: (?:[\w$]+\.)*(.*)$"
+"""Why a client could not begin, without the place of its class; the others go on without it."""
 _RESOLUTION_MS = 1e-3
 _CLOSING = 2
 """Intervals behind the last whole second: of the last status, and of what is written after it."""
@@ -95,13 +98,19 @@ def read_load(output: Output, load: DatabaseLoad) -> ToolFigures:
 def _require_clients(lines: Lines, parts: Mapping[str, Part], clients: int) -> None:
     """Raise ``Unreadable`` where a client could not begin, or the text ends before it says so."""
     ended = parts[_ENDED].count if _ENDED in parts else None
+    refused = lines.all_of(_NO_CLIENT)
+    if refused:
+        number, match = refused[0]
+        raise lines.source.unreadable(
+            number, shown(match[1]), f"a connection for each of {clients:,} clients"
+        )
     if ended is None:
         needed = (
             "before which YCSB writes its logs: from Java 11 on with jaxb-api-2.3.1.jar in its folder lib"
         )
         raise lines.cut_off(f"[{_ENDED}], Operations, {clients}, {needed}")
     if ended != clients:
-        what = f"{clients}, one for each client: the others could not connect"
+        what = f"{clients}, one for each client"
         raise lines.source.unreadable(None, f"[{_ENDED}], Operations, {ended}", what)
     lines.require_line_end("after YCSB's last figure")
 
