@@ -11,8 +11,10 @@ from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
 from loadcurve.generate.tools.exact_database import require_exact_on_database
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.formats import read_figures
 from loadcurve.generate.tools.process import CpuTime
 from loadcurve.generate.tools.results import Seen, result_of
+from loadcurve.generate.tools.source import Source
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.counted import decoded
@@ -264,6 +266,23 @@ REFUSED = (
     "the hostname and port are correct and that the postmaster is accepting TCP/IP connections.\n"
 )
 """What YCSB printed with the port 1; its other clients go on."""
+
+
+def test_an_operation_of_which_none_was_answered_has_no_time(tmp_path):
+    found = figures_in(tmp_path, "ycsb-refused", operations=100)
+    of = {one.operation: (one.answered, one.failed) for one in found.operations}
+    refused = said("ycsb-refused", "[UPDATE], Return=ERROR")
+    assert of == {"read": (said("ycsb-refused", "[READ], Return=OK"), 0), "update": (0, refused)}
+    assert next(one for one in found.operations if one.operation == "update").latency_ms.mean is None
+
+
+def test_failures_of_one_status_are_failures_where_the_text_is_imported():
+    found, _ = read_figures(Source(DATA / "ycsb-refused" / "output.txt"), None)
+    assert (found.answered, found.failed) == (
+        said("ycsb-refused", "[READ], Return=OK"),
+        said("ycsb-refused", "[UPDATE], Return=ERROR"),
+    )
+    assert [one.operation for one in found.operations] == ["read"]
 
 
 def changed(folder: Path, name: str, change) -> Output:

@@ -22,6 +22,8 @@ _NAMES = {
     "50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9", "99.99": "p99_99",
 }  # fmt: skip
 _INTENDED, _FAILED, _RETURN, _UNIT = "Intended-", "-FAILED", "Return=", "(us)"
+_OF_NOTHING = {"NaN", str(2**63 - 1)}
+"""The mean and the least time of an operation of which none was answered."""
 _BOTH = "READ-MODIFY-WRITE"
 _NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP", _BOTH}
 """The last one has its parts, which are counted, too."""
@@ -57,10 +59,11 @@ def read_text(source: Source) -> ToolFigures:
     measured = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
     if not measured:
         raise source.unreadable(len(lines.lines), "no operation", "lines such as [READ], Operations, 1000")
-    answered, failed = (sum(counts) for counts in zip(*map(_outcome, measured.items()), strict=True))
+    failed = sum(part.count for name, part in measured.items() if _is_failed(name, parts))
+    answered = sum(part.count for part in measured.values()) - failed
     _require_all(lines, parts, answered + failed, round(rate * runtime_ms / _MS_PER_S))
     is_due = any(name.startswith(_INTENDED) for name in parts)
-    of_the_load = [name for name in measured if not name.endswith(_FAILED)]
+    of_the_load = [name for name in measured if not _is_failed(name, parts)]
     operations = [_operation(name, parts, measured) for name in of_the_load]
     alone = of_the_load[0] if len(of_the_load) == 1 else None
     return ToolFigures(
@@ -84,12 +87,12 @@ def _require_all(lines: Lines, parts: Mapping[str, Part], measured: int, total: 
     lines.require_line_end("after YCSB's last figure")
     of_load = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
     for name, part in of_load.items():
-        if not name.endswith(_FAILED) and not any(one.startswith(_RETURN) for one in part.names):
+        if not _is_failed(name, parts) and not any(one.startswith(_RETURN) for one in part.names):
             raise lines.cut_off(f"a line such as [{name}], Return=OK, 1000")
     for name in of_load if any(one.startswith(_INTENDED) for one in parts) else ():
         intended = parts.get(_INTENDED + name, Part())
         missing = [one for one in of_load[name].names if one.endswith(_UNIT) and one not in intended.names]
-        if missing and not name.endswith(_FAILED):
+        if missing and not _is_failed(name, parts):
             raise lines.cut_off(f"[{_INTENDED}{name}], {missing[0]}")
     modifications = parts.get(_BOTH, Part()).count
     if measured - modifications < total:
@@ -124,7 +127,7 @@ def parts_of(lines: Lines) -> dict[str, Part]:
             part.count = _count(lines, number, text)
         elif name.startswith(_RETURN):
             part.returned[name.removeprefix(_RETURN)] = _count(lines, number, text)
-        elif name.endswith(_UNIT):
+        elif name.endswith(_UNIT) and text not in _OF_NOTHING:
             part.figures[name] = lines.value(number, text, "a number of microseconds")
     return parts
 
@@ -137,20 +140,22 @@ def _count(lines: Lines, number: int, text: str) -> int:
     return int(value)
 
 
-def _outcome(of_name: tuple[str, Part]) -> tuple[int, int]:
-    """Return how many of an operation's were answered and how many failed, which are a part."""
-    name, part = of_name
-    if name.endswith(_FAILED):
-        return 0, part.count
-    return part.count, 0
+def _is_failed(name: str, parts: Mapping[str, Part]) -> bool:
+    """Say whether a name is of an operation's failures, of all together or of those with one status."""
+    operation, _, status = name.rpartition("-")
+    return name.endswith(_FAILED) or (operation in parts and status in parts[operation].returned)
 
 
 def _operation(name: str, parts: dict[str, Part], measured: dict[str, Part]) -> Operation:
-    failed = measured.get(name + _FAILED)
+    failed = [
+        part.count
+        for other, part in measured.items()
+        if other.rpartition("-")[0] == name and _is_failed(other, parts)
+    ]
     return Operation(
         operation=name.lower(),
         answered=measured[name].count,
-        failed=failed.count if failed else 0,
+        failed=sum(failed),
         latency_ms=_times(parts.get(_INTENDED + name, measured[name])).distribution,
     )
 
