@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -154,6 +155,29 @@ def test_a_program_that_a_script_starts_is_a_part_of_the_tool(tmp_path):
         wait_until(lambda: process.cpu_now().user_s > 0.1)
         assert process.ask_to_end(), "an interrupt reaches the program, and the shell has waited for it"
         assert process.cpu_now().user_s > 0.1
+
+
+def test_a_killed_command_leaves_nothing_of_a_tool_that_is_a_script(tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\nsleep 600 &\necho $!\nwait\n")
+    tool.chmod(0o755)
+    command = (
+        "import sys, time; from pathlib import Path; "
+        "from loadcurve.generate.tools.process import ToolProcess; "
+        f"process = ToolProcess([{str(tool)!r}], Path({str(tmp_path)!r}), ()).__enter__(); "
+        "print(flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE) as killed:
+        try:
+            killed.stdout.readline()
+            printed = tmp_path / "stdout"
+            wait_until(lambda: printed.read_text().endswith("\n"))
+            started = int(printed.read_text())
+            # While it takes on its program it has no command.
+            wait_until(lambda: is_running(started))
+        finally:
+            killed.kill()
+    wait_until(lambda: not is_running(started))
 
 
 def test_what_a_tool_has_printed_is_quoted_without_secrets_wherever_the_quotation_begins(tmp_path):

@@ -21,6 +21,8 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PATIENCE_S = 5.0
 """How long a tool that was asked to end may take to print what it has."""
 _TEXT_SHOWN = 300
+_KILLING = 'read -r _; kill -s KILL -- "-$1"'
+"""A script that kills a process group when nobody can write into its input any more."""
 _VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 
@@ -32,6 +34,36 @@ class CpuTime:
     system_s: float
     voluntary_switches: float = 0.0
     """Of all its threads; between two looks a part of them."""
+
+
+class _Guard:
+    """A process that kills a tool with all that it has started when this process is killed.
+
+    The kernel's signal to a child whose parent ends goes to the child alone, which may be a script.
+    """
+
+    def __init__(self, group: int) -> None:
+        """Start it for a process group; raises ``OSError`` where the system refuses that."""
+        its_end, self._held = os.pipe()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 -- a fixed script
+                ["/bin/sh", "-c", _KILLING, "sh", str(group)],
+                stdin=its_end,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(self._held)
+            raise
+        finally:
+            os.close(its_end)
+
+    def dismiss(self) -> None:
+        """End it before it has anything to do."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self._held)
 
 
 class ToolProcess:
@@ -72,15 +104,24 @@ class ToolProcess:
                     env=self._environment(),
                     start_new_session=True,
                 )
+                self.started_s = time.monotonic()
         except OSError as error:
-            raise NothingMeasured(f"{self._argv[0]} could not be started: {error}") from error
-        self.started_s = time.monotonic()
+            raise self._not_started(error) from error
+        try:
+            self._guard = _Guard(self._process.pid)
+        except OSError as error:
+            self._end()
+            raise self._not_started(error) from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Kill it with all that it has started, unless it has ended."""
+        self._end()
+        self._guard.dismiss()
+
+    def _end(self) -> None:
         if self.status is None:
             self._signal_group(signal.SIGKILL)
             self._reap(os.wait4(self._process.pid, 0))
@@ -143,6 +184,9 @@ class ToolProcess:
                 )
             look()
             time.sleep(interval_s)
+
+    def _not_started(self, error: OSError) -> NothingMeasured:
+        return NothingMeasured(f"{self._argv[0]} could not be started: {error}")
 
     def _environment(self) -> dict[str, str]:
         """Return its variables: the plan says where requests go and how, and nothing else may."""
