@@ -160,7 +160,7 @@ def test_k6_takes_any_rate_as_whole_arrivals_per_unit_of_time(rate, arrivals, ti
 
 
 def test_threads_of_a_tool_without_an_option_for_them_are_in_its_environment(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: f"/bin/{name}")
     command = tool_named("k6").command(wanted_of("k6", threads=2))
     assert command[:4] == ["env", "GOMAXPROCS=2", "/bin/k6", "run"]
     assert tool_named("hey").command(wanted_of("hey"))[:2] == ["/bin/hey", "-c"]
