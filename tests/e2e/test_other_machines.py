@@ -105,7 +105,8 @@ def test_a_link_that_is_full_is_found_by_the_speed_that_the_study_gives(
     machine.limit_link(mbit_per_s=20)
     try:
         more = 'machines.web.link_speed = "20Mbit"\ncontent."100k.txt" = "100KiB"'
-        file = study(sandbox, "600ms", more)
+        # Long beside what connecting takes, and a pause of one end.
+        file = study(sandbox, "2s", more)
         text = file.read_text().replace('requests = ["/1k.txt"]', 'requests = ["/100k.txt"]')
         # Enough answers under way that the link always has one, however slow both ends are.
         file.write_text(text.replace("sweep.connections = [2]", "sweep.connections = [6]"))

@@ -7,6 +7,7 @@ import pytest
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.result.folder import Run, read_run
+from loadcurve.result.load import LoadResult
 from support.sandbox import Sandbox
 from support.tiny_study import STAYS_OURS, study_text
 
@@ -47,7 +48,16 @@ http2 = true
 
 def study(servers: str, load: str, content: str = '"1k.txt" = "1KiB"') -> str:
     load = f'http = "2"\n{load}'
-    return study_text(servers, load=load, content=content, connections="[2]", trials=1, warmup="100ms")
+    # A machine that is disturbed may hide what is planted.
+    return study_text(
+        servers,
+        load=load,
+        content=content,
+        connections="[2]",
+        trials=1,
+        warmup="100ms",
+        repeat_disturbed=3,
+    )
 
 
 def on_one_connection(text: str) -> str:
@@ -136,10 +146,11 @@ def windows(shared_sandbox) -> Run:
                 f'tls = {{ suites = ["{CHACHA}"] }}, requests = ["/1m.bin"]'
             ),
         ),
-        # What nginx gives for a file is no answer to POST, but for this line.
+        # What nginx gives for a file is no answer to POST, but for this line. It is sent before the body
+        # is read, so a short one may be complete before a slow client has filled the window.
         "takes-bodies": (
             "error_page 405 =200 $uri;",
-            'streams = 4, method = "POST", body = "@body.bin", requests = ["/1k.txt"]',
+            'streams = 4, method = "POST", body = "@body.bin", requests = ["/1m.bin"]',
         ),
         "fills": ("", f"streams = 5, requests = {['/1k.txt'] * 4 + ['/8m.bin']}"),
     }
@@ -148,20 +159,26 @@ def windows(shared_sandbox) -> Run:
         for name, (directive, load) in arms.items()
     ]
     content = '"1k.txt" = "1KiB"\n"1m.bin" = "1MiB"\n"8m.bin" = "8MiB"'
-    text = study("".join(servers), 'duration = "600ms"', content)
+    text = study("".join(servers), 'duration = "2s"', content)
     return run_study(shared_sandbox, "windows", on_one_connection(text))
 
 
+def load_of(run: Run, server: str) -> LoadResult:
+    [load] = [point.load for point in run.points if point.server == server]
+    return load
+
+
 def test_small_windows_of_the_load_are_told_where_answers_wait_for_them(windows):
-    finding = told(windows, "small-windows")["client_windows"]
+    found, load = told(windows, "small-windows"), load_of(windows, "small-windows")
+    assert "client_windows" in found, (load.http2, load.connections, load.verdict)
     # An answer of 1 MiB is sixteen windows long.
-    assert 0.05 <= value(finding, "windows used up per answer") <= 32
+    assert 0.05 <= value(found["client_windows"], "windows used up per answer") <= 32
 
 
 def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_told(windows):
     if not windows.run.host["cpu_has_aes"]:
         pytest.skip("this processor has no instructions for AES")
-    [load] = [point.load for point in windows.points if point.server == "small-windows"]
+    load = load_of(windows, "small-windows")
     if (load.bytes.sent + load.bytes.received) / load.duration_s < 20e6:
         pytest.skip("this machine is too busy to encrypt 20 MB/s")
     finding = told(windows, "small-windows")["slow_cipher"]
@@ -170,7 +187,9 @@ def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_told(windo
 
 
 def test_bodies_that_are_longer_than_the_servers_windows_are_told(windows):
-    assert value(told(windows, "takes-bodies")["server_windows"], "share of all requests") > 0.5
+    found, load = told(windows, "takes-bodies"), load_of(windows, "takes-bodies")
+    assert "server_windows" in found, (load.http2, load.connections, load.verdict)
+    assert value(found["server_windows"], "share of all requests") > 0.5
 
 
 def test_short_answers_that_wait_behind_long_ones_are_told(windows):
