@@ -21,7 +21,9 @@ _PERCENTILE = re.compile(r"(\d{2}(?:\.\d{1,3})?)(?:st|nd|rd|th)?PercentileLatenc
 _NAMES = {
     "50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9", "99.99": "p99_99",
 }  # fmt: skip
-_INTENDED, _FAILED, _RETURN, _UNIT = "Intended-", "-FAILED", "Return=", "(us)"
+INTENDED = "Intended-"
+"""What precedes the name of an operation whose latencies count from when it was due."""
+_FAILED, _RETURN, _UNIT = "-FAILED", "Return=", "(us)"
 _OF_NOTHING = {"NaN", str(2**63 - 1)}
 """The mean and the least time of an operation of which none was answered."""
 _BOTH = "READ-MODIFY-WRITE"
@@ -62,7 +64,7 @@ def read_text(source: Source) -> ToolFigures:
     failed = sum(part.count for name, part in measured.items() if _is_failed(name, parts))
     answered = sum(part.count for part in measured.values()) - failed
     _require_all(lines, parts, answered + failed, round(rate * runtime_ms / _MS_PER_S))
-    is_due = any(name.startswith(_INTENDED) for name in parts)
+    is_due = any(name.startswith(INTENDED) for name in parts)
     of_the_load = [name for name in measured if not _is_failed(name, parts)]
     operations = [_operation(name, parts, measured) for name in of_the_load]
     alone = of_the_load[0] if len(of_the_load) == 1 else None
@@ -73,7 +75,7 @@ def read_text(source: Source) -> ToolFigures:
         duration_s=runtime_ms / _MS_PER_S,
         answered=answered,
         failed=failed,
-        latency=_times(parts.get(_INTENDED + alone, measured[alone])) if alone else None,
+        latency=_times(parts.get(INTENDED + alone, measured[alone])) if alone else None,
         operations=operations,
     )
 
@@ -89,11 +91,11 @@ def _require_all(lines: Lines, parts: Mapping[str, Part], measured: int, total: 
     for name, part in of_load.items():
         if not _is_failed(name, parts) and not any(one.startswith(_RETURN) for one in part.names):
             raise lines.cut_off(f"a line such as [{name}], Return=OK, 1000")
-    for name in of_load if any(one.startswith(_INTENDED) for one in parts) else ():
-        intended = parts.get(_INTENDED + name, Part())
+    for name in of_load if any(one.startswith(INTENDED) for one in parts) else ():
+        intended = parts.get(INTENDED + name, Part())
         missing = [one for one in of_load[name].names if one.endswith(_UNIT) and one not in intended.names]
         if missing and not _is_failed(name, parts):
-            raise lines.cut_off(f"[{_INTENDED}{name}], {missing[0]}")
+            raise lines.cut_off(f"[{INTENDED}{name}], {missing[0]}")
     modifications = parts.get(_BOTH, Part()).count
     if measured - modifications < total:
         found = f"{measured - modifications:,} operations"
@@ -103,7 +105,7 @@ def _require_all(lines: Lines, parts: Mapping[str, Part], measured: int, total: 
 
 
 def _is_of_load(name: str) -> bool:
-    return name not in _NOT_OF_THE_LOAD and not name.startswith(_INTENDED)
+    return name not in _NOT_OF_THE_LOAD and not name.startswith(INTENDED)
 
 
 def parts_of(lines: Lines) -> dict[str, Part]:
@@ -156,7 +158,7 @@ def _operation(name: str, parts: dict[str, Part], measured: dict[str, Part]) -> 
         operation=name.lower(),
         answered=measured[name].count,
         failed=sum(failed),
-        latency_ms=_times(parts.get(_INTENDED + name, measured[name])).distribution,
+        latency_ms=_times(parts.get(INTENDED + name, measured[name])).distribution,
     )
 
 

@@ -15,14 +15,13 @@ from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.samples import times_of_counts
 from loadcurve.generate.tools.source import shown
 from loadcurve.generate.tools.text_lines import Lines
-from loadcurve.generate.tools.ycsb.reader import Part, parts_of
+from loadcurve.generate.tools.ycsb.reader import INTENDED, Part, parts_of
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.result.counted import Counted, merged
 from loadcurve.result.load import Operation
 
 _OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN")
 _OK, _NOT_FOUND = "OK", "NOT_FOUND"
-_INTENDED = "Intended-"
 _ENDED = "CLEANUP"
 """What each client does once, at its end."""
 _NO_CLIENT = r"site\.ycsb\.DBException: (?:[\w$]+\.)*(.*)$"
@@ -121,7 +120,7 @@ def _outcomes(output: Output, lines: Lines, parts: Mapping[str, Part], *, is_due
         for status, count in returned.items():
             name = operation if status == _OK else f"{operation}-{status}"
             service = _log(output, lines, name, count)
-            due = _log(output, lines, f"{_INTENDED}{name}", count) if is_due else service
+            due = _log(output, lines, f"{INTENDED}{name}", count) if is_due else service
             yield _Outcome(operation.lower(), status, due, service)
 
 
