@@ -78,7 +78,9 @@ impl Product {
         if cfg!(not(feature = "drivers")) {
             return Err(InvalidTarget(NO_DRIVERS.into()));
         }
-        let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+        let is_of_schemes = |sign: char| sign.is_ascii_alphanumeric() || "+-.".contains(sign);
+        let before = url.split_once("://").map(|(scheme, _)| scheme);
+        let scheme = before.filter(|scheme| scheme.chars().all(is_of_schemes));
         Self::ALL
             .iter()
             .copied()

@@ -119,10 +119,19 @@ impl MongoDbSettings {
     }
 }
 
+/// What is said of an address that the driver cannot read, before the reason.
+const UNREADABLE: &str = "the address of the database cannot be read: ";
+/// What to do about an address in which a user stands.
+const ENCODE: &str = "user and password must be percent-encoded (@ is %40, : is %3A, / is %2F, % is %25), and what \
+                      follows them must be hosts, a database and options";
+
 /// Checks what can be checked of a target without asking anybody.
 pub(super) fn check(target: &Target) -> Result<(), InvalidTarget> {
     MongoDbSettings::of(target)?;
     check_names(target)?;
+    if splits_a_character(&target.url) {
+        return Err(InvalidTarget(format!("{UNREADABLE}{ENCODE}")));
+    }
     let read = ConnectionString::parse(&target.url).map_err(|error| unreadable(&target.url, &error))?;
     if matches!(&read.host_info, HostInfo::HostIdentifiers(hosts) if hosts.is_empty()) {
         return Err(InvalidTarget(
@@ -185,6 +194,13 @@ fn check_names(target: &Target) -> Result<(), InvalidTarget> {
     Ok(())
 }
 
+/// Whether what seems to be a percent-encoded byte ends within a character: the driver panics there, with a text that
+/// quotes the password.
+fn splits_a_character(url: &str) -> bool {
+    const DIGITS: usize = 2;
+    url.split('%').skip(1).any(|rest| rest.len() > DIGITS && !rest.is_char_boundary(DIGITS))
+}
+
 /// Why an address cannot be read, without what may be a part of a password.
 pub(super) fn unreadable(url: &str, error: &mongodb::error::Error) -> InvalidTarget {
     let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
@@ -192,9 +208,7 @@ pub(super) fn unreadable(url: &str, error: &mongodb::error::Error) -> InvalidTar
         // The driver's text may quote what it could not read.
         (None, mongodb::error::ErrorKind::InvalidArgument { message, .. }) => message.clone(),
         (None, kind) => kind.to_string(),
-        (Some(_), _) => "user and password must be percent-encoded (@ is %40, : is %3A, / is %2F), \
-                         and what follows them must be hosts, a database and options"
-            .into(),
+        (Some(_), _) => ENCODE.into(),
     };
-    InvalidTarget(format!("the address of the database cannot be read: {text}"))
+    InvalidTarget(format!("{UNREADABLE}{text}"))
 }

@@ -47,12 +47,13 @@ const MODES: [(&str, Mode); 6] = [
     ("verify-full", Mode::VerifyFull),
 ];
 
-/// An address without its options of encryption, and these options.
-pub(super) fn taken_from(url: &str) -> (String, Settings) {
+/// An address without its options of encryption, and these options; nothing where one of them may be a part of a
+/// password that is not percent-encoded.
+pub(super) fn taken_from(url: &str) -> Option<(String, Settings)> {
     // As the driver divides addresses: behind the first @ stand hosts and a database, then options.
     let place = url.find('@').unwrap_or_default();
     let Some(question_mark) = url[place..].find('?').map(|at| place + at) else {
-        return (url.into(), Settings::new());
+        return Some((url.into(), Settings::new()));
     };
     let mut options = Settings::new();
     let mut others = Vec::new();
@@ -64,7 +65,8 @@ pub(super) fn taken_from(url: &str) -> (String, Settings) {
             _ => others.push(option),
         }
     }
-    (format!("{}?{}", &url[..question_mark], others.join("&")), options)
+    let may_be_of_a_password = place > 0 && url[question_mark..].contains('@') && !options.is_empty();
+    (!may_be_of_a_password).then(|| (format!("{}?{}", &url[..question_mark], others.join("&")), options))
 }
 
 /// How connections are encrypted.

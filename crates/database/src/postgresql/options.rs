@@ -63,23 +63,26 @@ fn check_name(what: &str, name: &str) -> Result<(), InvalidTarget> {
 
 /// How connections to a target are made.
 pub(super) fn connector(target: &Target) -> Result<Connector, InvalidTarget> {
-    let (url, options) = encryption::taken_from(&target.url);
+    let (url, options) = encryption::taken_from(&target.url).ok_or_else(unreadable)?;
     let config = configuration(&url, target)?;
     Connector::new(&config, Encryption::of(&options)?, Duration::from_secs_f64(target.timeout_s))
+}
+
+/// What is said of an address that cannot be read.
+fn unreadable() -> InvalidTarget {
+    InvalidTarget(
+        "the address of the database cannot be read; expected an address such as \
+        postgresql://127.0.0.1:5432/DATABASE, with USER:PASSWORD@ before the host where needed, \
+        percent-encoded (@ is %40, : is %3A, / is %2F), and PostgreSQL's options after ? (for \
+        encryption sslmode, sslrootcert, sslcert, sslkey, sslnegotiation)"
+            .into(),
+    )
 }
 
 /// The driver's configuration: what the address says, and what our settings add.
 fn configuration(url: &str, target: &Target) -> Result<Config, InvalidTarget> {
     // The driver's text may quote what it could not read, which may be a part of a password.
-    let mut config: Config = url.parse().map_err(|_| {
-        InvalidTarget(
-            "the address of the database cannot be read; expected an address such as \
-            postgresql://127.0.0.1:5432/DATABASE, with USER:PASSWORD@ before the host where needed, \
-            percent-encoded (@ is %40, : is %3A, / is %2F), and PostgreSQL's options after ? (for \
-            encryption sslmode, sslrootcert, sslcert, sslkey, sslnegotiation)"
-                .into(),
-        )
-    })?;
+    let mut config: Config = url.parse().map_err(|_| unreadable())?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err(InvalidTarget(
             "the address of the database has no host; expected one such as \

@@ -3,6 +3,7 @@
 //! Real servers are named by `LOADCURVE_TEST_MONGODB_URL` and `LOADCURVE_TEST_POSTGRESQL_URL`; a test whose server is not
 //! named says so and is skipped. Each test works in its own namespace and removes it.
 
+mod addresses;
 mod answers;
 mod connections;
 mod contract;
