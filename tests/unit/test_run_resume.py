@@ -11,7 +11,7 @@ from loadcurve.errors import BadInput
 from loadcurve.report.ending import trials_in_words
 from loadcurve.result.folder import RunFolder, read_run
 from loadcurve.result.following import FollowedRun
-from loadcurve.result.records import ResumedRecord, RunRecord, SearchRecord
+from loadcurve.result.records import BurstRecord, LimitsRecord, ResumedRecord, RunRecord, SearchRecord
 from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.result.verdict import Caveat
 from loadcurve.runs.begun import BEGUN_RUNS, has_begun, remember_begun
@@ -228,6 +228,11 @@ def linked_records(folder: Path) -> None:
     trials.symlink_to(folder.with_name("elsewhere"))
 
 
+def changed_server(record: RunRecord, **changes: Any) -> RunRecord:
+    nginx = record.servers["nginx"].model_copy(update=changes)
+    return record.model_copy(update={"servers": {**record.servers, "nginx": nginx}})
+
+
 def record_changed(**changes: Any):
     def change(folder: Path) -> None:
         interrupted(folder, **changes)
@@ -236,7 +241,16 @@ def record_changed(**changes: Any):
 
 
 SEARCH = SearchRecord(key="connections", low=1, high=10, slo="p99 < 10ms")
+KEPT_CREDITS = LimitsRecord(
+    cpus=1.0,
+    memory_bytes=None,
+    burst=BurstRecord(credits=1.0, baseline_share=0.1, restarted=False),
+)
 REFUSALS = {
+    "credits": (
+        record_changed(servers=changed_server(synthetic.run_record(), limits=KEPT_CREDITS).servers),
+        "the CPU credits of nginx last from one trial to the next .* Start it again: loadcurve run",
+    ),
     "ended": (record_changed(records=72), "is complete: there is nothing to resume"),
     "search": (record_changed(search=SEARCH, points=[]), "is a search for a capacity.* Start it again"),
     "version": (
@@ -281,11 +295,6 @@ def test_a_study_that_was_moved_can_be_named(tmp_path: Path):
     folder = interrupted(tmp_path / "run")
     moved = folder.with_name("given.toml").rename(tmp_path / "moved.toml")
     assert interrupted_run(folder, str(moved)).study_file == moved
-
-
-def changed_server(record: RunRecord, **changes: Any) -> RunRecord:
-    nginx = record.servers["nginx"].model_copy(update=changes)
-    return record.model_copy(update={"servers": {**record.servers, "nginx": nginx}})
 
 
 CHANGES = {

@@ -72,6 +72,8 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRuns:
         raise BadInput(
             f"the run in {path} is complete: there is nothing to resume. Its report: loadcurve report {path}"
         )
+    for one in found:
+        _refuse_lasting_credits(path, one.run)
     # A block that any of them lacks begins anew in all of them.
     block = min(one.first_block for one in found)
     return InterruptedRuns(
@@ -110,6 +112,18 @@ def _run_to_resume(path: Path, study: str | None, *, is_own: bool) -> Interrupte
         raise BadInput(_study_must_be_named(run))
     file = Path() if is_complete else _study_file(run, study)
     return InterruptedRun(folder, run, file, ended.blocks, is_complete=is_complete)
+
+
+def _refuse_lasting_credits(path: Path, run: Run) -> None:
+    """Raise ``BadInput`` where CPU credits last from trial to trial: what is left is not recorded."""
+    for name, server in run.run.servers.items():
+        burst = None if server.limits is None else server.limits.burst
+        if burst is not None and not burst.restarted:
+            raise BadInput(
+                f"the run in {path} cannot be resumed: the CPU credits of {name} last from one trial to the "
+                "next (restarted = false in burst), and those that the interrupted trial left are lost. "
+                f"Start it again: loadcurve run {path / STUDY_FILE}; what was measured is kept."
+            )
 
 
 def _study_must_be_named(run: Run) -> str:
