@@ -130,7 +130,9 @@ mod tests {
         provider: CryptoProvider,
     ) -> (Identity, ClientConnection) {
         let made = make(Kind::Ecdsa, &["localhost".into()]).unwrap();
-        let folder = std::env::temp_dir().join(format!("limit-tls-{}-{version:?}", std::process::id()));
+        // Tests run beside each other, each in its own thread.
+        let (process, thread) = (std::process::id(), std::thread::current().id());
+        let folder = std::env::temp_dir().join(format!("limit-tls-{process}-{thread:?}"));
         std::fs::create_dir_all(&folder).unwrap();
         let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
         std::fs::write(&certificate, &made.certificate).unwrap();
