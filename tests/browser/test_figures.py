@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import BYTES_PER_MIB
 from support import synthetic_run as synthetic
-from support.opened_report import Opened, reports_in
+from support.opened_report import Opened, OpenReport, reports_in
 
 COMPLETE = ("nginx",)
 """The servers whose three trials are all usable, so that every mean is the truth itself."""
@@ -48,6 +48,18 @@ def opened(browser: Browser, report: Path) -> Iterator[Opened]:
     """One page for all tests here, for they only read what is drawn."""
     with reports_in(browser) as open_report:
         yield open_report(report)
+
+
+def test_a_browser_that_is_never_idle_draws_figures_in_sight_and_then_the_others(
+    open_report: OpenReport, report: Path
+):
+    page = open_report(report).page
+    page.add_init_script(
+        "window.requestIdleCallback = (task, wait) => wait?.timeout && setTimeout(task, wait.timeout)"
+    )
+    page.reload()
+    page.locator("#throughput-1 svg.marks").wait_for()
+    page.locator("#latency-1-1 svg.marks").wait_for(state="attached")
 
 
 def test_every_figure_has_marks_that_can_be_seen(opened: Opened):

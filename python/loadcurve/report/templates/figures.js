@@ -80,6 +80,20 @@ async function embed(script, specification) {
 const waiting = new Set();
 const inSight = new Set();
 let drawing = false;
+/** Ends a wait for the browser to be idle. */
+let wake = () => {};
+
+/** A browser that has frames to draw, or draws none, may not call itself idle for a long time. */
+const IDLE_WITHIN_MS = 500;
+
+/** Wait until the browser has nothing to do, or a chart comes into sight. */
+function idleOrInSight() {
+  return new Promise((resolve) => {
+    wake = resolve;
+    if (window.requestIdleCallback === undefined) setTimeout(resolve);
+    else window.requestIdleCallback(resolve, { timeout: IDLE_WITHIN_MS });
+  });
+}
 
 /** Draw a chart that holds its own data. */
 async function drawChart(script) {
@@ -95,7 +109,7 @@ async function drawWaiting() {
   drawing = true;
   while (waiting.size > 0) {
     const nextInSight = () => [...waiting].find((script) => inSight.has(script.dataset.chart));
-    if (nextInSight() === undefined) await new Promise(window.requestIdleCallback ?? setTimeout);
+    if (nextInSight() === undefined) await idleOrInSight();
     const script = nextInSight() ?? [...waiting][0];
     waiting.delete(script);
     if ("panel" in script.dataset) await drawPanel(script);
@@ -138,6 +152,7 @@ const observer = new IntersectionObserver((entries) => {
     if (isIntersecting) inSight.add(target.id);
     else inSight.delete(target.id);
   }
+  if (entries.some(({ isIntersecting }) => isIntersecting)) wake();
 });
 document.querySelectorAll(".chart").forEach((chart) => observer.observe(chart));
 
