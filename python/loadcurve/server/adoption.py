@@ -8,13 +8,29 @@ parent (``PR_SET_CHILD_SUBREAPER``, see prctl(2)).
 import contextlib
 import ctypes
 import os
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import AnyStr
 
 from loadcurve.server.processes import PROC, ProcessIdentity, read_status, running_processes
 
 PR_SET_CHILD_SUBREAPER = 36
 
-own_children: set[int] = set()
-"""Children that this process itself has started in sessions of their own, beside a server."""
+_own_children: set[ProcessIdentity] = set()
+_changing = threading.Lock()
+
+
+def start_own(start: Callable[[], subprocess.Popen[AnyStr]]) -> subprocess.Popen[AnyStr]:
+    """Start a child in a session apart, which is no server's, whoever looks for those meanwhile.
+
+    Raises what ``start`` raises.
+    """
+    with _changing:
+        process = start()
+        if (status := read_status(process.pid)) is not None:
+            _own_children.add(status.identity)
+    return process
 
 
 def adopt_orphans(*, adopts: bool) -> None:
@@ -27,19 +43,21 @@ def adopted_since(leader: ProcessIdentity) -> list[ProcessIdentity]:
     """Return the children that came to this process from a server; those that have ended are reaped.
 
     ``leader`` is the server's main process. A child of this process itself is in the session of this
-    process, or among :data:`own_children`.
+    process, or was started by :func:`start_own`.
     """
+    with _changing:
+        statuses = list(map(read_status, _children()))
+        own = {*_own_children, leader}
     session = os.getsid(0)
     adopted = []
-    for pid in _children():
-        status = None if pid in own_children or pid == leader.pid else read_status(pid)
-        if status is None or status.session == session or status.has_terminal:
+    for status in statuses:
+        if status is None or status.identity in own or status.session == session or status.has_terminal:
             continue
         if status.parent != os.getpid() or _began(status.identity) < _began(leader):
             continue
         if status.ended:
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+                os.waitpid(status.identity.pid, os.WNOHANG)
         else:
             adopted.append(status.identity)
     return adopted

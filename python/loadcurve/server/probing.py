@@ -19,7 +19,7 @@ from loadcurve.probe.window import nothing_observed, summed_up
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.verdict import Caveat
-from loadcurve.server.adoption import own_children
+from loadcurve.server.adoption import start_own
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.launch import ServerMarks
 from loadcurve.server.probe_reading import SteadyReader
@@ -162,16 +162,17 @@ class Probe:
         ):
             samples = SampleReader(samples_file)
             on_failure.callback(samples.close)
-            process = subprocess.Popen(  # noqa: S603 -- the package's own program
-                command,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=complaints,
-                # Ctrl-C in the terminal is for the run, which ends the probe itself.
-                start_new_session=True,
+            process = start_own(
+                lambda: subprocess.Popen(  # noqa: S603 -- the package's own program
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=complaints,
+                    # Ctrl-C in the terminal is for the run, which ends the probe itself.
+                    start_new_session=True,
+                )
             )
             on_failure.pop_all()
-        own_children.add(process.pid)
         return RunningProbe(process, SteadyReader(samples, self._cpus), complaints_file)
 
     def _read_until(self, moment_s: float, timeout_s: float) -> Caveat | None:

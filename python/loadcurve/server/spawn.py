@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+from loadcurve.server.adoption import start_own
 
 POLL_S = 0.02
 
@@ -29,14 +30,16 @@ def spawn(
 
     """
     with bound_to(cpus), log.open("wb") as output:
-        return subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
-            [*ends_with_parent(), *argv],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
+        return start_own(
+            lambda: subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
+                [*ends_with_parent(), *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
         )
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from loadcurve.server.adoption import own_children
+from loadcurve.server.adoption import start_own
 from loadcurve.server.spawn import bound_to
 from loadcurve.watch.address import Listener
 
@@ -27,24 +27,25 @@ def page_beside_run(folder: Path, listener: Listener, cpus: Collection[int]) -> 
     has told its readers the end. If it fails the run goes on without it.
     """
     with listener.socket, bound_to(cpus):
-        process = subprocess.Popen(  # noqa: S603 -- this package's own module
-            # Without -P a file of the current folder could be taken for a module.
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                "loadcurve.watch",
-                str(folder),
-                listener.host,
-                str(listener.socket.fileno()),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            pass_fds=[listener.socket.fileno()],
-            # Ctrl-C in the terminal is for the run, which ends the page itself.
-            start_new_session=True,
+        process = start_own(
+            lambda: subprocess.Popen(  # noqa: S603 -- this package's own module
+                # Without -P a file of the current folder could be taken for a module.
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "loadcurve.watch",
+                    str(folder),
+                    listener.host,
+                    str(listener.socket.fileno()),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[listener.socket.fileno()],
+                # Ctrl-C in the terminal is for the run, which ends the page itself.
+                start_new_session=True,
+            )
         )
-    own_children.add(process.pid)
     try:
         assert process.stdout is not None, "asked for"  # noqa: S101
         process.stdout.readline()

@@ -15,6 +15,7 @@ from typing import Self
 
 from loadcurve.errors import NothingMeasured
 from loadcurve.redaction import hidden
+from loadcurve.server.adoption import start_own
 from loadcurve.server.spawn import bound_to, ends_with_parent
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -46,12 +47,14 @@ class _Guard:
         """Start it for a process group; raises ``OSError`` where the system refuses that."""
         its_end, self._held = os.pipe()
         try:
-            self._process = subprocess.Popen(  # noqa: S603 -- a fixed script
-                ["/bin/sh", "-c", _KILLING, "sh", str(group)],
-                stdin=its_end,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
+            self._process = start_own(
+                lambda: subprocess.Popen(  # noqa: S603 -- a fixed script
+                    ["/bin/sh", "-c", _KILLING, "sh", str(group)],
+                    stdin=its_end,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
             )
         except OSError:
             os.close(self._held)
@@ -95,14 +98,16 @@ class ToolProcess:
                 (self._folder / "stdout").open("wb") as out,
                 (self._folder / "stderr").open("wb") as errors,
             ):
-                self._process = subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
-                    [*ends_with_parent(), *self._argv],
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=errors,
-                    cwd=self._folder,
-                    env=self._environment(),
-                    start_new_session=True,
+                self._process = start_own(
+                    lambda: subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
+                        [*ends_with_parent(), *self._argv],
+                        stdin=subprocess.DEVNULL,
+                        stdout=out,
+                        stderr=errors,
+                        cwd=self._folder,
+                        env=self._environment(),
+                        start_new_session=True,
+                    )
                 )
                 self.started_s = time.monotonic()
         except OSError as error:
