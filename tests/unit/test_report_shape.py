@@ -210,8 +210,15 @@ def test_offers_end_with_what_lies_above():
 def test_leaders_are_told_range_by_range():
     found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
     assert shape_words.leaders_words(WEB, "rate", found, "p99") == (
-        "up to 100 per second a (which cannot be told apart from b) has the lowest p99; "
+        "up to 100 per second a and b (which cannot be told apart) have the lowest p99; "
         "then up to 1,000 per second c."
+    )
+    alike = [Leader("a", 100, ("b", "c"))]
+    assert shape_words.leaders_words(WEB, "rate", alike, "throughput") == (
+        "a, b and c (which cannot be told apart) answer the most requests at every load."
+    )
+    assert shape_words.leaders_words(WEB, "rate", [Leader("a", 100, ())], "throughput") == (
+        "a answers the most requests at every load."
     )
 
 

@@ -112,10 +112,12 @@ def _cpus_in_words(analysis: Analysis) -> Iterator[str]:
     for name, server in analysis.run.servers.items():
         if server.facts.get("cpus"):
             bound.setdefault(tuple(server.facts["cpus"]), []).append(name)
-    common = analysis.run.host.get("server_cpus")
+    given = analysis.run.host.get("server_cpus")
+    common = tuple(given) if isinstance(given, list | tuple) else ()
     for cpus, names in bound.items():
-        others = f" instead of {_cpus(common)}" if isinstance(common, list | tuple) and common else ""
-        yield f"{text.listing(names)} ran on {_cpus(cpus)}{others}."
+        if cpus != common:
+            others = f" instead of {_cpus(common)}" if common else ""
+            yield f"{text.listing(names)} ran on {_cpus(cpus)}{others}."
 
 
 def _cpus(cpus: Sequence[int]) -> str:

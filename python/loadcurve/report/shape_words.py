@@ -281,9 +281,13 @@ def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> st
 
 
 def leaders_words(load: LoadKind, key: str, leaders: Sequence[Leader], measure: str) -> str:
-    """Say which server is the fastest in each range of load."""
-    by = f"answers the most {load.requests}" if measure == "throughput" else f"has the lowest {measure}"
-    names = [f"{leader.server}{_alike_servers(leader.alike)}" for leader in leaders]
+    """Say which server is the fastest in each range of load, or which servers, that cannot be told apart."""
+    is_one = not leaders[0].alike
+    if measure == "throughput":
+        by = f"{'answers' if is_one else 'answer'} the most {load.requests}"
+    else:
+        by = f"{'has' if is_one else 'have'} the lowest {measure}"
+    names = [_leading(leader) for leader in leaders]
     if len(leaders) == 1:
         return f"{names[0]} {by} at every load."
     ranges = [
@@ -294,8 +298,9 @@ def leaders_words(load: LoadKind, key: str, leaders: Sequence[Leader], measure: 
     return f"{'; '.join(ranges)}."
 
 
-def _alike_servers(names: Sequence[str]) -> str:
-    return f" (which cannot be told apart from {text.listing(names)})" if names else ""
+def _leading(leader: Leader) -> str:
+    names = text.listing([leader.server, *leader.alike])
+    return f"{names} (which cannot be told apart)" if leader.alike else names
 
 
 def _by_load(trial: TrialCapacity) -> float:

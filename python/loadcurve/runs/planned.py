@@ -172,8 +172,9 @@ class PlannedRun:
         for cpus, names in sharing.items():
             if cpus:
                 shared, named = ", ".join(map(str, cpus)), ", ".join(names)
-                all_share = f"the servers and the load share CPU {shared}"
-                some_share = f"the load shares CPU {shared} with {named}"
+                shared = f"CPU {shared}" if len(cpus) == 1 else f"CPUs {shared}"
+                all_share = f"the servers and the load share {shared}"
+                some_share = f"the load shares {shared} with {named}"
                 yield disturbing("cpus_shared", all_share if names == started else some_share)
 
     @property
