@@ -57,7 +57,7 @@ def test_only_an_address_without_markup_is_shown(documentation: str | None) -> N
 
 @pytest.fixture(scope="module")
 def two_versions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Analysis]:
-    """A run of one entry of the catalogue with two programs, of which one stood for a machine type."""
+    """A run of two programs of one entry: one stood for a machine type, one ran on such a machine."""
     record = synthetic.run_record()
     limits = LimitsRecord(cpus=1, memory_bytes=1024 * MIB, burst=BurstRecord(credits=30, baseline_share=0.1))
     machine = MachineRecord(
@@ -72,7 +72,8 @@ def two_versions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Analysi
     )
     same = {"title": "Apache HTTP Server", "catalog_entry": "apache-prefork"}
     old = {"version": "1.3.42", "documentation": OLD, "limits": limits, "machine": machine}
-    versions = {"apache": old, "nginx": {"version": "2.4.68", "documentation": NEW}}
+    new = {"version": "2.4.68", "documentation": NEW, "server_machine": "web", "machine": machine}
+    versions = {"apache": old, "nginx": new}
     servers = {
         name: record.servers[name].model_copy(update={**same, **changed})
         for name, changed in versions.items()
@@ -88,7 +89,7 @@ def test_the_terminal_tells_two_versions_of_one_server_apart_and_says_where_each
 ) -> None:
     shown = " ".join(terminal.printed(summary(two_versions[1])).split())
     assert "Apache HTTP Server 1.3.42, t2.micro" in shown
-    assert f"Apache HTTP Server 2.4.68 {NEW}" in shown
+    assert f"Apache HTTP Server 2.4.68, t2.micro {NEW}" in shown
     assert OLD in shown
     # What was not found has no version.
     assert shown.count("https://") == 3
@@ -97,14 +98,16 @@ def test_the_terminal_tells_two_versions_of_one_server_apart_and_says_where_each
 def test_page_and_markdown_tell_two_versions_of_one_server_apart(two_versions: tuple[Run, Analysis]) -> None:
     run, analysis = two_versions
     markdown = markdown_bytes(content_of(run, analysis)).decode()
-    assert f"- nginx: Apache HTTP Server 2.4.68 ([documentation]({NEW}))" in markdown
+    assert f"- nginx: Apache HTTP Server 2.4.68, t2.micro ([documentation]({NEW}))" in markdown
     assert "- apache: Apache HTTP Server 1.3.42, t2.micro, 1 CPU, 1 GiB, 30 CPU credits" in markdown
     assert f"([documentation]({OLD}))" in markdown
     page = render_page(content_of(run, analysis))
     for version, address in (("1.3.42", OLD), ("2.4.68", NEW)):
         assert f"<dd>{version}</dd>" in page
         assert f'<a href="{address}"' in page
+    assert page.count("<dt>limited to</dt>") == 1
     assert "<dt>limited to</dt><dd>t2.micro, 1 CPU, 1 GiB" in page
+    assert "<dt>machine</dt><dd>web</dd>\n<dt>machine type</dt><dd>t2.micro</dd>" in page
     assert {name: analysis.run.servers[name].version for name in ("apache", "nginx")} == {
         "apache": "1.3.42",
         "nginx": "2.4.68",
