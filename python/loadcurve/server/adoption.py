@@ -42,16 +42,19 @@ def adopt_orphans(*, adopts: bool) -> None:
 def adopted_since(leader: ProcessIdentity) -> list[ProcessIdentity]:
     """Return the children that came to this process from a server; those that have ended are reaped.
 
-    ``leader`` is the server's main process. A child of this process itself is in the session of this
-    process, or was started by :func:`start_own`.
+    ``leader`` is the server's main process. A child of this process itself, as that is, is in the session of
+    this process, or was started by :func:`start_own`.
     """
     with _changing:
-        statuses = list(map(read_status, _children()))
-        own = {*_own_children, leader}
+        statuses = [
+            status
+            for pid in _children()
+            if (status := read_status(pid)) is not None and status.identity not in _own_children
+        ]
     session = os.getsid(0)
     adopted = []
     for status in statuses:
-        if status is None or status.identity in own or status.session == session or status.has_terminal:
+        if status.session == session or status.has_terminal:
             continue
         if status.parent != os.getpid() or _began(status.identity) < _began(leader):
             continue
