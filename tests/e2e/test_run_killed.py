@@ -74,12 +74,18 @@ def owners_cleaned_up_after(said: str) -> set[int]:
 
 
 def kills() -> Iterator[tuple[str, Callable[[StartedRun], None]]]:
-    """Yield when to kill a run, in words and as something that waits until then."""
-    for moment in KILLED_AT:
-        yield moment, functools.partial(wait_for, moment)
+    """Yield when to kill a run, in words and as something that waits until then.
+
+    The random ones stand in between: one of them can hit a run that has cleaned up after those before it and
+    has not started anything, after which there is nothing left to clean up.
+    """
+    first, *others = KILLED_AT
+    yield first, functools.partial(wait_for, first)
     for _ in range(RANDOM_KILLS):
         delay_s = random.uniform(0, LATEST_RANDOM_KILL_S)
         yield f"after {delay_s:.3f} s", lambda _, delay_s=delay_s: time.sleep(delay_s)
+    for moment in others:
+        yield moment, functools.partial(wait_for, moment)
 
 
 @pytest.mark.needs("nginx")
