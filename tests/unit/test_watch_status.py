@@ -2,9 +2,12 @@
 
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from loadcurve.files import open_regular
+from loadcurve.result import progress
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.following import FollowedRun
 from loadcurve.result.progress import PROGRESS_FILE, read_progress
@@ -172,6 +175,17 @@ def test_a_file_of_progress_is_written_over_by_shorter_texts(run: GrowingRun):
     run.says(point=None)
     kept = read_progress(run.folder)
     assert (kept.progress.point, kept.progress.left_s, kept.run_lives) == (None, None, True)
+
+
+def test_a_run_that_ends_while_its_progress_is_read_was_not_killed(run: GrowingRun, monkeypatch):
+    def opened_at_the_end(file: Path) -> BinaryIO:
+        opened = open_regular(file)
+        run.ends()
+        return opened
+
+    run.says()
+    monkeypatch.setattr(progress, "open_regular", opened_at_the_end)
+    assert read_progress(run.folder) is None
 
 
 def test_what_differs_of_an_arm_follows_the_name_of_its_server(tmp_path: Path):

@@ -107,7 +107,10 @@ def read_progress(folder: Path) -> KeptProgress | None:
     try:
         with open_regular(folder / PROGRESS_FILE) as file:
             progress = RunProgress.model_validate_json(file.read(PROGRESS_BYTES_MAX))
-            return KeptProgress(progress, run_lives=_is_locked(file.fileno()))
+            run_lives = _is_locked(file.fileno())
+            # A run that ends removes the file before it drops the lock, perhaps since the file was opened.
+            was_removed = not run_lives and os.fstat(file.fileno()).st_nlink == 0
+            return None if was_removed else KeptProgress(progress, run_lives)
     except (OSError, ValidationError):
         return None
 
