@@ -17,10 +17,13 @@ from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.process import ToolProcess
+from loadcurve.host.cpus import divide_cpus
 from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.redaction import remember
+from loadcurve.result.ceiling import Sender
 from loadcurve.result.folder import read_run
+from loadcurve.runs import ceiling
 from loadcurve.runs.generator_check import check_generator
 from support.command import Command
 from support.limit_server import limit_server
@@ -40,6 +43,18 @@ def test_a_tool_counts_what_nginx_has_logged(name):
     assert checked.unaccounted is not None
     # Requests that were under way when the load ended are in the log, and no tool counts them.
     assert 0 <= checked.unaccounted <= checked.result.load.connections
+
+
+@pytest.mark.parametrize("name", TOOLS[:3])
+def test_the_ceiling_of_a_tool_is_measured_with_what_it_is_driven_with(name, monkeypatch):
+    monkeypatch.setattr(ceiling, "CONNECTIONS", (4,))
+    monkeypatch.setattr(ceiling, "STREAMS", (1, 2))
+    monkeypatch.setattr(ceiling, "TOOL_DURATION_S", 1.0)
+    tool = tool_named(name)
+    measured = ceiling.measure_ceiling(divide_cpus(None, None), runs=1, tool=tool)
+    assert {one.sender for one in measured.points} == {Sender(name, tool.version)}
+    assert {one.http for one in measured.points} == ({"1.1", "2"} if name == "h2load" else {"1.1"})
+    assert all(one.requests_per_s > 0 and one.verdict.status != "invalid" for one in measured.points)
 
 
 def plan(address: str, name: str, **changes: object) -> HttpPlan:

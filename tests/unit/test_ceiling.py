@@ -9,17 +9,20 @@ import pytest
 from rich.console import Console
 
 from loadcurve.cli import doctor
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.catalog import Tool, tools
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.report.doctor import ceiling_tables
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, Spoken, marked_at_ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict, VerdictReason
 from loadcurve.runs import ceiling as run_ceiling
-from loadcurve.runs.ceiling import measure_ceiling
+from loadcurve.runs.ceiling import measure_ceiling, spoken_by
 from loadcurve.runs.kept import keep, kept
 from support import synthetic_run
 from support.command import Command
 from support.measured_noise import RIG
+from support.tool_record import WRK
 
 
 def load_result(connections: int, answered_rps: float, **spoken: object) -> LoadResult:
@@ -57,7 +60,7 @@ def ceiling(rates_by_connections: dict[int, float], *others: CeilingPoint) -> Ce
 
 
 def level(measured: Ceiling, connections: int, **spoken: object) -> float | None:
-    curve = measured.curve_of(load_result(1, 1.0, **spoken).load)
+    curve = measured.curve_of(load_result(1, 1.0, **spoken))
     return None if curve is None else curve.requests_per_s_at(connections)
 
 
@@ -168,6 +171,44 @@ def test_a_load_that_was_invalid_stays_invalid_at_the_ceiling() -> None:
     assert [reason.code for reason in marked.verdict.reasons] == ["errors", "rig_ceiling"]
 
 
+def sent_by_tool(result: LoadResult, version: str | None) -> LoadResult:
+    return result.model_copy(update={"tool": WRK.model_copy(update={"version": version})})
+
+
+OF_ENGINE_AND_WRK = ceiling({10: 2000}, *points({10: 1000}, generator="wrk", generator_version="4.1.0"))
+
+
+@pytest.mark.parametrize(
+    ("version", "answered_rps", "marks"),
+    [("4.1.0", 899.0, False), ("4.1.0", 900.0, True), ("4.2.0", 2000.0, False), (None, 2000.0, False)],
+)
+def test_a_load_of_another_generator_has_the_ceiling_of_that_version(
+    version: str | None, answered_rps: float, marks: bool
+) -> None:
+    marked = marked_at_ceiling(sent_by_tool(load_result(10, answered_rps), version), OF_ENGINE_AND_WRK)
+    texts = [reason.text for reason in marked.verdict.reasons]
+    assert bool(texts) == marks
+    assert all("the 1,000 that wrk 4.1.0 reaches on this rig with 10 connections" in one for one in texts)
+
+
+def test_the_engine_has_its_own_ceiling_beside_that_of_another_generator() -> None:
+    assert level(OF_ENGINE_AND_WRK, 10) == 2000
+    assert level(ceiling({10: 2000}, *OF_ENGINE_AND_WRK.points[1:]), 10) == 2000
+
+
+def test_the_kept_ceilings_of_generators_stay_beside_a_newer_one_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    older, newer = (points({10: rate}, generator="wrk", generator_version="4.1.0") for rate in (900, 1000))
+    for measured in (ceiling({10: 1500}, *older), ceiling({10: 2000})):
+        keep(measured)
+    keep(measured.model_copy(update={"points": newer}))
+    found = kept(Ceiling, RIG)
+    assert found is not None
+    assert {(one.generator, one.requests_per_s) for one in found.points} == {("engine", 2000), ("wrk", 1000)}
+
+
 @pytest.mark.parametrize("change", [{"pipeline": 16}, {"calls": 1}, {"model": "sessions"}])
 def test_loads_that_pipeline_or_make_new_connections_have_another_ceiling(change: dict[str, object]) -> None:
     result = load_result(10, 1000.0)
@@ -237,8 +278,10 @@ def test_a_quick_look_measures_http_1_1_once_at_each_load_and_leaves_the_saved_c
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def measured(_cpus: object, _begin_point: object, runs: int, spoken: Sequence[Spoken]) -> Ceiling:
-        assert (runs, [one.title for one in spoken]) == expected
+    def measured(
+        _cpus: object, _begin_point: object, runs: int, spoken: Sequence[Spoken], tool: Tool | None
+    ) -> Ceiling:
+        assert (runs, [one.title for one in spoken], tool) == (*expected, None)
         return ceiling({1: 100})
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -249,6 +292,33 @@ def test_a_quick_look_measures_http_1_1_once_at_each_load_and_leaves_the_saved_c
     assert finished.returncode == 0
     assert f"the ceiling is {saved}" in finished.stderr
     assert (tmp_path / "state").exists() == ("not" not in saved)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--generator", "wkr"], 'did you mean "wrk"?'),
+        (["--generator", "wrk", "--no-ceiling"], "--generator names whose ceiling is measured"),
+        (["--generator", "wrk", "--machine", "web"], "--generator: for this machine"),
+    ],
+)
+def test_a_generator_that_has_no_ceiling_to_be_measured_is_refused(
+    options: list[str], said: str, tmp_path: Path
+) -> None:
+    finished = Command(tmp_path).run("doctor", *options)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr
+
+
+def test_a_generator_without_closed_loops_has_no_ceiling_over_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Tool, "require_installed", lambda _: Path("/usr/bin/wrk2"))
+    with pytest.raises(BadInput, match="wrk2: sends no closed loops"):
+        spoken_by(tools()["wrk2"])
+    assert spoken_by(tools()["wrk"]) == [Spoken("1.1", "http")]
+    assert spoken_by(tools()["ab"]) == [Spoken("1.1", "http")]
+    assert spoken_by(tools()["h2load"]) == [Spoken("1.1", "http"), Spoken("2", "http")]
 
 
 def test_a_quick_noise_is_refused(tmp_path: Path) -> None:

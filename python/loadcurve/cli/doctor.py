@@ -15,10 +15,11 @@ from loadcurve.cli.machines import table_of
 from loadcurve.cli.watched_load import machines_named
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
-from loadcurve.generate.tools.catalog import tools
+from loadcurve.generate.tools.catalog import Tool, tool_named, tools
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.report.doctor import (
     Programs,
     ceiling_tables,
@@ -29,7 +30,7 @@ from loadcurve.report.doctor import (
 )
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
-from loadcurve.runs.ceiling import RUNS, SPOKEN, CeilingLoad, measure_ceiling
+from loadcurve.runs.ceiling import RUNS, SPOKEN, CeilingLoad, measure_ceiling, spoken_by
 from loadcurve.runs.kept import keep
 from loadcurve.runs.machines import reached
 from loadcurve.runs.machines_ceiling import measure_machines_ceiling
@@ -55,13 +56,17 @@ def doctor_command(
     *,
     with_ceiling: bool,
     noise_of: str | None,
+    generator: str | None,
     quick: bool,
     json_output: bool,
 ) -> int:
     """Check the machine, measure the ceiling and the noise of a server and keep them; return the exit code.
 
+    The ceiling is that of ``generator``; ``None`` for Loadcurve's own engine.
+
     Raises:
-        BadInput: the catalogue has no server of this name, or ``quick`` is given with it.
+        BadInput: the catalogue has no server of this name, ``quick`` is given with it, or there is no such
+            generator, or it has no ceiling.
         NothingMeasured: the noise was asked for and could not be measured.
 
     """
@@ -77,12 +82,15 @@ def doctor_command(
         raise BadInput(
             "--quick: given together with --noise, which requires all of its trials; keep one of the two"
         )
+    tool = None if generator is None or generator == ENGINE_NAME else tool_named(generator)
+    if tool is not None:
+        spoken_by(tool)
     cpus = divide_cpus(None, None)
     talk = new_console(stderr=True)
     if json_output:
         talk.print("observing the machine for one second …")
         checks = list(check_host(cpus, connection_rate_cps))
-        ceiling = _measured(cpus, talk, quick=quick) if with_ceiling else None
+        ceiling = _measured(cpus, talk, tool, quick=quick) if with_ceiling else None
         noise = _noise(cpus, noise_of, talk)
         sys.stdout.write(json.dumps(_as_json(checks, ceiling, noise), indent=2) + "\n")
     else:
@@ -92,10 +100,11 @@ def doctor_command(
             checks.append(check)
             out.print(check_lines(check))
         _print_programs(out)
-        ceiling = _measured(cpus, talk, quick=quick) if with_ceiling else None
+        ceiling = _measured(cpus, talk, tool, quick=quick) if with_ceiling else None
         if ceiling is not None:
             out.print()
-            out.print(Text("the rig's ceiling: this generator against a server that does nothing", "bold"))
+            who = "this generator" if tool is None else tool.name
+            out.print(Text(f"the rig's ceiling: {who} against a server that does nothing", "bold"))
             out.print(ceiling_tables(ceiling))
         noise = _noise(cpus, noise_of, talk)
         if noise is not None:
@@ -175,17 +184,17 @@ def machines_doctor(
     return EXIT_DONE
 
 
-def _measured(cpus: CpuDivision, talk: Console, *, quick: bool) -> Ceiling:
-    return measure_ceiling(
-        cpus,
-        lambda load: talk.print(_progress(load)),
-        *((RUNS_QUICK, SPOKEN_QUICK) if quick else (RUNS, SPOKEN)),
-    )
+def _measured(cpus: CpuDivision, talk: Console, tool: Tool | None, *, quick: bool) -> Ceiling:
+    runs, spoken = (RUNS_QUICK, SPOKEN_QUICK) if quick else (RUNS, SPOKEN)
+    return measure_ceiling(cpus, lambda load: talk.print(_progress(load)), runs, spoken, tool)
 
 
 def _progress(load: CeilingLoad) -> str:
     streams = f", streams: {load.streams:,}" if load.spoken.http == "2" else ""
-    return f"measuring the ceiling of {load.spoken.title}, connections: {load.connections:,}{streams} …"
+    sender = "" if load.tool is None else f"{load.tool.name} over "
+    return (
+        f"measuring the ceiling of {sender}{load.spoken.title}, connections: {load.connections:,}{streams} …"
+    )
 
 
 def _noise(cpus: CpuDivision, server: str | None, talk: Console) -> Noise | None:

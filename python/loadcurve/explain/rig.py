@@ -55,7 +55,7 @@ def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
     if not codes:
         return None
     generator = load.generator
-    curve = None if ceiling is None else ceiling.curve_of(load.load)
+    curve = None if ceiling is None else ceiling.curve_of(load)
     available_s = load.duration_s * (generator.threads or 0)
     busy_s = generator.cpu_busy_s
     lateness = generator.lateness_ms

@@ -57,11 +57,12 @@ def programs_lines(programs: Programs) -> RenderableType:
 
 
 def ceiling_tables(ceiling: Ceiling) -> RenderableType:
-    """Return the ceilings of all that was spoken, by connections and streams."""
+    """Return the ceilings of each generator and all that it spoke, by connections and streams."""
     parts: list[RenderableType] = []
-    for spoken in dict.fromkeys(point.spoken for point in ceiling.points):
-        points = [point for point in ceiling.points if point.spoken == spoken]
-        parts += [Text(spoken.title), _ceiling_table(points, has_streams=spoken.http == "2")]
+    for sender, spoken in dict.fromkeys((point.sender, point.spoken) for point in ceiling.points):
+        points = [point for point in ceiling.points if (point.sender, point.spoken) == (sender, spoken)]
+        title = ", ".join(filter(None, (sender.title, spoken.title)))
+        parts += [Text(title), _ceiling_table(points, has_streams=spoken.http == "2")]
     return Group(*parts)
 
 

@@ -9,7 +9,6 @@ from loadcurve.analysis.curves import Curve, kinds_of, protocol_measures_in
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.explain.all import FINDINGS
-from loadcurve.loads.record import LoadAsRun
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.bars import Bar, bar_figure
@@ -21,6 +20,7 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES, errors_figure, measur
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.result.ceiling import Ceiling, CeilingCurve
 from loadcurve.result.folder import Run
+from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import (
     LOADING,
     MEASURES,
@@ -158,14 +158,14 @@ def _figures(
     return {title: figure for title, figure in drawn.items() if figure is not None}
 
 
-def _ceiling(ceiling: Ceiling | None, loads: Sequence[LoadAsRun]) -> CeilingCurve | None:
+def _ceiling(ceiling: Ceiling | None, results: Sequence[LoadResult]) -> CeilingCurve | None:
     """Return the ceiling that all these loads have in common, if there is one.
 
     Over rates there is none: it is measured in a closed loop, over connections.
     """
     if ceiling is None:
         return None
-    curves = [ceiling.curve_of(load) if load.model == "closed" else None for load in loads]
+    curves = [ceiling.curve_of(one) if one.load.model == "closed" else None for one in results]
     return curves[0] if curves and all(curve == curves[0] for curve in curves) else None
 
 
@@ -176,7 +176,7 @@ def _overlay(run: Run, shown: Slice, analysis: Analysis) -> Overlay:
     )
     reached = {one.server: one.capacity.load for one in here.shapes if one.capacity} if here else {}
     return Overlay(
-        ceiling=_ceiling(run.run.ceiling, [one.load for one in measured]),
+        ceiling=_ceiling(run.run.ceiling, measured),
         objective=here.objective if here else None,
         capacities={server: estimate.value for server, estimate in reached.items() if estimate},
         findings=[

@@ -1,15 +1,14 @@
-"""The rig's ceiling: the most that this generator reaches here, against a server that does nothing."""
+"""The rig's ceiling: the most that a generator reaches here, against a server that does nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import Scheme
-from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.loads.values import ENGINE_NAME, Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict
 
@@ -42,9 +41,30 @@ class Spoken(NamedTuple):
         return "HTTP/2 over TLS" if self.scheme == "https" else "HTTP/2"
 
 
+class Sender(NamedTuple):
+    """The generator of a load; each, and each version of another tool, has another ceiling."""
+
+    name: str = ENGINE_NAME
+    version: str | None = None
+    """Of another tool; ``None`` where it does not report one, and of the engine, which the rig names."""
+
+    @classmethod
+    def of(cls, result: LoadResult) -> Self:
+        """Return who sent a load."""
+        return cls() if result.tool is None else cls(result.tool.name, result.tool.version)
+
+    @property
+    def title(self) -> str:
+        """Its name and version, for people; nothing of the engine."""
+        return "" if self.name == ENGINE_NAME else f"{self.name} {self.version or ''}".strip()
+
+
 class CeilingPoint(Record):
     """The ceiling of a closed loop of so many connections: medians over ``runs`` loads."""
 
+    generator: str = ENGINE_NAME
+    generator_version: str | None = None
+    """Of another tool than the engine, if it reports one."""
     http: Literal["1.1", "2"] = "1.1"
     scheme: Scheme = "http"
     connections: Annotated[int, Field(gt=0)]
@@ -54,7 +74,8 @@ class CeilingPoint(Record):
     requests_per_s: Annotated[float, Field(gt=0)]
     lowest_requests_per_s: float
     highest_requests_per_s: float
-    p50_ms: Time
+    p50_ms: Time | None
+    """``None`` where the generator does not measure it."""
     p99_ms: Time | None
     generator_cpu_share: float
     """How busy the generator's threads were; near 1 the ceiling is the generator's alone."""
@@ -65,6 +86,11 @@ class CeilingPoint(Record):
     def spoken(self) -> Spoken:
         """What was spoken."""
         return Spoken(self.http, self.scheme)
+
+    @property
+    def sender(self) -> Sender:
+        """Who sent the loads."""
+        return Sender(self.generator, self.generator_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +111,11 @@ class CeilingCurve:
 
 
 class Ceiling(Record):
-    """What one rig reaches with each that can be spoken, by connections and streams."""
+    """What one rig reaches with each generator and all that it can speak, by connections and streams."""
 
     format: Literal["loadcurve-ceiling/1"] = "loadcurve-ceiling/1"
     measured_at: str
+    """When the last of its points were."""
     body_bytes: Count
     """The length of the answers' bodies; longer answers have a lower ceiling."""
     rig: Rig
@@ -96,20 +123,31 @@ class Ceiling(Record):
     """What the machine was like then, as in ``run.json``."""
     points: Annotated[Many[CeilingPoint], Field(min_length=1)]
 
-    def curve_of(self, load: LoadAsRun) -> CeilingCurve | None:
-        """Return the ceiling of what a load speaks, by connections; ``None`` where that is not measured."""
+    def beside(self, older: Self | None) -> Self:
+        """Return it with those points of an older one whose generators it has no points of."""
+        measured = {point.generator for point in self.points}
+        others = [] if older is None else [one for one in older.points if one.generator not in measured]
+        return self.model_copy(update={"points": [*others, *self.points]})
+
+    def curve_of(self, result: LoadResult) -> CeilingCurve | None:
+        """Return the ceiling of a load's generator and of what the load speaks, by connections.
+
+        It is ``None`` where that is not measured.
+        """
+        load = result.load
         if not load.has_ceiling or load.scheme is None:
             return None
-        spoken = Spoken("2" if load.http == "2" else "1.1", load.scheme)
+        sender, spoken = Sender.of(result), Spoken("2" if load.http == "2" else "1.1", load.scheme)
         measured: dict[int, list[tuple[int, float]]] = {}
         for point in sorted(self.points, key=lambda point: (point.streams, point.connections)):
-            if point.spoken == spoken:
+            if (point.sender, point.spoken) == (sender, spoken):
                 measured.setdefault(point.streams, []).append((point.connections, point.requests_per_s))
         return CeilingCurve(load.streams, measured) if measured else None
 
 
-def _spoken_by(load: LoadAsRun) -> str:
+def _spoken_by(result: LoadResult) -> str:
     """Return the words behind a load's connections, where it speaks not HTTP/1.1 in clear text."""
+    load = result.load
     streams = (
         f" of {load.streams:,} {'stream' if load.streams == 1 else 'streams'}" if load.http == "2" else ""
     )
@@ -129,23 +167,21 @@ def _between(known: Sequence[tuple[int, float]], at: int) -> float:
 def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     """Return a result that is suspect if its rate is within a tenth of the rig's ceiling, or above it.
 
-    The ceiling is that of what the load speaks. Loads that pipeline or make new connections, and
-    those on databases, are left as they are: they have another one, which is not measured, and so have those
-    that another generator sends.
+    The ceiling is that of its generator and of what the load speaks. Loads that pipeline or make new
+    connections, and those on databases, are left as they are: they have another one, which is not measured.
     """
-    if result.tool is not None:
-        return result
     answered_rps, load = result.rate_rps.answered, result.load
-    curve = ceiling.curve_of(load)
+    curve = ceiling.curve_of(result)
     if answered_rps is None or curve is None or load.connections is None:
         return result
     ceiling_rps = curve.requests_per_s_at(load.connections)
     if answered_rps < NEAR_CEILING * ceiling_rps:
         return result
-    spoken = _spoken_by(load)
+    spoken, tool = _spoken_by(result), Sender.of(result).title
     text = (
         f"{answered_rps:,.0f} requests per second are {answered_rps / ceiling_rps:.0%} of the "
-        f"{ceiling_rps:,.0f} that this rig reaches with {load.connections:,} connections{spoken} against "
+        f"{ceiling_rps:,.0f} that {f'{tool} reaches on this rig' if tool else 'this rig reaches'} with "
+        f"{load.connections:,} connections{spoken} against "
         "a server that does nothing: the rig, not the server, is the limit"
     )
     verdict = result.verdict.with_reason("rig_ceiling", text, "suspect")

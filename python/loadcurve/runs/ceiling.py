@@ -5,13 +5,16 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-from loadcurve.generate.engine import ENGINE
+from loadcurve.errors import BadInput
+from loadcurve.generate.chosen import CHOSEN
+from loadcurve.generate.tools.catalog import Tool
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.loads.http import ClosedLoad
-from loadcurve.result.ceiling import Ceiling, CeilingPoint, Spoken
+from loadcurve.loads.values import ENGINE_NAME
+from loadcurve.result.ceiling import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.kept import rig_of
 from loadcurve.runs.lives import utc_now
@@ -30,6 +33,8 @@ SPOKEN = (Spoken("1.1", "http"), Spoken("1.1", "https"), Spoken("2", "http"), Sp
 RUNS = 3
 DURATION_S = 0.5
 WARMUP_S = 0.2
+TOOL_DURATION_S = 2.0
+"""Another tool takes whole seconds, and counts the time in which it connects."""
 FILE = "1k.txt"
 BODY_BYTES = 1024
 
@@ -41,6 +46,8 @@ class CeilingLoad:
     spoken: Spoken
     connections: int
     streams: int
+    tool: Tool | None = None
+    """Another generator than the engine."""
 
     @property
     def closed(self) -> ClosedLoad:
@@ -49,9 +56,10 @@ class CeilingLoad:
             model="closed",
             requests=[f"/{FILE}"],
             connections=self.connections,
-            http=self.spoken.http,
-            duration=DURATION_S,
-            warmup=WARMUP_S,
+            http=_http_of(self.tool, self.spoken),
+            duration=DURATION_S if self.tool is None else TOOL_DURATION_S,
+            warmup=WARMUP_S if self.tool is None else 0.0,
+            generator=ENGINE_NAME if self.tool is None else self.tool.name,
         )
         return load.model_copy(update={"streams": self.streams})
 
@@ -80,24 +88,30 @@ def measure_ceiling(
     begin_point: Callable[[CeilingLoad], None] = lambda _: None,
     runs: int = RUNS,
     spoken: Sequence[Spoken] = SPOKEN,
+    tool: Tool | None = None,
 ) -> Ceiling:
     """Measure closed loops against ``limit`` over each of ``spoken``, ``runs`` times each.
 
-    All that can be spoken takes over a minute with three runs.
+    All that can be spoken takes over a minute with three runs. Another generator, ``tool``, is measured over
+    those of ``spoken`` that Loadcurve drives it with.
 
     ``begin_point`` is called with each load before it begins.
 
     Raises:
+        BadInput: the tool is not installed, or sends no closed loops.
+        NothingMeasured: the tool did not start, or its output cannot be read.
         ServerFailure: the server did not start, or answered wrongly.
 
     """
+    if tool is not None:
+        spoken = spoken_by(tool, spoken)
     with tempfile.TemporaryDirectory() as folder, own_threads_on(cpus.load):
         # A server that root starts may read the files as another user.
         Path(folder).chmod(0o755)
         points = [
             point
             for one in spoken
-            for point in _points_of(one, Path(folder) / one.title, cpus, begin_point, runs)
+            for point in _points_of(_loads_of(one, tool), Path(folder) / one.title, cpus, begin_point, runs)
         ]
     facts = host_facts()
     return Ceiling(
@@ -105,14 +119,38 @@ def measure_ceiling(
     )
 
 
+def spoken_by(tool: Tool, spoken: Sequence[Spoken] = SPOKEN) -> list[Spoken]:
+    """Return those of ``spoken`` that Loadcurve drives a tool with.
+
+    Raises ``BadInput``: the tool is not installed, or sends no closed loops.
+    """
+    tool.require_installed()
+    can = tool.table.can
+    if can is None or "closed" not in can.models:
+        raise BadInput(
+            f"{tool.name}: sends no closed loops, in which the ceiling is measured over connections; "
+            "expected a generator that does (loadcurve generators lists their models)"
+        )
+    # Loadcurve drives tools in clear text alone.
+    return [one for one in spoken if one.scheme == "http" and _http_of(tool, one) in can.http]
+
+
+def _http_of(tool: Tool | None, spoken: Spoken) -> Literal["1.0", "1.1", "2"]:
+    """Return the version by which something is spoken; that of a tool may be HTTP/1.0 alone."""
+    can = None if tool is None else tool.table.can
+    has_only_older = can is not None and "1.1" not in can.http and "1.0" in can.http
+    return "1.0" if spoken.http == "1.1" and has_only_older else spoken.http
+
+
 def _points_of(
-    spoken: Spoken,
+    loads: Sequence[CeilingLoad],
     folder: Path,
     cpus: CpuDivision,
     begin_point: Callable[[CeilingLoad], None],
     runs: int,
 ) -> list[CeilingPoint]:
-    """Return the points of what is spoken, of a server that was started for it."""
+    """Return the points of loads that speak the same, of a server that was started for them."""
+    spoken = loads[0].spoken
     settings = {TLS: spoken.scheme == "https", HTTP2: spoken.http == "2"}
     found = find_server(load_catalog()["limit"], settings)
     if isinstance(found, MissingServer):
@@ -121,18 +159,18 @@ def _points_of(
     with Server(found, folder, content, cpus.server) as server:
         server.verify([f"/{FILE}"])
         points = []
-        for load in _loads_of(spoken):
+        for load in loads:
             begin_point(load)
             plan = plan_at_point(
                 load.closed, server.address, content, cpus.load, seed=0, transport=server.transport
             )
-            points.append(_point(load, [ENGINE.run(plan, lambda _: None) for _ in range(runs)]))
+            points.append(_point(load, [CHOSEN.run(plan, lambda _: None) for _ in range(runs)]))
     return points
 
 
-def _loads_of(spoken: Spoken) -> list[CeilingLoad]:
+def _loads_of(spoken: Spoken, tool: Tool | None) -> list[CeilingLoad]:
     return [
-        CeilingLoad(spoken, connections, streams)
+        CeilingLoad(spoken, connections, streams, tool)
         for streams in (STREAMS if spoken.http == "2" else STREAMS[:1])
         for connections in CONNECTIONS
         if connections * streams <= REQUESTS_AT_ONCE_MAX
@@ -142,8 +180,10 @@ def _loads_of(spoken: Spoken) -> list[CeilingLoad]:
 def _point(load: CeilingLoad, results: Sequence[LoadResult]) -> CeilingPoint:
     reached = Reached.by(results)
     result = reached.median
-    generator = result.generator
+    generator, sender = result.generator, Sender.of(result)
     return CeilingPoint(
+        generator=sender.name,
+        generator_version=sender.version,
         http=load.spoken.http,
         scheme=load.spoken.scheme,
         connections=load.connections,
@@ -152,7 +192,7 @@ def _point(load: CeilingLoad, results: Sequence[LoadResult]) -> CeilingPoint:
         requests_per_s=reached.median_rps,
         lowest_requests_per_s=min(reached.rates_rps),
         highest_requests_per_s=max(reached.rates_rps),
-        p50_ms=result.latency_ms.p50 or 0.0,
+        p50_ms=result.latency_ms.p50,
         p99_ms=result.latency_ms.p99,
         generator_cpu_share=(generator.cpu_busy_s or 0.0) / (result.duration_s * (generator.threads or 1)),
         verdict=result.verdict,

@@ -34,8 +34,13 @@ def rig_of(cpus: CpuDivision, facts: Mapping[str, Any]) -> Rig:
 
 
 def keep(measured: Ceiling | Noise) -> Path:
-    """Write a measurement to where later runs find it; raises BadInput where that cannot be written."""
+    """Write a measurement to where later runs find it; raises BadInput where that cannot be written.
+
+    Ceilings of other generators of the same rig stay.
+    """
     file = _file_of(type(measured), measured.rig)
+    if isinstance(measured, Ceiling):
+        measured = measured.beside(kept(Ceiling, measured.rig))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, measured.model_dump_json(indent=2).encode())

@@ -166,6 +166,13 @@ def doctor(
             help="Measure only the ceiling of HTTP/1.1, in a few seconds; it is not saved.",
         ),
     ] = False,
+    generator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Measure the ceiling of this load generator; default: Loadcurve's own.",
+        ),
+    ] = None,
     noise: Annotated[
         bool, typer.Option("--noise", help="Also measure the rig's noise, which takes a minute.")
     ] = False,
@@ -209,7 +216,12 @@ def doctor(
     from loadcurve.cli.doctor import doctor_command, machine_doctor, machines_doctor
 
     raise_on_interrupts()
-    others = {"--connection-rate": connection_rate is not None, "--quick": quick, "--noise": noise}
+    others = {
+        "--connection-rate": connection_rate is not None,
+        "--generator": generator is not None,
+        "--quick": quick,
+        "--noise": noise,
+    }
     given = [name for name, is_given in others.items() if is_given]
     if machines is not None:
         raise typer.Exit(machines_doctor(machines, machine, study, given, json_output=json_output))
@@ -217,10 +229,13 @@ def doctor(
         raise typer.Exit(machine_doctor(machine, study, given, json_output=json_output))
     if study is not None:
         raise typer.BadParameter("--study requires --machine or --machines")
+    if generator is not None and no_ceiling:
+        raise typer.BadParameter("--generator names whose ceiling is measured; remove it or --no-ceiling")
     code = doctor_command(
         connection_rate,
         with_ceiling=not no_ceiling,
         noise_of=noise_server if noise else None,
+        generator=generator,
         quick=quick,
         json_output=json_output,
     )
