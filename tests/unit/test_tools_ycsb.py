@@ -238,6 +238,22 @@ def test_at_a_rate_latencies_count_from_due_and_service_times_from_sent(tmp_path
         assert decoded(times.histogram).total == times.distribution.count, "no time is left out"
 
 
+def test_the_series_of_a_duration_has_what_ycsb_showed_of_each_second(tmp_path):
+    series = figures_in(tmp_path, "ycsb-rate", **RATE).series
+    assert [(one.t_s, one.width_s) for one in series] == [(0, 1), (1, pytest.approx(1, abs=0.05))]
+    for one, second in zip(series, (4, 5), strict=True):
+        of = {name: shown("ycsb-rate", second, f"Intended-{name}") for name in ("READ", "UPDATE")}
+        assert (one.answered, one.latency_ms.count) == (sum(of.values()), sum(of.values()))
+        assert one.failed == shown("ycsb-rate", second, "Intended-UPDATE-ERROR")
+        longest_us = max(shown("ycsb-rate", second, f"Intended-{name}", "Max") for name in of)
+        assert one.latency_ms.max == pytest.approx(longest_us / 1e3, rel=1e-3)
+        assert decoded(one.latency_histogram).total == one.answered
+
+
+def test_a_load_of_operations_has_no_series_as_its_ends_are_at_no_whole_second(tmp_path):
+    assert figures_in(tmp_path, "ycsb-closed").series == []
+
+
 def result_at_a_rate(folder: Path):
     plan = DatabasePlan(
         load=load_of(**RATE).asking(), url=URL, settings={}, address="postgresql://127.0.0.1:5433/test",

@@ -5,6 +5,7 @@ docs/methodology/times.md. Arrays are of whole nanoseconds.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy
 import polars
@@ -12,7 +13,15 @@ from numpy.typing import NDArray
 
 from loadcurve.generate.tools.figures import Completeness, Times
 from loadcurve.generate.tools.percentiles import PERCENTILES, WHOLE, distribution
-from loadcurve.result.counted import LONGEST_NS, Counted, bucket_of, counted_in, encoded, encoded_counters
+from loadcurve.result.counted import (
+    LONGEST_NS,
+    Counted,
+    bucket_of,
+    counted_in,
+    encoded,
+    encoded_counters,
+    merged,
+)
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import SeriesPeriod
 
@@ -25,6 +34,7 @@ SLICE = 1_000_000
 """How many times are computed with at once, which bounds the memory that this takes."""
 PERIODS_MAX = 600
 """The most periods of a series, as the engine has them."""
+_NONE = numpy.zeros(0, numpy.int64)
 _NO_FIGURES = polars.DataFrame(
     schema={"period": polars.Int32, "count": polars.Int64, "min": polars.Int64, "max": polars.Int64}
     | {"sum": polars.Float64, "bytes": polars.Int64}
@@ -139,9 +149,7 @@ def series_of(
     """
     if window_ns <= 0:
         return []
-    width = _NS_PER_S
-    while -(-window_ns // width) > PERIODS_MAX:
-        width *= 2
+    width = period_width_ns(window_ns)
     periods = int(-(-window_ns // width))
     failed = numpy.zeros(periods, numpy.int64)
     if failed_ns is not None and len(failed_ns):
@@ -174,12 +182,12 @@ def series_of(
         counts.append(table.group_by("period", "bucket").agg(polars.len().cast(polars.Int64)))
     if not figures:
         figures, counts = [_NO_FIGURES], [_NO_COUNTS]
-    merged = (
+    of_all = (
         polars.concat(figures)
         .group_by("period")
         .agg(polars.col("count", "sum", "bytes").sum(), polars.col("min").min(), polars.col("max").max())
     )
-    of_period = {row["period"]: row for row in merged.iter_rows(named=True)}
+    of_period = {row["period"]: row for row in of_all.iter_rows(named=True)}
     buckets = (
         polars.concat(counts)
         .group_by("period", "bucket")
@@ -198,6 +206,31 @@ def series_of(
     ]
 
 
+def period_width_ns(window_ns: int) -> int:
+    """Return how wide the periods of a window are: a power of two seconds, so that there are at most 600."""
+    width_ns = _NS_PER_S
+    while window_ns > width_ns * PERIODS_MAX:
+        width_ns *= 2
+    return width_ns
+
+
+def period_of_counts(bounds_s: tuple[float, float], counted: Sequence[Counted], failed: int) -> SeriesPeriod:
+    """Return a period between two moments of the window, of counted times in ns without bodies."""
+    begin_s, end_s = bounds_s
+    times = merged(counted) if counted else None
+    return SeriesPeriod(
+        t_s=begin_s,
+        width_s=end_s - begin_s,
+        answered=0 if times is None else times.total,
+        failed=failed,
+        body_bytes=0,
+        latency_ms=distribution(0) if times is None else distribution_of_counts(times),
+        latency_histogram=encoded_counters(_NONE, _NONE, SERIES_DIGITS)
+        if times is None
+        else encoded(times.middle, SERIES_DIGITS, times.counts),
+    )
+
+
 def _period(
     bounds_ns: tuple[int, int],
     failed: int,
@@ -205,9 +238,8 @@ def _period(
     buckets: polars.DataFrame | None,
 ) -> SeriesPeriod:
     begin_ns, end_ns = bounds_ns
-    empty = numpy.zeros(0, numpy.int64)
-    indices = empty if buckets is None else buckets["bucket"].to_numpy().astype(numpy.int64)
-    counts = empty if buckets is None else buckets["len"].to_numpy().astype(numpy.int64)
+    indices = _NONE if buckets is None else buckets["bucket"].to_numpy().astype(numpy.int64)
+    counts = _NONE if buckets is None else buckets["len"].to_numpy().astype(numpy.int64)
     latency = distribution(0)
     if figures is not None:
         latency = distribution_of_counts(

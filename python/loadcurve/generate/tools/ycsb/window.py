@@ -5,20 +5,20 @@ intervals that are equally far from the ends of their logs belong together, and 
 up: no percentile is needed, and what was counted during the warm-up is left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.generate.tools.driver import Output
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.hdr.reader import UNITS, Log, read_log
 from loadcurve.generate.tools.percentiles import distribution
-from loadcurve.generate.tools.samples import times_of_counts
+from loadcurve.generate.tools.samples import period_of_counts, period_width_ns, times_of_counts
 from loadcurve.generate.tools.source import shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.generate.tools.ycsb.reader import INTENDED, Part, parts_of
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.result.counted import Counted, merged
-from loadcurve.result.load import Operation
+from loadcurve.result.load import Operation, SeriesPeriod
 
 _OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN")
 _OK, _NOT_FOUND = "OK", "NOT_FOUND"
@@ -46,9 +46,19 @@ class _Window:
 
     def of(self, log: Log) -> list[Counted]:
         """Return what a log has counted in the window."""
-        all_of = len(log.intervals)
-        first = 0 if self.until is None else max(all_of - self.until, 0)
-        counted = (one.counted for one in log.intervals[first : max(all_of - self.behind, first)])
+        first = 0 if self.until is None else len(log.intervals) - self.until
+        return self._between(log, first, len(log.intervals) - self.behind)
+
+    def seconds_of(self, log: Log) -> list[list[Counted]]:
+        """Return what a log has counted in each second of the window; none of a window of all intervals."""
+        begin = len(log.intervals) - (self.until or 0)
+        seconds = 0 if self.until is None else self.until - self.behind
+        return [self._between(log, begin + second, begin + second + 1) for second in range(seconds)]
+
+    @staticmethod
+    def _between(log: Log, first: int, end: int) -> list[Counted]:
+        """Return the intervals of these numbers in which something was counted; a log may begin later."""
+        counted = (one.counted for one in log.intervals[max(first, 0) : max(end, 0)])
         return [one for one in counted if one.total]
 
 
@@ -90,6 +100,7 @@ def read_load(output: Output, load: DatabaseLoad) -> ToolFigures:
         errors={"not_found": not_found} if not_found else {},
         latency=due,
         service=sent,
+        series=_series(right, failed, window),
         operations=[_operation(name, outcomes, window) for name in names],
     )
 
@@ -163,6 +174,30 @@ def _moments_unix_s(log: Log) -> list[float]:
     base_s = log.began_unix_s or 0.0
     first, *_ = log.intervals
     return [base_s + first.begin_s, *(base_s + one.begin_s + one.length_s for one in log.intervals)]
+
+
+def _series(right: Sequence[_Outcome], failed: Sequence[_Outcome], window: _Window) -> list[SeriesPeriod]:
+    """Return what ended in each second, as far as its status keeps to seconds: within some milliseconds."""
+    answered, refused = _by_second(right, window), _by_second(failed, window)
+    seconds = max(len(answered), len(refused))
+    width = period_width_ns(seconds * 10**9) // 10**9
+    return [
+        period_of_counts(
+            (first, min(first + width, max(window.duration_s, first))),
+            _joined(answered[first : first + width]),
+            _count(_joined(refused[first : first + width])),
+        )
+        for first in range(0, seconds, width)
+    ]
+
+
+def _by_second(outcomes: Sequence[_Outcome], window: _Window) -> list[list[Counted]]:
+    """Return the intervals of all these outcomes together, for each second of the window."""
+    return [_joined(parts) for parts in zip(*(window.seconds_of(one.log) for one in outcomes), strict=True)]
+
+
+def _joined(parts: Iterable[Sequence[Counted]]) -> list[Counted]:
+    return [one for part in parts for one in part]
 
 
 def _count(parts: Sequence[Counted]) -> int:
