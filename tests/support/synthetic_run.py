@@ -134,7 +134,9 @@ def distribution(samples_ms: list[float]) -> dict[str, Any]:
         "count": count,
         "min": samples_ms[0],
         "mean": mean,
-        "stddev": math.sqrt(math.fsum((s - mean) ** 2 for s in samples_ms) / (count - 1)),
+        "stddev": math.sqrt(math.fsum((s - mean) ** 2 for s in samples_ms) / (count - 1))
+        if count > 1
+        else None,
         "p50": percentile(50),
         "p75": percentile(75),
         "p90": percentile(90),

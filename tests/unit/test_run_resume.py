@@ -1,6 +1,7 @@
 """Which runs can be resumed, what must be as it was, and which records figures are computed from."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,19 @@ def test_what_others_may_read_or_write_does_not_say_which_runs_are_own(
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(mode)
     assert not has_begun(folder)
+
+
+def test_what_was_noted_of_a_run_that_is_not_resumed_is_kept_for_a_year(tmp_path: Path, state: Path):
+    interrupted(tmp_path / "killed")
+    (old,) = state.iterdir()
+    day_s = 24 * 3600
+    os.utime(old, (time.time() - 364 * day_s,) * 2)
+    interrupted(tmp_path / "next", started_at="2026-03-14T12:00:00Z")
+    assert old.exists()
+    os.utime(old, (time.time() - 366 * day_s,) * 2)
+    newest = interrupted(tmp_path / "newest", started_at="2026-03-14T13:00:00Z")
+    assert not old.exists()
+    assert has_begun(newest)
 
 
 def test_a_link_or_another_users_file_does_not_say_which_runs_are_own(
