@@ -1,6 +1,6 @@
 """The native part: the load engine, its histograms, and the positions of keys in TOML."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Self, final
 
@@ -11,6 +11,7 @@ __all__ = [
     "Levels",
     "Load",
     "LocalPorts",
+    "PauseWatch",
     "RequestList",
     "ask",
     "body_length",
@@ -218,6 +219,20 @@ class LocalPorts:
 
     def needed_for_ever(self, turnover_cps: float) -> int:
         """Return how many ports are taken where so many connections per second are opened and closed."""
+
+@final
+class PauseWatch:
+    """A thread on the CPUs of a load that notes when they did not run, from now on until it is stopped."""
+
+    def __new__(cls, cpus: Sequence[int]) -> Self:
+        """Begin on these CPUs; on those that this process may run on, where there is none."""
+
+    def stop(self) -> list[tuple[float, float, float]] | None:
+        """End, and return the pauses: between which moments each began, and when it ended.
+
+        They are in seconds of the monotonic clock. ``None`` where this kernel does not let pauses be told
+        from the work of other threads, and after the first call.
+        """
 
 @final
 class RequestList:

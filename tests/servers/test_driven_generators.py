@@ -81,6 +81,23 @@ def address(tmp_path):
 
 
 @pytest.mark.needs("wrk")
+def test_a_pause_of_the_side_of_the_load_is_found_while_a_tool_sends_it(address):
+    # This process watches the CPUs of the tool; from within, its being stopped looks like a stopped machine.
+    stopping = ["sh", "-c", f"kill -STOP {os.getpid()}; sleep 0.05; kill -CONT {os.getpid()}"]
+    begun = []
+
+    def stop_once(progress):
+        if progress.elapsed_s and progress.elapsed_s > 0.3 and not begun:
+            begun.append(subprocess.Popen(stopping))
+
+    result = CHOSEN.run(plan(address, "wrk"), stop_once)
+    assert begun[0].wait() == 0
+    pauses = result.generator.pauses
+    assert pauses is not None
+    assert any(one.length_ms >= 45 and 0.3 <= one.start_s < 1 for one in pauses.listed)
+
+
+@pytest.mark.needs("wrk")
 def test_an_interrupted_tool_gives_what_it_has_measured(address):
     def interrupt_soon(progress):
         if progress.elapsed_s and progress.elapsed_s > 0.5:

@@ -10,6 +10,7 @@ mod histogram;
 mod levels;
 mod load;
 mod parts;
+mod pauses;
 mod plan;
 mod ports;
 mod requests;
@@ -25,6 +26,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<levels::Levels>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<ports::LocalPorts>()?;
+    module.add_class::<pauses::PauseWatch>()?;
     module.add_class::<requests::RequestList>()?;
     module.add_function(wrap_pyfunction!(asking::ask, module)?)?;
     module.add_function(wrap_pyfunction!(certificates::make_certificates, module)?)?;

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from loadcurve._engine import PauseWatch
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import (
     Generator,
@@ -32,6 +33,7 @@ from loadcurve.generate.tools.results import Seen, asked_rps, result_of, window_
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.protocol import protocol_of_url
 from loadcurve.result.load import LoadResult
+from loadcurve.result.pauses import Pauses, RawPause, pauses_within
 from loadcurve.result.tool import RequestSent, ToolRecord
 
 _LOOK_INTERVAL_S = 0.1
@@ -89,7 +91,7 @@ class Driven(Generator):
             with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
                 _warm_up(process, plan.load.warmup_s, look)
         own_warmup_s = plan.load.warmup_s if warmup == "own" else 0.0
-        watch = WindowWatch(own_warmup_s, plan.cpus)
+        watch, pause_watch = WindowWatch(own_warmup_s, plan.cpus), PauseWatch(plan.cpus)
         interrupts_s = self._interrupted_after_s(plan)
         before = counters_now()
         with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
@@ -105,6 +107,7 @@ class Driven(Generator):
 
             is_interrupted = _ends_by_interrupt(process, _limit_s(plan, own_warmup_s), look_and_measure)
             watch.ends()
+            pauses = pause_watch.stop()
             meter.look()
             kernel = increase(before, counters_now())
             output = Output(
@@ -125,6 +128,7 @@ class Driven(Generator):
                 cpus=max(len(plan.cpus), 1),
                 waits_busily=self.tool.table.waits_busily,
                 withheld=watch.withheld(figures.duration_s),
+                pauses=_pauses(pauses, began_s, began_s + figures.duration_s),
                 kernel=kernel,
             )
         result = result_of(plan, figures, self._record(argv, figures, warmup, interrupts_s, request), seen)
@@ -222,6 +226,16 @@ def _warm_up(process: ToolProcess, warmup_s: float, look: Callable[[], None]) ->
     while time.monotonic() - process.started_s < warmup_s and not process.has_ended():
         look()
         time.sleep(min(_LOOK_INTERVAL_S, warmup_s))
+
+
+def _pauses(
+    found: Sequence[tuple[float, float, float]] | None, start_s: float, end_s: float
+) -> Pauses | None:
+    """Return the pauses in a window, of those that were found on the same clock."""
+    if found is None:
+        return None
+    raw = (RawPause(earliest_s=one[0], latest_s=one[1], end_s=one[2]) for one in found)
+    return pauses_within(raw, start_s, end_s)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.result.generator import Generator
 from loadcurve.result.kernel import Kernel
 from loadcurve.result.load import LoadResult
+from loadcurve.result.pauses import Pauses
 from loadcurve.result.tool import ToolRecord
 
 
@@ -35,6 +36,8 @@ class Seen:
     withheld: Mapping[str, Any]
     """What was withheld from it, by the fields of the generator's record."""
     kernel: Kernel
+    pauses: Pauses | None = None
+    """Of its CPUs in its window; ``None`` where they cannot be found."""
 
 
 def window_began_s(
@@ -86,6 +89,7 @@ def _generator(figures: ToolFigures, seen: Seen) -> Generator:
         cpu_per_request_us=used_s / figures.answered * 1e6 if figures.answered else None,
         voluntary_context_switches=round(seen.cpu.voluntary_switches),
         lateness_ms=None,
+        pauses=seen.pauses,
         **seen.withheld,
     )
 
