@@ -448,6 +448,7 @@ SMALL_FILES = {
     "locust-csv": "locust_stats.csv", "wrk-text": "wrk.txt", "wrk2-text": "wrk2.txt", "ab-text": "ab.txt",
     "ab-requests": "ab-requests.tsv", "httperf-text": "httperf.txt", "h2load-text": "h2load.txt",
     "h2load-log": "h2load-log.tsv", "h2load-json": "h2load.json", "zrk-json": "zrk.json",
+    "locust-history": "locust/0.14.6_stats_history.csv",
 }  # fmt: skip
 MADE = {
     "jmeter-csv": JTL, "gatling-log": GATLING["3.9"].format(1, 2, "OK", " "),

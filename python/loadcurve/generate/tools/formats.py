@@ -78,6 +78,13 @@ FORMATS: Sequence[Format] = (
         "go-ycsb-csv", "go-ycsb", "go-ycsb run with measurementtype=csv", go_ycsb.is_csv, go_ycsb.read_csv
     ),
     Format("locust-csv", "locust", "locust --csv PREFIX: PREFIX_stats.csv", locust.is_csv, locust.read_csv),
+    Format(
+        "locust-history",
+        "locust",
+        "locust --csv PREFIX: PREFIX_stats_history.csv",
+        locust.is_history,
+        locust.read_history,
+    ),
     Format("gatling-log", "gatling", "Gatling's simulation.log, in text", gatling.is_log, gatling.read_log),
 )
 """All formats that are read."""

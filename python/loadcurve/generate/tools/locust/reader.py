@@ -1,58 +1,72 @@
-"""The table of statistics that locust writes (``--csv PREFIX``: ``PREFIX_stats.csv``).
+"""What locust writes with ``--csv PREFIX``: the table of statistics, and their history.
 
-Its times are of all requests, those that failed included. Medians and percentiles are of times that locust
-rounds: to 1 ms below 100 ms, then to two digits.
+The table is ``PREFIX_stats.csv``, or ``PREFIX_requests.csv`` until 0.13. Its times are of all requests, those
+that failed included. Medians and percentiles are of times that locust rounds: to 1 ms below 100 ms, then to
+two digits. The percentiles of the history are of its last seconds or of all of them, by version, so that of
+them nothing is read.
 """
 
-import csv
-import io
+from collections.abc import Sequence
+from itertools import pairwise
 
-from loadcurve.generate.tools.delimited import header_of
-from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.locust.table import (
+    ALL_TIMES,
+    FAILURES,
+    LONGEST,
+    MEAN,
+    NAME,
+    RATE,
+    REQUESTS,
+    SHORTEST,
+    TIMESTAMP,
+    TOTALS,
+    TYPE,
+    LocustTable,
+    Row,
+    begins_with,
+    table_of,
+)
 from loadcurve.generate.tools.percentiles import distribution
-from loadcurve.generate.tools.source import Source, shown
-from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.generate.tools.requests import require_long_window
+from loadcurve.generate.tools.source import Source
 from loadcurve.result.load import Operation
 
-REQUIRED = (
-    "Type", "Name", "Request Count", "Failure Count", "Average Response Time", "Min Response Time",
-    "Max Response Time", "Requests/s",
-)  # fmt: skip
-_NAMES = {
-    "50%": "p50", "75%": "p75", "90%": "p90", "95%": "p95", "99%": "p99",
-    "99.9%": "p99_9", "99.99%": "p99_99",
-}  # fmt: skip
-_ALL = "Aggregated"
-RESOLUTION_MS = 1.0
-
-Row = dict[str, str]
+_OF_ALL = (TYPE, NAME, REQUESTS, FAILURES, MEAN, SHORTEST, LONGEST)
+RATE_MIN_RPS = 0.05
+"""The least rate with two decimals that is known within a tenth."""
 
 
 def is_csv(head: bytes) -> bool:
     """Say whether a file begins as locust's table of statistics."""
-    return head.removeprefix(b"\xef\xbb\xbf").startswith(b"Type,Name,Request Count,Failure Count,")
+    return (
+        begins_with(head, "Type", "Name", "Request Count", "Failure Count")
+        or begins_with(head, "Type", "Name", "# requests", "# failures")
+        or begins_with(head, "Method", "Name", "# requests", "# failures")
+    )
+
+
+def is_history(head: bytes) -> bool:
+    """Say whether a file begins as the history of locust's statistics."""
+    return begins_with(head, "Timestamp", "User Count", "Type", "Name") or begins_with(
+        head, "Type", "Name", "Timestamp", "# requests"
+    )
 
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of locust's table of statistics."""
-    lines = Lines(source)
-    names = header_of(source)
-    if missing := [name for name in REQUIRED if name not in names]:
-        raise source.unreadable(1, f"no column {missing[0]}", f"the columns {', '.join(REQUIRED)}")
-    rows = _rows(lines, names)
-    if not rows or rows[-1][1]["Name"] != _ALL:
-        raise lines.cut_off(f"a last line named {_ALL}")
-    lines.require_line_end(f"after the line {_ALL}")
-    number, total = rows[-1]
-    requests, failed = (
-        _count(lines, number, total, "Request Count"),
-        _count(lines, number, total, "Failure Count"),
-    )
-    rate = lines.value(number, total["Requests/s"], "Requests/s")
-    if not requests or rate <= 0 or failed > requests:
-        raise source.unreadable(
-            number, f"{requests:,} requests at {rate:g}/s, {failed:,} failed", "some requests"
-        )
+    table = table_of(source, (*_OF_ALL, RATE))
+    total = _total(table)
+    table.require_end()
+    requests, failed = total.outcomes()
+    rate = total.value(RATE)
+    if not requests or rate <= 0:
+        raise total.unreadable(f"{requests:,} requests at {rate:g}/s", "some requests")
+    if table.is_rounded and rate < RATE_MIN_RPS:
+        raise total.unreadable(f"{rate:g} requests/s", "a higher rate: two decimals do not tell it")
+    if ALL_TIMES not in table.names:
+        instead = "versions from 0.14 on write when exactly the last request ended"
+        require_long_window(source, requests / rate, instead)
     return ToolFigures(
         tool="locust",
         version=None,
@@ -60,78 +74,65 @@ def read_csv(source: Source) -> ToolFigures:
         duration_s=requests / rate,
         answered=requests - failed,
         failed=failed,
-        latency=_times(lines, number, total, requests) if not failed else None,
-        operations=[_operation(lines, number, row) for number, row in rows if row["Name"] != _ALL],
+        latency=total.times(requests, total.percentiles()) if not failed else None,
+        operations=[_operation(row) for row in table.rows[:-1]],
     )
 
 
-def _rows(lines: Lines, names: list[str]) -> list[tuple[int, Row]]:
-    reader = csv.reader(io.StringIO("\n".join(lines.lines[1:]), newline=""))
-    rows = []
-    number = 2
-    try:
-        for fields in reader:
-            if fields:
-                if len(fields) != len(names):
-                    found = f"{len(fields)} columns, {shown(','.join(fields))}"
-                    raise lines.source.unreadable(number, found, f"{len(names)} columns", lines.read(number))
-                rows.append((number, dict(zip(names, fields, strict=True))))
-            number = reader.line_num + 2
-    except csv.Error as error:
-        raise lines.source.unreadable(
-            number, str(error), "a line of locust's table", lines.read(number)
-        ) from error
-    return rows
+def read_history(source: Source) -> ToolFigures:
+    """Return the figures of the history of locust's statistics, by its first and last line of all requests.
 
-
-def _count(lines: Lines, number: int, row: Row, name: str) -> int:
-    value = lines.value(number, row[name], f"a whole number as {name}")
-    if value < 0 or value != int(value):
-        raise lines.source.unreadable(number, f"{name} {row[name]}", "a whole number", lines.read(number))
-    return int(value)
-
-
-def _operation(lines: Lines, number: int, row: Row) -> Operation:
-    requests, failed = (
-        _count(lines, number, row, "Request Count"),
-        _count(lines, number, row, "Failure Count"),
+    Its times are of all requests since locust began, so they are read where the first line has none.
+    """
+    table = table_of(source, (*_OF_ALL, TIMESTAMP))
+    total = _total(table)
+    table.require_end()
+    sums = [row for row in table.rows if row.fields[NAME] == total.fields[NAME]]
+    _require_rising(sums)
+    began, ended = sums[0].count(TIMESTAMP), total.count(TIMESTAMP)
+    instead = "PREFIX_stats.csv has the exact rate"
+    require_long_window(source, ended - began, instead)
+    (requests_before, failed_before), (requests_then, failed_then) = sums[0].outcomes(), total.outcomes()
+    requests, failed = requests_then - requests_before, failed_then - failed_before
+    if not requests:
+        raise total.unreadable("no request", "more requests than at the begin")
+    return ToolFigures(
+        tool="locust",
+        version=None,
+        basis="send",
+        duration_s=ended - began,
+        answered=requests - failed,
+        failed=failed,
+        began_unix_s=began,
+        latency=total.times(requests, {}) if not requests_before and not failed else None,
     )
-    if failed > requests:
-        raise lines.source.unreadable(
-            number, f"{failed:,} failures of {requests:,}", "fewer failures than requests"
-        )
+
+
+def _total(table: LocustTable) -> Row:
+    if not table.rows or table.rows[-1].fields[NAME] not in TOTALS:
+        raise table.lines.cut_off("a last line named Aggregated")
+    return table.rows[-1]
+
+
+def _require_rising(sums: Sequence[Row]) -> None:
+    """Raise ``Unreadable`` where locust has begun to count anew (``--reset-stats``), or two loads follow."""
+    for before, row in pairwise(sums):
+        for name in (TIMESTAMP, REQUESTS, FAILURES):
+            if row.count(name) < before.count(name):
+                raise row.unreadable(
+                    f"{name} {row.fields[name]} after {before.fields[name]}", "figures that rise, of one load"
+                )
+
+
+def _operation(row: Row) -> Operation:
+    requests, failed = row.outcomes()
     return Operation(
-        operation=f"{row['Type']} {row['Name']}".strip(),
+        operation=f"{row.fields[TYPE]} {row.fields[NAME]}".strip(),
         answered=requests - failed,
         failed=failed,
         latency_ms=(
-            _times(lines, number, row, requests).distribution
+            row.times(requests, row.percentiles()).distribution
             if not failed
             else distribution(requests - failed)
         ),
-    )
-
-
-def _times(lines: Lines, number: int, row: Row, count: int) -> Times:
-    def figure(name: str) -> float:
-        value = lines.value(number, row[name], f"a time in ms as {name}")
-        if value < 0:
-            raise lines.source.unreadable(
-                number, f"{name} {row[name]}", "a time of 0 or more", lines.read(number)
-            )
-        return value
-
-    given = {
-        ours: figure(theirs) for theirs, ours in _NAMES.items() if row.get(theirs, "N/A") not in {"N/A", ""}
-    }
-    return Times(
-        distribution=distribution(
-            count,
-            minimum=figure("Min Response Time"),
-            mean=figure("Average Response Time"),
-            maximum=figure("Max Response Time"),
-            percentiles=given,
-        ),
-        completeness="percentiles",
-        resolution_ms=RESOLUTION_MS,
     )
