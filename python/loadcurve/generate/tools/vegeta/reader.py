@@ -1,10 +1,15 @@
-"""What vegeta writes: ``encode -to csv``, ``encode -to json`` and ``report -type json``."""
+"""What vegeta writes: ``encode -to csv``, ``encode -to json`` and ``report -type json``.
 
+In versions until 8 that is ``dump -dumper csv``, ``dump -dumper json`` and ``report -reporter json``.
+"""
+
+import csv
 from datetime import datetime
 
 import polars
 from pydantic import Field
 
+from loadcurve.generate.tools.blocks import LINE_BYTES_MAX
 from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
@@ -18,18 +23,15 @@ COLUMNS = (
     "timestamp", "code", "latency", "bytes_out", "bytes_in", "error", "body", "attack", "seq", "method",
     "url", "headers",
 )  # fmt: skip
-CSV = Table(
-    what="a line of vegeta's CSV (encode -to csv)",
-    columns=COLUMNS,
-    used={
-        "timestamp": WHOLE_NUMBER,
-        "code": WHOLE_NUMBER,
-        "latency": WHOLE_NUMBER,
-        "bytes_in": WHOLE_NUMBER,
-        "error": ANY_TEXT,
-    },
-    has_header=False,
-)
+WIDTHS = (7, 9, len(COLUMNS))
+"""How many of the columns a line has: until version 7, until 12.7, and since."""
+_USED = {
+    "timestamp": WHOLE_NUMBER,
+    "code": WHOLE_NUMBER,
+    "latency": WHOLE_NUMBER,
+    "bytes_in": WHOLE_NUMBER,
+    "error": ANY_TEXT,
+}
 _JSON_TYPES = {
     "timestamp": polars.String,
     "code": polars.Int64,
@@ -43,7 +45,8 @@ _REQUESTS = Form(tool="vegeta", resolution_ms=1e-6, is_epoch=True, has_failures=
 class _Latencies(Json):
     mean: int = Field(ge=0)
     p50: int = Field(alias="50th", ge=0)
-    p90: int = Field(alias="90th", ge=0)
+    p90: int | None = Field(None, alias="90th", ge=0)
+    """Since version 12.8, as the shortest one."""
     p95: int = Field(alias="95th", ge=0)
     p99: int = Field(alias="99th", ge=0)
     max: int = Field(ge=0)
@@ -69,12 +72,14 @@ def is_csv(head: bytes) -> bool:
     """Say whether a file begins as vegeta's CSV, which has no names of columns."""
     fields = head.split(b"\n", 1)[0].split(b",")
     known = (0, 1, 2, 3, 4)
-    return len(fields) >= len(COLUMNS) and all(fields[place].strip().isdigit() for place in known)
+    return len(fields) >= WIDTHS[0] and all(fields[place].strip().isdigit() for place in known)
 
 
 def is_json(head: bytes) -> bool:
     """Say whether a file begins as vegeta's JSON, with a request on each line."""
-    return head.startswith(b'{"attack":') and b'"seq":' in head and b'"latency":' in head
+    begins = head.startswith(b'{"attack":') and b'"seq":' in head
+    begins_as_7 = head.startswith(b'{"code":') and b'"bytes_out":' in head
+    return (begins or begins_as_7) and b'"latency":' in head
 
 
 def is_report(head: bytes) -> bool:
@@ -84,7 +89,23 @@ def is_report(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of ``vegeta encode -to csv``."""
-    return figures_of(source, _REQUESTS, together(map(_requests, tables(source, CSV))))
+    return figures_of(source, _REQUESTS, together(map(_requests, tables(source, _form(source)))))
+
+
+def _form(source: Source) -> Table:
+    """Return the form of a CSV by the columns of its first line; raises ``Unreadable`` for another one."""
+    with source.opened() as file:
+        line = file.readline(LINE_BYTES_MAX)
+    try:
+        width = len(next(csv.reader([line.decode("utf-8-sig", "replace")])))
+    except (csv.Error, StopIteration):
+        width = 0
+    what = "a line of vegeta's CSV (encode -to csv)"
+    if width not in WIDTHS:
+        raise source.unreadable(
+            1, f"{width} columns", f"{what}, of 7, 9 or {len(COLUMNS)} columns ({','.join(COLUMNS)})"
+        )
+    return Table(what=what, columns=COLUMNS[:width], used=_USED, has_header=False)
 
 
 def read_json(source: Source) -> ToolFigures:

@@ -1,0 +1,96 @@
+"""What three versions of vegeta wrote, with 7, 9 and 12 columns, says what their own reports of it say."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.formats import format_of, read_figures
+from loadcurve.generate.tools.source import Source
+
+DATA = Path(__file__).parents[1] / "data" / "tools" / "vegeta"
+VERSIONS = ["7.0.3", "8.0.0", "12.8.4"]
+_MS = {"µs": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+def figures(name: str) -> ToolFigures:
+    return read_figures(Source(DATA / name), None)[0]
+
+
+def printed(version: str, line: str) -> dict[str, str]:
+    """A line of the text of ``vegeta report``, by the names that it gives in brackets."""
+    text = (DATA / f"{version}-report.txt").read_text()
+    found = re.search(rf"^{line} +\[(.+?)\] +(.+)$", text, re.MULTILINE)
+    assert found is not None
+    return dict(zip(found[1].split(", "), found[2].split(", "), strict=True))
+
+
+def in_ms(text: str) -> float:
+    found = re.fullmatch(r"([\d.]+)(µs|ms|s)", text)
+    assert found is not None
+    return float(found[1]) * _MS[found[2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "format_name"),
+    [(f"{version}.csv", "vegeta-csv") for version in VERSIONS]
+    + [(f"{version}.jsonl", "vegeta-json") for version in VERSIONS[:2]]
+    + [(f"{version}-report.json", "vegeta-report") for version in VERSIONS],
+)
+def test_each_form_of_each_version_is_recognised_and_says_what_vegeta_printed(name: str, format_name: str):
+    assert format_of(Source(DATA / name), None).name == format_name
+    version, found = re.split(r"-report|\.csv|\.jsonl", name)[0], figures(name)
+    requests, duration = printed(version, "Requests"), printed(version, "Duration")
+    assert found.answered == int(requests["total"])
+    assert found.failed == 0
+    assert found.duration_s * 1e3 == pytest.approx(in_ms(duration["total"]), rel=1e-5)
+    assert found.status is not None
+    counted = printed(version, "Status Codes")["code:count"].split()
+    assert {f"{pair[0]}xx": int(pair.split(":")[1]) for pair in counted} == {
+        name: count for name, count in found.status.items() if count
+    }
+    assert found.bytes_body == int(printed(version, "Bytes In")["total"])
+    latencies, ours = printed(version, "Latencies"), found.latency
+    assert ours is not None
+    assert ours.distribution.mean == pytest.approx(in_ms(latencies["mean"]), rel=1e-3)
+    assert ours.distribution.max == pytest.approx(in_ms(latencies["max"]), rel=1e-3)
+    # Vegeta estimates percentiles.
+    assert ours.distribution.p50 == pytest.approx(in_ms(latencies["50"]), rel=0.1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_shortest_time_and_the_percentile_90_are_known_where_a_report_has_them(version: str):
+    stands = json.loads((DATA / f"{version}-report.json").read_text())["latencies"]
+    latency = figures(f"{version}-report.json").latency
+    assert latency is not None
+    for ours, theirs in ((latency.distribution.min, "min"), (latency.distribution.p90, "90th")):
+        assert ours == (stands[theirs] / 1e6 if theirs in stands else None)
+
+
+def test_refused_connections_of_an_old_version_have_their_class():
+    with (DATA / "7.0.3-refused.csv").open(newline="") as file:
+        count = sum("connection refused" in line[5] for line in csv.reader(file))
+    found = figures("7.0.3-refused.csv")
+    assert (found.answered, found.failed, found.errors["connect_refused"]) == (0, count, count)
+
+
+@pytest.mark.parametrize("columns", [6, 8, 10, 13])
+def test_a_csv_with_another_number_of_columns_is_refused(columns: int, tmp_path: Path):
+    with (DATA / "8.0.0.csv").open(newline="") as file:
+        lines = [(line + ["x"] * 4)[:columns] for line in csv.reader(file)]
+    path = tmp_path / "vegeta.csv"
+    path.write_text("".join(",".join(line) + "\n" for line in lines))
+    with pytest.raises(
+        Unreadable, match=rf"line 1: found {columns} columns; expected .* of 7, 9 or 12 columns"
+    ):
+        read_figures(Source(path), "vegeta-csv")
+
+
+def test_a_line_of_another_version_within_a_csv_is_refused(tmp_path: Path):
+    path = tmp_path / "vegeta.csv"
+    path.write_text((DATA / "7.0.3.csv").read_text() + (DATA / "8.0.0.csv").read_text())
+    with pytest.raises(Unreadable, match="line 41: found 9 columns"):
+        read_figures(Source(path), None)
