@@ -8,7 +8,7 @@ import re
 
 import polars
 
-from loadcurve.generate.tools.delimited import DECIMAL, WHOLE_NUMBER, Table, tables
+from loadcurve.generate.tools.delimited import DECIMAL, WHOLE_NUMBER, Table, header_of, tables
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
@@ -47,12 +47,17 @@ CSV = Table(
         "offset": DECIMAL,
     },
 )
+_HISTOGRAM, _STATUSES, _ERRORS = (
+    "Response time histogram:",
+    "Status code distribution:",
+    "Error distribution:",
+)
 _PERCENTILES = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99"}
 
 
 def is_csv(head: bytes) -> bool:
     """Say whether a file begins as hey's CSV."""
-    return head.startswith(",".join(COLUMNS).encode())
+    return head.startswith((",".join(COLUMNS).encode(), b"response-time,", b"response-time\n"))
 
 
 def is_text(head: bytes) -> bool:
@@ -61,7 +66,11 @@ def is_text(head: bytes) -> bool:
 
 
 def read_csv(source: Source) -> ToolFigures:
-    """Return the figures of a CSV of hey."""
+    """Return the figures of a CSV of hey; raises ``Unreadable`` for that of 0.1.0, which has no moments."""
+    names = header_of(source)
+    if missing := [name for name in COLUMNS if name not in names]:
+        expected = f"hey's columns {','.join(COLUMNS)}; without them import its text"
+        raise source.unreadable(1, f"no column {missing[-1]}", expected)
     blocks = (
         block.select(
             nanoseconds("offset", _NS_PER_S).alias(BEGIN),
@@ -82,24 +91,12 @@ def read_text(source: Source) -> ToolFigures:
     """Return the figures of a text of hey."""
     lines = Lines(source)
     duration_s = lines.number(r"\s*Total:\s+(\S+) secs$", "hey's line Total")
-    begin, _ = lines.once(r"Status code distribution:$", "hey's part Status code distribution")
-    status: dict[str, int] = {}
-    answered = 0
-    failures: dict[str, int] = {}
-    for number, line in enumerate(lines.lines[begin:], start=begin + 1):
-        if found := re.fullmatch(r"\s+\[([1-5])\d\d\]\s+(\d{1,15}) responses", line, re.ASCII):
-            status[f"{found[1]}xx"] = status.get(f"{found[1]}xx", 0) + int(found[2])
-            answered += int(found[2])
-        elif found := re.fullmatch(r"\s+\[(\d{1,15})\]\s+(.*)", line, re.ASCII):
-            failures[found[2]] = failures.get(found[2], 0) + int(found[1])
-        elif line.strip() not in {"", "Error distribution:"}:
-            expected = "a status with its responses, or an error, of hey's text"
-            raise source.unreadable(number, repr(line[:60]), expected, lines.read(number))
-    lines.require_line_end("after hey's last count")
+    status, failures, is_known = _outcomes(lines)
+    answered = sum(status.values())
     total = answered + sum(failures.values())
     if not total or duration_s <= 0:
         raise source.unreadable(len(lines.lines), "no response and no error", "the responses of a load")
-    _require_all(lines, total, duration_s)
+    _require_all(lines, total if is_known else answered, duration_s)
     kept = min(answered, KEPT_MAX)
     # Where nothing was answered they are 0 and NaN.
     names = ("Slowest", "Fastest", "Average") if answered else ()
@@ -132,12 +129,47 @@ def read_text(source: Source) -> ToolFigures:
         basis="send",
         duration_s=duration_s,
         answered=answered,
-        failed=total - answered,
-        errors=errors_of(failures),
+        failed=total - answered if is_known or failures else None,
+        errors=errors_of(failures) if is_known or failures else {},
         status=status,
         latency=latency,
         bytes_body=int(found_bytes[1][1]) if found_bytes else None,
     )
+
+
+def _outcomes(lines: Lines) -> tuple[dict[str, int], dict[str, int], bool]:
+    """Return the answers by status, the failures by their texts, and whether all failures are there for sure.
+
+    Version 0.1.0 has its statuses before its histogram, and its errors behind all: without them it is not
+    known whether there were none, as its rate is that of the answers.
+    """
+    begin, _ = lines.once(_STATUSES + "$", "hey's part Status code distribution")
+    histogram, _ = lines.once(_HISTOGRAM + "$", "hey's part Response time histogram")
+    if is_newer := begin > histogram:
+        return *_counts(lines, begin, len(lines.lines)), is_newer
+    status, _ = _counts(lines, begin, histogram - 1)
+    lines.require_line_end("after hey's last percentile or count")
+    errors = lines.optional(_ERRORS + "$", "hey's part Error distribution")
+    if errors is None:
+        lines.once(r"\s+90% in \S+ secs$", "hey's percentiles")
+        return status, {}, is_newer
+    return status, _counts(lines, errors[0], len(lines.lines))[1], is_newer
+
+
+def _counts(lines: Lines, begin: int, end: int) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the answers by status and the failures by their texts that stand between two lines."""
+    status: dict[str, int] = {}
+    failures: dict[str, int] = {}
+    for number, line in enumerate(lines.lines[begin:end], start=begin + 1):
+        if found := re.fullmatch(r"\s+\[([1-5])\d\d\]\s+(\d{1,15}) responses", line, re.ASCII):
+            status[f"{found[1]}xx"] = status.get(f"{found[1]}xx", 0) + int(found[2])
+        elif found := re.fullmatch(r"\s+\[(\d{1,15})\]\s+(.*)", line, re.ASCII):
+            failures[found[2]] = failures.get(found[2], 0) + int(found[1])
+        elif line.strip() not in {"", _ERRORS}:
+            expected = "a status with its responses, or an error, of hey's text"
+            raise lines.source.unreadable(number, repr(line[:60]), expected, lines.read(number))
+    lines.require_line_end("after hey's last count")
+    return status, failures
 
 
 def _require_all(lines: Lines, total: int, duration_s: float) -> None:
