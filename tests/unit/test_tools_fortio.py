@@ -1,0 +1,52 @@
+"""The JSON of four versions of fortio says what fortio printed of the same calls."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.formats import format_of, read_figures
+from loadcurve.generate.tools.source import Source
+
+DATA = Path(__file__).parents[1] / "data" / "tools" / "fortio"
+VERSIONS = ["1.3.1", "1.17.1", "1.38.4", "1.63.10"]
+
+
+def figures(name: str) -> ToolFigures:
+    return read_figures(Source(DATA / name), None)[0]
+
+
+def said(version: str, pattern: str) -> float:
+    found = re.search(pattern, (DATA / f"{version}.txt").read_text(), re.MULTILINE)
+    assert found is not None
+    return float(found[1])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_json_of_each_version_says_what_it_printed(version: str):
+    name = f"{version}.json"
+    assert format_of(Source(DATA / name), None).name == "fortio-json"
+    found = figures(name)
+    assert (found.answered, found.failed) == (said(version, r"^Code 200 : (\d+)"), 0)
+    assert found.duration_s == pytest.approx(said(version, r"^Ended after ([\d.]+)ms") / 1e3)
+    assert found.answered / found.duration_s == pytest.approx(said(version, r"qps=([\d.]+)"), rel=1e-4)
+    assert found.asked.connections == said(version, r"with (\d+) thread")
+    assert found.asked.rate_rps == said(version, r"running at (\d+) queries")
+    assert found.connections_opened == said(version, r"Sockets used: (\d+)")
+    assert found.latency is not None
+    latency = found.latency.distribution
+    times = r"^Aggregated Function Time : count \d+ avg \S+ \S+ \S+ min \S+ max "
+    assert latency.count == said(version, r"^Aggregated Function Time : count (\d+)")
+    assert latency.max == pytest.approx(1e3 * said(version, times + r"(\S+)"))
+    assert latency.min == pytest.approx(1e3 * said(version, r"^Aggregated .* min (\S+)"))
+    assert latency.mean == pytest.approx(1e3 * said(version, r"^Aggregated .* avg (\S+)"), rel=1e-6)
+    for share, ours in ((50, latency.p50), (75, latency.p75), (90, latency.p90)):
+        assert ours == pytest.approx(1e3 * said(version, rf"^# target {share}% (\S+)"), rel=1e-5)
+
+
+@pytest.mark.parametrize("version", ["1.3.1", "1.63.10"])
+def test_calls_without_an_answer_failed_and_error_statuses_are_answers(version: str):
+    refused, missing = figures(f"{version}-refused.json"), figures(f"{version}-404.json")
+    assert (refused.answered, refused.failed, refused.latency) == (0, 20, None)
+    assert (missing.answered, missing.failed, missing.status) == (40, 0, {"4xx": 40})
