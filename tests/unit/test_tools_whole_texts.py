@@ -12,7 +12,8 @@ from loadcurve.generate.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
 OF_ONE_LOAD = [
-    "ab.txt", "wrk.txt", "wrk-not-found.txt", "wrk2.txt", "httperf.txt", "h2load.txt", "h2load-duration.txt",
+    "ab.txt", "wrk.txt", "wrk-not-found.txt", "wrk-1.0.0.txt", "wrk-2.0.0.txt",
+    "wrk2.txt", "httperf.txt", "h2load.txt", "h2load-duration.txt",
     "hey.txt", "hey-refused.txt", "ycsb.txt", "ycsb-read.txt", "go-ycsb.txt", "go-ycsb.json",
     "locust_stats.csv", "vegeta-report.json", "k6-export.json", "zrk.json", "locust/0.11.0_requests.csv",
     "locust/0.14.6_stats.csv", "locust/1.0.3_stats.csv",

@@ -1,5 +1,6 @@
 """The texts of wrk and wrk2 are read as they say; the files are theirs (tests/data/tools)."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,36 @@ def test_without_percentiles_and_with_error_statuses_the_rest_is_known():
     assert (found.answered, found.ok, found.failed) == (41194, 0, 0)
     assert found.latency is not None
     assert (found.latency.completeness, found.latency.distribution.p99) == ("summary", None)
+
+
+@pytest.mark.parametrize("name", ["wrk-1.0.0.txt", "wrk-1.0.0-not-found.txt", "wrk-2.0.0.txt"])
+def test_the_texts_of_old_versions_say_what_stands_there(name):
+    """That of version 1 begins with how many requests it makes instead of how long it runs."""
+    text, found = (DATA / name).read_text(), figures(DATA / name)
+    requests, number, unit = re.findall(r"(\d+) requests in ([\d.]+)(s|ms),", text)[0]
+    wrong = re.findall(r"Non-2xx or 3xx responses: (\d+)", text)
+    duration_s = float(number) / (1e3 if unit == "ms" else 1)
+    assert (found.answered, found.failed) == (int(requests), 0)
+    assert found.duration_s == pytest.approx(duration_s)
+    assert found.answered - found.ok == sum(map(int, wrong))
+    rate_rps = float(re.findall(r"Requests/sec: +([\d.]+)", text)[0])
+    assert found.answered / found.duration_s == pytest.approx(rate_rps, rel=1e-2)
+    made = re.findall(r"^Making (\d+) requests to", text)
+    assert found.asked.requests_total == (int(made[0]) if made else None)
+    assert found.asked.duration_s == (None if made else 1.0)
+    assert found.latency is not None
+    mean, longest = re.findall(r"Latency +([\d.]+)(?:us|ms) +\S+ +([\d.]+)(?:us|ms)", text)[0]
+    latency = found.latency.distribution
+    # A time of 0 stands there where it has none.
+    assert found.latency.completeness == ("sampled" if made else "summary")
+    assert (latency.mean, latency.max) == (float(mean) or None, float(longest) or None)
+
+
+def test_timeouts_of_version_1_are_of_no_requests(tmp_path):
+    """It counts connections that wait for long, each time anew (``check_timeouts`` in its source)."""
+    errors = "  Socket errors: connect 1, read 2, write 3, timeout 400\nRequests/sec"
+    found = figures(changed(tmp_path, "wrk-1.0.0.txt", ("Requests/sec", errors)))
+    assert (found.answered, found.failed, found.errors) == (figures(DATA / "wrk-1.0.0.txt").answered, 6, {})
 
 
 def test_socket_errors_are_failures_and_late_answers_too(tmp_path):

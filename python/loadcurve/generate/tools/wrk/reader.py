@@ -6,6 +6,7 @@ wrk2 times every request from when it was due.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -44,12 +45,15 @@ def read_text_of_wrk2(source: Source) -> ToolFigures:
 
 
 def _is_either(head: bytes) -> bool:
-    return b"Running " in head and b" threads and " in head and b"Thread Stats" in head
+    begins = b"Running " in head or b"Making " in head
+    return begins and b" threads and " in head and b"Thread Stats" in head
 
 
 def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str]) -> ToolFigures:
     lines = Lines(source)
-    _, running = lines.once(rf"Running {_TIME} test @ (\S+)$", f'{tool}\'s line "Running"')
+    begin = rf"(?:Running {_TIME} test @|Making (\d{{1,15}}) requests to) (\S+)$"
+    _, running = lines.once(begin, f'{tool}\'s line "Running", or "Making" of version 1')
+    made = int(running[3]) if running[3] else None
     _, sizes = lines.once(r"\s+(\d{1,9}) threads and (\d{1,9}) connections$", "threads and connections")
     number, total = lines.once(
         rf"\s+(\d{{1,15}}) requests in {_TIME}, \S+B read$", "the requests, and in what time"
@@ -58,7 +62,9 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
     wrong = lines.optional(r"\s+Non-2xx or 3xx responses: (\d{1,15})$", "the answers with error statuses")
     lines.once(r"Transfer/sec:\s+\d\S*B$", f'{tool}\'s last line "Transfer/sec:"')
     requests, duration_s = int(total[1]), _ms(total[2], total[3]) / 1e3
-    answered, failed = outcomes(tool, requests, errors)
+    # Version 1 counts timeouts as wrk2 does.
+    answered, failed = outcomes(tool if made is None else "wrk2", requests, errors)
+    latency = _latency(lines, names, answered)
     if not requests or duration_s <= 0:
         raise source.unreadable(number, "no request", "the requests of a load")
     return ToolFigures(
@@ -70,12 +76,13 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
         ok=max(answered - (int(wrong[1][1]) if wrong else 0), 0),
         failed=sum(failed.values()),
         errors={name: count for name, count in failed.items() if name == "timeout"},
-        latency=_latency(lines, names, answered),
+        latency=replace(latency, completeness="sampled") if made is not None else latency,
         asked=Asked(
-            target=running[3],
+            target=running[4],
             threads=int(sizes[1]),
             connections=int(sizes[2]),
-            duration_s=_ms(running[1], running[2]) / 1e3,
+            duration_s=_ms(running[1], running[2]) / 1e3 if made is None else None,
+            requests_total=made,
             http="1.1",
         ),
     )
@@ -109,7 +116,10 @@ def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
         if name is not None and name not in percentiles:
             percentiles[name] = _ms(found[2], found[3])
     return Times(
-        distribution=distribution(answered, mean=mean_ms, maximum=longest_ms, percentiles=percentiles),
+        # Versions before 3 sample, and print 0 where they have no sample.
+        distribution=distribution(
+            answered, mean=mean_ms or None, maximum=longest_ms or None, percentiles=percentiles
+        ),
         completeness="percentiles" if percentiles else "summary",
         resolution_ms=None,
     )
