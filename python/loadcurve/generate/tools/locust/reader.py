@@ -20,6 +20,7 @@ from loadcurve.generate.tools.locust.table import (
     REQUESTS,
     SHORTEST,
     TIMESTAMP,
+    TOTAL_UNTIL_0_11,
     TOTALS,
     TYPE,
     LocustTable,
@@ -62,6 +63,9 @@ def read_csv(source: Source) -> ToolFigures:
     rate = total.value(RATE)
     if not requests or rate <= 0:
         raise total.unreadable(f"{requests:,} requests at {rate:g}/s", "some requests")
+    if failed and total.fields[NAME] == TOTAL_UNTIL_0_11:
+        # Failures are no part of its requests until 0.9; since 0.10 they are, under the same names.
+        raise total.unreadable(f"{failed:,} failures", "none, or a table of locust 0.12 or later")
     if table.is_rounded and rate < RATE_MIN_RPS:
         raise total.unreadable(f"{rate:g} requests/s", "a higher rate: two decimals do not tell it")
     if ALL_TIMES not in table.names:

@@ -22,8 +22,9 @@ MEDIAN, MEAN, SHORTEST, LONGEST = (
     "max response time",
 )
 RATE, TIMESTAMP, ALL_TIMES = "requests/s", "timestamp", "100%"
-TOTALS = {"Aggregated", "Total"}
-"""What locust calls the sum of all requests; the latter until 0.11."""
+TOTAL_UNTIL_0_11 = "Total"
+TOTALS = {"Aggregated", TOTAL_UNTIL_0_11}
+"""What locust calls the sum of all requests."""
 RESOLUTION_MS = 1.0
 _RENAMED = {"method": TYPE, "# requests": REQUESTS, "# failures": FAILURES}
 _PERCENTILES = {
