@@ -67,7 +67,7 @@ def read_csv(source: Source) -> ToolFigures:
         # Failures are no part of its requests until 0.9; since 0.10 they are, under the same names.
         raise total.unreadable(f"{failed:,} failures", "none, or a table of locust 0.12 or later")
     if table.is_rounded and rate < RATE_MIN_RPS:
-        raise total.unreadable(f"{rate:g} requests/s", "a higher rate: two decimals do not tell it")
+        raise total.unreadable(f"{rate:g} requests/s", "a higher rate, of which two decimals are enough")
     if ALL_TIMES not in table.names:
         instead = "versions from 0.14 on write when exactly the last request ended"
         require_long_window(source, requests / rate, instead)
@@ -99,7 +99,7 @@ def read_history(source: Source) -> ToolFigures:
     (requests_before, failed_before), (requests_then, failed_then) = sums[0].outcomes(), total.outcomes()
     requests, failed = requests_then - requests_before, failed_then - failed_before
     if not requests:
-        raise total.unreadable("no request", "more requests than at the begin")
+        raise total.unreadable("no request", "more requests than in the first line")
     return ToolFigures(
         tool="locust",
         version=None,
