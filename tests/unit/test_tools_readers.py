@@ -305,6 +305,25 @@ def test_samples_of_jmeter_are_answers_failures_and_sums_that_do_not_count(tmp_p
     assert (found.latency.distribution.min, found.latency.distribution.max) == (12.0, 20.0)
 
 
+@pytest.mark.parametrize("version", ["5.5", "5.6.3"])
+def test_samples_of_jmeter_are_those_of_its_summary(version: str):
+    summary = text_of(f"jmeter-{version}.txt")
+    said = {
+        name: int(number) for name, number in re.findall(r"(summary|Avg|Min|Max|Err)\W+?(\d+)\b", summary)
+    }
+    found = figures(f"jmeter-{version}.csv")
+    assert found.answered + found.failed == said["summary"]
+    # JMeter calls an answer of 404 an error, too.
+    assert found.failed + found.status["4xx"] == said["Err"]
+    assert found.errors["connect_refused"] == found.failed
+    assert found.latency.distribution.max == said["Max"]
+    times_ms = [int(row[1]) for row in rows(f"jmeter-{version}.csv")[1:]]
+    assert math.floor(statistics.fmean(times_ms)) == said["Avg"], "its mean is of failures, too"
+    assert {one.operation for one in found.operations} == {
+        row[2] for row in rows(f"jmeter-{version}.csv")[1:]
+    }
+
+
 GATLING = {
     "2.3": "RUN\tSim\t\tsim\t1481907959927\t \t2.3\nREQUEST\tScenario\t1\t\thome\t{0}\t{1}\t{2}\t{3}\n",
     "3.2": "RUN\tSim\tsim\t1481907959927\t \t3.2.1\nREQUEST\t1\t\thome\t{0}\t{1}\t{2}\t{3}\n",

@@ -91,11 +91,15 @@ def _requests(block: polars.DataFrame, names: list[str]) -> polars.DataFrame:
     code = polars.col("responseCode")
     status = code.cast(polars.Int16, strict=False)
     is_status = status.is_between(STATUS_MIN, STATUS_MAX).fill_null(value=False)
+    # The code of a failure is its class in Java, and the message what the operating system said.
+    failure = (
+        polars.concat_str(code, "responseMessage", separator=" ") if "responseMessage" in names else code
+    )
     columns = [
         (polars.col("timeStamp") * _NS_PER_MS).alias(BEGIN),
         (polars.col("elapsed") * _NS_PER_MS).alias(TIME),
         polars.when(is_status).then(status).otherwise(0).alias(STATUS),
-        polars.when(is_status).then(polars.lit("")).otherwise(code).cast(polars.Categorical).alias(ERROR),
+        polars.when(is_status).then(polars.lit("")).otherwise(failure).cast(polars.Categorical).alias(ERROR),
     ]
     if "label" in names:
         columns.append(polars.col("label").cast(polars.Categorical).alias(OPERATION))
