@@ -1,6 +1,5 @@
 """The layout of wrk2 with --latency (src/wrk.c, and HdrHistogram's table of percentiles)."""
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -33,7 +32,7 @@ def layout(point: WebPoint) -> Iterator[str]:
     yield f"Running {_in_units(point.duration_s, SECONDS, digits=0)} test @ {url}"
     yield f"  {point.asked.threads} threads and {point.asked.connections} connections"
     yield "  Thread Stats   Avg      Stdev     Max   +/- Stdev"
-    mean, deviation = _or_nan(load.latency_ms.mean), _or_nan(load.latency_ms.stddev)
+    mean, deviation = load.latency_ms.mean or 0.0, load.latency_ms.stddev or 0.0
     within = 100 * _share_within(point.latency, mean - deviation, mean + deviation)
     times = (_padded(_time(mean), 8), _padded(_time(deviation), 10), _padded(_time(point.longest_ms), 9))
     yield f"    {'Latency':<10}{''.join(times)}{within:8.2f}%"
@@ -83,11 +82,6 @@ def _spectrum(latency: Sequence[tuple[float, float]], count: int) -> Iterator[st
         yield f"{latency[-1][1]:12.3f} {1.0:12.6f} {count:12d} {'inf':>12}"
 
 
-def _or_nan(value: float | None) -> float:
-    """Return what wrk2 prints of a figure that there is not: its library divides nothing by nothing."""
-    return math.nan if value is None else value
-
-
 def _share_within(latency: Sequence[tuple[float, float]], low: float, high: float) -> float:
     """Return the share of the requests whose latency lies in a range."""
     up_to_high = max((at for at, value in latency if value <= high), default=0.0)
@@ -110,8 +104,7 @@ def _in_units(value: float, units: Units, digits: int = 2) -> str:
     """Return a value in the largest unit of which it has at least 0.85, as wrk2's ``format_units``."""
     unit = units.base
     for larger in units.larger:
-        # So that what is no number stays in the smallest unit, as there.
-        if not value >= 0.85 * units.step:
+        if value < 0.85 * units.step:
             break
         value, unit = value / units.step, larger
     return f"{value:.{digits}f}{unit}"
