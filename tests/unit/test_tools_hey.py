@@ -1,4 +1,4 @@
-"""What hey printed before 0.1.5 is read as it stands there; that of 0.1.0 has its parts in another order."""
+"""What hey printed before 0.1.5 is read as written; that of 0.1.0 has its parts in another order."""
 
 import re
 from pathlib import Path

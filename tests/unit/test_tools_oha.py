@@ -1,4 +1,4 @@
-"""The JSON that oha wrote is read as it stands there, and its parts agree."""
+"""The JSON that oha wrote is read as written, and its parts agree."""
 
 import json
 from pathlib import Path

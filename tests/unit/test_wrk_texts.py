@@ -71,7 +71,7 @@ def test_the_texts_of_old_versions_say_what_stands_there(name):
     assert found.latency is not None
     mean, longest = re.findall(r"Latency +([\d.]+)(?:us|ms) +\S+ +([\d.]+)(?:us|ms)", text)[0]
     latency = found.latency.distribution
-    # A time of 0 stands there where it has none.
+    # It shows a time of 0 where it has none.
     assert found.latency.completeness == ("sampled" if made else "summary")
     assert (latency.mean, latency.max) == (float(mean) or None, float(longest) or None)
 

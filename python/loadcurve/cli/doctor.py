@@ -84,6 +84,7 @@ def doctor_command(
         )
     tool = None if generator is None or generator == ENGINE_NAME else tool_named(generator)
     if tool is not None:
+        # One without a ceiling is refused before anything is observed.
         spoken_by(tool)
     cpus = divide_cpus(None, None)
     talk = new_console(stderr=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field
 
+from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME, Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
@@ -145,9 +146,8 @@ class Ceiling(Record):
         return CeilingCurve(load.streams, measured) if measured else None
 
 
-def _spoken_by(result: LoadResult) -> str:
+def _spoken_by(load: LoadAsRun) -> str:
     """Return the words behind a load's connections, where it speaks not HTTP/1.1 in clear text."""
-    load = result.load
     streams = (
         f" of {load.streams:,} {'stream' if load.streams == 1 else 'streams'}" if load.http == "2" else ""
     )
@@ -177,7 +177,7 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     ceiling_rps = curve.requests_per_s_at(load.connections)
     if answered_rps < NEAR_CEILING * ceiling_rps:
         return result
-    spoken, tool = _spoken_by(result), Sender.of(result).title
+    spoken, tool = _spoken_by(load), Sender.of(result).title
     text = (
         f"{answered_rps:,.0f} requests per second are {answered_rps / ceiling_rps:.0%} of the "
         f"{ceiling_rps:,.0f} that {f'{tool} reaches on this rig' if tool else 'this rig reaches'} with "

@@ -119,6 +119,9 @@ def _variable_length(value: int) -> bytes:
 
 def merged(parts: Sequence[Counted]) -> Counted:
     """Return the counts of all; buckets of one width are the same in all that are as precise."""
+    if not parts:
+        nothing = numpy.zeros(0, numpy.int64)
+        return Counted(nothing, nothing, nothing)
     lowest = numpy.concatenate([one.lowest for one in parts])
     highest = numpy.concatenate([one.highest for one in parts])
     counts = numpy.concatenate([one.counts for one in parts])

@@ -138,8 +138,8 @@ def spoken_by(tool: Tool, spoken: Sequence[Spoken] = SPOKEN) -> list[Spoken]:
 def _http_of(tool: Tool | None, spoken: Spoken) -> Literal["1.0", "1.1", "2"]:
     """Return the version by which something is spoken; that of a tool may be HTTP/1.0 alone."""
     can = None if tool is None else tool.table.can
-    has_only_older = can is not None and "1.1" not in can.http and "1.0" in can.http
-    return "1.0" if spoken.http == "1.1" and has_only_older else spoken.http
+    is_older = can is not None and can.usual_http == "1.0"
+    return "1.0" if spoken.http == "1.1" and is_older else spoken.http
 
 
 def _points_of(

@@ -134,7 +134,7 @@ def short_load(tool: Tool) -> HttpLoad:
     can = tool.table.can or Abilities(models=["closed"], http=["1.1"], ends=["duration"], calls="kept")
     common = {
         "requests": [f"/{FILE}"],
-        "http": can.http[-1] if "1.1" not in can.http else "1.1",
+        "http": can.usual_http,
         "warmup_s": 0.0,
         "timeout_s": 5.0,
         "generator": tool.name,

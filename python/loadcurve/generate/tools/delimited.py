@@ -7,7 +7,7 @@ lines are looked at one by one, so that an error can name the line.
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars
@@ -64,6 +64,12 @@ def header_of(source: Source, separator: str = ",") -> list[str]:
         return next(csv.reader([text], delimiter=separator), [])
     except csv.Error as error:
         raise source.unreadable(1, str(error), "the names of columns") from error
+
+
+def require_each_once(source: Source, names: Sequence[str], tool: str) -> None:
+    """Raise ``Unreadable`` where a name stands in the first line more than once."""
+    if len(set(names)) < len(names):
+        raise source.unreadable(1, "a column twice", f"each of {tool}'s columns once")
 
 
 def tables(source: Source, form: Table) -> Iterator[polars.DataFrame]:

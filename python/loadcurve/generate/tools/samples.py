@@ -34,7 +34,6 @@ SLICE = 1_000_000
 """How many times are computed with at once, which bounds the memory that this takes."""
 PERIODS_MAX = 600
 """The most periods of a series, as the engine has them."""
-_NONE = numpy.zeros(0, numpy.int64)
 _NO_FIGURES = polars.DataFrame(
     schema={"period": polars.Int32, "count": polars.Int64, "min": polars.Int64, "max": polars.Int64}
     | {"sum": polars.Float64, "bytes": polars.Int64}
@@ -217,17 +216,15 @@ def period_width_ns(window_ns: int) -> int:
 def period_of_counts(bounds_s: tuple[float, float], counted: Sequence[Counted], failed: int) -> SeriesPeriod:
     """Return a period between two moments of the window, of counted times in ns without bodies."""
     begin_s, end_s = bounds_s
-    times = merged(counted) if counted else None
+    times = merged(counted)
     return SeriesPeriod(
         t_s=begin_s,
         width_s=end_s - begin_s,
-        answered=0 if times is None else times.total,
+        answered=times.total,
         failed=failed,
         body_bytes=0,
-        latency_ms=distribution(0) if times is None else distribution_of_counts(times),
-        latency_histogram=encoded_counters(_NONE, _NONE, SERIES_DIGITS)
-        if times is None
-        else encoded(times.middle, SERIES_DIGITS, times.counts),
+        latency_ms=distribution_of_counts(times),
+        latency_histogram=encoded(times.middle, SERIES_DIGITS, times.counts),
     )
 
 
@@ -238,8 +235,9 @@ def _period(
     buckets: polars.DataFrame | None,
 ) -> SeriesPeriod:
     begin_ns, end_ns = bounds_ns
-    indices = _NONE if buckets is None else buckets["bucket"].to_numpy().astype(numpy.int64)
-    counts = _NONE if buckets is None else buckets["len"].to_numpy().astype(numpy.int64)
+    empty = numpy.zeros(0, numpy.int64)
+    indices = empty if buckets is None else buckets["bucket"].to_numpy().astype(numpy.int64)
+    counts = empty if buckets is None else buckets["len"].to_numpy().astype(numpy.int64)
     latency = distribution(0)
     if figures is not None:
         latency = distribution_of_counts(

@@ -51,6 +51,11 @@ class Abilities(TomlTable):
     timeout: Literal["whole seconds", "any", "none"] = "none"
     """Whether it can be given the longest time for an answer."""
 
+    @property
+    def usual_http(self) -> Literal["1.0", "1.1", "2"]:
+        """HTTP/1.1 where it speaks that, or else the last of its versions."""
+        return "1.1" if "1.1" in self.http else self.http[-1]
+
 
 WorkloadPart = Literal[
     "read", "update", "insert", "scan", "read_modify_write", "delete",

@@ -148,7 +148,6 @@ def _outcomes(lines: Lines) -> tuple[dict[str, int], dict[str, int], bool]:
     if is_newer := begin > histogram:
         return *_counts(lines, begin, len(lines.lines)), is_newer
     status, _ = _counts(lines, begin, histogram - 1)
-    lines.require_line_end("after hey's last percentile or count")
     errors = lines.optional(_ERRORS + "$", "hey's part Error distribution")
     if errors is None:
         lines.once(r"\s+90% in \S+ secs$", "hey's percentiles")

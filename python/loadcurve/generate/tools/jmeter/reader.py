@@ -5,7 +5,14 @@ Samples of transaction controllers, which are sums of others, are left out.
 
 import polars
 
-from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, header_of, tables
+from loadcurve.generate.tools.delimited import (
+    ANY_TEXT,
+    WHOLE_NUMBER,
+    Table,
+    header_of,
+    require_each_once,
+    tables,
+)
 from loadcurve.generate.tools.figures import Asked, ToolFigures
 from loadcurve.generate.tools.requests import (
     BEGIN,
@@ -55,8 +62,7 @@ def read_csv(source: Source) -> ToolFigures:
             f"no column {' and no column '.join(missing)}",
             f"the names of JMeter's columns, among them {', '.join(REQUIRED)}",
         )
-    if len(set(names)) < len(names):
-        raise source.unreadable(1, "a column twice", "each of JMeter's columns once")
+    require_each_once(source, names, "JMeter")
     form = Table(
         what="a line of JMeter's CSV (JTL)",
         columns=tuple(names),

@@ -11,7 +11,7 @@ from typing import Any
 import polars
 from pydantic import Field
 
-from loadcurve.generate.tools.delimited import ANY_TEXT, DECIMAL, Table, header_of, tables
+from loadcurve.generate.tools.delimited import ANY_TEXT, DECIMAL, Table, header_of, require_each_once, tables
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.json_lines import json_lines
 from loadcurve.generate.tools.percentiles import distribution
@@ -113,8 +113,7 @@ def _samples_of_csv(source: Source, kept: Sequence[str] = _KEPT) -> polars.DataF
         raise source.unreadable(
             1, f"no column {missing[0]}", f"k6's columns, among them {', '.join(REQUIRED)}"
         )
-    if len(set(names)) < len(names):
-        raise source.unreadable(1, "a column twice", "each of k6's columns once")
+    require_each_once(source, names, "k6")
     form = Table(
         what="a line of k6's CSV",
         columns=tuple(names),

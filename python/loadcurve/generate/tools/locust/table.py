@@ -8,7 +8,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.generate.tools.delimited import header_of
+from loadcurve.generate.tools.delimited import header_of, require_each_once
 from loadcurve.generate.tools.figures import Times
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.source import Source, shown
@@ -137,8 +137,7 @@ def table_of(source: Source, required: Sequence[str]) -> LocustTable:
     names = [_name(name) for name in header_of(source)]
     if missing := [name for name in required if name not in names]:
         raise source.unreadable(1, f"no column {missing[0]}", f"the columns {', '.join(required)}")
-    if len(set(names)) < len(names):
-        raise source.unreadable(1, "a column twice", "each of locust's columns once")
+    require_each_once(source, names, "locust")
     is_rounded = lines.lines[0].lstrip("\ufeff").startswith('"')
     return LocustTable(lines, names, _rows(lines, names), is_rounded)
 

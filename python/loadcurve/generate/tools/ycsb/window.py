@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from loadcurve.generate.tools.driver import Output
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.hdr.reader import UNITS, Log, read_log
-from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.samples import period_of_counts, period_width_ns, times_of_counts
 from loadcurve.generate.tools.source import shown
 from loadcurve.generate.tools.text_lines import Lines
@@ -205,9 +204,7 @@ def _count(parts: Sequence[Counted]) -> int:
 
 
 def _times(parts: Sequence[Counted]) -> Times:
-    if parts:
-        return times_of_counts(merged(parts), _RESOLUTION_MS)
-    return Times(distribution=distribution(0), completeness="complete", resolution_ms=_RESOLUTION_MS)
+    return times_of_counts(merged(parts), _RESOLUTION_MS)
 
 
 def _operation(name: str, outcomes: Sequence[_Outcome], window: _Window) -> Operation:
