@@ -3,12 +3,15 @@
 What counts is the median of the ratios: the machine's own drift falls on both sides of a pair alike.
 """
 
+import math
 import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
+
+from scipy.stats import quantile_test
 
 from benches.generators import OURS, Generator, Load, Loop, Reading
 from benches.rig import run_or_exit
@@ -66,6 +69,26 @@ def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
         return (ratios[0],) * 3
     low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return low, median, high
+
+
+def median_within(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """Return the median of ratios between the ends of its 95 % interval, by order statistics.
+
+    An end is NaN where there are too few ratios for one.
+
+    Source: W. J. Conover, Practical Nonparametric Statistics, third edition, section 3.2.
+    """
+    ends = quantile_test(ratios, q=1, p=0.5).confidence_interval(0.95)
+    return float(ends.low), statistics.median(ratios), float(ends.high)
+
+
+def outcome(low: float, high: float, *, at_least: float = -math.inf, at_most: float = math.inf) -> str:
+    """Return whether the interval of a median shows that a goal is met, that it is missed, or neither."""
+    if at_least <= low and high <= at_most:
+        return "met"
+    if high < at_least or at_most < low:
+        return "missed"
+    return "not shown, as the interval lies on both sides of it"
 
 
 def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Comparison]:

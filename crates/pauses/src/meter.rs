@@ -40,6 +40,12 @@ impl Pause {
     }
 }
 
+/// The first moment of the grid after `woke`.
+pub(crate) fn next_wake(offset: Nanos, woke: Nanos) -> Nanos {
+    let since = woke.0.saturating_sub(offset.0);
+    Nanos(offset.0 + (since / PERIOD.0 + 1) * PERIOD.0)
+}
+
 /// Finds pauses by wakes that come later than they should.
 ///
 /// Wakes are due on a grid of moments that all meters of a machine with the same `offset` share. So two meters whose
@@ -59,11 +65,10 @@ impl Meter {
         Self { offset, woke: now, pauses: Vec::with_capacity(256) }
     }
 
-    /// When the thread should wake next: the first moment of the grid after its last wake.
+    /// When the thread should wake next.
     #[must_use]
     pub fn due(&self) -> Nanos {
-        let since = self.woke.0.saturating_sub(self.offset.0);
-        Nanos(self.offset.0 + (since / PERIOD.0 + 1) * PERIOD.0)
+        next_wake(self.offset, self.woke)
     }
 
     /// The thread runs at `now`; before that it `waited` for other threads, which is no doing of the platform's.

@@ -1,13 +1,13 @@
 //! The thread that watches for pauses of the CPUs it runs on.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 
 use loadcurve_plan::Nanos;
 
 use crate::clock;
-use crate::meter::{Meter, PERIOD, Pause};
+use crate::meter::{Meter, PERIOD, Pause, next_wake};
 use crate::scheduling::{Waiting, bind_to};
 
 /// Whose CPUs are watched; the two sides wake half a period apart.
@@ -28,52 +28,102 @@ impl Side {
     }
 }
 
-/// A thread that notes pauses until it is dropped.
+/// The pauses of some CPUs from its start until it is dropped.
+///
+/// All watches of a process on the same CPUs share one thread, so that several loads do not disturb each other with
+/// several threads that tell the same.
 #[derive(Debug)]
 pub struct Watch {
+    meter: MeterId,
+    watcher: Arc<Watcher>,
+}
+
+type MeterId = u64;
+
+/// A thread that wakes for the meters of all watches on its CPUs.
+#[derive(Debug)]
+struct Watcher {
+    side: Side,
+    cpus: Vec<usize>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    meter: Mutex<Meter>,
+    meters: Mutex<Vec<(MeterId, Meter)>>,
     /// The thread can tell pauses from waiting for other threads.
     knows: AtomicBool,
     stop: AtomicBool,
 }
+
+/// Those of this process that run, and some that have ended.
+static WATCHERS: Mutex<Vec<Weak<Watcher>>> = Mutex::new(Vec::new());
+static NEXT_METER: AtomicU64 = AtomicU64::new(0);
 
 impl Watch {
     /// Begins to watch these CPUs; those that the thread may run on where there is none. None where there is no thread
     /// left.
     #[must_use]
     pub fn start(side: Side, cpus: &[usize]) -> Option<Self> {
-        let shared = Arc::new(Shared {
-            meter: Mutex::new(Meter::new(side.offset(), clock::now())),
-            knows: AtomicBool::new(true),
-            stop: AtomicBool::new(false),
-        });
-        let (cpus, of_thread) = (cpus.to_vec(), Arc::clone(&shared));
-        let builder = std::thread::Builder::new().name("pauses".into()).stack_size(64 * 1024);
-        let thread = builder
-            .spawn(move || {
-                bind_to(&cpus);
-                of_thread.watch();
-            })
-            .ok()?;
-        Some(Self { shared, thread: Some(thread) })
+        let meter = NEXT_METER.fetch_add(1, Ordering::Relaxed);
+        let watcher = Watcher::on(side, cpus)?;
+        watcher.shared.meters().push((meter, Meter::new(side.offset(), clock::now())));
+        Some(Self { meter, watcher })
     }
 
     /// The pauses since they were last taken; `None` if this kernel does not let them be told from other threads' work.
     #[must_use]
     pub fn take(&self) -> Option<Vec<Pause>> {
-        let knows = self.shared.knows.load(Ordering::Relaxed);
-        knows.then(|| self.shared.meter.lock().unwrap_or_else(PoisonError::into_inner).take())
+        if !self.watcher.shared.knows.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut meters = self.watcher.shared.meters();
+        meters.iter_mut().find(|(meter, _)| *meter == self.meter).map(|(_, meter)| meter.take())
     }
 }
 
 impl Drop for Watch {
-    /// Ends the thread, which takes a period at most.
+    /// Ends the thread with its last watch, which takes a period at most.
+    fn drop(&mut self) {
+        self.watcher.shared.meters().retain(|(meter, _)| *meter != self.meter);
+    }
+}
+
+impl Watcher {
+    /// The one that watches these CPUs, started where there is none.
+    fn on(side: Side, cpus: &[usize]) -> Option<Arc<Self>> {
+        let mut watchers = WATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        let running =
+            watchers.iter().filter_map(Weak::upgrade).find(|one| one.side == side && one.cpus == cpus);
+        if running.is_some() {
+            return running;
+        }
+        let started = Arc::new(Self::start(side, cpus)?);
+        watchers.push(Arc::downgrade(&started));
+        Some(started)
+    }
+
+    fn start(side: Side, cpus: &[usize]) -> Option<Self> {
+        let shared = Arc::new(Shared {
+            meters: Mutex::default(),
+            knows: AtomicBool::new(true),
+            stop: AtomicBool::new(false),
+        });
+        let (cpus_of_thread, of_thread) = (cpus.to_vec(), Arc::clone(&shared));
+        let builder = std::thread::Builder::new().name("pauses".into()).stack_size(64 * 1024);
+        let thread = builder
+            .spawn(move || {
+                bind_to(&cpus_of_thread);
+                of_thread.watch(side);
+            })
+            .ok()?;
+        Some(Self { side, cpus: cpus.to_vec(), shared, thread: Some(thread) })
+    }
+}
+
+impl Drop for Watcher {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -83,23 +133,31 @@ impl Drop for Watch {
 }
 
 impl Shared {
-    fn watch(&self) {
+    fn meters(&self) -> MutexGuard<'_, Vec<(MeterId, Meter)>> {
+        self.meters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch(&self, side: Side) {
         let Some(mut waiting) = Waiting::of_this_thread() else {
             self.knows.store(false, Ordering::Relaxed);
             return;
         };
-        let lock = || self.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut woke = clock::now();
         while !self.stop.load(Ordering::Relaxed) {
-            let due = lock().due();
-            clock::sleep_until(due);
-            let (now, waited) = (clock::now(), waiting.since_last());
-            lock().wakes(now, waited);
+            clock::sleep_until(next_wake(side.offset(), woke));
+            woke = clock::now();
+            let waited = waiting.since_last();
+            self.meters().iter_mut().for_each(|(_, meter)| meter.wakes(woke, waited));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use loadcurve_plan::Nanos;
+
     use super::{Side, Watch};
 
     #[test]
@@ -107,5 +165,24 @@ mod tests {
         let watch = Watch::start(Side::Server, &[]).unwrap();
         assert!(watch.take().is_some());
         drop(watch);
+    }
+
+    #[test]
+    fn watches_of_the_same_cpus_share_a_thread_and_each_takes_the_pauses_for_itself() {
+        let [one, other] = [(); 2].map(|()| Watch::start(Side::Generator, &[0]).unwrap());
+        let elsewhere = Watch::start(Side::Server, &[0]).unwrap();
+        assert!(Arc::ptr_eq(&one.watcher, &other.watcher) && !Arc::ptr_eq(&one.watcher, &elsewhere.watcher));
+        let pause = || {
+            let mut meters = one.watcher.shared.meters();
+            let due = meters.iter().map(|(_, meter)| meter.due()).max().unwrap();
+            meters.iter_mut().for_each(|(_, meter)| meter.wakes(due + Nanos(10_000_000_000), Nanos::ZERO));
+        };
+        pause();
+        let long = |watch: &Watch| {
+            watch.take().unwrap().iter().filter(|p| p.end - p.latest > Nanos(5_000_000_000)).count()
+        };
+        assert_eq!([long(&one), long(&one), long(&other)], [1, 0, 1]);
+        drop(one);
+        assert!(other.take().is_some());
     }
 }
