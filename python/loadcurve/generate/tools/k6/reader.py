@@ -237,6 +237,12 @@ def read_summary(source: Source) -> ToolFigures:
     what = "a summary of k6 in JSON"
     metrics = json_of(source, _Summary, what).metrics
     values = {name: metric.get("values", metric) for name, metric in metrics.items()}
+    if "http_req_failed" not in values:
+        raise source.unreadable(
+            None,
+            "a summary without http_req_failed, which does not say how many requests failed",
+            "one of k6 0.31 or newer; of an older k6, the file of --out json or --out csv",
+        )
     count = _number(source, values, "http_reqs", "count")
     rate = _number(source, values, "http_reqs", "rate")
     if not count or not rate or count != int(count):
