@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.formats import format_of, read_figures
 from loadcurve.generate.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "gatling"
-VERSIONS = ["3.0.3", "3.4.2", "3.11.5"]
+IN_TEXT = ["3.0.3", "3.4.2", "3.11.5", "3.12.0"]
+IN_BINARY = ["3.13.5", "3.15.1"]
+VERSIONS = [*IN_TEXT, *IN_BINARY]
+OF_ROWS = (r"\(OK=(\d+) +KO=(\d+) *\)", r"\| +\d+ \| +(\d+) \| +(\d+)$")
+"""What tables say of requests that are OK and of others, until 3.12 and from then on."""
 
 
 def figures(version: str) -> ToolFigures:
@@ -19,18 +23,19 @@ def figures(version: str) -> ToolFigures:
 
 def of_table(version: str, row: str) -> tuple[int, int]:
     """Return what stands in a row of Gatling's table for requests that are OK, and for those that are not."""
-    found = re.search(rf"^> {row} .*\(OK=(\d+) +KO=(\d+) *\)", (DATA / f"{version}.txt").read_text(), re.M)
+    text = (DATA / f"{version}.txt").read_text()
+    found = re.search(rf"^> {row} .*{OF_ROWS[version in IN_BINARY]}", text, re.M)
     assert found is not None, row
     return int(found[1]), int(found[2])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_counts_and_times_are_those_of_its_table_which_has_whole_milliseconds(version: str):
-    assert format_of(Source(DATA / f"{version}.log"), None).name == "gatling-log"
+    form = format_of(Source(DATA / f"{version}.log"), None).name
+    assert form == ("gatling-log" if version in IN_TEXT else "gatling-binary")
     found = figures(version)
     assert (found.answered, found.failed) == of_table(version, "request count")
-    assert found.version is not None
-    assert version.startswith(found.version)
+    assert found.version == ".".join(version.split(".")[:2])
     assert found.latency is not None
     ours = found.latency.distribution
     for figure, row in (
@@ -43,6 +48,46 @@ def test_counts_and_times_are_those_of_its_table_which_has_whole_milliseconds(ve
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_failed_check_of_the_status_is_a_failure_without_a_class(version: str):
-    # Each of two users asked ten times for a page, for one that is not there, and at a port without a listener.
+    # Two users asked ten times each for a page, for one that is not there, and at a port without a listener.
     found = figures(version)
     assert (found.failed, found.errors["connect_refused"]) == (40, 20)
+
+
+@pytest.mark.parametrize("version", IN_BINARY)
+def test_names_of_a_binary_log_are_in_whatever_coding_java_had_them(version: str):
+    assert {one.operation for one in figures(version).operations} == {"page", "missing", "日本 refused"}
+
+
+@pytest.mark.parametrize("version", IN_BINARY)
+def test_a_binary_log_that_ends_within_a_record_is_refused_with_what_was_read(version: str, tmp_path: Path):
+    whole = (DATA / f"{version}.log").read_bytes()
+    cut = tmp_path / "cut.log"
+    # The last record is that of a user who ends, ten bytes long.
+    cut.write_bytes(whole[:-1])
+    with pytest.raises(Unreadable, match=rf"record at byte {len(whole) - 10:,}\).*was cut off.*60 requests"):
+        read_figures(Source(cut), None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (b"3.15.1", b"3.12.1", "version '3.12.1'.*3.13 or newer"),
+        (
+            b"\x01\x00\x00\x00\x00\x00\x00\x00\x01",
+            b"\x07\x00\x00\x00\x00\x00\x00\x00\x01",
+            "a record of kind 7",
+        ),
+        (b"\x00\x00\x00\x04page\x00", b"\x00\x00\x00\x04page\x05", "a text in coding 5"),
+        (b"\x00\x00\x00\x04page\x00", b"\x7f\x00\x00\x04page\x00", "a text of 2,130,706,436 bytes"),
+        (b"\xff\xff\xff\xff", b"\xff\xff\xff\x00", "text 256, which has not stood there"),
+    ],
+)
+def test_a_binary_log_that_gatling_cannot_have_written_is_refused(
+    old: bytes, new: bytes, problem: str, tmp_path: Path
+):
+    whole = (DATA / "3.15.1.log").read_bytes()
+    assert old in whole
+    wrong = tmp_path / "wrong.log"
+    wrong.write_bytes(whole.replace(old, new, 1))
+    with pytest.raises(Unreadable, match=problem):
+        read_figures(Source(wrong), None)

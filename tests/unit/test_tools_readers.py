@@ -348,6 +348,12 @@ def test_a_request_of_gatling_without_its_moments_is_refused(tmp_path: Path):
         read_figures(written(tmp_path, GATLING["3.9"].format(1, 2, "OK", " ") + "REQUEST\n"), None)
 
 
+def test_a_moment_of_gatling_that_no_clock_shows_is_refused(tmp_path: Path):
+    line = GATLING["3.9"].format(1, 999_999_999_999_999, "OK", " ")
+    with pytest.raises(Unreadable, match="line 3: found 'REQUEST"):
+        read_figures(written(tmp_path, line), None)
+
+
 def test_a_log_of_gatling_that_is_younger_than_its_text_is_refused(tmp_path: Path):
     with pytest.raises(Unreadable, match=r"line 1: found version 3\.13"):
         read_figures(written(tmp_path, GATLING["3.9"].replace("3.9.5", "3.13.1")), None)
@@ -467,7 +473,7 @@ SMALL_FILES = {
     "locust-csv": "locust_stats.csv", "wrk-text": "wrk.txt", "wrk2-text": "wrk2.txt", "ab-text": "ab.txt",
     "ab-requests": "ab-requests.tsv", "httperf-text": "httperf.txt", "h2load-text": "h2load.txt",
     "h2load-log": "h2load-log.tsv", "h2load-json": "h2load.json", "zrk-json": "zrk.json",
-    "locust-history": "locust/0.14.6_stats_history.csv",
+    "locust-history": "locust/0.14.6_stats_history.csv", "gatling-binary": "gatling/3.15.1.log",
 }  # fmt: skip
 MADE = {
     "jmeter-csv": JTL, "gatling-log": GATLING["3.9"].format(1, 2, "OK", " "),

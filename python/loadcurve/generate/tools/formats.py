@@ -7,6 +7,7 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.tools.ab import reader as ab
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.fortio import reader as fortio
+from loadcurve.generate.tools.gatling import binary as gatling_binary
 from loadcurve.generate.tools.gatling import reader as gatling
 from loadcurve.generate.tools.go_ycsb import reader as go_ycsb
 from loadcurve.generate.tools.h2load import reader as h2load
@@ -85,7 +86,14 @@ FORMATS: Sequence[Format] = (
         locust.is_history,
         locust.read_history,
     ),
-    Format("gatling-log", "gatling", "Gatling's simulation.log, in text", gatling.is_log, gatling.read_log),
+    Format("gatling-log", "gatling", "Gatling's simulation.log until 3.12", gatling.is_log, gatling.read_log),
+    Format(
+        "gatling-binary",
+        "gatling",
+        "Gatling's simulation.log from 3.13 on",
+        gatling_binary.is_binary_log,
+        gatling_binary.read_binary_log,
+    ),
 )
 """All formats that are read."""
 
