@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.generate.tools import blocks
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.formats import format_of, read_figures
 from loadcurve.generate.tools.source import Source
@@ -51,6 +52,33 @@ def test_a_failed_check_of_the_status_is_a_failure_without_a_class(version: str)
     # Two users asked ten times each for a page, for one that is not there, and at a port without a listener.
     found = figures(version)
     assert (found.failed, found.errors["connect_refused"]) == (40, 20)
+
+
+@pytest.mark.parametrize("version", IN_TEXT)
+def test_a_log_in_text_is_read_in_blocks_as_in_one(version: str, monkeypatch: pytest.MonkeyPatch):
+    whole = figures(version)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
+    assert figures(version) == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"RUN\ta\ta\t1\t \t3.9.5\nRUN\ta\ta\t1\t \t3.9.5\n", "line 2: found 'RUN.*line RUN once"),
+        (b"RUN\ta\ta\t1\t \tnew\n", "line 1: found 'RUN.*with its version"),
+        (b"REQUEST\t\ta\t1\t2\tOK\t \nRUN\ta\ta\t1\t \t3.9.5\n", "line 1: found no line RUN until then"),
+        (b"RUN\ta\ta\t1\t \t3.9.5\nREQUEST\t\t\xff\t1\t2\tOK\t \n", "line 2: found bytes that are not UTF-8"),
+        (
+            b"RUN\ta\ta\t1\t \t3.9.5\nREQUEST\t\ta\t1\t2\tOK",
+            "line 2: found the end of the file within a line",
+        ),
+    ],
+)
+def test_a_log_in_text_that_gatling_cannot_have_written_is_refused(text: bytes, problem: str, tmp_path: Path):
+    wrong = tmp_path / "wrong.log"
+    wrong.write_bytes(text)
+    with pytest.raises(Unreadable, match=problem):
+        read_figures(Source(wrong), "gatling-log")
 
 
 @pytest.mark.parametrize("version", IN_BINARY)

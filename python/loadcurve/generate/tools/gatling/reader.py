@@ -1,17 +1,19 @@
 """Gatling's ``simulation.log`` in text, as versions 2 and 3.0 to 3.12 write it; later ones write a binary."""
 
 import re
+from collections.abc import Iterator
 
-from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.blocks import blocks
+from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.gatling.requests import MOMENTS_MS, Requests, figures_of_requests
 from loadcurve.generate.tools.source import Source, shown
-from loadcurve.generate.tools.text_lines import Lines
 
-_FIRST = r"RUN\t.*\t(\d{1,2}\.\d{1,2})(?:\.\S{1,20})?$"
+_RUN = re.compile(r"RUN\t.*\t(\d{1,2})\.(\d{1,2})(?:\.\S{1,20})?", re.ASCII)
 _FORMS = ((2, 0, 3), (3, 0, 2), (3, 4, 1))
 """From which version on, and how many columns a request has before its name: scenario, user, groups."""
 _LAST = (3, 12)
 _KINDS = {"RUN", "USER", "REQUEST", "GROUP", "ERROR", "ASSERTION"}
+_LINE = "a line of Gatling's log, which begins with its kind"
 _MOMENT = re.compile(r"\d{1,15}", re.ASCII)
 
 
@@ -22,28 +24,74 @@ def is_log(head: bytes) -> bool:
 
 def read_log(source: Source) -> ToolFigures:
     """Return the figures of Gatling's log."""
-    lines = Lines(source)
-    number, first = lines.once(_FIRST, "Gatling's line RUN, with its version")
-    version = first[1]
-    major, minor = map(int, version.split("."))
-    before = [columns for *since, columns in _FORMS if (major, minor) >= tuple(since)]
-    if not before or (major, minor) > _LAST:
-        raise source.unreadable(number, f"version {version}", "a log in text of Gatling 2.0 to 3.12")
-    lines.require_line_end("as Gatling ends each")
-    requests = Requests()
-    for line_number, line in enumerate(lines.lines, start=1):
+    log = _Log(source)
+    for number, line in _lines(source):
+        log.add(number, line)
+    return log.figures()
+
+
+def _lines(source: Source) -> Iterator[tuple[int, str]]:
+    with source.opened() as file:
+        for first, block in blocks(source, file, 1, _LINE, has_quotes=False):
+            try:
+                text = block.decode("utf-8-sig" if first == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                number = first + block.count(b"\n", 0, error.start)
+                raise source.unreadable(number, "bytes that are not UTF-8 text", _LINE) from error
+            yield from enumerate(text.removesuffix("\n").replace("\r\n", "\n").split("\n"), start=first)
+
+
+class _Log:
+    """What was read of a log so far."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.version: str | None = None
+        self.columns_before = 0
+        self.requests = Requests()
+
+    def add(self, number: int, line: str) -> None:
         kind, *fields = line.split("\t")
         if kind not in _KINDS:
-            expected = f"a line of Gatling's log, which begins with one of {', '.join(sorted(_KINDS))}"
-            raise source.unreadable(line_number, shown(line), expected, lines.read(line_number))
-        if kind != "REQUEST":
-            continue
-        name, begin, end, status, message, *_ = [*fields[before[-1] :], *[""] * 5]
+            raise self._unreadable(number, shown(line), f"{_LINE}: one of {', '.join(sorted(_KINDS))}")
+        if kind == "RUN":
+            self._run(number, line)
+        elif kind == "REQUEST":
+            self._request(number, line, fields)
+
+    def figures(self) -> ToolFigures:
+        return figures_of_requests(self.source, self._known_version(), self.requests)
+
+    def _run(self, number: int, line: str) -> None:
+        found = _RUN.fullmatch(line)
+        if found is None or self.version is not None:
+            raise self._unreadable(number, shown(line), "Gatling's line RUN once, with its version")
+        version = (int(found[1]), int(found[2]))
+        before = [columns for *since, columns in _FORMS if version >= tuple(since)]
+        if not before or version > _LAST:
+            raise self._unreadable(
+                number, f"version {found[1]}.{found[2]}", "a log in text of Gatling 2.0 to 3.12"
+            )
+        self.version, self.columns_before = f"{version[0]}.{version[1]}", before[-1]
+
+    def _request(self, number: int, line: str, fields: list[str]) -> None:
+        version = self._known_version(number)
+        name, begin, end, status, message, *_ = [*fields[self.columns_before :], *[""] * 5]
         if not (_is_moment(begin) and _is_moment(end) and status in {"OK", "KO"}):
             expected = f"a request of Gatling {version}: name, begin, end (ms), OK or KO"
-            raise source.unreadable(line_number, shown(line), expected, lines.read(line_number))
-        requests.add(int(begin), int(end), name, message, is_ok=status == "OK")
-    return figures_of_requests(source, version, requests)
+            raise self._unreadable(number, shown(line), expected)
+        self.requests.add(int(begin), int(end), name, message, is_ok=status == "OK")
+
+    def _known_version(self, number: int | None = None) -> str:
+        if self.version is None:
+            raise self._unreadable(
+                number, "no line RUN until then", "Gatling's line RUN, with its version, before any request"
+            )
+        return self.version
+
+    def _unreadable(self, number: int | None, found: str, expected: str) -> Unreadable:
+        read = None if number is None else f"{number - 1:,} lines"
+        return self.source.unreadable(number, found, expected, read)
 
 
 def _is_moment(text: str) -> bool:
