@@ -11,7 +11,7 @@ from loadcurve.generate.tools.formats import format_of, read_figures
 from loadcurve.generate.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "oha"
-VERSIONS = ["0.5.9"]
+VERSIONS = ["0.5.9", "0.6.5", "1.4.7"]
 KINDS = ["", "-not-found", "-refused"]
 NAMES = [f"{version}{kind}.json" for version in VERSIONS for kind in KINDS]
 
