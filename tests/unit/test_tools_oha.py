@@ -1,17 +1,20 @@
 """The JSON that oha wrote is read as written, and its parts agree."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.formats import format_of, read_figures
 from loadcurve.generate.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "oha"
-VERSIONS = ["0.5.9", "0.6.5", "1.4.7"]
+VERSIONS = ["0.5.9", "0.6.5", "1.4.7", "1.9.0"]
 KINDS = ["", "-not-found", "-refused"]
 NAMES = [f"{version}{kind}.json" for version in VERSIONS for kind in KINDS]
 
@@ -51,8 +54,36 @@ def test_times_are_those_that_stand_there_in_milliseconds(name: str):
         assert figure == (None if seconds is None else pytest.approx(1e3 * seconds))
 
 
+def test_a_csv_has_a_line_for_each_answer():
+    found = figures("1.9.0.csv")
+    lines = (DATA / "1.9.0.csv").read_text().splitlines()[1:]
+    times_s = [float(line.split(",")[4]) for line in lines]
+    assert format_of(Source(DATA / "1.9.0.csv"), None).name == "oha-csv"
+    assert (found.answered, found.failed, found.bytes_body) == (120, None, 120 * 1024)
+    assert found.latency is not None
+    assert found.latency.distribution.mean == pytest.approx(1e3 * sum(times_s) / 120)
+    assert found.latency.distribution.max == pytest.approx(1e3 * max(times_s))
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_refused_connections_are_failures_and_error_statuses_are_answers(version: str):
     refused, missing = figures(f"{version}-refused.json"), figures(f"{version}-not-found.json")
     assert (refused.answered, refused.failed, refused.errors["connect_refused"]) == (0, 40, 40)
     assert (missing.answered, missing.failed, missing.status) == (40, 0, {"4xx": 40})
+
+
+@pytest.mark.parametrize(("version", "is_driven"), [("1.10.0", False), ("1.11.0", True), ("2.0.1", True)])
+def test_one_that_lacks_an_option_is_refused_before_any_load(
+    version: str, is_driven: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    program = tmp_path / "oha"
+    program.write_text(f"#!/bin/sh\necho oha {version}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    # The version of a tool is looked up once.
+    tool = replace(tool_named("oha"))
+    if is_driven:
+        assert tool.require_installed() == program
+        return
+    with pytest.raises(BadInput, match=r"is oha 1\.10\.0; expected 1\.11\.0 or newer; to install it"):
+        tool.require_installed()

@@ -17,6 +17,7 @@ from loadcurve.generate.tools.table import ToolTable
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.install import install_command_here
+from loadcurve.server.versions import is_before
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest
 
@@ -83,11 +84,17 @@ class Tool:
         return None if found is None else " ".join(found.groups())
 
     def require_installed(self) -> Path:
-        """Return its program; raises ``BadInput`` with the way to install it where there is none."""
+        """Return its program.
+
+        Raises ``BadInput`` with the way to install it: there is none, or it is too old to be driven.
+        """
         program = self.program
+        how = f"; to install it: {self.install}" if self.install else f"; see {self.table.documentation}"
         if program is None:
-            how = f"; to install it: {self.install}" if self.install else f"; see {self.table.documentation}"
             raise BadInput(f"{self.name} is not installed{how}")
+        oldest, version = self.table.oldest_driven, self.version
+        if oldest is not None and version is not None and is_before(version, oldest):
+            raise BadInput(f"{program} is {self.name} {version}; expected {oldest} or newer{how}")
         return program
 
     def command(self, wanted: AnyWanted) -> list[str]:

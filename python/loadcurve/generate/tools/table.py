@@ -108,6 +108,8 @@ class ToolTable(TomlTable):
     """The variable that names the folder of its release, whose programs come before others."""
     version: VersionSource | None = None
     """How its version is found out; some do not tell it."""
+    oldest_driven: Text | None = None
+    """The first version that takes all that it is given; ``None`` where no version is known that does not."""
     install: Packages
     """The packages that contain it."""
     documentation: Text
