@@ -28,6 +28,17 @@ def test_reconnects_that_no_setting_explains_are_told_as_likely_a_rule_of_the_se
     assert (finding.code, finding.certainty, finding.briefly) == ("reconnects", "likely", None)
 
 
+def test_reconnects_while_processes_come_and_go_are_told_as_likely_due_to_them():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        close_after(record, 40.0)
+        record["probe"]["server"]["processes"] = {"min": 4, "max": 5}
+
+    finding = found(plant)["reconnects"]
+    assert (finding.certainty, finding.briefly) == ("likely", None)
+    assert finding.cause.startswith("The number of the server's processes changed during this load")
+    assert "the same number of processes" in finding.advice
+
+
 def test_an_idle_timeout_explains_connections_that_lived_as_long():
     def plant(record: Data, trial: int, connections: float) -> None:
         close_after(record, 40.0)

@@ -38,6 +38,7 @@ class Reconnecting:
     connect_p50_ms: float | None
     closed_early: int
     think_s: float
+    processes_changed: bool
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -77,7 +78,13 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         connect_p50_ms=load.connect_ms.p50 if load.connect_ms else None,
         closed_early=(load.errors["closed_early"] or 0) + (load.errors["reset"] or 0),
         think_s=load.load.think_s,
+        processes_changed=_processes_changed(record),
     )
+
+
+def _processes_changed(record: PointRecord) -> bool:
+    processes = record.probe.server.processes if record.probe.server else None
+    return processes is not None and processes.min < processes.max
 
 
 def _per_requests(share: float) -> str:
@@ -106,7 +113,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
             ),
         ],
         cause=f"{why.cause}. These figures include the cost of reconnecting, in throughput, latency and CPU.",
-        advice=f"{why.advice}, or give all servers the same limit, so that all have the same cost.",
+        advice=f"{why.advice}, or give all servers the same {why.same}, so that all have the same cost.",
         briefly=f"up to one new connection {_per_requests(most.share)}, because "
         f"{why.cause[:1].lower()}{why.cause[1:]}"
         if why.certainty == "shown"
@@ -121,6 +128,8 @@ class Why:
     certainty: Certainty
     cause: str
     advice: str
+    same: str = "limit"
+    """What makes the cost the same for all servers, where all have it."""
 
 
 def _why(subject: Subject, most: Reconnecting) -> Why:
@@ -144,6 +153,14 @@ def _why(subject: Subject, most: Reconnecting) -> Why:
             "shown",
             f"The server is configured to close a connection after {limit:,} requests",
             "Raise the setting keepalive_requests",
+        )
+    if most.processes_changed:
+        return Why(
+            "likely",
+            "The number of the server's processes changed during this load, and some servers close the "
+            "connections of a process that ends, or whose threads are all busy while others are started",
+            "Warm up for longer, let the server begin with the processes that this load needs",
+            same="number of processes",
         )
     return Why(
         "likely",
