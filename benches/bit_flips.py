@@ -10,7 +10,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from benches.sample_run import write_sample
@@ -24,6 +25,8 @@ from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIA
 from loadcurve.result.trial_lines import DamagedLine, TrialReader
 
 SMALL_FILES = (RUN_FILE, RUN_COPY_FILE, STUDY_FILE)
+BATCH = 40
+"""Flips that one reader reads; it gives up after a hundred damaged lines, and a flip makes two at most."""
 HARMLESS, FOUND, FAULT = "harmless", "found", "FAULT"
 
 
@@ -85,7 +88,7 @@ def guarded(run: Run, place: str, may_lose: int) -> str:
 
 
 def of_lines(run: Run, every: int) -> Counter[str]:
-    """Flip the bits of every record, and read its line with those before and behind it.
+    """Flip the bits of every record, and read its line behind one whole line and before another.
 
     What a reader makes of a line depends on it and on whether others have checksums, so that the others of
     the file need not be read each time; :func:`of_whole_records` does so for some.
@@ -93,25 +96,57 @@ def of_lines(run: Run, every: int) -> Counter[str]:
     lines = (run.folder / TRIALS_FILE).read_bytes().splitlines(keepends=True)
     counts: Counter[str] = Counter()
     for number, line in enumerate(lines):
-        before, after = lines[number - 1], lines[(number + 1) % len(lines)]
-        expected = [run.records[number - 1], run.records[(number + 1) % len(lines)]]
-        for bit, changed in flips(line, every):
-            counts[of_line(before + changed + after, expected, run.records[number])] += 1
-            if counts[FAULT]:
-                print(f"{TRIALS_FILE}, line {number + 1}, bit {bit}")
-                return counts
+        places = (number - 1, number, (number + 1) % len(lines))
+        hit = HitLine([lines[place] for place in places], [run.records[place] for place in places])
+        left = flips(line, every)
+        while batch := list(islice(left, BATCH)):
+            for bit, found in hit.judged(batch):
+                counts[found] += 1
+                if found == FAULT:
+                    print(f"{TRIALS_FILE}, line {number + 1}, bit {bit}")
     return counts
 
 
-def of_line(data: bytes, others: Sequence[object], hit: object) -> str:
-    """Judge what is read of three lines, the second of which was hit."""
-    reader = TrialReader(FORMAT)
-    read = [one for number, line in enumerate(data.split(b"\n")) for one in reader.read(number, line)]
-    reader.require_known()
-    records = [one for one in read if not isinstance(one, DamagedLine)]
-    if records == [others[0], hit, others[1]]:
-        return HARMLESS
-    return FOUND if records == others and len(records) < len(read) else FAULT
+@dataclass(frozen=True)
+class HitLine:
+    """A line whose bits are flipped, between the two beside it."""
+
+    lines: Sequence[bytes]
+    records: Sequence[object]
+
+    def judged(self, batch: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
+        """Yield what is found of each flip; one reader reads all between the two whole lines."""
+        before, _, after = self.lines
+        reader = TrialReader(FORMAT)
+        others = [*_read(reader, before)]
+        for bit, changed in batch:
+            # Without its end the line goes on with the next one.
+            yield bit, self._of_line(reader, changed) if changed[-1:] == b"\n" else self._alone(changed)
+        others += _read(reader, after)
+        reader.require_known()
+        if others != [self.records[0], self.records[2]]:
+            yield batch[0][0], FAULT
+
+    def _of_line(self, reader: TrialReader, changed: bytes) -> str:
+        read = list(_read(reader, changed))
+        if read == [self.records[1]]:
+            return HARMLESS
+        return FOUND if read and all(isinstance(one, DamagedLine) for one in read) else FAULT
+
+    def _alone(self, changed: bytes) -> str:
+        reader = TrialReader(FORMAT)
+        read = list(_read(reader, self.lines[0] + changed + self.lines[2]))
+        reader.require_known()
+        records = [one for one in read if not isinstance(one, DamagedLine)]
+        if records == list(self.records):
+            return HARMLESS
+        others = [self.records[0], self.records[2]]
+        return FOUND if records == others and len(records) < len(read) else FAULT
+
+
+def _read(reader: TrialReader, data: bytes) -> Iterator[object]:
+    for number, line in enumerate(data.split(b"\n")):
+        yield from reader.read(number, line)
 
 
 def of_whole_records(run: Run, every: int) -> Counter[str]:
