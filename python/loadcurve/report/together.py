@@ -251,18 +251,24 @@ def render_together(together: Together, contents: dict[str, Content]) -> str:
     values = {
         "record": together.record,
         "loads": shown,
-        "sentences": [said for said in (*sentences(together), processor_words(together)) if said],
+        # All loads of a point are of one run.
+        "run": next(iter(contents.values())).run,
+        "moment": text.moment,
+        "sentences": sentences(together),
+        "processors": processor_words(together),
         "with_columns": with_columns,
     }
-    return rendered("together.html.jinja", ["report.css", "history.css"], figure_scripts(), values)
+    styles = ["report.css", "history.css", "first_screen.css", "together.css"]
+    return rendered("together.html.jinja", styles, figure_scripts(), values)
 
 
 def _figures(content: Content) -> dict[str, Figure]:
     """Return the figures of throughput and of one latency, in each slice of the sweep."""
     found: dict[str, Figure] = {}
+    requests = content.run.kind.requests
     for part in content.parts:
         suffix = f", {part.heading}" if part.heading else ""
-        found[f"throughput{suffix}"] = part.throughput
+        found[f"{requests} answered per second{suffix}"] = part.throughput
         if part.main_latency is not None:
-            found[f"{part.main_latency}{suffix}"] = part.latency[part.main_latency]
+            found[f"{part.main_latency} of the latency, ms{suffix}"] = part.latency[part.main_latency]
     return found
