@@ -10,6 +10,7 @@ import select
 import shutil
 import sys
 import tarfile
+import tempfile
 import time
 from typing import Any
 
@@ -56,28 +57,40 @@ def free_bytes(folder: str) -> int:
 def unpack(folder: str, name: str, size: int) -> None:
     """Take this number of bytes of a tar file, and unpack it under a name; whoever is first stays."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    staged = os.path.join(folder, ".new-%d" % os.getpid())
+    # Others may do the same now, on this machine or on one with the same home folder.
+    staged = tempfile.mkdtemp(prefix=".new-", dir=folder)
+    packed, files, own = (
+        os.path.join(staged, "tar"),
+        os.path.join(staged, "files"),
+        os.path.join(folder, name),
+    )
     try:
-        with open(staged + ".tar", "wb") as file:
+        with open(packed, "wb") as file:
             while size:
                 data = read(min(size, 65536))
                 file.write(data)
                 size -= len(data)
-        with tarfile.open(staged + ".tar") as archive:
-            archive.extractall(staged)
-        if not os.path.isdir(os.path.join(folder, name)):
-            os.rename(staged, os.path.join(folder, name))
+        with tarfile.open(packed) as archive:
+            archive.extractall(files)
+        try:
+            os.rename(files, own)
+        except OSError:
+            if not os.path.isdir(own):
+                raise
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-        if os.path.exists(staged + ".tar"):
-            os.unlink(staged + ".tar")
 
 
 def remove_unused(folder: str) -> None:
     """Remove what no run has used for a long time."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if os.stat(path).st_mtime < time.time() - UNUSED_S:
+        try:
+            used = os.stat(path).st_mtime
+        except FileNotFoundError:
+            # Another one has just unpacked it.
+            continue
+        if used < time.time() - UNUSED_S:
             shutil.rmtree(path, ignore_errors=True)
 
 
