@@ -52,7 +52,7 @@ class _Log:
         self.file = file
         self.texts: dict[int, str] = {}
         self.requests = Requests()
-        self.record_begin = 0
+        self.position = self.record_begin = 0
 
     def figures(self) -> ToolFigures:
         try:
@@ -66,7 +66,8 @@ class _Log:
         return figures_of_requests(self.source, version, self.requests)
 
     def _kind(self) -> bytes:
-        self.record_begin = self.file.tell()
+        self.record_begin = self.position
+        self.position += 1
         return self.file.read(1)
 
     def _run(self) -> tuple[str, int]:
@@ -159,6 +160,7 @@ class _Log:
         data = self.file.read(count)
         if len(data) < count:
             raise _Ended
+        self.position += count
         return data
 
     def _unreadable(self, found: str, expected: str) -> Unreadable:
