@@ -31,7 +31,7 @@ impl Side {
 /// The pauses of some CPUs from its start until it is dropped.
 ///
 /// All watches of a process on the same CPUs share one thread, so that several loads do not disturb each other with
-/// several threads that tell the same.
+/// several threads that show the same.
 #[derive(Debug)]
 pub struct Watch {
     meter: MeterId,
