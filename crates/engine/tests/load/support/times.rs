@@ -17,9 +17,9 @@ const TOLERANCE_MS: f64 = 1.0;
 /// A machine that lets a thread wait longer than this for its turn cannot be measured within [`TOLERANCE_MS`].
 const PUNCTUAL: Nanos = Nanos(500_000);
 /// How often a comparison is made anew on a machine that was not punctual.
-const ATTEMPTS: usize = 24;
+const ATTEMPTS: usize = 60;
 /// How long in all a comparison waits for the machine to be punctual before it is made anew.
-const PATIENCE: Nanos = Nanos::from_millis(120_000);
+const PATIENCE: Nanos = Nanos::from_millis(60_000);
 
 /// Held by loads of which only counts are compared, and alone by those of which times are.
 static LOADS: RwLock<()> = RwLock::new(());
@@ -157,7 +157,7 @@ fn late_wakes_during(work: impl FnOnce()) -> Nanos {
 
 /// Waits until threads are woken in time, as what disturbs a machine may go on for longer than all attempts take.
 fn await_a_punctual_machine(until: Nanos) {
-    const LOOK: Nanos = Nanos::from_millis(500);
+    const LOOK: Nanos = Nanos::from_millis(200);
     let is_late = || late_wakes_during(|| _ = clock::sleep_until(clock::now() + LOOK)) > PUNCTUAL;
     while clock::now() < until && is_late() {}
 }
