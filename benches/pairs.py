@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from scipy.stats import quantile_test
 
@@ -71,24 +71,41 @@ def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
     return low, median, high
 
 
-def median_within(ratios: Sequence[float]) -> tuple[float, float, float]:
-    """Return the median of ratios between the ends of its 95 % interval, by order statistics.
+@dataclass(frozen=True)
+class MedianWithin:
+    """The median of ratios, and its 95 % interval; an end is infinite where there are too few for one."""
 
-    An end is NaN where there are too few ratios for one.
+    low: float
+    median: float
+    high: float
 
-    Source: W. J. Conover, Practical Nonparametric Statistics, third edition, section 3.2.
-    """
-    ends = quantile_test(ratios, q=1, p=0.5).confidence_interval(0.95)
-    return float(ends.low), statistics.median(ratios), float(ends.high)
+    @classmethod
+    def of(cls, ratios: Sequence[float]) -> Self:
+        """Find both by order statistics.
 
+        Source: W. J. Conover, Practical Nonparametric Statistics, third edition, section 3.2.
+        """
+        ends = quantile_test(ratios, q=1, p=0.5).confidence_interval(0.95)
+        low, high = (float(end) for end in (ends.low, ends.high))
+        return cls(
+            -math.inf if math.isnan(low) else low,
+            statistics.median(ratios),
+            math.inf if math.isnan(high) else high,
+        )
 
-def outcome(low: float, high: float, *, at_least: float = -math.inf, at_most: float = math.inf) -> str:
-    """Return whether the interval of a median shows that a goal is met, that it is missed, or neither."""
-    if at_least <= low and high <= at_most:
-        return "met"
-    if high < at_least or at_most < low:
-        return "missed"
-    return "not shown, as the interval lies on both sides of it"
+    def __str__(self) -> str:
+        """Show both, or that the ratios are too few."""
+        if math.isinf(self.low) or math.isinf(self.high):
+            return f"median {self.median:.4f}, of too few pairs for a 95 % interval"
+        return f"median {self.median:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}"
+
+    def outcome(self, *, at_least: float = -math.inf, at_most: float = math.inf) -> str:
+        """Return whether the interval shows that a goal is met, that it is missed, or neither."""
+        if at_least <= self.low and self.high <= at_most:
+            return "met"
+        if self.high < at_least or at_most < self.low:
+            return "missed"
+        return "not shown, as the interval lies on both sides of it"
 
 
 def compare(other: Generator, load: Load, pair_count: int, cpu: int) -> list[Comparison]:

@@ -5,7 +5,7 @@
 
 import sys
 
-from benches.pairs import median_within, outcome
+from benches.pairs import MedianWithin
 from benches.rig import PATH, Target, machine, own_cpus, running_server
 from loadcurve.generate.engine import ENGINE
 from loadcurve.loads.http import ClosedLoad, OpenLoad
@@ -60,9 +60,9 @@ def main(pairs: int) -> int:
             for count in (1, 2) if index % 2 else (2, 1):
                 measured[count] = cpu_per_request_us(ENGINE.run_together(plans[:count], lambda _: None)[0])
             ratios.append(measured[2] / measured[1])
-    low, median, high = median_within(ratios)
-    print(f"CPU per request, together / alone: median {median:.4f}, 95 % interval {low:.4f} to {high:.4f}")
-    print(f"goal: at most {GOAL}: {outcome(low, high, at_most=GOAL)}")
+    found = MedianWithin.of(ratios)
+    print(f"CPU per request, together / alone: {found}")
+    print(f"goal: at most {GOAL}: {found.outcome(at_most=GOAL)}")
     return 0
 
 
