@@ -30,7 +30,7 @@ def executed(folder, replaced: dict[str, str]) -> nbformat.NotebookNode:
     return notebook
 
 
-# tests/unit/test_notebook.py runs the cells without a kernel, and without a load on real servers.
+# tests/unit/test_notebook_cells.py runs the cells without a kernel, and without a load on real servers.
 @pytest.mark.long
 @pytest.mark.parametrize("replaced", [SHORTER, {}], ids=["shorter", "as it is"])
 def test_each_cell_runs_and_shows_what_the_repository_has(tmp_path, replaced):
