@@ -112,7 +112,7 @@ def test_the_check_of_go_ycsb_compares_its_inserts_with_the_records_of_postgresq
     inserted = re.search(r"inserts +([\d,]+) answered", told)
     assert inserted
     assert re.search(rf"table +{inserted[1]} new records", told)
-    assert "the two agree: the table has 0 new records more" in told
+    assert told.rstrip().endswith("the two agree")
 
 
 STUDY = """

@@ -137,7 +137,7 @@ def test_findings_of_one_cause_are_one_entry_as_in_the_report(page: Page, tmp_pa
     ]
     report = Page(render_report(synthetic.write_run(tmp_path)))
     after, in_report = (
-        text.split("The number of processes changed :")[1] for text in (page.text, report.text)
+        text.split("The number of processes or threads changed :")[1] for text in (page.text, report.text)
     )
     assert after.split("To do.")[0] == in_report.split("To do.")[0]
 

@@ -200,6 +200,8 @@ def check_command(name: str) -> int:
     agrees = 0 <= checked.unaccounted <= at_once
     if not agrees:
         out.print(f"the two differ by {checked.unaccounted:,}")
+    elif not checked.unaccounted:
+        out.print("the two agree")
     else:
         out.print(
             f"the two agree: the {place} has {checked.unaccounted:,} {what} more, and at most {at_once:,} "

@@ -16,7 +16,7 @@ from loadcurve.stats.interval import Estimate, exponential_ends, interval_of_log
 
 CODE = FindingCode(
     "processes_changed",
-    title="The number of processes changed",
+    title="The number of processes or threads changed",
     seen_where="one process more or fewer than at the point before, or 20 % of the threads and at least 2; "
     "not where their number follows the connections: one per connection at all points, give or take two "
     "and what is left of the point before, or, where the load closes connections, at most one per open or "
