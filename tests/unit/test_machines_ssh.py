@@ -210,7 +210,11 @@ def test_another_python_for_which_packages_cannot_be_fetched_is_refused_with_bot
 def others_installed() -> list[str]:
     """The programs of other Pythons here that an agent could run in."""
     names = (f"python3.{minor}" for minor in range(11, 20) if minor != sys.version_info.minor)
-    return [program for name in names if (program := shutil.which(name))]
+    found = (shutil.which(name) for name in names)
+    # Where a program only finds out which Python to run, as those of pyenv do, it is that one.
+    asked = ([program, "-c", "import sys; print(sys.executable)"] for program in found if program)
+    answers = (subprocess.run(words, capture_output=True, text=True, check=False) for words in asked)
+    return [answer.stdout.strip() for answer in answers if answer.returncode == 0]
 
 
 @pytest.mark.long
