@@ -27,9 +27,9 @@ US_PER_S = 1e6
 WORKLOADS = ("a", "c")
 THREADS = (1, 8, 64)
 FAILED_SHARE_MAX = 0.05
-"""go-ycsb sometimes reads the record behind the last one, which is not there: so often at most,"""
+"""go-ycsb sometimes reads the record behind the last one, which is not there: at most this often,"""
 FAILED_OF_FEW_MAX = 3
-"""and in a run of few operations, whose share means nothing, so many."""
+"""and in a run of few operations, whose share means nothing, at most this many times."""
 ACCEPTED_EXIT_CODES = (0, 3)
 """3: measured, and the verdict speaks against it, as where one CPU is all that the client has."""
 SERVER_SETTINGS = {"ferretdb": {"synchronous": "off"}}

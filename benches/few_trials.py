@@ -2,8 +2,8 @@
 
 For each number of servers and trials, machine and kind of noise: how often the interval of a ratio holds the
 truth, over all pairs and for the pair that it holds least often; how often any two servers that are the same
-are told apart; how often a server that is twice as fast is told from another, at a spread of 5 %; and how
-often the interval of a server's mean holds the truth, for all servers and for the worst. Three ways: as
+are told apart; how often a server that is twice as fast is told apart from another, at a spread of 5 %; and
+how often the interval of a server's mean holds the truth, for all servers and for the worst. Three ways: as
 published, Student's t alone, and Smyth's d0 found in the run's own variances, as limma does for genes.
 """
 

@@ -23,7 +23,7 @@ HTTPERF_RPS = 100_000
 
 @dataclass(frozen=True)
 class Loop:
-    """A closed loop: every connection keeps so many requests under way."""
+    """A closed loop: every connection keeps ``pipeline`` requests under way."""
 
     connections: int
     pipeline: int = 1

@@ -69,7 +69,7 @@ class Room:
 
     @property
     def environment(self) -> dict[str, str]:
-        """A home of their own for the commands."""
+        """A separate home for the commands."""
         own = {f"XDG_{name}_HOME": str(self.folder / name.lower()) for name in ("STATE", "CACHE")}
         return {**os.environ, **own, "HOME": str(self.folder), "COLUMNS": "200"}
 

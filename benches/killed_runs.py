@@ -1,4 +1,4 @@
-"""Runs that are killed at random moments, beside others in namespaces of process ids of their own.
+"""Runs that are killed at random moments, beside others in their own namespaces of process ids.
 
 All share one state folder. After each kill what is left is cleaned up as the next run does it. Nobody else's
 server may be ended, nothing of the killed run may go on, and no point may be lost but the one under way.
@@ -315,7 +315,7 @@ def main() -> None:
     )
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument(
-        "--siblings", type=int, default=2, help="in namespaces of their own, which root may make"
+        "--siblings", type=int, default=2, help="in their own namespaces, which root may make"
     )
     parser.add_argument(
         "--latest",

@@ -99,7 +99,7 @@ def _make_sparse(file: Path, size_bytes: int) -> None:
 
 
 def _make_list(file: Path, size_bytes: int) -> int:
-    """Write so many bytes of paths, and return their number."""
+    """Write ``size_bytes`` of paths, and return their number."""
     block = "".join(f"/item/{number}?page=1\n" for number in range(LIST_BLOCK_LINES)).encode()
     blocks = -(-size_bytes // len(block))
     with file.open("wb") as stream:

@@ -70,7 +70,7 @@ def _print_counts(result: LoadResult) -> None:
         **failures,
     }
     for name, count in counts.items():
-        print(f"{name:>16}  {'not told by this kernel' if count is None else count}")
+        print(f"{name:>16}  {'not reported by this kernel' if count is None else count}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def main() -> None:
         f"{arguments.processes} processes, a sample every {arguments.interval} ms, {arguments.duration} s\n"
     )
     print(
-        f"{'processes':<9}  {'goal':>6}  {'share of a CPU':>14}  {'start':>7}  read at so many of the samples"
+        f"{'processes':<9}  {'goal':>6}  {'share of a CPU':>14}  {'start':>7}  number of samples that have it"
     )
     for kind in ("idle", "waking", "threaded"):
         with _waiting_processes(arguments.processes, kind) as session:
@@ -77,7 +77,7 @@ def _cpu_s(pid: int) -> float:
 
 @contextmanager
 def _waiting_processes(count: int, kind: str) -> Iterator[int]:
-    """Run the processes in a session of their own as long as the block lasts; yields the session."""
+    """Run the processes in a separate session as long as the block lasts; yields the session."""
     with subprocess.Popen(
         [sys.executable, "-I", "-S", PROCESSES, str(count), kind],
         stdin=subprocess.PIPE,

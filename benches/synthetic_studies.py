@@ -34,7 +34,7 @@ class Steady:
 
 @dataclass(frozen=True)
 class Autoregressive:
-    """A stationary drift of first order, whose correlation halves within so many blocks."""
+    """A stationary drift of first order, whose correlation halves within ``half_life_blocks``."""
 
     sd: float
     half_life_blocks: float

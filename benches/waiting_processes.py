@@ -1,7 +1,7 @@
-"""So many processes that wait: ``COUNT idle|waking|threaded``; they end when the standard input is closed.
+"""Processes that wait: ``COUNT idle|waking|threaded``; they end when the standard input is closed.
 
-Idle ones sleep until then, waking ones look up ten times a second. Threaded are so many threads that look up,
-in processes of 25 each.
+Idle ones sleep until then, waking ones look up ten times a second. Threaded are ``COUNT`` threads that look
+up, in processes of 25 each.
 """
 
 import os

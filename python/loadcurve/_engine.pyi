@@ -218,7 +218,7 @@ class LocalPorts:
         """Settings of sysctl that make more ports available, or for a shorter time; as root."""
 
     def needed_for_ever(self, turnover_cps: float) -> int:
-        """Return how many ports are taken where so many connections per second are opened and closed."""
+        """Return how many ports are taken where this many connections per second are opened and closed."""
 
 @final
 class PauseWatch:
@@ -230,8 +230,8 @@ class PauseWatch:
     def stop(self) -> list[tuple[float, float, float]] | None:
         """End, and return the pauses: between which moments each began, and when it ended.
 
-        They are in seconds of the monotonic clock. ``None`` where this kernel does not let pauses be told
-        from the work of other threads, and after the first call.
+        They are in seconds of the monotonic clock. ``None`` where this kernel does not let pauses be
+        distinguished from the work of other threads, and after the first call.
         """
 
 @final
@@ -264,7 +264,7 @@ class RequestList:
         """Path, weight and line (from 1) of every request; ``None`` for a list of more than 100."""
 
     def sample(self, count: int, seed: int) -> list[str]:
-        """Pick so many paths at random, the same for the same seed; one that is picked twice counts twice.
+        """Pick this many paths at random, the same for the same seed; one that is picked twice counts twice.
 
         Raises:
             ValueError: the file is not what it was.

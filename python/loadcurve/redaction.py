@@ -30,7 +30,7 @@ OPEN_HEADERS = frozenset(
 )
 """Header fields that carry no credentials. The value of any other one may, and is shown nowhere."""
 HIDDEN = "(hidden)"
-"""Stands for what is a secret, or cannot be told from one."""
+"""Stands for what is a secret, or cannot be distinguished from one."""
 LEAST_REMEMBERED = 4
 """Shorter secrets are not looked for in texts, which would have them by chance."""
 
@@ -178,7 +178,7 @@ def _secrets_of(key: str, value: object) -> Iterator[str]:
 
 
 def _place(rest: str) -> str | None:
-    """Return what of a URL is behind its user; ``None`` where that cannot be told."""
+    """Return what of a URL is behind its user; ``None`` where that cannot be determined."""
     before, _, place = rest.rpartition("@")
     # An @ in a password among the options: what is behind it is the rest of the password.
     if any(_is_secret(name) for name in _OPTION.findall(before)):

@@ -27,7 +27,7 @@ WORDS_ON_PAPER = {
     "index": ("h1", ".runs th", ".runs .started", ".asked", ".suspect", "dt"),
     "comparison": ("h1", ".caption", ".verdict.invalid", ".finding summary small"),
 }
-"""Each page by the fixture that writes it, and words of it that have an ink of their own."""
+"""Each page by the fixture that writes it, and words of it that have their own ink."""
 
 
 @pytest.fixture(params=WORDS_ON_PAPER)

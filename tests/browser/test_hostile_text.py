@@ -84,7 +84,7 @@ def test_hostile_text_is_shown_and_never_run(opened: Opened, hostile_report: Pat
     assert opened.requests == [hostile_report.as_uri()]
 
 
-def test_a_hostile_name_is_drawn_and_told_as_text(opened: Opened):
+def test_a_hostile_name_is_drawn_and_shown_as_text(opened: Opened):
     [place, *_] = [
         index
         for index, mark in enumerate(

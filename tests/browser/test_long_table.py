@@ -34,12 +34,12 @@ def body(opened: Opened) -> str:
           const said = ({ name, value }) =>
             // A number may be written with a zero behind its point, or without.
             `${name}=${name === "data-sort" && value !== "" ? Number(value) : value}`;
-          const told = (node) => {
+          const described = (node) => {
             if (node.nodeType === Node.TEXT_NODE) return [node.textContent.trim()];
             const attributes = [...node.attributes].map(said).sort().join(" ");
-            return [`${node.localName} ${attributes}`, ...[...node.childNodes].flatMap(told)];
+            return [`${node.localName} ${attributes}`, ...[...node.childNodes].flatMap(described)];
           };
-          return told(body).filter((one) => one !== "").join("\\n");
+          return described(body).filter((one) => one !== "").join("\\n");
         }"""
     )
     return found

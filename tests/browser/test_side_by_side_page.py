@@ -67,7 +67,7 @@ def test_marks_stand_where_the_axes_say(opened: Opened):
             assert (mark["x"], mark["y"]) == pytest.approx((mark["expected"]["x"], mark["expected"]["y"]))
 
 
-def test_a_server_has_one_colour_and_runs_are_told_by_dash_and_mark(opened: Opened):
+def test_a_server_has_one_colour_and_runs_are_distinguished_by_dash_and_mark(opened: Opened):
     symbols = opened.page.locator("section[aria-labelledby='curves'] h3 path")
     for place, colour in enumerate(
         symbols.evaluate_all("(all) => all.map((one) => one.getAttribute('fill'))")

@@ -126,7 +126,7 @@ def test_a_load_is_followed_from_when_it_began_without_news(open_page: OpenPage,
     assert opened.requests.count(f"{url}events") == 1
 
 
-def test_a_failure_is_told(open_page: OpenPage, url: str, run: GrowingRun):
+def test_a_failure_is_shown(open_page: OpenPage, url: str, run: GrowingRun):
     opened = open_page(url)
     expect(opened.page.locator("#no-failure")).to_be_visible()
     run.add_all()

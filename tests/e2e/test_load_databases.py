@@ -154,12 +154,12 @@ def test_a_password_with_characters_that_should_be_encoded_is_in_no_file_of_a_ru
     assert finished.returncode in {0, 3}, finished.stderr
     files = {path.name: path.read_text() for path in (sandbox.work / "run").iterdir()}
     assert {"run.json", "study.toml", "trials.jsonl", "report.html"} <= set(files)
-    told = {**files, "stdout": finished.stdout, "stderr": finished.stderr}
-    assert [name for name, text in told.items() if "Xq7" in text or "Zw9" in text] == []
+    texts = {**files, "stdout": finished.stdout, "stderr": finished.stderr}
+    assert [name for name, text in texts.items() if "Xq7" in text or "Zw9" in text] == []
     assert f"postgresql://{place}" in files["study.toml"]
 
 
-def test_a_wrong_password_is_told_as_such_and_not_shown(sandbox, database):
+def test_a_wrong_password_is_reported_as_such_and_not_shown(sandbox, database):
     user, _, rest = database.url.partition("@")
     wrong = f"{user.rpartition(':')[0]}:mistaken@{rest}"
     finished = sandbox.run("load", wrong, *WORKLOAD)
@@ -168,14 +168,14 @@ def test_a_wrong_password_is_told_as_such_and_not_shown(sandbox, database):
     assert "mistaken" not in finished.stderr
 
 
-def test_a_database_that_is_not_there_is_told(sandbox):
+def test_a_database_that_is_not_there_is_reported(sandbox):
     for url in ("mongodb://127.0.0.1:1", "postgresql://me@127.0.0.1:1/test"):
         finished = sandbox.run("load", url, *WORKLOAD, "--timeout", "2s")
         assert finished.returncode == 4, finished.stderr
         assert finished.stdout == ""
 
 
-def test_a_database_that_answers_with_errors_in_mid_run_is_told_in_its_own_words(sandbox, database, ask):
+def test_a_database_that_answers_with_errors_in_mid_run_is_reported_in_its_own_words(sandbox, database, ask):
     load(sandbox, database, "--phase", "load", "--records", "30")
     asking = sandbox.start("load", database.url, *WORKLOAD, "--records", "30", "-n", "3000", "--json")
     wait_until_it_writes(database)
@@ -212,7 +212,7 @@ def test_what_was_measured_before_a_database_went_away_is_kept(sandbox):
     ended = (requests[name] for name in ("answered", "failed", "unanswered", "never_sent"))
     assert requests["due"] == sum(ended)
     assert result["errors"]["connect_refused"] > 0
-    # Few operations failed, as a client rests between attempts; that nothing was answered is told, too.
+    # Few operations failed, as a client rests between attempts; that nothing was answered is reported, too.
     assert "errors" in {reason["code"] for reason in result["verdict"]["reasons"]}
     assert result["silences"][0]["length_ms"] > 500
 
@@ -229,7 +229,7 @@ def wait_until_it_writes(database):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "named"),
     [
         (["--records", "0"], "records"),
         (["-p", "readproportion=0", "-p", "updateproportion=0"], "proportion"),
@@ -237,10 +237,10 @@ def wait_until_it_writes(database):
         (["-p", "readproportoin=1"], "readproportion"),
     ],
 )
-def test_a_workload_that_cannot_be_is_refused_before_anything_is_asked(sandbox, arguments, told):
+def test_a_workload_that_cannot_be_is_refused_before_anything_is_asked(sandbox, arguments, named):
     finished = sandbox.run("load", "postgresql://127.0.0.1:1/test", "--workload", "a", *arguments)
     assert finished.returncode == 2, finished.stderr
-    assert told in finished.stderr
+    assert named in finished.stderr
     assert finished.stdout == ""
 
 

@@ -1,4 +1,4 @@
-"""`loadcurve load` on a machine with too little: refused where that is known before, told where it shows."""
+"""`loadcurve load` on a machine with too little: refused where known before, reported where it shows."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def test_more_connections_than_open_files_are_refused_with_both_numbers_and_the_
         assert part in finished.stderr
 
 
-def test_open_files_that_run_short_during_the_load_are_told_with_the_numbers_and_the_setting(sandbox):
+def test_open_files_that_run_short_during_the_load_are_reported_with_the_numbers_and_the_setting(sandbox):
     with recording_server() as server:
         options = ["-c", 4, "--calls", 1, "-R", 100, "-d", "1s", "--json"]
         command = sandbox.start("load", f"http://{server.authority}/", *options)
@@ -53,7 +53,7 @@ def test_more_connections_than_local_ports_are_refused_with_both_numbers_and_the
     assert "net.ipv4.ip_local_port_range" in finished.stderr
 
 
-def test_local_ports_that_run_short_during_the_load_are_told_with_the_numbers_and_the_setting(
+def test_local_ports_that_run_short_during_the_load_are_reported_with_the_numbers_and_the_setting(
     sandbox, small_network
 ):
     # Each of 500 connections a second holds one of 40 ports for a second or longer.

@@ -48,7 +48,7 @@ def test_the_json_follows_its_schema_and_its_parts_agree(sandbox, limit_url):
     assert result["rate_rps"]["answered"] == pytest.approx(within / result["duration_s"])
 
 
-def test_the_window_is_told_by_the_clock_that_every_program_of_this_machine_reads(sandbox, limit_url):
+def test_the_window_is_reported_by_the_clock_that_every_program_of_this_machine_reads(sandbox, limit_url):
     before_s = time.monotonic()
     result = measured(sandbox.run("load", limit_url, "-d", "200ms", "--warmup", "300ms", "--json"))
     start_s = result["window_start_monotonic_s"]
@@ -95,16 +95,16 @@ def test_another_implementation_reads_the_histograms_to_the_same_percentiles(san
     result = measured(sandbox.run("load", limit_url, "-c", 4, "-n", total, "--json"))
     for name in ("latency", "service_time", "first_byte"):
         histogram = HdrHistogram.decode(result["histograms"][name])
-        told = result[f"{name}_ms"]
-        assert histogram.get_total_count() == told["count"] == total
+        reported = result[f"{name}_ms"]
+        assert histogram.get_total_count() == reported["count"] == total
         for key, percentile in PERCENTILES.items():
             # A rank that is not quite a whole number may be rounded either way.
             low, high = (
                 histogram.get_value_at_percentile(100 * rank / total) / NS_PER_MS
                 for rank in (percentile / 100 * total - 1, percentile / 100 * total + 1)
             )
-            assert low * (1 - ROUNDING) <= told[key] <= high * (1 + ROUNDING)
-        assert told["mean"] == pytest.approx(histogram.get_mean_value() / NS_PER_MS, rel=ROUNDING)
+            assert low * (1 - ROUNDING) <= reported[key] <= high * (1 + ROUNDING)
+        assert reported["mean"] == pytest.approx(histogram.get_mean_value() / NS_PER_MS, rel=ROUNDING)
 
 
 def test_method_headers_body_and_query_reach_the_server(sandbox):

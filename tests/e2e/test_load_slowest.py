@@ -35,6 +35,6 @@ def test_a_request_that_had_to_be_sent_again_shows_it_apart_from_its_connections
     assert second["syn_retransmits"] == 0
     # The kernel's own count holds what anyone on this machine has sent again meanwhile.
     assert at_least <= second["retransmits"] <= result["kernel"]["retransmits"]
-    # The third request was quick. What is told is told of the connection, so it shows the same.
+    # The third request was quick. What is reported is a count of the connection, so it shows the same.
     assert third["latency_ms"] < second["latency_ms"]
     assert third["retransmits"] == second["retransmits"]

@@ -124,7 +124,7 @@ def test_a_link_that_is_full_is_found_by_the_speed_that_the_study_gives(
     assert "of the 20 Mbit/s of its link, as set by link_speed" in " ".join(run.stdout.split())
 
 
-def test_a_port_that_is_closed_between_both_is_told_before_anything_is_measured(
+def test_a_port_that_is_closed_between_both_is_reported_before_anything_is_measured(
     sandbox: Sandbox, machine: FarMachine
 ):
     words = ["OUTPUT", "-p", "tcp", "--dport", "1024:", "-j", "REJECT"]

@@ -30,7 +30,7 @@ def test_a_study_builds_its_server_once_for_all_its_variants_and_all_runs(sandbo
     assert builds.read_text() == "built\n"
 
 
-def test_a_server_that_cannot_be_built_is_told_and_the_others_are_measured(sandbox):
+def test_a_server_that_cannot_be_built_is_reported_and_the_others_are_measured(sandbox):
     write_built_server(sandbox.work / "catalog", "own", "echo 'a semicolon is missing'; exit 1")
     finished = run_study(sandbox, '[servers.limit]\n[servers.own]\n[servers.own-again]\nuse = "own"')
     assert finished.returncode == 0, finished.stderr
@@ -40,7 +40,7 @@ def test_a_server_that_cannot_be_built_is_told_and_the_others_are_measured(sandb
     assert "    a semicolon is missing" in finished.stderr
 
 
-def test_a_mistake_in_the_study_is_told_before_anything_is_built(sandbox):
+def test_a_mistake_in_the_study_is_reported_before_anything_is_built(sandbox):
     builds = write_built_server(sandbox.work / "catalog", "own")
     finished = run_study(sandbox, "[servers.own]\n[servers.limti]")
     assert finished.returncode == 2

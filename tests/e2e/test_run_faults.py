@@ -60,7 +60,7 @@ def test_a_server_that_dies_ends_its_load_is_recorded_with_its_last_words_and_th
     assert "out of memory" in (folder / "report.html").read_text()
 
 
-def test_a_server_that_answers_otherwise_under_load_is_told_with_both_lengths(failing):
+def test_a_server_that_answers_otherwise_under_load_is_reported_with_both_lengths(failing):
     folder, _ = failing
     page = (folder / "report.html").read_text()
     points = [record for record in records_of(folder) if record["server"] == "shortening"]

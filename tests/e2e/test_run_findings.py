@@ -203,10 +203,10 @@ PLANTED = {
     ("study", "server"),
     [(study, server) for study, planted in PLANTED.items() for server in (*planted, "plain")],
 )
-def test_each_fault_is_told_of_its_server_and_of_no_other(request, study: str, server: str):
+def test_each_fault_is_reported_for_its_server_and_for_no_other(request, study: str, server: str):
     planted = PLANTED[study]
-    told = codes(request.getfixturevalue(study), server) & set(planted.values())
-    assert told == ({planted[server]} if server in planted else set())
+    reported = codes(request.getfixturevalue(study), server) & set(planted.values())
+    assert reported == ({planted[server]} if server in planted else set())
 
 
 def test_the_rate_of_good_answers_leaves_the_errors_out(wrong):
@@ -248,7 +248,7 @@ def test_the_terminal_and_the_page_show_them(wrong, shared_sandbox):
 
 
 @pytest.mark.long
-def test_an_idle_timeout_shorter_than_the_pauses_of_clients_is_told_as_the_cause_of_reconnects(sandbox):
+def test_an_idle_timeout_shorter_than_the_pauses_of_clients_is_reported_as_the_cause_of_reconnects(sandbox):
     servers = """\
 [servers.impatient]
 use = "limit"
@@ -265,7 +265,7 @@ use = "limit"
     assert "reconnects" not in codes(run, "patient")
 
 
-def test_local_ports_that_run_out_are_told_with_the_connections_in_time_wait(sandbox, small_network):
+def test_local_ports_that_run_out_are_reported_with_the_connections_in_time_wait(sandbox, small_network):
     servers = "[servers.limit]"
     load = 'rate = 500\nduration = "1s"\ncalls = 1'
     study = study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
@@ -284,13 +284,13 @@ STEAL = 7
 """The place of steal among the times of a CPU, which come in the order of proc(5)."""
 
 
-def test_time_that_another_tenant_takes_is_told(sandbox, own_mounts):
-    """No hypervisor can be told to take time, so the kernel's file is imitated."""
-    told = sandbox.write("stat", Path("/proc/stat").read_text(encoding="ascii"))
+def test_time_that_another_tenant_takes_is_reported(sandbox, own_mounts):
+    """No hypervisor can be made to take time, so the kernel's file is imitated."""
+    stat_file = sandbox.write("stat", Path("/proc/stat").read_text(encoding="ascii"))
     load = 'think = "1ms"\nduration = "1500ms"'
     sandbox.write("steal.toml", study_text(load=load, connections="[2]", trials=1))
-    over_the_kernels = [*own_mounts, "sh", "-c", f'mount --bind {told} /proc/stat && exec "$@"', "sh"]
-    with taking_time(told, share=1 / 3):
+    over_the_kernels = [*own_mounts, "sh", "-c", f'mount --bind {stat_file} /proc/stat && exec "$@"', "sh"]
+    with taking_time(stat_file, share=1 / 3):
         finished = sandbox.run("run", "steal.toml", "--out", "steal", within=over_the_kernels)
     assert finished.returncode in {0, 3}, finished.stderr
     finding = the(read_run(sandbox.work / "steal"), "steal", "limit")
@@ -300,9 +300,9 @@ def test_time_that_another_tenant_takes_is_told(sandbox, own_mounts):
 
 
 @contextmanager
-def taking_time(told: Path, share: float) -> Iterator[None]:
+def taking_time(stat_file: Path, share: float) -> Iterator[None]:
     """Keep a file like the kernel's, but that others take a share on top of each CPU's time from now on."""
-    begun = {name: fields for name, *fields in map(str.split, told.read_text().splitlines())}
+    begun = {name: fields for name, *fields in map(str.split, stat_file.read_text().splitlines())}
     over = Event()
 
     def tell() -> None:
@@ -310,9 +310,9 @@ def taking_time(told: Path, share: float) -> Iterator[None]:
             lines = [with_steal(line, begun, share) for line in Path("/proc/stat").read_text().splitlines()]
             # Written in one go, as the kernel does; what an older, longer text leaves behind are empty lines.
             text = "\n".join(lines)
-            os.pwrite(file, text.encode() + b"\n" * (told.stat().st_size + 8 - len(text)), 0)
+            os.pwrite(file, text.encode() + b"\n" * (stat_file.stat().st_size + 8 - len(text)), 0)
 
-    file = os.open(told, os.O_WRONLY)
+    file = os.open(stat_file, os.O_WRONLY)
     thread = Thread(target=tell)
     thread.start()
     try:
@@ -353,7 +353,7 @@ def study_at_a_rate(servers: str) -> str:
     return study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
 
 
-def test_a_stall_is_told_with_its_length_and_that_the_server_was_idle(stalls):
+def test_a_stall_is_reported_with_its_length_and_that_the_server_was_idle(stalls):
     finding = the(stalls, "stall", "stalls")
     # Less for the requests that came before it, more for a machine that is busy with something else.
     assert 300 <= value(finding, "longest stall") < 800
@@ -361,7 +361,7 @@ def test_a_stall_is_told_with_its_length_and_that_the_server_was_idle(stalls):
     assert "did nothing" in finding.cause
 
 
-def test_the_tail_that_a_closed_loop_would_have_hidden_is_told(stalls):
+def test_the_tail_that_a_closed_loop_would_have_hidden_is_reported(stalls):
     finding = the(stalls, "hidden_tail", "stalls")
     percentile = finding.evidence[0].name.rpartition(" ")[2]
     assert value(finding, f"latency, {percentile}") > 2 * value(finding, f"service time, {percentile}")
@@ -403,7 +403,7 @@ def test_a_server_of_one_thread_is_at_the_limit_of_one_cpu_however_many_it_has(s
     assert not codes(run, "rests") & {"cpu_limit", "one_thread"}
 
 
-def test_a_generator_that_stands_still_again_and_again_is_told_as_the_limit(sandbox):
+def test_a_generator_that_stands_still_again_and_again_is_reported_as_the_limit(sandbox):
     load = 'rate = 500\nduration = "1s"'
     study = study_text(load=load, connections="[8]", trials=1).replace('"closed"', '"open"')
     sandbox.write("late.toml", study)
@@ -443,11 +443,11 @@ start = ["/bin/sh", "-c", '{script}']
     study = study_text(servers, load='duration = "300ms"', connections="[2, 4, 8]", trials=5)
     planted = [([3], [{"connections": 2}, {"connections": 4}, {"connections": 8}])]
 
-    def told(run: Run) -> list[tuple[list[int], list[dict[str, float]]]]:
+    def odd_trials(run: Run) -> list[tuple[list[int], list[dict[str, float]]]]:
         return [(one.trials, one.points) for one in odd_throughputs(run)]
 
-    run = run_of_a_quiet_machine(sandbox, "odd", study, lambda run: told(run) == planted)
-    assert told(run) == planted
+    run = run_of_a_quiet_machine(sandbox, "odd", study, lambda run: odd_trials(run) == planted)
+    assert odd_trials(run) == planted
     [odd] = odd_throughputs(run)
     # Answers take twelve times as long, and less where a busy machine adds to both. Of the five at most that
     # each connection has, one may come too late.
@@ -502,7 +502,7 @@ def test_nginx_as_it_comes_has_none_of_these(real):
 
 @pytest.mark.long
 @pytest.mark.needs("apache2")
-def test_apache_that_forks_its_third_child_is_told_where_it_does(sandbox):
+def test_apache_that_forks_its_third_child_is_reported_where_it_does(sandbox):
     servers = """\
 [servers.apache]
 use = "apache-worker"

@@ -71,7 +71,7 @@ def run_study(sandbox: Sandbox, name: str, text: str, within: list[str] | None =
     return read_run(sandbox.work / name)
 
 
-def told(run: Run, server: str) -> dict[str, Finding]:
+def reported(run: Run, server: str) -> dict[str, Finding]:
     return {one.code: one for one in findings(run) if one.server == server and one.code in PLANTED}
 
 
@@ -101,8 +101,8 @@ def limits(shared_sandbox) -> Run:
     return run_study(shared_sandbox, "limits", study("".join(servers), 'streams = 100\nduration = "300ms"'))
 
 
-def test_fewer_streams_than_the_load_has_are_told_with_the_wait_for_them(limits):
-    found = told(limits, "few-streams")
+def test_fewer_streams_than_the_load_has_are_reported_with_the_wait_for_them(limits):
+    found = reported(limits, "few-streams")
     assert found.keys() == {"streams_limited"}
     finding = found["streams_limited"]
     assert value(finding, "streams allowed per connection") == 8
@@ -112,18 +112,18 @@ def test_fewer_streams_than_the_load_has_are_told_with_the_wait_for_them(limits)
 
 
 def test_connections_that_end_after_a_hundred_requests_are_explained_by_the_setting(limits):
-    finding = told(limits, "recycles")["connections_recycled"]
+    finding = reported(limits, "recycles")["connections_recycled"]
     assert finding.certainty == "shown"
     assert "after 100 requests" in finding.cause
     assert value(finding, "replies per connection") == pytest.approx(100, rel=0.2)
 
 
 def test_nginx_that_keeps_its_connections_and_allows_the_streams_has_none_of_these(limits):
-    assert told(limits, "plain") == {}
+    assert reported(limits, "plain") == {}
 
 
-def test_full_handshakes_for_each_answer_are_told_by_the_cpu_time_that_they_take(limits):
-    found = told(limits, "shakes-hands")
+def test_full_handshakes_for_each_answer_are_recognised_by_the_cpu_time_that_they_take(limits):
+    found = reported(limits, "shakes-hands")
     assert found.keys() == {"handshakes"}
     assert found["handshakes"].certainty == "likely"
     # To exchange keys and to sign takes as long as tens of small answers, and one follows each of them.
@@ -131,16 +131,16 @@ def test_full_handshakes_for_each_answer_are_told_by_the_cpu_time_that_they_take
     assert value(found["handshakes"], "rate of full handshakes") > 10
 
 
-def test_sessions_that_nginx_gives_no_tickets_for_are_told_and_those_that_it_resumes_are_none(limits):
-    assert value(told(limits, "without-tickets")["not_resumed"], "resumed handshakes") == 0
-    assert "not_resumed" not in told(limits, "resumes")
+def test_sessions_that_nginx_gives_no_tickets_for_are_reported_and_those_that_it_resumes_are_none(limits):
+    assert value(reported(limits, "without-tickets")["not_resumed"], "resumed handshakes") == 0
+    assert "not_resumed" not in reported(limits, "resumes")
     [resuming] = [point.load.tls for point in limits.points if point.server == "resumes"]
     assert resuming.measured.resumed_ms.count > resuming.measured.full_ms.count
 
 
 @pytest.fixture(scope="module")
 def windows(shared_sandbox) -> Run:
-    """Servers under loads of their own, in which long bodies or answers fill something up."""
+    """Servers, each under a separate load, in which long bodies or answers fill something up."""
     # Fifteen windows of nginx, of which also a slow machine has to wait for one.
     shared_sandbox.write("body.bin", "x" * 1_000_000)
     arms = {
@@ -173,36 +173,36 @@ def load_of(run: Run, server: str) -> LoadResult:
     return load
 
 
-def test_small_windows_of_the_load_are_told_where_answers_wait_for_them(windows):
-    found, load = told(windows, "small-windows"), load_of(windows, "small-windows")
+def test_small_windows_of_the_load_are_reported_where_answers_wait_for_them(windows):
+    found, load = reported(windows, "small-windows"), load_of(windows, "small-windows")
     assert "client_windows" in found, (load.http2, load.connections, load.verdict)
     # An answer of 1 MiB is sixteen windows long.
     assert 0.05 <= value(found["client_windows"], "windows used up per answer") <= 32
 
 
-def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_told(windows):
+def test_a_cipher_that_makes_no_use_of_the_processors_instructions_is_reported(windows):
     if not windows.run.host["cpu_has_aes"]:
         pytest.skip("this processor has no instructions for AES")
     load = load_of(windows, "small-windows")
     if (load.bytes.sent + load.bytes.received) / load.duration_s < 20e6:
         pytest.skip("this machine is too busy to encrypt 20 MB/s")
-    finding = told(windows, "small-windows")["slow_cipher"]
+    finding = reported(windows, "small-windows")["slow_cipher"]
     assert "CHACHA20" in finding.seen
     assert value(finding, "handshakes that negotiated it") == 1
 
 
-def test_bodies_that_are_longer_than_the_servers_windows_are_told(windows):
-    found, load = told(windows, "takes-bodies"), load_of(windows, "takes-bodies")
+def test_bodies_that_are_longer_than_the_servers_windows_are_reported(windows):
+    found, load = reported(windows, "takes-bodies"), load_of(windows, "takes-bodies")
     assert "server_windows" in found, (load.http2, load.connections, load.verdict)
     assert value(found["server_windows"], "share of all requests") > 0.5
 
 
-def test_short_answers_that_wait_behind_long_ones_are_told(windows):
-    assert value(told(windows, "fills")["blocked_by_long_answers"], "share of all answers") >= 0.1
+def test_short_answers_that_wait_behind_long_ones_are_reported(windows):
+    assert value(reported(windows, "fills")["blocked_by_long_answers"], "share of all answers") >= 0.1
 
 
 @pytest.mark.long
-def test_answers_that_wait_for_a_lost_segment_on_their_connection_are_told(sandbox, new_network):
+def test_answers_that_wait_for_a_lost_segment_on_their_connection_are_reported(sandbox, new_network):
     if shutil.which("iptables") is None:
         pytest.skip("needs iptables; on Debian: apt-get install iptables")
     # Every 0.6 s all segments of more than a kilobyte are lost for 0.1 s, what is sent again at once
@@ -215,7 +215,7 @@ def test_answers_that_wait_for_a_lost_segment_on_their_connection_are_told(sandb
     servers = nginx("loses", settings="keepalive_requests = 1000000")
     text = study(servers, 'streams = 20\nduration = "3s"')
     run = run_study(sandbox, "loss", on_one_connection(text), within)
-    finding = told(run, "loses")["blocked_by_loss"]
+    finding = reported(run, "loses")["blocked_by_loss"]
     assert value(finding, "slow requests that were answered together") >= 5
     assert value(finding, "longest latency of these") > 100
     assert value(finding, "segments retransmitted meanwhile") >= 1

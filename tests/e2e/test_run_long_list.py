@@ -1,4 +1,4 @@
-"""`loadcurve run`: a study whose requests are more than have figures of their own."""
+"""`loadcurve run`: a study with more requests than have separate figures."""
 
 import json
 

@@ -27,7 +27,7 @@ def probes_in(sandbox):
 
 @pytest.fixture(scope="module")
 def points(shared_sandbox):
-    """Two points of a load on nginx with two workers, and a server that is told how often to be looked at."""
+    """Two points of a load on nginx with two workers, in a study that sets the interval of the probe."""
     host = 'probe_interval = "25ms"'
     load = f'duration = "{DURATION_S}s"'
     shared_sandbox.write(
@@ -117,8 +117,8 @@ def test_the_series_covers_the_window_and_agrees_with_its_sum(points):
             )
         )
         assert used_s / moments_s[-1] == pytest.approx(point["probe"]["server"]["cpu_share"], rel=0.25)
-        told = [memory for memory in series["memory_bytes"] if memory is not None]
-        assert max(told) == point["probe"]["server"]["memory_peak_bytes"]
+        known = [memory for memory in series["memory_bytes"] if memory is not None]
+        assert max(known) == point["probe"]["server"]["memory_peak_bytes"]
 
 
 @pytest.mark.skipif(group_parent() is None, reason="needs to make a control group of version 2, as root may")

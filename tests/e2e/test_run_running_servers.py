@@ -35,7 +35,7 @@ def records_of(sandbox):
 
 
 class HostEcho(BaseHTTPRequestHandler):
-    """Answers 200 with a body of another length each time, to the host that it is told to expect."""
+    """Answers 200 with a body of another length each time, to the host that it is instructed to expect."""
 
     protocol_version = "HTTP/1.1"
     server_version = "demo/1.2"

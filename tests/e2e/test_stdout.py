@@ -36,7 +36,7 @@ def arguments(request, limit_url, tmp_path):
     return [given.get(word, word) for word in words]
 
 
-def test_a_full_disk_is_told_in_one_sentence(arguments, sandbox):
+def test_a_full_disk_is_reported_in_one_sentence(arguments, sandbox):
     with FULL_DEVICE.open("wb") as full:
         finished = sandbox.run(*arguments, stdout=full)
     assert finished.returncode == 1
@@ -59,7 +59,7 @@ def test_a_reader_that_goes_away_is_no_fault_to_speak_of(arguments, sandbox):
     [name if name == "load as JSON" else pytest.param(name, marks=pytest.mark.long) for name in COMMANDS],
     indirect=True,
 )
-def test_a_closed_stdout_is_told_before_anything_is_measured(arguments, sandbox):
+def test_a_closed_stdout_is_reported_before_anything_is_measured(arguments, sandbox):
     finished = sandbox.run(*arguments, within=NO_STDOUT)
     assert finished.returncode == 2
     assert finished.stderr.startswith("loadcurve: stdout is closed")

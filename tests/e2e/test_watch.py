@@ -33,7 +33,7 @@ class WatchedRun:
 
     process: subprocess.Popen[str]
     url: str
-    told: list[tuple[str, Any]] = field(default_factory=list)
+    received: list[tuple[str, Any]] = field(default_factory=list)
 
     @classmethod
     def start(cls, sandbox: Sandbox, *arguments: object) -> "WatchedRun":
@@ -49,11 +49,11 @@ class WatchedRun:
         def read_all() -> None:
             with events_of(self.url) as events:
                 for event in events:
-                    self.told.append(event)
+                    self.received.append(event)
 
         reader = threading.Thread(target=read_all)
         reader.start()
-        wait_until(lambda: bool(self.of("status")), "the page has told where the run stands")
+        wait_until(lambda: bool(self.of("status")), "the page has reported where the run stands")
         return reader
 
     def page(self) -> psutil.Process:
@@ -62,7 +62,7 @@ class WatchedRun:
         return page
 
     def of(self, name: str) -> list[Any]:
-        return [data for told, data in self.told if told == name]
+        return [data for event, data in self.received if event == name]
 
 
 def is_page(process: psutil.Process) -> bool:
@@ -74,7 +74,7 @@ def is_page(process: psutil.Process) -> bool:
 
 
 def throughputs(figures: list[dict[str, Any]]) -> dict[tuple[str, float], tuple[float, int]]:
-    """The means of the throughput that a page was told, with the trials of each."""
+    """The means of the throughput that a page received, with the trials of each."""
     tables = figures[0]["specification"]["datasets"].values()
     rows = [row for table in tables for row in rows_of(table)]
     return {(row["server"], row["x"]): (row["y"], row["n"]) for row in rows if row.get("n")}
@@ -181,7 +181,7 @@ def statuses_of_threads(pid: int) -> list[str]:
     return [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_measured(sandbox):
+def test_a_port_that_is_taken_is_reported_before_anything_is_measured(sandbox):
     sandbox.write("long.toml", LONG)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -33,8 +33,8 @@ def under_load(server: Server, generator: str, **changes: object) -> Iterator[Da
 
 def answer_of(server: Server, statement: str) -> list[int]:
     command = ["psql", "--no-psqlrc", "--tuples-only", "--no-align", "--command", statement, server.url]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [int(number) for number in told.strip().split("|") if number]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [int(number) for number in printed.strip().split("|") if number]
 
 
 def loaded_and_run(database: DatabaseUnderLoad) -> tuple[LoadResult, LoadResult]:

@@ -201,13 +201,13 @@ def user_of(pid: int) -> int:
     return int(re.search(r"^Uid:\t(\d+)", status, re.MULTILINE)[1])
 
 
-def told_of_each(ask: Callable[[int], T], pids: set[int]) -> list[T]:
-    """Return what is told of each process that has not ended meanwhile, as children of servers may."""
-    told = []
+def results_of_each(ask: Callable[[int], T], pids: set[int]) -> list[T]:
+    """Return what ``ask`` gives for each process that has not ended meanwhile, as children of servers may."""
+    results = []
     for pid in pids:
         with suppress(FileNotFoundError, ProcessLookupError):
-            told.append(ask(pid))
-    return told
+            results.append(ask(pid))
+    return results
 
 
 def give_port_first(monkeypatch: pytest.MonkeyPatch, taken: int) -> None:

@@ -66,7 +66,7 @@ def in_rootfs(containers: Containers, name: str, **more: object) -> FoundServer:
 
 
 def command(*words: str) -> Overrides:
-    """Return what a study says of a command; it is told its port behind these words."""
+    """Return what a study says of a command; its port is given behind these words."""
     return Overrides(start=[*words, "{port}"], version="1")
 
 
@@ -146,7 +146,7 @@ def test_a_first_process_that_is_deaf_to_the_stop_signal_is_killed_at_once(
     assert time.monotonic() - stopped < LONG_S / 2
 
 
-def test_a_command_that_ends_early_is_told_with_its_last_words(containers, content_folder):
+def test_a_command_that_ends_early_is_reported_with_its_last_words(containers, content_folder):
     start = command("sh", "-c", "echo last words; exit 3")
     failure = failure_of(found_in(containers, CATALOG["command"], start), content_folder)
     assert failure.code == "died"
@@ -154,7 +154,7 @@ def test_a_command_that_ends_early_is_told_with_its_last_words(containers, conte
     assert "last words" in failure.log_tail
 
 
-def test_a_command_that_the_image_does_not_have_is_told_in_the_engines_words(containers, content_folder):
+def test_a_command_that_the_image_does_not_have_is_reported_in_the_engines_words(containers, content_folder):
     start = command("/no/such/program")
     failure = failure_of(found_in(containers, CATALOG["command"], start), content_folder)
     assert failure.code == "not_started"
@@ -241,7 +241,7 @@ def test_a_server_that_was_built_here_runs_in_a_container(containers, tmp_path, 
         assert _command_line(server.pid)[0] == str(build.folder / "server")
 
 
-def test_an_image_that_cannot_be_built_is_told_in_the_engines_words(containers, tmp_path):
+def test_an_image_that_cannot_be_built_is_reported_in_the_engines_words(containers, tmp_path):
     entry = _with_containerfile(containers, tmp_path, 'RUN ["sh", "-c", "echo no luck; exit 7"]')
     with pytest.raises(ServerFailure) as raised:
         found_in(containers, entry)

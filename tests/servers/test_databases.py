@@ -18,10 +18,10 @@ from server_support import (
     marked_processes,
     own_place,
     processes_using,
+    results_of_each,
     server_of,
     servers,
     start_owner,
-    told_of_each,
     user_of,
     version_checked_by_nobody,
     wait_until,
@@ -192,7 +192,7 @@ def test_nobody_gets_into_postgresql_without_the_password_that_nothing_shows(pos
         answer_of_psql(server.url.replace(password, "wrong"), "SELECT 1")
     assert "password authentication failed" in refused.value.stderr
     assert password not in str(server.configuration) + str(server.settings)
-    commands = told_of_each(
+    commands = results_of_each(
         lambda pid: Path(f"/proc/{pid}/cmdline").read_bytes(), processes_using(place / "tmp")
     )
     assert len(commands) > 1
@@ -239,7 +239,7 @@ def test_a_verified_database_holds_nothing_more_than_before(postgresql):
 
 
 @servers("postgresql")
-def test_a_value_that_postgresql_does_not_accept_is_told_in_its_own_words(name):
+def test_a_value_that_postgresql_does_not_accept_is_reported_in_its_own_words(name):
     with pytest.raises(ServerFailure) as caught, database_of(CATALOG[name], shared_buffers="1KiB"):
         pass
     failure = caught.value
@@ -331,7 +331,7 @@ def test_an_imitation_of_mongod_is_started_by_its_configuration_and_verified(mon
     assert "enabled: false" not in text.partition("storage:")[2]
 
 
-def test_mongod_without_a_journal_is_told_so(mongod):
+def test_mongod_without_a_journal_is_configured_so(mongod):
     looked_for = find_server(
         CATALOG["mongodb"], {"journal": False}, Overrides(binary=mongod, user=STAYS_ROOTS)
     )

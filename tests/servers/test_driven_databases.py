@@ -108,11 +108,11 @@ def test_documents_of_mongodb_are_inserted_as_often_as_go_ycsb_says():
 
 def test_the_check_of_go_ycsb_compares_its_inserts_with_the_records_of_postgresql(capsys):
     assert check_command("go-ycsb") == 0
-    told = capsys.readouterr().out
-    inserted = re.search(r"inserts +([\d,]+) answered", told)
+    printed = capsys.readouterr().out
+    inserted = re.search(r"inserts +([\d,]+) answered", printed)
     assert inserted
-    assert re.search(rf"table +{inserted[1]} new records", told)
-    assert told.rstrip().endswith("the two agree")
+    assert re.search(rf"table +{inserted[1]} new records", printed)
+    assert printed.rstrip().endswith("the two agree")
 
 
 STUDY = """

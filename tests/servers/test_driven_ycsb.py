@@ -86,10 +86,10 @@ def test_no_process_shows_the_password_while_ycsb_runs():
 
 def test_the_check_of_ycsb_compares_its_inserts_with_the_records_of_postgresql(capsys):
     assert check_command("ycsb") == 0
-    told = capsys.readouterr().out
-    inserted = re.search(r"inserts +([\d,]+) answered", told)
+    printed = capsys.readouterr().out
+    inserted = re.search(r"inserts +([\d,]+) answered", printed)
     assert inserted
-    assert re.search(rf"table +{inserted[1]} new records", told)
+    assert re.search(rf"table +{inserted[1]} new records", printed)
 
 
 STUDY = """

@@ -137,7 +137,7 @@ def test_a_machine_that_is_lost_fails_the_trial_and_is_reached_anew(state, conte
     machine.close()
 
 
-def test_one_that_is_missing_is_told_with_its_machine(machine):
+def test_one_that_is_missing_is_reported_with_its_machine(machine):
     missing = found(machine, "nginx", Overrides(binary=Path("/nowhere/nginx")))
     assert isinstance(missing, MissingServer)
     assert "/nowhere/nginx" in missing.reason

@@ -1,4 +1,4 @@
-"""Encrypted connections to real databases: servers are checked as libpq does it, and refusals are told."""
+"""Encrypted connections to real databases: servers are checked as libpq does it, refusals are reported."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ hostnossl all plain     127.0.0.1/32 scram-sha-256
 hostssl   all certified 127.0.0.1/32 scram-sha-256 clientcert=verify-ca
 host      all loadcurve 127.0.0.1/32 scram-sha-256
 """
-"""Users that are let in with encryption, without it, with a certificate of their own, and either way."""
+"""Users that are let in with encryption, without it, with their own certificate, and either way."""
 NOTE_ENCRYPTION = """
 CREATE TABLE noted (encrypted bool, client text);
 CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS $$
@@ -184,29 +184,29 @@ def test_the_authorities_that_the_machine_trusts_are_asked_for_by_name(postgresq
 
 
 @pytest.mark.parametrize(
-    ("root", "host", "told"),
+    ("root", "host", "reason"),
     [
         ("stranger", NAME, NOT_TRUSTED + "sslrootcert"),
         ("authority", "127.0.0.1", NOT_FOR_US),
     ],
 )
-def test_a_server_that_cannot_prove_who_it_is_is_refused_in_words(postgresql, root, host, told):
+def test_a_server_that_cannot_prove_who_it_is_is_refused_in_words(postgresql, root, host, reason):
     certificate = getattr(postgresql, root).certificate
     url = postgresql.url(host=host, sslmode="verify-full", sslrootcert=certificate)
-    assert refusal(url) == ("connect_refused", told)
+    assert refusal(url) == ("connect_refused", reason)
 
 
-def test_whom_the_server_wants_encrypted_or_not_is_told_by_the_server(postgresql):
-    for user, mode, told in (
+def test_whom_the_server_wants_encrypted_or_not_is_reported_by_the_server(postgresql):
+    for user, mode, reason in (
         ("encrypted", "disable", "no encryption"),
         ("plain", "require", "SSL encryption"),
     ):
         failure, text = refusal(postgresql.url(user, sslmode=mode))
         assert failure == "access_denied"
-        assert f'user "{user}", database "postgres", {told}' in text
+        assert f'user "{user}", database "postgres", {reason}' in text
 
 
-def test_without_either_way_in_both_refusals_are_told(postgresql):
+def test_without_either_way_in_both_refusals_are_reported(postgresql):
     failure, text = refusal(postgresql.url("nowhere", sslmode="prefer"))
     assert failure == "access_denied"
     assert text.count("no pg_hba.conf entry") == 2
@@ -214,7 +214,7 @@ def test_without_either_way_in_both_refusals_are_told(postgresql):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "problem"),
     [
         ({"sslmode": "verify"}, "expected disable, allow, prefer, require, verify-ca, verify-full"),
         ({"sslmode": "verify-full"}, "sslrootcert"),
@@ -226,12 +226,12 @@ def test_without_either_way_in_both_refusals_are_told(postgresql):
         ({"sslcrl": "/nowhere/me.crl"}, "sslrootcert, sslcert, sslkey"),
     ],
 )
-def test_options_that_cannot_be_are_refused_before_anything_is_sent(options, told):
+def test_options_that_cannot_be_are_refused_before_anything_is_sent(options, problem):
     given = "&".join(f"{name}={value}" for name, value in options.items())
     with pytest.raises(ValueError, match="ssl") as refused:
         database_at(f"postgresql://me:secret@127.0.0.1:1/app?{given}")
     assert not isinstance(refused.value, DatabaseError)
-    assert told in str(refused.value)
+    assert problem in str(refused.value)
     assert "secret" not in str(refused.value)
 
 
@@ -290,7 +290,7 @@ def test_a_client_of_mongodb_shows_its_certificate_where_one_is_asked_for(ferret
     assert "certificate" in text
 
 
-def test_where_one_side_of_mongodb_speaks_tls_alone_that_is_told(ferretdb):
+def test_where_one_side_of_mongodb_speaks_tls_alone_that_is_reported(ferretdb):
     _, text = refusal(mongodb(ferretdb.encrypted_port, {}))
     assert "tls=true" in text
     # FerretDB takes the handshake for the begin of a long message, and waits for the rest of it.
@@ -298,20 +298,20 @@ def test_where_one_side_of_mongodb_speaks_tls_alone_that_is_told(ferretdb):
     assert "requires TLS" in text
 
 
-def test_a_server_that_belongs_to_no_replica_set_is_told_at_once(ferretdb):
+def test_a_server_that_belongs_to_no_replica_set_is_reported_at_once(ferretdb):
     failure, text = refusal(mongodb(ferretdb.port, {"replicaSet": "rs0"}))
     assert failure == "connect_refused"
     assert "replicaSet" in text
 
 
 @pytest.mark.parametrize("option", ["tlsCAFile", "tlsCertificateKeyFile"])
-def test_files_of_mongodb_that_are_not_there_are_told_before_anything_is_sent(option):
+def test_files_of_mongodb_that_are_not_there_are_reported_before_anything_is_sent(option):
     with pytest.raises(ValueError, match=f"{option}: /nowhere/file.pem: No such file") as refused:
         database_at(mongodb(1, {"tls": "true", option: "/nowhere/file.pem"}))
     assert not isinstance(refused.value, DatabaseError)
 
 
-def test_where_names_are_not_told_mongodb_srv_says_what_it_needs():
+def test_where_names_are_not_resolved_mongodb_srv_says_what_it_needs():
     failure, text = refusal("mongodb+srv://me:secret@nowhere.invalid/", timeout_s=2)
     assert failure in {"connect_refused", "connect_timeout"}
     assert "looks the servers up in DNS" in text

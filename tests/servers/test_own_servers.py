@@ -121,7 +121,7 @@ def test_a_delay_of_limit_is_there_and_without_it_nothing_waits(content_folder):
         assert min(_answer_s(server.port) for _ in range(5)) < 0.1
 
 
-def test_faults_that_contradict_each_other_are_told_in_the_programs_own_words(content_folder):
+def test_faults_that_contradict_each_other_are_reported_in_the_programs_own_words(content_folder):
     settings = {"stall_every": "1s", "stall_for": "2s"}
     with (
         pytest.raises(ServerFailure, match="--stall-for is 2s: expected less than --stall-every"),

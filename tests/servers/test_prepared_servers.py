@@ -42,7 +42,7 @@ def failure_of(entry, content_folder):
     return caught.value
 
 
-def test_what_goes_wrong_before_the_start_is_told_in_its_own_words_and_nothing_is_started(
+def test_what_goes_wrong_before_the_start_is_reported_in_its_own_words_and_nothing_is_started(
     prepared, content_folder, tmp_path
 ):
     failure = failure_of(prepared("echo no space left >&2; exit 3"), content_folder)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from server_support import server_of, told_of_each, wait_until
+from server_support import results_of_each, server_of, wait_until
 
 from loadcurve.server import probing
 from loadcurve.server.catalog import load_catalog
@@ -137,7 +137,7 @@ def _script(folder: Path, text: str) -> Path:
 
 def _probes() -> list[int]:
     """Return the running probes that this process has started."""
-    return [pid for pid in _children() if told_of_each(_name, {pid}) == ["loadcurve-probe"]]
+    return [pid for pid in _children() if results_of_each(_name, {pid}) == ["loadcurve-probe"]]
 
 
 def _children() -> list[int]:

@@ -20,11 +20,11 @@ from server_support import (
     is_root,
     listen_backlog,
     members_of_session,
+    results_of_each,
     server_of,
     servers,
     servers_with,
     thread_count,
-    told_of_each,
     user_of,
     version_checked_by_nobody,
     wait_until,
@@ -100,7 +100,7 @@ def test_the_version_of_a_server_that_hides_it_in_its_answers_is_a_version(runni
 @is_root
 def test_what_root_starts_serves_in_children_of_an_unprivileged_user(running):
     def users() -> set[int]:
-        return set(told_of_each(user_of, members_of_session(running.server.pid) - {running.server.pid}))
+        return set(results_of_each(user_of, members_of_session(running.server.pid) - {running.server.pid}))
 
     # A child is born as root's.
     wait_until(lambda: users() == {NOBODY})
@@ -114,7 +114,7 @@ def test_what_root_starts_becomes_an_unprivileged_user(running):
 
 @servers(*SERVERS, fixture="running")
 def test_every_process_is_bound_to_the_servers_cpus_and_this_one_is_not(running):
-    bound = told_of_each(os.sched_getaffinity, members_of_session(running.server.pid))
+    bound = results_of_each(os.sched_getaffinity, members_of_session(running.server.pid))
     assert set(map(frozenset, bound)) == {frozenset(running.cpus)}
     if (os.cpu_count() or 1) > 1:
         assert os.sched_getaffinity(0) != running.cpus

@@ -46,7 +46,7 @@ def test_a_server_that_says_that_its_port_is_taken_gets_another(name, content_fo
 
 
 @servers(*SERVERS)
-def test_a_configuration_that_the_server_does_not_understand_is_told_in_its_own_words(
+def test_a_configuration_that_the_server_does_not_understand_is_reported_in_its_own_words(
     name, content_folder, tmp_path
 ):
     packaged = CATALOG[name]
@@ -93,7 +93,7 @@ def test_a_server_that_goes_into_the_background_is_found_there_and_ended(
 
 
 @servers("nginx", "apache-event")
-def test_a_rejected_setting_is_told_with_the_line_of_the_configuration(name, content_folder):
+def test_a_rejected_setting_is_reported_with_the_line_of_the_configuration(name, content_folder):
     setting = {"nginx": "worker_connections", "apache-event": "listen_backlog"}[name]
     failure = failure_of(CATALOG[name], content_folder, **{setting: 10**30})
     assert failure.code == "config_rejected"

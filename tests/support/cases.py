@@ -1,4 +1,4 @@
-"""Tables of changes to a text in which nothing is wrong, and of what is told of each."""
+"""Tables of changes to a text in which nothing is wrong, and of what is reported of each."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Real databases for tests of whole commands: built where need be, and started in a place of their own."""
+"""Real databases for tests of whole commands: built where need be, and started in a separate place."""
 
 import shutil
 import tempfile
@@ -41,7 +41,7 @@ def share_build(sandbox: Sandbox, folder: Path) -> None:
 
 @contextmanager
 def running_database(name: str) -> Iterator[Server]:
-    """Start a database of the catalogue, its ledger and its private folder in a place of their own."""
+    """Start a database of the catalogue, its ledger and its private folder in a separate place."""
     with (
         pytest.MonkeyPatch.context() as monkeypatch,
         tempfile.TemporaryDirectory(prefix="loadcurve-test-") as place,

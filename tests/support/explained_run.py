@@ -162,7 +162,7 @@ def doubt(record: Data, code: str) -> None:
 
 
 def use_cpus(record: Data, cpus: float, **server: object) -> None:
-    """The server used so many CPUs."""
+    """The server used this number of CPUs."""
     record["probe"]["server"] |= {"cpu_share": cpus, **server}
 
 

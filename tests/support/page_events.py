@@ -1,4 +1,4 @@
-"""A reader of a run's page that is no browser: what the page is told, event by event."""
+"""A reader of a run's page that is no browser: what the page receives, event by event."""
 
 import http.client
 import json

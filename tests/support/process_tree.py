@@ -1,7 +1,7 @@
 """A tree of processes on command: each line on stdin is a command, and its end is said on stdout.
 
 `fork N`, `thread N`, `busy` (a thread that never rests; its id is said), `grow MIB`, `leave N` (children in
-sessions of their own), `burn S`, `brief N S` (children that burn processor time, one after the other, and
+separate sessions), `burn S`, `brief N S` (children that burn processor time, one after the other, and
 end) and `forget N S` (the same, with SIGCHLD ignored). Of `brief` and `forget` is said what processor time
 the children had used at their end, in seconds.
 """

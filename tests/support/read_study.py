@@ -1,4 +1,4 @@
-"""A study file as its model, or as what the person is told of it; without anything around it."""
+"""A study file as its model, or as what is reported to the person about it; without anything around it."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def read_study(path: Path) -> Study:
 
 
 def problems_of(path: Path) -> list[str]:
-    """What is told of a study that cannot be used, a line for each problem, without the name of the file."""
+    """What is reported of a study that cannot be used, a line for each problem, without the file's name."""
     with pytest.raises(BadInput) as raised:
         read_study(path)
     return [line.removeprefix(str(path)) for line in str(raised.value).splitlines()]

@@ -67,7 +67,7 @@ def write_missing_server(catalog: Path, name: str) -> None:
 def write_failing_server(
     catalog: Path, name: str, failure: Literal["exits", "hangs", "shortens"], *, requests_total: int
 ) -> None:
-    """Add a server to a catalogue that fails after so many requests.
+    """Add a server to a catalogue that fails after ``requests_total`` requests.
 
     It exits with some last words, or hangs, or answers every second request with 512 bytes.
     """

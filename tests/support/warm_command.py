@@ -52,33 +52,33 @@ class WarmCommand:
     ) -> "StartedCommand":
         """Start a command and return at once."""
         asked = json.dumps([list(command), str(folder), dict(environment)]).encode()
-        told, telling = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with telling:
-            socket.send_fds(self._connection, [asked], [*out_and_err, telling.fileno()])
-        pid = told.recv(MESSAGE_BYTES)
+        receiver, sender = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with sender:
+            socket.send_fds(self._connection, [asked], [*out_and_err, sender.fileno()])
+        pid = receiver.recv(MESSAGE_BYTES)
         assert pid, f"the process with the modules has ended with status {self._process.wait()}"
-        return StartedCommand(list(command), int(pid), told)
+        return StartedCommand(list(command), int(pid), receiver)
 
 
 class StartedCommand:
     """A command under way, with what of :class:`subprocess.Popen` the tests use."""
 
-    def __init__(self, args: list[str], pid: int, told: socket.socket) -> None:
+    def __init__(self, args: list[str], pid: int, receiver: socket.socket) -> None:
         self.args, self.pid = args, pid
         self.returncode: int | None = None
         self.stdout: IO[str] | None = None
         self.stderr: IO[str] | None = None
-        self._told = told
+        self._receiver = receiver
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit code, which is negative where a signal ended the command."""
         if self.returncode is None:
-            self._told.settimeout(timeout)
+            self._receiver.settimeout(timeout)
             try:
-                self.returncode = int(self._told.recv(MESSAGE_BYTES))
+                self.returncode = int(self._receiver.recv(MESSAGE_BYTES))
             except (TimeoutError, BlockingIOError):
                 raise subprocess.TimeoutExpired(self.args, timeout or 0.0) from None
-            self._told.close()
+            self._receiver.close()
         return self.returncode
 
     def poll(self) -> int | None:
@@ -148,8 +148,8 @@ def fork_when_asked(connection: socket.socket) -> None:
             sys.exit()
         if os.fork() == 0:
             connection.close()
-            *out_and_err, telling = descriptors
-            if is_what_is_watched(socket.socket(fileno=telling), out_and_err):
+            *out_and_err, sender = descriptors
+            if is_what_is_watched(socket.socket(fileno=sender), out_and_err):
                 become(*json.loads(asked), out_and_err)
                 return
         for descriptor in descriptors:
@@ -160,20 +160,20 @@ def fork_when_asked(connection: socket.socket) -> None:
                 pass
 
 
-def is_what_is_watched(telling: socket.socket, out_and_err: list[int]) -> bool:
+def is_what_is_watched(sender: socket.socket, out_and_err: list[int]) -> bool:
     """Fork once more: one is the command, and the other says its id and how it ended, and ends."""
     pid = os.fork()
     if pid == 0:
-        telling.close()
+        sender.close()
         return True
     for descriptor in out_and_err:
         os.close(descriptor)
     # Whoever has asked may be gone.
     with contextlib.suppress(OSError):
-        telling.send(str(pid).encode())
+        sender.send(str(pid).encode())
     _, status = os.waitpid(pid, 0)
     with contextlib.suppress(OSError):
-        telling.send(str(os.waitstatus_to_exitcode(status)).encode())
+        sender.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 

@@ -92,7 +92,7 @@ def test_a_curve_that_rises_to_its_last_load_leaves_open_whether_its_peak_is_the
     )
 
 
-def test_what_is_claimed_of_loads_beyond_the_sweep_cannot_be_told(synthetic_run):
+def test_what_is_claimed_of_loads_beyond_the_sweep_cannot_be_decided(synthetic_run):
     beyond = {"kind": "peak", "server": "nginx", "near": 5000}
     found = judged(synthetic_run, **beyond)
     assert (found.outcome, found.obstacle, found.grid) == ("cannot_tell", "sweep_ends", None)
@@ -129,7 +129,7 @@ def test_a_curve_that_rises_to_its_end_is_not_greatest_near_the_middle(synthetic
     assert (away.outcome, away.grid) == ("not_replicated", (5.0, 25.0))
 
 
-def test_a_claim_about_a_server_that_is_not_there_cannot_be_told(synthetic_run):
+def test_a_claim_about_a_server_that_is_not_there_cannot_be_decided(synthetic_run):
     found = judged(synthetic_run, kind="alike", servers=["nginx", "absent"])
     assert (found.outcome, found.obstacle, found.missing) == ("cannot_tell", "not_measured", ["absent"])
 

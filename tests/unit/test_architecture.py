@@ -126,11 +126,11 @@ def rust_dependencies() -> set[str]:
 
 def test_every_dependency_has_its_reason():
     table = TEXT.partition("## Dependencies")[2]
-    told = {
+    documented = {
         name.strip() for row in re.findall(r"^\| (.+?) \|", table, re.MULTILINE) for name in row.split(",")
     }
-    told = {re.sub(r" \(.*\)|-python$", "", name) for name in told}
-    assert (python_dependencies() | rust_dependencies()) - told == set()
+    documented = {re.sub(r" \(.*\)|-python$", "", name) for name in documented}
+    assert (python_dependencies() | rust_dependencies()) - documented == set()
 
 
 NAMED = re.compile(r"\b(?P<root>crate|super)::(?P<names>\{[^;]*?\}|[a-z_0-9]+)")

@@ -39,11 +39,11 @@ def variant(code: str) -> str:
     return "".join(word.capitalize() for word in code.split("_"))
 
 
-def test_every_class_of_failures_is_told_by_the_engine_or_by_a_database():
-    told = set(re.findall(r"\bFailure::(\w+)", product_code_in_rust("engine", "database")))
-    # The recorder compares lengths, so it tells of those that differ.
-    told |= set(re.findall(r"failed\(Failure::(\w+)\)", product_code_in_rust("record")))
-    assert {variant(code) for code in FAILURES} - told == set()
+def test_every_class_of_failures_is_reported_by_the_engine_or_by_a_database():
+    reported = set(re.findall(r"\bFailure::(\w+)", product_code_in_rust("engine", "database")))
+    # The recorder compares lengths, so it reports those that differ.
+    reported |= set(re.findall(r"failed\(Failure::(\w+)\)", product_code_in_rust("record")))
+    assert {variant(code) for code in FAILURES} - reported == set()
 
 
 def test_counts_are_published_class_by_class_in_the_order_of_the_table():
@@ -84,10 +84,10 @@ def test_every_finding_that_a_module_declares_is_in_the_table_and_published():
 
 
 def test_a_finding_of_another_version_is_read_with_its_code():
-    told = {"weight": "explains", "certainty": "shown", "server": "one", "points": [{"connections": 1}]}
+    given = {"weight": "explains", "certainty": "shown", "server": "one", "points": [{"connections": 1}]}
     counted = {"trials": [1], "trials_measured": 1, "seen": "", "cause": "", "advice": ""}
     evidence = [{"name": "figure", "value": 1.0, "unit": ""}]
-    finding = Finding.model_validate({"code": "of_another_version", **told, **counted, "evidence": evidence})
+    finding = Finding.model_validate({"code": "of_another_version", **given, **counted, "evidence": evidence})
     assert finding.code == "of_another_version"
 
 

@@ -14,7 +14,7 @@ from support.command import Command
 
 
 def slower(records: list[PointRecord | FailureRecord], server: str, factor: float) -> list[Any]:
-    """The records with so many times the throughput of one server."""
+    """The records with ``factor`` times the throughput of one server."""
     changed: list[PointRecord | FailureRecord] = []
     for record in records:
         if isinstance(record, PointRecord) and record.server == server:
@@ -53,7 +53,7 @@ def test_equal_runs_show_no_difference_and_no_regression(runs: Command):
     assert max(map(len, finished.stdout.splitlines())) <= 80
 
 
-def test_a_regression_is_told_with_its_interval_and_ends_with_3_only_where_asked_for(runs: Command):
+def test_a_regression_is_reported_with_its_interval_and_ends_with_3_only_where_asked_for(runs: Command):
     finished = runs.run("compare", "base", "slower")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "nginx: version: 1.2.3 → 9.9" in finished.stdout
@@ -85,7 +85,7 @@ def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(run
         (["base", "same", "--despite", "kernel"], "they differ in: nothing"),
     ],
 )
-def test_bad_input_is_told_and_ends_with_2(runs: Command, arguments: list[str], said: str):
+def test_bad_input_is_reported_and_ends_with_2(runs: Command, arguments: list[str], said: str):
     finished = runs.run("compare", *arguments)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert said in finished.stderr

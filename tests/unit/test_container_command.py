@@ -123,7 +123,7 @@ def test_a_private_network_publishes_one_port_to_this_machine_alone():
     assert option(words, "--publish") == ["127.0.0.1:8081:8081/tcp"]
 
 
-def test_a_server_that_cannot_be_told_keeps_its_port_folder_and_user():
+def test_a_server_that_cannot_be_configured_keeps_its_port_folder_and_user():
     words = started("private", fixed_port=80, content_folder="/site", runs_own_command=True)
     assert option(words, "--publish") == ["127.0.0.1:8081:80/tcp"]
     assert "type=bind,source=/srv/content,target=/site,readonly" in option(words, "--mount")

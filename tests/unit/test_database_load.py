@@ -121,7 +121,7 @@ def test_a_question_without_an_answer_fails_with_its_class_and_an_explanation(sc
         assert text
 
 
-def test_a_wrong_property_is_told_with_its_file_and_line():
+def test_a_wrong_property_is_reported_with_its_file_and_line():
     with pytest.raises(ValueError, match=r"mine\.properties:2: .*recordcont.*recordcount"):
         _engine.workload(None, "# a comment\nrecordcont=5\n", "mine.properties", [])
     with pytest.raises(ValueError, match="a, b, c, d, e and f"):

@@ -64,7 +64,7 @@ def test_a_file_of_properties_says_how_long_and_by_how_many(engine, tmp_path):
     assert engine.calls[-1] == "run 6"
 
 
-def test_an_unknown_property_of_a_file_is_told_with_its_line(engine, tmp_path):
+def test_an_unknown_property_of_a_file_is_reported_with_its_line(engine, tmp_path):
     file = tmp_path / "workloadx"
     file.write_text("# mine\nreadproporton=1\n")
     assert refused("--workload", str(file)).startswith(
@@ -113,7 +113,7 @@ def test_an_option_for_databases_is_refused_with_a_web_server(option):
     ("url", "fault"),
     [("mysql://me:secret@127.0.0.1", "the scheme is 'mysql'"), ("127.0.0.1:5432", "the scheme is missing")],
 )
-def test_a_url_of_nothing_that_is_known_is_told_before_its_options(url, fault):
+def test_a_url_of_nothing_that_is_known_is_reported_before_its_options(url, fault):
     said = refused("--workload", "a", url=url)
     assert fault in said
     assert "postgresql://127.0.0.1:5432" in said
@@ -162,13 +162,13 @@ def test_records_that_are_missing_make_the_load_invalid(engine):
         ("timeout", 20, None),
     ],
 )
-def test_failures_on_a_table_of_other_records_are_told_with_the_count(engine, error, held, hint):
+def test_failures_on_a_table_of_other_records_are_reported_with_the_count(engine, error, held, hint):
     engine.tables, engine.ours, engine.errors = {TABLE: held}, {TABLE}, {error: 3}
     said = " ".join(load("--workload", "a", "-n", "50").stderr.split())
     assert ("but this load assumed" not in said) if hint is None else (f"{TABLE} {hint}" in said)
 
 
-def test_a_database_that_lets_nobody_in_is_told_without_the_password(engine):
+def test_a_database_that_lets_nobody_in_is_reported_without_the_password(engine):
     engine.refuses = "access denied: authentication failed"
     finished = load("--workload", "a", url="mongodb://me:secret@127.0.0.1:1")
     assert isinstance(finished.exception, NothingMeasured)

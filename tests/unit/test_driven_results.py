@@ -64,8 +64,8 @@ def driven(cpu_s: float = 0.5, **changes: object) -> LoadResult:
 
 
 def test_failures_that_a_tool_does_not_tell_apart_are_null_and_not_0():
-    told = driven(failed=7, errors={"timeout": 3}).errors
-    assert (told["timeout"], told["connect_refused"], told["reset"]) == (3, None, None)
+    errors = driven(failed=7, errors={"timeout": 3}).errors
+    assert (errors["timeout"], errors["connect_refused"], errors["reset"]) == (3, None, None)
     none_failed = driven(failed=0, errors={}).errors
     assert (none_failed["reset"], none_failed["mismatch"]) == (0, None), "it verifies no length"
     assert set(driven(failed=None, errors={}).errors.root.values()) == {None}

@@ -20,7 +20,7 @@ def test_want_of_ports_without_time_wait_is_not_blamed_on_it():
     assert (finding.code, finding.certainty) == ("ports_exhausted", "likely")
 
 
-def test_want_of_open_files_is_told_with_their_limit():
+def test_want_of_open_files_is_reported_with_their_limit():
     [finding] = found(lambda r, *_: r["load"]["errors"].update(fd_unavailable=5)).values()
     assert finding.code == "descriptors_exhausted"
     assert evidence(finding)["limit of open files per process"] == 4096

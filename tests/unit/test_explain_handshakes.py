@@ -50,7 +50,7 @@ def test_quick_handshakes_are_no_finding_however_many_there_are(fastest_ms: floa
 
 
 def swept(record: Data, full_handshakes: float, cpu_us: float) -> None:
-    """At a share of full handshakes an answer, one on each connection, cost the server so much."""
+    """At a share of full handshakes an answer, one on each connection, cost the server ``cpu_us``."""
     full = round(1000 * full_handshakes)
     times_ms = [5.0] * full
     shaken(record, full, 1000 - full, calls=1, full_handshakes=full_handshakes, full_ms=times_ms)

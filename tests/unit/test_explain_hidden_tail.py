@@ -9,7 +9,7 @@ def open_load(record: Data, latency_p99_ms: float, service_p99_ms: float) -> Non
     record["load"]["service_time_ms"]["p99"] = service_p99_ms
 
 
-def test_a_tail_that_a_closed_loop_would_have_hidden_is_told():
+def test_a_tail_that_a_closed_loop_would_have_hidden_is_reported():
     [finding] = found(lambda record, *_: open_load(record, 120, 3)).values()
     assert finding.code == "hidden_tail"
     assert "p99 of 3 ms, instead of 120 ms" in finding.seen
@@ -28,7 +28,7 @@ def test_without_waiting_for_a_connection_both_loops_agree():
     assert found(lambda record, *_: open_load(record, 3.4, 3)) == {}
 
 
-def test_a_wait_that_is_the_generators_own_is_not_told_of_the_server():
+def test_a_wait_that_is_the_generators_own_is_not_attributed_to_the_server():
     def plant(record: Data, trial: int, connections: float) -> None:
         open_load(record, 120, 3)
         record["load"]["generator"]["lateness_ms"] = {"p50": 1, "p99": 100, "p99_9": 110, "max": 120}

@@ -14,7 +14,7 @@ def test_the_moments_of_syns_are_those_of_the_kernels_documentation():
     assert set(syn_moments_s(None)) >= {1, 2, 3, 4, 5, 7, 15}
 
 
-def test_connections_made_after_1_and_3_s_are_told_with_the_queue_that_overflowed():
+def test_connections_made_after_1_and_3_s_are_reported_with_the_queue_that_overflowed():
     def plant(record: Data, trial: int, connections: float) -> None:
         if connections >= 50:
             times_ms = [0.1] * 490 + [1003.0] * 8 + [3010.0] * 2

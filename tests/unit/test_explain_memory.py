@@ -11,7 +11,7 @@ from support.explained_run import Data, Setup, found, series
 ONE_PROCESS = {"min": 1, "max": 1}
 
 
-def test_memory_for_each_connection_is_told_with_its_interval():
+def test_memory_for_each_connection_is_reported_with_its_interval():
     def plant(record: Data, trial: int, connections: float) -> None:
         bytes_each = 256 * 1024 * (1 + 0.01 * (trial - 2))
         memory = 8 * 2**20 + bytes_each * connections
@@ -66,7 +66,7 @@ def leak(bytes_per_request: float) -> list[float]:
     ("processes", "column"),
     [(ONE_PROCESS, "memory_bytes"), ({"min": 3, "max": 3}, "proportional_memory_bytes")],
 )
-def test_memory_that_grows_with_requests_is_told_by_the_bytes_of_each(processes, column):
+def test_memory_that_grows_with_requests_is_reported_by_the_bytes_of_each(processes, column):
     def plant(record: Data, trial: int, rate: float) -> None:
         record["probe"]["series"] = series(**{column: leak(512)})
         record["probe"]["server"]["processes"] = processes

@@ -13,7 +13,7 @@ from support.explained_run import Data, Setup, found, planted_run
 from support.synthetic_run import with_load
 
 
-def test_a_burp_is_told_with_the_counter_that_its_siblings_do_not_have():
+def test_a_burp_is_reported_with_the_counter_that_its_siblings_do_not_have():
     def plant(record: Data, trial: int, connections: float) -> None:
         if (trial, connections) == (3, 25):
             record["load"]["rate_rps"]["answered"] *= 0.7
@@ -69,5 +69,5 @@ def test_equal_trials_are_called_odd_in_at_most_a_twentieth_of_the_studies(trial
         return bool(odd_trial.find(subject))
 
     share = sum(alarms() for _ in range(studies)) / studies
-    # 5 % and twice the standard error of so many studies.
+    # 5 % and twice the standard error of this many studies.
     assert share <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / studies)

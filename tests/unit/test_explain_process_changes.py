@@ -9,7 +9,7 @@ from loadcurve.explain.subject import subjects
 from support.explained_run import CONNECTIONS, Data, Setup, found, planted_run
 
 
-def test_a_process_started_at_a_load_is_told_with_the_bump_of_the_throughput_there():
+def test_a_process_started_at_a_load_is_reported_with_the_bump_of_the_throughput_there():
     def plant(record: Data, trial: int, connections: float) -> None:
         counts = {"min": 3, "max": 4} if connections == 25 else {"min": 4, "max": 4}
         if connections < 25:
@@ -84,7 +84,7 @@ def test_what_is_left_of_the_point_before_does_not_hide_that_there_is_one_for_ea
     assert found(plant, Setup(values=(50, 1))) == {}
 
 
-def test_processes_that_a_server_has_kept_are_told_when_it_ends_them():
+def test_processes_that_a_server_has_kept_are_reported_when_it_ends_them():
     """As of Apache, which ends spare processes one by one."""
 
     def plant(record: Data, trial: int, connections: float) -> None:
@@ -126,7 +126,7 @@ def test_processes_that_come_and_go_with_connections_are_the_loads_doing(connect
     assert set(found(plant, Setup(key="calls", values=(1, 5, 20, 50)))) == codes
 
 
-def test_one_process_more_is_told_of_a_sweep_that_goes_up_by_one_connection():
+def test_one_process_more_is_reported_for_a_sweep_that_goes_up_by_one_connection():
     """As of Apache's worker processes, each of which serves 25 connections."""
 
     def plant(record: Data, trial: int, connections: float) -> None:

@@ -23,7 +23,7 @@ def test_its_limit_counts_and_not_the_cpus_that_it_is_bound_to():
 
 
 @pytest.mark.parametrize(("throttled", "codes"), [(8, {"cpu_throttled"}), (0, {"cpu_limit"})])
-def test_a_throttled_server_is_told_as_such_and_not_as_a_busy_one(throttled: int, codes: set[str]):
+def test_a_throttled_server_is_reported_as_such_and_not_as_a_busy_one(throttled: int, codes: set[str]):
     def plant(record: Data, trial: int, connections: float) -> None:
         use_cpus(record, 0.5)
         use = {"periods": 20, "throttled_periods": throttled, "throttled_s": 0.3}

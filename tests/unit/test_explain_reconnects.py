@@ -23,12 +23,12 @@ def test_a_limit_of_requests_for_each_connection_is_named_as_the_cause_of_reconn
     assert evidence(finding)["reconnections"] == 50
 
 
-def test_reconnects_that_no_setting_explains_are_told_as_likely_a_rule_of_the_server():
+def test_reconnects_that_no_setting_explains_are_reported_as_likely_a_rule_of_the_server():
     [finding] = found(lambda record, *_: close_after(record, 40.0)).values()
     assert (finding.code, finding.certainty, finding.briefly) == ("reconnects", "likely", None)
 
 
-def test_reconnects_while_processes_come_and_go_are_told_as_likely_due_to_them():
+def test_reconnects_while_processes_come_and_go_are_reported_as_likely_due_to_them():
     def plant(record: Data, trial: int, connections: float) -> None:
         close_after(record, 40.0)
         record["probe"]["server"]["processes"] = {"min": 4, "max": 5}
@@ -57,7 +57,7 @@ def test_connections_that_the_load_itself_closes_are_no_finding():
     assert found(plant) == {}
 
 
-def test_connections_replaced_after_failures_are_told_as_errors_and_not_as_closed():
+def test_connections_replaced_after_failures_are_reported_as_errors_and_not_as_closed():
     def plant(record: Data, trial: int, connections: float) -> None:
         close_after(record, 10.0)
         # The warm-up has its own failures, which no figure counts.

@@ -30,7 +30,7 @@ def test_an_end_without_a_known_limit_is_likely_a_rule_of_the_server():
     assert "one per 110 answers" in finding.seen
 
 
-def test_errors_are_told_as_the_cause():
+def test_errors_are_reported_as_the_cause():
     [finding] = found(lambda record, *_: recycle(record, by_error=50)).values()
     assert finding.certainty == "shown"
     assert "because of an error" in finding.cause

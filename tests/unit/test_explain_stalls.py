@@ -17,7 +17,7 @@ def stall(record: Data, **more: object) -> None:
 
 
 @pytest.mark.parametrize(("cpu_in_stall", "cause"), [(0.0, "did nothing"), (0.5, "was busy throughout")])
-def test_a_stall_is_told_with_what_the_server_did_in_it(cpu_in_stall: float, cause: str):
+def test_a_stall_is_reported_with_what_the_server_did_in_it(cpu_in_stall: float, cause: str):
     # The samples at 1.05 s to 1.45 s lie in the stall with their whole time.
     shares = [cpu_in_stall if 10 <= sample <= 14 else 0.25 for sample in range(20)]
 
@@ -53,8 +53,10 @@ def test_throttling_for_most_of_a_stall_shows_its_cause_and_less_makes_it_likely
     assert finding.briefly == (brief if certainty == "shown" else None)
 
 
-@pytest.mark.parametrize(("stolen_cpus", "is_told"), [(0.6, True), (0.4, False)])
-def test_a_stall_in_which_the_host_took_the_processor_is_told_as_that(stolen_cpus: float, is_told: bool):
+@pytest.mark.parametrize(("stolen_cpus", "is_reported"), [(0.6, True), (0.4, False)])
+def test_a_stall_in_which_the_host_took_the_processor_is_reported_as_that(
+    stolen_cpus: float, is_reported: bool
+):
     stolen = [stolen_cpus if 10 <= sample <= 14 else 0.0 for sample in range(20)]
 
     def plant(record: Data, trial: int, connections: float) -> None:
@@ -62,7 +64,7 @@ def test_a_stall_in_which_the_host_took_the_processor_is_told_as_that(stolen_cpu
         record["probe"]["series"] = series(steal_cpus=stolen)
 
     finding = next(one for one in found(plant).values() if one.code == "stall")
-    assert ("The host did not run this machine's CPUs" in finding.cause) == is_told
+    assert ("The host did not run this machine's CPUs" in finding.cause) == is_reported
 
 
 LATE = {"p50": 0.1, "p99": 0.2, "p99_9": 1, "max": 580}
@@ -83,8 +85,8 @@ def test_a_silence_that_is_not_the_servers_is_no_stall(otherwise: Data):
     def plant(record: Data, trial: int, connections: float) -> None:
         stall(record)
         for name, value in otherwise.items():
-            told = record["load"][name]
-            record["load"][name] = told | value if isinstance(told, dict) else value
+            before = record["load"][name]
+            record["load"][name] = before | value if isinstance(before, dict) else value
 
     assert found(plant) == {}
 

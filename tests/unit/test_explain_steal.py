@@ -5,7 +5,7 @@ import pytest
 from support.explained_run import Data, Setup, doubt, found
 
 
-def test_steal_is_told_and_burst_credits_where_the_machine_has_them():
+def test_steal_is_reported_and_burst_credits_where_the_machine_has_them():
     def plant(record: Data, trial: int, connections: float) -> None:
         if trial == 1:
             cpu = {"cpu": 0, "busy_share": 0.8, "softirq_share": 0.1, "steal_share": 0.12}

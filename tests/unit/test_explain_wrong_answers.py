@@ -3,7 +3,7 @@
 from support.explained_run import Data, Setup, evidence, found
 
 
-def test_fast_errors_are_told_with_the_rate_of_the_good_answers():
+def test_fast_errors_are_reported_with_the_rate_of_the_good_answers():
     def plant(record: Data, trial: int, connections: float) -> None:
         if connections == 100:
             load = record["load"]

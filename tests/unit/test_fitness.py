@@ -33,13 +33,13 @@ def test_sides_that_share_a_cpu_are_unfit() -> None:
 @pytest.mark.parametrize(
     ("siblings", "expected"), [("0-1", "caution"), ("0,1", "caution"), ("1", "good"), ("1,3", "good")]
 )
-def test_sides_that_share_a_core_are_told(machine: Path, siblings: str, expected: str) -> None:
+def test_sides_that_share_a_core_are_reported(machine: Path, siblings: str, expected: str) -> None:
     readings = write(machine, "sys/devices/system/cpu/cpu1/topology/thread_siblings_list", siblings)
     assert fitness.check_cpus(readings, APART).fitness == expected
 
 
 @pytest.mark.parametrize(("governor", "expected"), [("performance", "good"), ("powersave", "caution")])
-def test_a_governor_that_slows_idle_cpus_is_told(machine: Path, governor: str, expected: str) -> None:
+def test_a_governor_that_slows_idle_cpus_is_reported(machine: Path, governor: str, expected: str) -> None:
     write(machine, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance")
     readings = write(machine, "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", governor)
     assert fitness.check_governor(readings).fitness == expected
@@ -98,7 +98,7 @@ def test_a_slow_clock_is_unfit(machine: Path, source: str, expected: str) -> Non
     assert fitness.check_clock(write(machine, path, source)).fitness == expected
 
 
-def test_open_files_below_ten_thousand_connections_are_told_with_the_command() -> None:
+def test_open_files_below_ten_thousand_connections_are_reported_with_the_command() -> None:
     assert fitness.check_open_files(1024, 20_000).fitness == "good"
     assert fitness.check_open_files(1024, resource.RLIM_INFINITY).fitness == "good"
     few = fitness.check_open_files(1024, 4096)
@@ -144,7 +144,7 @@ def test_where_every_setting_is_at_its_best_no_command_is_given(machine: Path) -
 
 
 @pytest.mark.parametrize(("longest", "expected"), [("128", "caution"), ("4096", "good")])
-def test_a_short_listen_queue_is_told(machine: Path, longest: str, expected: str) -> None:
+def test_a_short_listen_queue_is_reported(machine: Path, longest: str, expected: str) -> None:
     readings = write(machine, "proc/sys/net/core/somaxconn", longest)
     assert fitness.check_listen_queue(readings).fitness == expected
 

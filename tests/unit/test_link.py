@@ -71,7 +71,7 @@ def settings(speed_mbit_per_s: int) -> bytes:
     return struct.pack("=IIIHBBBBBBIIHBBIII", 1, 0, 0, low, 1, 0, 0, 0, 0, 0, 0, 0, high, 0, 0, 0, 0, 0)
 
 
-def test_a_speed_is_told_in_bits_per_second():
+def test_a_speed_is_reported_in_bits_per_second():
     assert speed_bits_per_s(settings(1000), "e1000e") == 10**9
     assert speed_bits_per_s(settings(200_000), "mlx5_core") == 200 * 10**9
 

@@ -115,7 +115,7 @@ def test_in_a_closed_loop_each_pause_delays_no_more_requests_than_there_are_clie
         assert explained_percentiles(result, None) == explained
 
 
-def test_a_percentile_that_pauses_of_either_side_explain_is_told_in_a_note():
+def test_a_percentile_that_pauses_of_either_side_explain_is_reported_in_a_note():
     found = pauses(*((1_000 * number, 1_000 * number + 8) for number in range(10)))
     plan = load().load.model_copy(update=OPEN)
     result = with_latencies(load().model_copy(update={"load": plan}), p99_9=9)

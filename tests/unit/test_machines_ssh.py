@@ -62,7 +62,7 @@ def ssh(tmp_path, monkeypatch):
         ("no Python 3 was found on PATH", "apt-get install python3"),
     ],
 )
-def test_what_ssh_says_is_told_with_what_was_tried_and_what_to_do(ssh, said, advice):
+def test_what_ssh_says_is_reported_with_what_was_tried_and_what_to_do(ssh, said, advice):
     machine = ssh(f"cat >&2 <<'END'\n{said}\nEND\nexit 255")
     with pytest.raises(MachineLost, match=r"^machine web: ") as caught:
         machine.connect()
@@ -103,7 +103,7 @@ def test_what_is_brought_is_all_that_the_roles_import(ssh, tmp_path):
     )
 
 
-def test_a_full_disk_is_told_by_the_machine(ssh, tmp_path):
+def test_a_full_disk_is_reported_by_the_machine(ssh, tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "loadcurve").write_text("not a folder")
     machine = ssh('for command; do :; done; exec sh -c "$command"')

@@ -34,7 +34,7 @@ def test_a_machine_of_a_study_has_its_table_and_another_is_a_destination(command
 
 
 @pytest.mark.parametrize("words", ["--machine wbe", "--machines here,wbe", "--machines here --machine wbe"])
-def test_a_machine_that_the_study_does_not_have_is_told_with_those_that_it_has(command, words):
+def test_a_machine_that_the_study_does_not_have_is_reported_with_those_that_it_has(command, words):
     finished = command.run("doctor", "--study", "s.toml", *words.split())
     assert (finished.returncode, finished.stdout) == (2, "")
     assert (

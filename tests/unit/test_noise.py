@@ -67,7 +67,7 @@ def test_the_noise_is_that_of_one_server_under_two_names(
 
 
 @pytest.mark.usefixtures("scripted")
-def test_noise_of_too_few_trials_cannot_be_told(monkeypatch: pytest.MonkeyPatch):
+def test_noise_of_too_few_trials_cannot_be_determined(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run_noise, "TRIALS", 1)
     with pytest.raises(NothingMeasured, match="fewer than two pairs of trials of limit are usable"):
         measure_noise(divide_cpus(None, None), "limit", RunDisplay(Console(file=io.StringIO()), live=False))

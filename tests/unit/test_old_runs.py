@@ -33,7 +33,7 @@ def test_the_records_of_an_old_run_are_read(name, kind):
         assert load_summary(record.load)
 
 
-def test_the_loads_of_an_old_run_are_told_as_they_were_run():
+def test_the_loads_of_an_old_run_are_reported_as_they_were_run():
     sessions = read_run(DATA / "old-run-sessions").points[0].load.load
     assert (sessions.requests, sessions.calls, sessions.pipeline) == (["GET /1k.txt", "GET /2k.txt"], 4, 2)
     asked = read_run(DATA / "old-run-ycsb").points[0].load.load

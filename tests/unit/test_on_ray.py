@@ -192,7 +192,7 @@ This process on node 10.0.0.7 was started with:
         ("2.9.0", "3.12.1", "with the other's Python"),
     ],
 )
-def test_a_cluster_of_other_versions_is_told_with_both_and_what_to_do(
+def test_a_cluster_of_other_versions_is_reported_with_both_and_what_to_do(
     on, monkeypatch, ray_here, python_there, advice
 ):
     on_ray, ray = on(node(1))

@@ -166,7 +166,7 @@ def test_the_busiest_process_is_the_one_that_psutil_finds(tree):
         tree.rest()
         sample = probe.last()
         times = {process.pid: process.cpu_times() for process in tree.members()}
-    used_s = {pid: told.user + told.system for pid, told in times.items()}
+    used_s = {pid: spent.user + spent.system for pid, spent in times.items()}
     found = sample["busiest_process"]
     assert found["pid"] == tree.pid == max(used_s, key=used_s.get)
     assert found["cpu_s"] == pytest.approx(used_s[tree.pid])
@@ -194,13 +194,13 @@ def test_the_busiest_thread_is_found_among_those_that_wait(tree):
     found = [one["busiest_thread"] for one in samples]
     assert len(found) == 10
     assert {(one["pid"], one["thread"]) for one in found} == {(tree.pid, thread)}
-    told = [one["cpu_s"] for one in found]
+    counted_s = [one["cpu_s"] for one in found]
     # psutil's time is a sum of two, and each of them lacks up to a tick.
-    assert before - TICK_S <= told[0] <= told[-1] <= after + 2 * TICK_S
+    assert before - TICK_S <= counted_s[0] <= counted_s[-1] <= after + 2 * TICK_S
     # The machine may give it less than all of a CPU, but what it had is known.
     passed_s = [later["t_s"] - earlier["t_s"] for earlier, later in itertools.pairwise(samples)]
     used_s = sum(one["cpu_share"] * length_s for one, length_s in zip(found[1:], passed_s, strict=True))
-    assert used_s == pytest.approx(told[-1] - told[0], rel=0.3)
+    assert used_s == pytest.approx(counted_s[-1] - counted_s[0], rel=0.3)
 
 
 def _thread_time_s(process: psutil.Process, thread: int) -> float:
@@ -347,7 +347,7 @@ def test_in_a_group_of_its_own_the_time_of_forgotten_children_is_exact(group):
     assert used_s(after) - used_s(before) < children_s / 4
 
 
-def test_it_is_told_when_the_kernel_forgets_children(tree):
+def test_it_is_reported_when_the_kernel_forgets_children(tree):
     def ignores():
         with running_probe("--session", tree.pid, "--interval", "10ms") as probe:
             return probe.first("context_switches")["ignores_sigchld"]
@@ -367,8 +367,8 @@ def test_the_machine_agrees_with_psutil(tree):
     assert cpus["cpu"] == list(range(len(after)))
     for number, (low, high) in enumerate(zip(before, after, strict=True)):
         for name in ("system", "irq", "softirq", "steal"):
-            told = cpus[f"{name}_s"][number]
-            assert getattr(low, name) - TICK_S <= told <= getattr(high, name) + TICK_S, name
+            reported = cpus[f"{name}_s"][number]
+            assert getattr(low, name) - TICK_S <= reported <= getattr(high, name) + TICK_S, name
         assert low.user + low.nice - TICK_S <= cpus["user_s"][number] <= high.user + high.nice + TICK_S
 
 
@@ -419,7 +419,7 @@ def test_samples_come_at_the_interval_by_the_monotonic_clock(tree):
 def test_whoever_asks_gets_a_sample_of_the_processes_and_the_machine_at_once(tree):
     with running_probe("--session", tree.pid, "--interval", LONG) as probe:
         probe.next()
-        # So many looks at once cost more than the probe may use, and are taken all the same.
+        # This many looks at once cost more than the probe may use, and are taken all the same.
         for _ in range(50):
             before_s = time.monotonic()
             sample = probe.ask()

@@ -185,7 +185,7 @@ def used(pid: int, cpu_s: float, cpu_share: float, **more: Any) -> dict[str, Any
     return {"pid": pid, "name": f"worker {pid}", "cpu_s": cpu_s, "cpu_share": cpu_share, **more}
 
 
-def test_one_thread_that_takes_all_of_a_cpu_is_told_with_its_share_of_the_window():
+def test_one_thread_that_takes_all_of_a_cpu_is_reported_with_its_share_of_the_window():
     samples = every(0.1, busiest_thread=lambda t_s: used(7, 0.98 * t_s, 0.98, thread=9))
     thread = summary(samples).server.busiest_thread
     assert (thread.pid, thread.thread, thread.name) == (7, 9, "worker 7")
@@ -261,7 +261,7 @@ def test_readings_of_less_than_half_of_the_window_say_nothing_about_it():
     assert summary(samples).server.context_switches is None
 
 
-def test_a_cpu_is_told_as_shares_of_its_own_time():
+def test_a_cpu_is_reported_as_shares_of_its_own_time():
     def cpus(t_s: float) -> dict[str, Any]:
         parts = {
             "user_s": 0.2,
@@ -309,7 +309,7 @@ def test_pressure_throttling_and_the_probes_own_cost_are_shares_of_the_window():
     assert (found.cost.interval_s, found.cost.cpu_share) == (0.1, pytest.approx(0.002))
 
 
-def test_sockets_are_told_at_their_most_and_by_state_where_all_were_looked_at():
+def test_sockets_are_reported_at_their_most_and_by_state_where_all_were_looked_at():
     samples = [
         sample(99.9, sockets={"established": 99, "time_wait": 1, "orphaned": None}),
         sample(100.5, sockets={"established": 4, "time_wait": 7, "orphaned": None}),
@@ -321,7 +321,7 @@ def test_sockets_are_told_at_their_most_and_by_state_where_all_were_looked_at():
     assert sockets.by_state_max == {"listen": 3, "close_wait": 5}
 
 
-def test_the_listen_queue_is_told_at_its_longest_with_the_backlog():
+def test_the_listen_queue_is_reported_at_its_longest_with_the_backlog():
     looks = {99.9: 100, 100.5: 3, 101.0: 12, 101.5: 0, 102.1: 90}
     samples = [
         sample(t_s, listen_queue={"waiting": waiting, "backlog": 128}) for t_s, waiting in looks.items()
@@ -373,8 +373,8 @@ def test_what_is_read_rarely_is_still_there_when_a_long_window_is_thinned():
     for place in range(11, len(samples), 10):
         samples[place] = sample(place / 10, footprint=footprint)
     series = summary(samples, Window(0.95, 0.95 + 2 * ROWS_MAX / 10)).series
-    told = [files for files in series.open_files if files is not None]
-    assert len(told) == pytest.approx(2 * ROWS_MAX / 10, abs=1)
+    known = [files for files in series.open_files if files is not None]
+    assert len(known) == pytest.approx(2 * ROWS_MAX / 10, abs=1)
 
 
 def test_a_long_window_keeps_few_enough_rows_and_rates_between_them():

@@ -80,10 +80,10 @@ def test_servers_under_the_same_other_load_have_one_sentence_and_many_paths_are_
     servers = {name: {"load": page} for name in ("nginx", "tiny")}
     study = {**run.run.study, "load": common, "servers": servers}
     mixed = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
-    told = content_of(mixed, analyse(mixed))
+    content = content_of(mixed, analyse(mixed))
     assert (
         "The load on nginx and tiny differs: requests = 71 paths instead of 36 paths, "
-        "pick = random instead of weighted, no weights." in told.summary
+        "pick = random instead of weighted, no weights." in content.summary
     )
 
 

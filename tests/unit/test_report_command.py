@@ -73,7 +73,7 @@ def test_limits_are_in_every_form(command: Command, run: Path):
         (["run", "--findings", "--format", "md"], "--findings writes no file"),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_written(
+def test_bad_input_is_reported_and_nothing_is_written(
     command: Command, run: Path, arguments: list[str], said: str
 ):
     before = set(run.iterdir())
@@ -83,7 +83,7 @@ def test_bad_input_is_told_and_nothing_is_written(
     assert set(run.iterdir()) == before
 
 
-def test_a_file_that_cannot_be_written_is_told_and_nothing_half_is_left(command: Command, run: Path):
+def test_a_file_that_cannot_be_written_is_reported_and_nothing_half_is_left(command: Command, run: Path):
     (run / "report.md").mkdir()
     finished = command.run("report", "run", "--format", "json,md")
     assert finished.returncode == 1

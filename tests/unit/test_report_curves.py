@@ -59,7 +59,7 @@ def test_the_rigs_ceiling_lies_on_straight_lines_between_its_points(run: Run):
     assert figure.note is None
 
 
-def test_a_ceiling_far_above_the_curves_is_told_instead_of_pressing_them_flat(run: Run):
+def test_a_ceiling_far_above_the_curves_is_reported_instead_of_pressing_them_flat(run: Run):
     figure = measure_figure(
         THROUGHPUT, *drawn(run), LOOKS, Overlay(ceiling=ceiling((1, 400_000), (200, 500_000)))
     )

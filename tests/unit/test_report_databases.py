@@ -43,8 +43,8 @@ def printed(run: Run) -> str:
 def test_the_page_says_operations_and_threads_everywhere(page):
     assert "Operations answered per second" in page
     assert "failed operations" in page
-    told = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
-    said = re.findall(r"[^.>\"]*\brequests?\b[^.<\"]*", told.split("<main>")[1])
+    text = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    said = re.findall(r"[^.>\"]*\brequests?\b[^.<\"]*", text.split("<main>")[1])
     assert said == []
 
 

@@ -26,7 +26,7 @@ QUIET = Disturbance(0.01, 0.02, 0.0, 0.0, None, 0, 4)
 
 
 def measured(logs: Sequence[Sequence[float]]) -> Run:
-    """A run of one point, at which all measures of a server (row) spread over its trials as told."""
+    """A run of one point, at which all measures of a server (row) spread over its trials as given."""
     run = large_run(servers=len(logs), points=1, trials=len(logs[0]))
 
     def spread(record: PointRecord) -> PointRecord:

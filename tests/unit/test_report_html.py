@@ -104,7 +104,7 @@ def test_invalid_trials_are_hollow_and_in_no_mean(page: Page):
     assert (row["server"], row["x"], row["verdict"]) == ("tiny", 100, "invalid")
 
 
-def test_a_missing_server_is_told_and_never_drawn(page: Page):
+def test_a_missing_server_is_reported_and_never_drawn(page: Page):
     assert "absent is missing. It was not found on this machine and is not measured." in page.text
     assert "apt install absent" in page.text
     assert "absent" not in {row["server"] for chart in page.charts.values() for row in rows(chart)}

@@ -44,7 +44,7 @@ def printed_lateness(lateness_ms: dict[str, float | None] | None) -> list[str]:
         ({"p50": 0.004, "p99": None, "p99_9": None, "max": 2}, "lateness     0.004 ms (p50), 2.000 ms (max)"),
     ],
 )
-def test_lateness_is_told_at_the_percentiles_that_its_samples_bound(lateness_ms, line):
+def test_lateness_is_reported_at_the_percentiles_that_its_samples_bound(lateness_ms, line):
     assert printed_lateness(lateness_ms) == [line]
 
 

@@ -46,7 +46,7 @@ def test_three_that_cannot_be_told_apart_are_a_list():
     assert said == "c, b and a cannot be told apart"
 
 
-def test_each_place_that_is_clear_is_told_with_its_ratio():
+def test_each_place_that_is_clear_is_reported_with_its_ratio():
     said = words(a=[4 * x for x in SPREAD], b=[2 * x for x in SPREAD[::-1]], c=[1.0] * 5)
     first, second = said.split("; ")
     assert first.startswith("a has 2.00 (")

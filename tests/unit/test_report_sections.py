@@ -228,7 +228,7 @@ def test_what_is_said_in_its_own_words_is_no_fault_of_a_section():
         Sections().get("the shapes", refuse, None)
 
 
-def test_a_fault_that_several_forms_meet_is_told_once():
+def test_a_fault_that_several_forms_meet_is_reported_once():
     sections = Sections()
     for _ in range(2):
         assert sections.several("the figures", Fault()) == []

@@ -56,14 +56,14 @@ def test_a_peak_at_the_end_says_that_it_was_not_reached():
     assert words.startswith("the peak was not reached: throughput is greatest at 200 connections")
 
 
-def test_loads_that_cannot_be_told_from_the_peak_are_named():
+def test_loads_that_cannot_be_told_apart_from_the_peak_are_named():
     words = shape_words.peak_words(
         WEB, "connections", Greatest(100, exactly(9_000), "inside", (50, 100, 200))
     )
     assert "50 and 200 connections cannot be told apart from it" in words
 
 
-def test_a_single_load_that_cannot_be_told_from_the_peak_is_named_in_the_singular():
+def test_a_single_load_that_cannot_be_told_apart_from_the_peak_is_named_in_the_singular():
     words = shape_words.peak_words(WEB, "threads", Greatest(2, exactly(150), "last", (1, 2)))
     assert words.endswith(
         "the highest usable load, with 150 ± 0 % requests/s; 1 thread cannot be told apart from it."
@@ -91,14 +91,16 @@ def test_a_single_load_that_cannot_be_told_from_the_peak_is_named_in_the_singula
         ),
     ],
 )
-def test_a_capacity_that_the_sweep_does_not_bound_is_told_in_words(trials: list[TrialCapacity], words: str):
+def test_a_capacity_that_the_sweep_does_not_bound_is_described_in_words(
+    trials: list[TrialCapacity], words: str
+):
     assert (
         shape_words.capacity_words(WEB, "connections", Capacity(tuple(trials), None, None), "p99 < 1s")
         == words
     )
 
 
-def test_limits_that_fail_and_hold_again_are_told():
+def test_limits_that_fail_and_hold_again_are_reported():
     trials = (TrialCapacity(14, "exact", None, 20), TrialCapacity(14, "exact", None))
     words = shape_words.capacity_words(WEB, "connections", Capacity(trials, exactly(14), None), "p99 < 1s")
     assert "in 1 of 2 trials the limits fail and hold again higher up, from 20 connections" in words
@@ -111,7 +113,7 @@ def fit(kappa: Estimate, peak_load: Estimate | None, misfit: Misfit = SMALL_MISF
     return ScalabilityFit(exactly(1_000), Estimate(0.03, 0.02, 0.04, 5, "t"), kappa, peak_load, misfit)
 
 
-def test_the_law_is_told_as_contention_coherency_and_what_doubling_brings():
+def test_the_law_is_described_as_contention_coherency_and_what_doubling_brings():
     peak_load = Estimate(98.5, 90, 110, 5, "t")
     words = shape_words.scalability_words(
         fit(Estimate(1e-4, 9e-5, 1.1e-4, 5, "t"), peak_load), 200, "connections"
@@ -122,7 +124,7 @@ def test_the_law_is_told_as_contention_coherency_and_what_doubling_brings():
     assert "doubling the connections from 1 multiplies throughput by 1.94, from 100 by 0.91" in words
 
 
-def test_of_a_database_the_law_is_told_in_threads():
+def test_of_a_database_the_law_is_described_in_threads():
     words = shape_words.scalability_words(
         fit(Estimate(1e-4, 9e-5, 1.1e-4, 5, "t"), Estimate(98.5, 90, 110, 5, "t")), 200, "threads"
     )
@@ -130,7 +132,7 @@ def test_of_a_database_the_law_is_told_in_threads():
     assert "doubling the threads from 1" in words
 
 
-def test_a_peak_beyond_the_sweep_is_told_as_such():
+def test_a_peak_beyond_the_sweep_is_reported_as_such():
     peak_load = Estimate(985, 900, 1_100, 5, "t")
     words = shape_words.scalability_words(
         fit(Estimate(1e-6, 9e-7, 1.1e-6, 5, "t"), peak_load), 200, "connections"
@@ -175,7 +177,7 @@ def test_a_peak_that_no_sweep_comes_near_is_no_peak():
         ),
     ],
 )
-def test_how_far_a_curve_is_from_the_law_is_told_in_words(misfit: Misfit, words: str):
+def test_how_far_a_curve_is_from_the_law_is_described_in_words(misfit: Misfit, words: str):
     found = fit(exactly(1e-4), exactly(98.5), misfit)
     assert shape_words.scalability_words(found, 200, "connections").endswith(f". {words}")
 
@@ -207,7 +209,7 @@ def test_offers_end_with_what_lies_above():
     )
 
 
-def test_leaders_are_told_range_by_range():
+def test_leaders_are_listed_range_by_range():
     found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
     assert shape_words.leaders_words(WEB, "rate", found, "p99") == (
         "up to 100 per second a and b (which cannot be told apart) have the lowest p99; "

@@ -58,7 +58,7 @@ def test_a_figure_holds_the_curve_of_each_run(page: Page):
         assert [row["y"] for row in of_run] == pytest.approx(expected, rel=1e-5)
 
 
-def test_runs_are_told_by_dash_and_mark_and_share_the_colour_of_the_server(page: Page):
+def test_runs_are_distinguished_by_dash_and_mark_and_share_the_colour_of_the_server(page: Page):
     [chart, *_] = page.charts.values()
     layers = {layer["mark"]["type"]: layer for layer in chart["layer"]}
     dashes = layers["line"]["encoding"]["strokeDash"]["scale"]
@@ -183,7 +183,7 @@ def test_one_point_is_drawn_by_run(tmp_path: Path):
     assert [row["x"] for row in first["datasets"][points["data"]["name"]]] == ["A", "B", "C"]
 
 
-def test_the_page_goes_into_the_newest_run_or_where_it_is_told_to(tmp_path: Path):
+def test_the_page_goes_into_the_newest_run_or_into_the_folder_that_is_given(tmp_path: Path):
     base, new = written(tmp_path / "a", started_at=LATER), written(tmp_path / "b")
     path, _ = write_side_by_side([base.folder, new.folder])
     assert path == base.folder / "comparison.html"

@@ -45,7 +45,7 @@ def test_an_estimate_without_an_interval_shows_no_margin():
     assert text.estimate(None) == "—"
 
 
-def test_a_moment_is_told_to_the_minute_in_universal_time():
+def test_a_moment_is_given_to_the_minute_in_universal_time():
     assert text.moment("2026-11-21T23:49:47.711+02:00") == "2026-11-21 21:49 UTC"
     assert text.moment("some day") == "some day"
 

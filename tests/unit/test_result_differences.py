@@ -82,7 +82,7 @@ def test_files_of_the_persons_own_differ_by_digest(run: Run):
     assert (difference.aspect, difference.name) == ("content", name)
 
 
-def test_another_version_and_setting_of_a_server_are_told(run: Run):
+def test_another_version_and_setting_of_a_server_are_reported(run: Run):
     nginx = run.run.servers["nginx"]
     other = nginx.model_copy(update={"version": "9.9", "settings": {**nginx.settings, "workers": 2}})
     assert [(d.name, d.base, d.new) for d in servers_differing(nginx, other)] == [

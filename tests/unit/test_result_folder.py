@@ -72,7 +72,7 @@ def test_a_last_line_cut_off_by_a_kill_is_left_out_and_noted(folder: Path, kept:
     assert (len(run.records), run.cut_off, run.complete) == (len(whole), True, False)
 
 
-def test_a_full_disk_is_told_with_what_is_kept(tmp_path: Path):
+def test_a_full_disk_is_reported_with_what_is_kept(tmp_path: Path):
     (tmp_path / TRIALS_FILE).touch()
     with RunFolder(tmp_path, FileIO("/dev/full", "a")) as folder, pytest.raises(LoadcurveError) as raised:
         folder.append(synthetic.point_record())
@@ -188,7 +188,7 @@ def test_the_estimate_of_room_is_above_what_a_record_takes(folder: Path):
     assert max(len(line) for line in (folder / TRIALS_FILE).read_text().splitlines()) < BYTES_PER_POINT
 
 
-def test_a_folder_that_goes_away_during_a_run_is_told(tmp_path: Path):
+def test_a_folder_that_goes_away_during_a_run_is_reported(tmp_path: Path):
     record = synthetic.run_record()
     writer = RunFolder.create(tmp_path / "run", record, "")
     shutil.rmtree(tmp_path / "run")

@@ -119,7 +119,7 @@ def test_an_interrupt_while_a_record_is_written_waits_until_it_is_safe(run_study
 
 @contextmanager
 def interrupted_at_record(number: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Expect that what is run inside the block is interrupted while it writes so many records' last one."""
+    """Expect that what is run inside the block is interrupted while it writes the ``number``-th record."""
     append, written = RunFolder.append, []
 
     def append_interrupted(folder, record):

@@ -39,7 +39,7 @@ def test_the_options_that_change_a_study_are_recorded_as_they_were_given(scripte
     assert {one.server for one in scripted.run.points} == {"limit"}
 
 
-def test_a_run_beside_another_one_and_what_a_killed_one_left_are_told(scripted, monkeypatch):
+def test_a_run_beside_another_one_and_what_a_killed_one_left_are_reported(scripted, monkeypatch):
     left = CleanedUp("nginx", 77, (78,), (), None)
     monkeypatch.setattr("loadcurve.runs.study.clean_up_after_killed_runs", lambda: [left])
     monkeypatch.setattr("loadcurve.runs.study.neighbours", lambda: [Neighbour(99, is_elsewhere=False)])
@@ -62,7 +62,7 @@ def running(monkeypatch):
 
 
 @pytest.mark.parametrize("is_started_here", [True, False])
-def test_that_both_sides_share_cpus_is_told_of_servers_that_are_started_here(
+def test_that_both_sides_share_cpus_is_reported_for_servers_that_are_started_here(
     scripted, running, is_started_here
 ):
     server = LIMIT if is_started_here else running("http://127.0.0.1:9")

@@ -60,11 +60,11 @@ NO_CONNECTION = "not for sessions: they close their connections, so that there i
 NO_END = 'requires a duration, such as "30s", at whose end the next point begins'
 
 
-@pytest.mark.parametrize(("study", "told"), [(SESSIONS, NO_CONNECTION), (COUNTED, NO_END)])
-def test_what_has_nothing_to_continue_with_is_refused_at_the_key(tmp_path, study, told):
+@pytest.mark.parametrize(("study", "problem"), [(SESSIONS, NO_CONNECTION), (COUNTED, NO_END)])
+def test_what_has_nothing_to_continue_with_is_refused_at_the_key(tmp_path, study, problem):
     path = tmp_path / "study.toml"
     path.write_text(study)
-    assert problems_of(path) == [f":12: trials.between_points: {told}"]
+    assert problems_of(path) == [f":12: trials.between_points: {problem}"]
 
 
 def continued(*lines, **changes):
@@ -189,7 +189,7 @@ def test_the_engine_tells_of_each_level_while_it_is_under_way_and_keeps_its_conn
             assert progress.answered <= results[level].requests.answered + results[level].requests.due
 
 
-def test_levels_that_were_over_are_told_when_one_who_watches_raises(content):
+def test_levels_that_were_over_are_reported_when_one_who_watches_raises(content):
     def raises(level, progress):
         # By then the last requests of the first level have long ended.
         if level == 1 and progress.answered > 100:

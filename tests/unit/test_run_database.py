@@ -109,7 +109,7 @@ def test_a_refusal_of_the_database_is_a_failure_in_its_words(engine, tmp_path):
     assert "ferretdb: access_denied: not authorized on loadcurve." in raised.value.text
 
 
-def test_a_refusal_of_a_database_that_has_died_is_told_as_its_death(engine, tmp_path):
+def test_a_refusal_of_a_database_that_has_died_is_reported_as_its_death(engine, tmp_path):
     engine.refuses = "connection refused"
     server = FakeServer(ServerFailure("died", "ferretdb was ended by SIGKILL"))
     with under_load(tmp_path, RUN, server) as database, pytest.raises(ServerFailure) as raised:

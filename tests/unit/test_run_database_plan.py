@@ -64,7 +64,7 @@ def test_clients_share_a_thread_for_each_cpu_of_the_load(tmp_path, keys, cpus, g
     assert (plan.threads, plan.cpus) == (generator_threads, tuple(cpus))
 
 
-def test_settings_of_the_driver_are_told_in_words(tmp_path):
+def test_settings_of_the_driver_are_reported_in_words(tmp_path):
     plan = plans({"write_concern": 1, "journal": True}).run_phase(load_of(tmp_path, "operations = 1"), 0)
     assert dict(plan.settings) == {"write_concern": "1", "journal": "true"}
 

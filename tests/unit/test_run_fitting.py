@@ -52,7 +52,7 @@ def test_a_database_is_refused_under_a_load_on_web_servers(tmp_path, name):
     assert problem.endswith('is a database; expected model = "ycsb" in [load], or a web server here')
 
 
-def test_an_unknown_setting_of_the_driver_is_told_with_its_line(tmp_path):
+def test_an_unknown_setting_of_the_driver_is_reported_with_its_line(tmp_path):
     servers = "[servers.ferretdb]\ndriver = { wrong = 1 }"
     assert problems_in(tmp_path, ON_DATABASES, servers) == [
         f"{SERVERS_LINE + 2}: servers.ferretdb.driver: mongodb has no setting wrong"

@@ -144,7 +144,7 @@ def test_the_record_of_a_load_names_its_options_and_how_it_was_run_but_no_secret
     assert "secret" not in load.model_dump_json()
 
 
-def test_an_option_that_nobody_has_told_the_plan_of_is_part_of_the_work_and_of_the_record():
+def test_an_option_that_the_plan_does_not_know_is_part_of_the_work_and_of_the_record():
     class Later(ClosedLoad):
         compression: str = "gzip"
 

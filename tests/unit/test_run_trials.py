@@ -196,7 +196,7 @@ def test_points_without_an_answer_do_not_count_as_measured(scripted):
     assert len(scripted.run.points) == 2
 
 
-def test_what_a_limit_of_memory_does_is_told_of_each_point_alone(scripted):
+def test_what_a_limit_of_memory_does_is_reported_for_each_point_alone(scripted):
     readings = [(0, 10), (2, 20), (2, 20), (3, 30)]
     scripted.script.limit_uses["limit"] = [
         LimitUse(oom_kills=kills, memory_peak_bytes=peak) for kills, peak in readings

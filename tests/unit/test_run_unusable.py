@@ -51,13 +51,13 @@ def test_what_the_study_names_and_cannot_be_used_fails_in_each_trial(scripted, t
         assert scripted.measure(study) == 4
     run = scripted.run
     assert len(run.failures) == len(UNUSABLE) * 2
-    told = " ".join(scripted.talk.split())
+    printed = " ".join(scripted.talk.split())
     for name, (_, code, said) in UNUSABLE.items():
         failures = [one for one in run.failures if one.server == name]
         assert [one.reason.code for one in failures] == [code] * 2
         assert said in failures[0].reason.text
         assert said in run.run.servers[name].problem
-        assert f"{name}: failed: {failures[0].reason.text}" in told
+        assert f"{name}: failed: {failures[0].reason.text}" in printed
     assert run.complete
     assert "Trials that failed" in write_report(scripted.folder).read_text()
 

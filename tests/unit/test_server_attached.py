@@ -1,4 +1,4 @@
-"""A server that runs already: it is left as it is, and what is not known of it is not told."""
+"""A server that runs already: it is left as it is, and what is not known of it is not reported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Building servers from source: when, how often, and what is told when it fails."""
+"""Building servers from source: when, how often, and what is reported when it fails."""
 
 import os
 import subprocess
@@ -101,7 +101,7 @@ def test_changed_sources_are_built_anew_beside_what_was_built_before(tiny, build
 
 
 def build_one_after_the_other(tiny, count):
-    """Build so many states of the sources, a second apart by the clock of the files; return their folders."""
+    """Build ``count`` states of the sources, a second apart by the files' clock; return their folders."""
     folders = []
     for number in range(1, count + 1):
         build = building(tiny(f"# state {number}"))
@@ -170,7 +170,7 @@ def test_neither_the_description_nor_what_a_tool_left_there_is_a_source(tiny):
     assert building(entry).folder == folder
 
 
-def test_a_failure_is_told_with_the_last_lines_and_nothing_of_it_is_used(tiny):
+def test_a_failure_is_reported_with_the_last_lines_and_nothing_of_it_is_used(tiny):
     entry = tiny(PROGRAM + "seq 100; exit 3")
     with pytest.raises(ServerFailure) as caught:
         building(entry).run(silent)

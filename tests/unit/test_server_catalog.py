@@ -295,13 +295,13 @@ def test_a_template_reaches_nothing_of_python_beyond_its_names(reaching, based):
         based(demo=reaching).templates.render("demo.j2", {"size": 3})
 
 
-def test_a_fault_in_a_base_is_told_with_the_line_of_the_base(based, tmp_path):
+def test_a_fault_in_a_base_is_reported_with_the_line_of_the_base(based, tmp_path):
     line = BASE.splitlines().index("[settings.size]") + 1
     with pytest.raises(BadInput, match=f"^{tmp_path}/shared/base.toml:{line}: settings.size: .* at least 1"):
         based(base=BASE.replace("default = 1", "default = 0"))
 
 
-def test_a_fault_beside_what_a_base_says_is_told_with_the_own_line(based, tmp_path):
+def test_a_fault_beside_what_a_base_says_is_reported_with_the_own_line(based, tmp_path):
     own = 'base = "../shared/base.toml"\nsettings.size.default = 0'
     with pytest.raises(BadInput, match=f"^{tmp_path}/demo/server.toml:2: settings.size: .* at least 1"):
         based(own)

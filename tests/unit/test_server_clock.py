@@ -19,7 +19,7 @@ def test_a_clock_that_is_followed_to_within_the_probes_interval_needs_no_word():
 
 
 @pytest.mark.parametrize(("drift_s", "error_s"), [(-0.11, 0.0), (0.0, 0.11)])
-def test_one_that_is_not_is_told(drift_s, error_s):
+def test_one_that_is_not_is_reported(drift_s, error_s):
     (caveat,) = drift_caveats(clock(drift_s, error_s), interval_s=0.1)
     assert caveat.code == "clock_drift"
     assert "110 ms" in caveat.text

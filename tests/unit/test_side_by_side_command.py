@@ -43,7 +43,7 @@ def test_the_page_lies_in_the_newest_run_and_its_path_comes_last(runs: Command):
         (["base", "later", "--out", "gone"], "cannot be written to gone/comparison.html"),
     ],
 )
-def test_what_cannot_be_done_is_told(runs: Command, arguments: list[str], said: str):
+def test_what_cannot_be_done_is_reported(runs: Command, arguments: list[str], said: str):
     finished = runs.run("report", *arguments)
     assert finished.returncode == (1 if "gone" in arguments else 2)
     assert finished.stdout == ""

@@ -49,7 +49,7 @@ def test_a_limit_that_fails_and_holds_again_counts_up_to_the_failure_and_says_so
     assert (found.load, found.holds_again_at) == (12.5, 20)
 
 
-def test_what_cannot_be_told_is_passed_over():
+def test_what_is_not_known_is_passed_over():
     found = trial_capacity(trial((50, None), (100, 1), (200, None), (300, 100)), P99)
     assert found.load == 200
     assert trial_capacity(trial((50, None)), P99) is None

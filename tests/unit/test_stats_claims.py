@@ -164,7 +164,7 @@ def test_a_peak_at_an_open_end_of_the_sweep_may_lie_beyond_it(loads, values, bey
     assert may_lie_beyond(top, loads) == beyond
 
 
-def test_a_peak_is_told_by_every_load_that_may_be_the_greatest():
+def test_a_peak_is_judged_by_every_load_that_may_be_the_greatest():
     loads = [1.0, 2.0, 3.0, 4.0]
     top = greatest(loads, [[1 * f, 5 * f, 3 * f, 1 * f] for f in (1.0, 1.01, 0.99)])
     assert top is not None
@@ -182,17 +182,17 @@ def noise(generator: random.Random, trials: int, places: int) -> list[list[float
 
 
 @pytest.mark.parametrize("trials", [3, 5])
-def test_claims_about_noise_cannot_be_told_in_95_of_100_studies(trials):
+def test_claims_about_noise_cannot_be_decided_in_95_of_100_studies(trials):
     generator = random.Random(7)
-    told = dict.fromkeys(("rises", "falls", "level", "peak", "greater"), 0)
+    decided = dict.fromkeys(("rises", "falls", "level", "peak", "greater"), 0)
     for _ in range(STUDIES):
         rows = noise(generator, trials, 6)
-        told["rises"] += rising(rows, 0.05).outcome != "cannot_tell"
-        told["falls"] += falling(rows, 0.05).outcome != "cannot_tell"
-        told["level"] += level(rows, 0.05).outcome != "cannot_tell"
+        decided["rises"] += rising(rows, 0.05).outcome != "cannot_tell"
+        decided["falls"] += falling(rows, 0.05).outcome != "cannot_tell"
+        decided["level"] += level(rows, 0.05).outcome != "cannot_tell"
         top = greatest(range(6), rows)
         assert top is not None
-        told["peak"] += peak_between(top, 2, 4) != "cannot_tell"
+        decided["peak"] += peak_between(top, 2, 4) != "cannot_tell"
         ratio = geometric_interval([row[0] / row[1] for row in rows])
-        told["greater"] += above_one(ratio, 0.05) != "cannot_tell"
-    assert max(told.values()) <= MOST_WRONG * STUDIES, told
+        decided["greater"] += above_one(ratio, 0.05) != "cannot_tell"
+    assert max(decided.values()) <= MOST_WRONG * STUDIES, decided

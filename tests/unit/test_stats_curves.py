@@ -47,7 +47,7 @@ def test_what_the_server_used_is_averaged_over_the_trials_with_an_interval(run: 
     assert (resources["processes_max"].value, resources["processes_max"].high) == pytest.approx((4, 4))
 
 
-def test_processor_time_too_short_to_be_told_is_averaged_as_it_is(run: Run):
+def test_processor_time_too_short_to_be_measured_is_averaged_as_it_is(run: Run):
     def idle(record: PointRecord) -> PointRecord:
         used = record.probe.server.model_copy(update={"cpu_share": 0.0 if record.block else 0.3})
         return record.model_copy(update={"probe": record.probe.model_copy(update={"server": used})})
@@ -74,7 +74,7 @@ def test_an_invalid_trial_is_in_no_estimate_but_sets_the_verdict(run: Run):
     assert (point.estimate(THROUGHPUT).n, len(point.trials), point.verdict) == (2, 3, "invalid")
 
 
-def test_a_suspect_trial_counts_and_is_told(run: Run):
+def test_a_suspect_trial_counts_and_is_reported(run: Run):
     point = at(run, "nginx", 200)
     assert point.estimate(THROUGHPUT) is not None
     assert (point.estimate(THROUGHPUT).n, point.verdict) == (3, "suspect")

@@ -65,10 +65,10 @@ def test_the_simulation_compares_as_rankings_and_estimates_do():
         for study in studies(20, [1000.0, 1100.0, 1000.0], blocks, RandomWalk(0.02), seed=blocks).values:
             logs = np.log(study)
             ranking = rank({str(place): row[:, None] for place, row in enumerate(logs)}, "higher")
-            told = {frozenset((pair.first, pair.second)) for pair in ranking.pairs if pair.told_apart}
+            apart = {frozenset((pair.first, pair.second)) for pair in ranking.pairs if pair.told_apart}
             pairs = [frozenset("01"), frozenset("02"), frozenset("12")]
             found = ratios_of(logs, moderated).told_apart().tolist()
-            assert [pair in told for pair in pairs] == found
+            assert [pair in apart for pair in pairs] == found
             held = [one.low <= 1000 <= one.high for one in estimates_of_servers(study.tolist())]
             assert means_hold(logs, np.full(3, math.log(1000)), moderated).tolist() == held
 

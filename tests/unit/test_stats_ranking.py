@@ -138,8 +138,8 @@ def test_invalid_points_never_enter_a_ranking_and_are_named(run: Run):
     _, logs = usable_logs(curves(run), THROUGHPUT)
     assert np.isnan(logs["tiny"][:, AT[100]]).tolist() == [False, False, True]
     ranking = ranked(run)
-    told = {(out.server, out.point["connections"], out.invalid, out.absent) for out in ranking.left_out}
-    assert told == {
+    left_out = {(out.server, out.point["connections"], out.invalid, out.absent) for out in ranking.left_out}
+    assert left_out == {
         ("tiny", 100, (2,), ()),
         ("apache", 50, (), (2,)),
         ("apache", 100, (), (2,)),

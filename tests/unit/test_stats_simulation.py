@@ -151,7 +151,7 @@ def test_points_that_are_missing_by_chance_do_not_raise_the_alarms():
         logs = np.full((3, blocks, points), np.nan)
         for place, block, column in np.ndindex(logs.shape):
             if draw.random() > 0.1:
-                # A curve of its own kind for each server, which must not look like a bad block.
+                # Each server has its own kind of curve, which must not look like a bad block.
                 logs[place, block, column] = math.log(
                     study[place, block] * (1 + column * place)
                 ) + draw.normal(0, 0.01)

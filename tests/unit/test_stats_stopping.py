@@ -1,4 +1,4 @@
-"""When a run has enough trials, told from its records alone."""
+"""When a run has enough trials, determined from its records alone."""
 
 import dataclasses
 

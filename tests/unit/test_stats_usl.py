@@ -102,7 +102,7 @@ def test_a_curve_that_trials_agree_on_and_that_is_not_the_laws_has_parameters_wi
     assert 0.05 < fit.misfit.share < 0.15
 
 
-def test_the_side_and_place_of_a_dip_are_told():
+def test_the_side_and_place_of_a_dip_are_reported():
     truth = law(1_000, 0.03, 1e-4)
     truth[3] *= 0.75
     fit = fit_scalability(CONNECTIONS, noisy(truth, 5, seed=1))

@@ -108,11 +108,11 @@ duration = "1s"
 
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
-def test_what_keeps_an_arm_from_its_load_is_told_at_its_own_table(tmp_path, change, problem):
+def test_what_keeps_an_arm_from_its_load_is_reported_at_its_own_table(tmp_path, change, problem):
     assert problems_in(tmp_path, changed(HEAD, change)) == [problem]
 
 
-def test_a_key_that_the_model_does_not_have_is_told_with_the_nearest_one(tmp_path):
+def test_a_key_that_the_model_does_not_have_is_reported_with_the_nearest_one(tmp_path):
     [problem] = problems(tmp_path, "conection_rate = 1")
     assert problem.startswith(
         f":{FIRST_LINE}: servers.simple.load.conection_rate: unknown key; expected one of "
@@ -120,7 +120,7 @@ def test_a_key_that_the_model_does_not_have_is_told_with_the_nearest_one(tmp_pat
     assert problem.endswith('did you mean "connection_rate"?')
 
 
-def test_a_value_of_the_sweep_that_one_arm_cannot_take_is_told_at_its_table(tmp_path):
+def test_a_value_of_the_sweep_that_one_arm_cannot_take_is_reported_at_its_table(tmp_path):
     text = HEAD.replace("threads = 4\n", "").replace("calls = [10, 20]", "threads = [1, 4]")
     [problem] = problems_in(tmp_path, text + "num_connections = 3")
     assert problem == (
@@ -129,13 +129,13 @@ def test_a_value_of_the_sweep_that_one_arm_cannot_take_is_told_at_its_table(tmp_
     )
 
 
-def test_what_is_wrong_with_the_studys_load_is_told_once_and_there(tmp_path):
+def test_what_is_wrong_with_the_studys_load_is_reported_once_and_there(tmp_path):
     text = HEAD.replace("threads = 4", "threads = 400")
     [problem] = problems_in(tmp_path, text + "connection_rate = 20")
     assert problem.startswith(":9: load.threads: found 400")
 
 
-def test_a_study_whose_own_load_cannot_be_read_is_told_of_that_alone(tmp_path):
+def test_a_study_whose_own_load_cannot_be_read_has_that_problem_alone(tmp_path):
     text = HEAD.replace("threads = 4", "threads = 0")
     assert problems_in(tmp_path, text + "connection_rate = 20") == [
         ":9: load.threads: found 0; expected a positive whole number"
@@ -155,7 +155,7 @@ def test_a_load_that_is_no_table_is_refused(tmp_path):
     assert problems_in(tmp_path, text) == [f":{FIRST_LINE}: servers.simple.load: found 3; expected a table"]
 
 
-def test_a_request_that_a_folder_lacks_is_told_at_the_arm_that_asks_for_it(tmp_path):
+def test_a_request_that_a_folder_lacks_is_reported_at_the_arm_that_asks_for_it(tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "a").write_text("x")
     head = HEAD.replace("content.a = 1\ncontent.b = 1", '[content]\nfolder = "site"')

@@ -1,4 +1,4 @@
-"""Loads on databases in a study file: their keys, and what the person is told when one of them is wrong."""
+"""Loads on databases in a study file: their keys, and what is reported when one of them is wrong."""
 
 import pytest
 
@@ -147,7 +147,7 @@ counted: workload = "a" -> workload = { mix = { read = -1 } }
 
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
-def test_a_problem_is_told_with_its_line_and_what_was_expected(tmp_path, change, problem):
+def test_a_problem_is_reported_with_its_line_and_what_was_expected(tmp_path, change, problem):
     base, _, how = change.partition(": ")
     load = {"counted": COUNTED, "loading": LOADING}[base]
     assert problems_in(tmp_path, changed(load, how)) == [problem]

@@ -43,7 +43,7 @@ def test_a_file_of_the_person_comes_before_one_that_comes_with_loadcurve(tmp_pat
     assert find_study("quickstart.toml") == Path("quickstart.toml")
 
 
-def test_a_study_that_is_nowhere_is_told_with_the_nearest_name(tmp_path, monkeypatch):
+def test_a_study_that_is_nowhere_is_reported_with_the_nearest_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match=r'quickstrt: there is no such file.*did you mean "quickstart"'):
         find_study("quickstrt")
@@ -71,8 +71,8 @@ def test_an_experiment_is_a_folder_with_its_claims_and_what_differs(name):
     assert study.question
     assert study.claims is not None
     assert {path.name for path in file.parent.iterdir()} >= {"README.md", "study.toml", "claims.toml"}
-    told = (file.parent / "README.md").read_text()
-    assert all(part in told for part in ("**Asked", "**Found then:**", "**Here:**"))
+    text = (file.parent / "README.md").read_text()
+    assert all(part in text for part in ("**Asked", "**Found then:**", "**Here:**"))
 
 
 @pytest.mark.parametrize(

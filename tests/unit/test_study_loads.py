@@ -1,4 +1,4 @@
-"""The load models of a study file: their keys, and what the person is told when one of them is wrong."""
+"""The load models of a study file: their keys, and what is reported when one of them is wrong."""
 
 import pytest
 
@@ -158,7 +158,7 @@ sessions: pipeline = 2
 
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS, rate=RATE_WORDS, verify=VERIFY_IN_WORDS))
-def test_a_problem_of_a_load_is_told_with_its_line_and_what_was_expected(tmp_path, change, problem):
+def test_a_problem_of_a_load_is_reported_with_its_line_and_what_was_expected(tmp_path, change, problem):
     (found,) = problems_in(tmp_path, load_with(change))
     beginning, left_out, _ = problem.partition("…")
     assert found.startswith(beginning) if left_out else found == problem

@@ -216,7 +216,7 @@ def test_the_price_of_a_server_follows_from_the_type_of_its_machine_and_limits_n
     assert [name for name, record in records.items() if record.limits is not None] == ["imitated"]
 
 
-def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
+def test_an_unknown_type_of_a_machine_is_reported_with_its_line(tmp_path):
     file = written(tmp_path, '[machines.web]\nssh = "web"\ntype = "t2.mikro"\n')
     document = TomlDocument.read(file)
     with pytest.raises(BadInput, match=r's\.toml:8: machines\.web\.type: .*did you mean "t2\.micro"'):
@@ -284,6 +284,6 @@ def test_an_unknown_type_of_a_machine_is_told_with_its_line(tmp_path):
         ('[machines.web]\nssh = "web"\nlink_speed = 1000\n', 'such as "100Mbit" or "2.5Gbit"'),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path, more, problem):
+def test_what_is_wrong_is_reported(tmp_path, more, problem):
     problems = problems_of(written(tmp_path, more))
     assert any(problem in one for one in problems), problems

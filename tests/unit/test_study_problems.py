@@ -1,4 +1,4 @@
-"""What the person is told when something is wrong in a study file."""
+"""What is reported when something is wrong in a study file."""
 
 import pytest
 
@@ -169,7 +169,7 @@ use = "nginx" -> use = 5
 
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
-def test_a_problem_is_told_with_its_line_its_key_and_what_was_expected(tmp_path, change, problem):
+def test_a_problem_is_reported_with_its_line_its_key_and_what_was_expected(tmp_path, change, problem):
     assert problems_in(tmp_path, changed(GOOD, change)) == [problem]
 
 
@@ -179,7 +179,7 @@ def test_limits_require_a_sweep_over_a_load(tmp_path):
     assert problem.startswith(":2: limits: requires a [sweep] over a load: connections, rate")
 
 
-def test_every_problem_is_told_in_the_order_of_the_file(tmp_path):
+def test_every_problem_is_reported_in_the_order_of_the_file(tmp_path):
     text = (
         GOOD.replace("count = 3", "count = -3")
         .replace("warmup", "warmpu")
@@ -194,12 +194,12 @@ def test_every_problem_is_told_in_the_order_of_the_file(tmp_path):
     ]
 
 
-def test_missing_tables_are_told_with_an_example(tmp_path):
+def test_missing_tables_are_reported_with_an_example(tmp_path):
     problems = problems_in(tmp_path, 'title = "x"\n')
     assert ": servers: missing; expected at least one table [servers.NAME]" in problems
     assert ": sweep: missing; expected at least one key, such as connections = [1, 10, 100]" in problems
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_folder_that_is_not_there_is_reported(tmp_path):
     (problem,) = problems_in(tmp_path, changed(GOOD, '"1k.txt" = "1KiB" -> folder = "site"'))
     assert problem.startswith(f':3: content.folder: no such folder: "{tmp_path / "site"}"')

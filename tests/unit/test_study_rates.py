@@ -49,6 +49,6 @@ def test_stretches_are_ramps_and_steps_one_after_the_other(text, stretches):
         ("5:1s, 6-1000000001:1s", "at most 1,000,000,000 per second"),
     ],
 )
-def test_what_is_no_rate_is_told_with_the_reason(text, reason):
+def test_what_is_no_rate_is_reported_with_the_reason(text, reason):
     with pytest.raises(ValueError, match=re.escape(reason)):
         parse_rate(text)

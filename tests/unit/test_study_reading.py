@@ -53,18 +53,18 @@ def test_a_file_of_the_content_may_be_given_as_a_text(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "line"), [("a = \n", 1), ("a = 1\n[b\n", 2), ("a = 1\n\na = 2\n", 3)])
-def test_text_that_is_not_toml_is_told_with_its_line(tmp_path, text, line):
+def test_text_that_is_not_toml_is_reported_with_its_line(tmp_path, text, line):
     (problem,) = problems_in(tmp_path, text)
     assert problem.startswith(f":{line}: not TOML at column ")
 
 
-def test_what_only_a_later_toml_allows_is_told_with_its_line(tmp_path):
+def test_what_only_a_later_toml_allows_is_reported_with_its_line(tmp_path):
     (problem,) = problems_in(tmp_path, "a = 1\nb = { c = 1,\n d = 2 }\n")
     assert problem.startswith(": not TOML 1.0: ")
     assert "line 2" in problem
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_file_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(BadInput, match=r"none\.toml: there is no such file"):
         read_study(tmp_path / "none.toml")
 
@@ -82,7 +82,7 @@ def test_a_binary_file_is_no_study(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_is_told(tmp_path):
+def test_a_file_that_may_not_be_read_is_reported(tmp_path):
     path = write(tmp_path, GOOD)
     path.chmod(0)
     with pytest.raises(BadInput, match="cannot be read: Permission denied"):

@@ -104,7 +104,7 @@ arrivals = "recorded" -> arrivals = "constant"\nrate = 1\nduration = "1s"\nspeed
 
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
-def test_what_is_wrong_with_a_replay_is_told_with_its_line(tmp_path, change, problem):
+def test_what_is_wrong_with_a_replay_is_reported_with_its_line(tmp_path, change, problem):
     assert problems_in(tmp_path, changed(replay(tmp_path), change)) == [problem]
 
 
@@ -122,7 +122,7 @@ def test_rates_cannot_be_swept_with_a_replay(tmp_path):
         ("/a @soon\n", '{file}:1: found the time "@soon"; expected @ and the seconds from the start'),
     ],
 )
-def test_a_list_that_cannot_be_replayed_is_told_with_its_line(tmp_path, text, problem):
+def test_a_list_that_cannot_be_replayed_is_reported_with_its_line(tmp_path, text, problem):
     (found,) = problems_in(tmp_path, replay(tmp_path, text=text))
     assert problem.replace("{file}", str(tmp_path / "recording.txt")) in found
 

@@ -57,7 +57,7 @@ def test_the_weights_of_a_file_without_any_may_stand_in_the_study(tmp_path):
         ),
     ],
 )
-def test_a_problem_in_a_file_of_requests_is_told_with_that_file_and_line(tmp_path, text, problems):
+def test_a_problem_in_a_file_of_requests_is_reported_with_that_file_and_line(tmp_path, text, problems):
     found = problems_in(tmp_path, with_file(tmp_path, text))
     file = tmp_path / "paths.txt"
     place = f":{LOAD_LINE + 1}: load.requests: {file}"
@@ -66,7 +66,7 @@ def test_a_problem_in_a_file_of_requests_is_told_with_that_file_and_line(tmp_pat
     ]
 
 
-def test_a_file_of_requests_that_is_not_there_is_told(tmp_path):
+def test_a_file_of_requests_that_is_not_there_is_reported(tmp_path):
     (problem,) = problems_in(tmp_path, with_file(tmp_path, "", requests="none.txt"))
     assert problem == f":6: load.requests: {tmp_path / 'none.txt'}: there is no such file"
 
@@ -134,12 +134,12 @@ pick = "weighted"\nweights = [1]
 
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS_OF_A_LONG_LIST))
-def test_a_problem_of_a_long_list_is_told(tmp_path, change, problem):
+def test_a_problem_of_a_long_list_is_reported(tmp_path, change, problem):
     load = changed(with_file(tmp_path, LONG), change)
     assert problems_in(tmp_path, load) == [problem.replace("{file}", str(tmp_path / "paths.txt"))]
 
 
-def test_a_line_of_a_long_list_that_is_no_path_is_told(tmp_path):
+def test_a_line_of_a_long_list_that_is_no_path_is_reported(tmp_path):
     (found,) = problems_in(tmp_path, with_file(tmp_path, LONG + "a\n"))
     assert found.startswith(f':6: load.requests: {tmp_path / "paths.txt"}:1001: found "a"; expected a path')
 
@@ -238,7 +238,7 @@ body = "@nowhere"
 
 
 @pytest.mark.parametrize(("change", "problem"), cases(PROBLEMS))
-def test_what_cannot_be_sent_is_told(tmp_path, change, problem):
+def test_what_cannot_be_sent_is_reported(tmp_path, change, problem):
     for place, words in (("folder", str(tmp_path)), ("HEADERS", HEADERS_IN_WORDS), ("VALUE", GIVEN_IN_WORDS)):
         problem = problem.replace(f"{{{place}}}", words)
     assert problems_in(tmp_path, changed(CLOSED, change)) == [problem]

@@ -121,39 +121,39 @@ def test_a_rate_is_one_of_all_connections_and_stands_in_the_command(tmp_path):
 
 def load_of_k6(**changes: Any) -> dict[str, Any]:
     """Return the settings of a load that the script of k6 receives."""
-    [told] = re.findall(
+    [settings] = re.findall(
         r" --env LOADCURVE=(\{.*\}) \S+script\.js$", words("k6", **{"warmup": "0s", **changes})
     )
-    return json.loads(told)
+    return json.loads(settings)
 
 
 def test_k6_has_a_user_for_each_connection_in_a_closed_loop():
-    told = load_of_k6(warmup="2s", headers={"Accept": "a"})
-    assert told["url"] == "http://127.0.0.1:8080/a"
-    assert told["params"] == {
+    settings = load_of_k6(warmup="2s", headers={"Accept": "a"})
+    assert settings["url"] == "http://127.0.0.1:8080/a"
+    assert settings["params"] == {
         "headers": {"Accept": "a"}, "timeout": "5000ms", "redirects": 0, "responseType": "none"
     }  # fmt: skip
     # The warm-up is part of its scenario.
-    assert told["options"]["scenarios"]["load"] == {
+    assert settings["options"]["scenarios"]["load"] == {
         "executor": "constant-vus", "vus": 12, "duration": "12000ms", "gracefulStop": "0s"
     }  # fmt: skip
-    assert told["aborts_after_ms"] is None
-    assert not told["options"]["noConnectionReuse"]
+    assert settings["aborts_after_ms"] is None
+    assert not settings["options"]["noConnectionReuse"]
     assert load_of_k6(calls=1)["options"]["noConnectionReuse"]
 
 
 def test_a_load_of_k6_that_is_shorter_than_a_scenario_can_be_is_ended_by_its_script():
-    told = load_of_k6(warmup="200ms", duration="400ms")
-    assert told["options"]["scenarios"]["load"]["duration"] == "1000ms"
-    assert told["aborts_after_ms"] == 600
+    settings = load_of_k6(warmup="200ms", duration="400ms")
+    assert settings["options"]["scenarios"]["load"]["duration"] == "1000ms"
+    assert settings["aborts_after_ms"] == 600
 
 
 @pytest.mark.parametrize(
     ("rate", "arrivals", "time_unit"), [(500, 500, "1s"), (10.5, 21, "2s"), (0.1, 1, "10s")]
 )
 def test_k6_takes_any_rate_as_whole_arrivals_per_unit_of_time(rate, arrivals, time_unit):
-    told = load_of_k6(model="open", rate=rate)
-    assert told["options"]["scenarios"]["load"] == {
+    settings = load_of_k6(model="open", rate=rate)
+    assert settings["options"]["scenarios"]["load"] == {
         "executor": "constant-arrival-rate", "rate": arrivals, "timeUnit": time_unit,
         "preAllocatedVUs": 12, "maxVUs": 12, "duration": "10000ms", "gracefulStop": "0s",
     }  # fmt: skip

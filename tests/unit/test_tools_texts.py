@@ -203,8 +203,8 @@ def test_errors_of_httperf_have_their_classes(file_of):
     )
     figures = httperf.read_text(file_of(text.replace("fd-unavail 0", "fd-unavail 2")))
     assert figures.failed == 8
-    told = {name: count for name, count in figures.errors.items() if count}
-    assert told == {"timeout": 1, "connect_refused": 2, "reset": 3, "fd_unavailable": 2}
+    counted = {name: count for name, count in figures.errors.items() if count}
+    assert counted == {"timeout": 1, "connect_refused": 2, "reset": 3, "fd_unavailable": 2}
 
 
 def test_h2load_is_read_as_its_text_says():

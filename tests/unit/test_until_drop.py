@@ -200,7 +200,7 @@ def test_an_interrupted_run_goes_on_with_the_trial_whose_curve_had_not_ended(scr
     assert interrupted.first_block == 1
 
 
-def test_who_watches_reads_where_a_curve_ended_and_that_the_points_are_at_most_so_many(scripted, tmp_path):
+def test_who_watches_reads_where_a_curve_ended_and_that_the_points_are_at_most_this_many(scripted, tmp_path):
     measured(scripted, EARLY, LATE)
     assert "2 trials of at most 4 points" in scripted.talk
     said = "trial 1 of 2, limit: ended at connections 2, where throughput had fallen, 4 of at most 8 points"

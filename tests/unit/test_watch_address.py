@@ -46,7 +46,7 @@ def test_an_address_that_others_can_reach_is_said_aloud():
         assert is_meant_for(name, listener.names())
 
 
-def test_a_port_that_another_program_has_is_told_with_what_to_do():
+def test_a_port_that_another_program_has_is_reported_with_what_to_do():
     first = Listener.at(Address.parse(ANY_LOOPBACK_PORT))
     with first.socket:
         taken = Address("127.0.0.1", first.socket.getsockname()[1])
@@ -54,7 +54,7 @@ def test_a_port_that_another_program_has_is_told_with_what_to_do():
             Listener.at(taken)
 
 
-def test_a_host_that_is_not_known_is_told():
+def test_a_host_that_is_not_known_is_reported():
     with pytest.raises(BadInput, match=r"no-such-host\.invalid:0"):
         Listener.at(Address("no-such-host.invalid", 0))
 

@@ -1,4 +1,4 @@
-"""When the readers of a run's page are told something new."""
+"""When the readers of a run's page are notified of something new."""
 
 import time
 from pathlib import Path
@@ -21,7 +21,7 @@ def drawn_points(feed: Feed) -> int:
     return drawn.points if drawn else 0
 
 
-def test_nothing_new_is_told_where_nothing_has_changed(run: GrowingRun):
+def test_nothing_new_is_reported_where_nothing_has_changed(run: GrowingRun):
     run.says()
     feed = Feed(run.folder)
     first = feed.look()

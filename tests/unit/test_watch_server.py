@@ -116,7 +116,7 @@ def run_figures(run: GrowingRun) -> list:
     return figures(read_run(run.folder))
 
 
-def test_a_reader_who_comes_later_is_told_everything(url: str, run: GrowingRun):
+def test_a_reader_who_comes_later_gets_everything(url: str, run: GrowingRun):
     run.add(8)
     for _ in range(2):
         with events_of(url) as events:
@@ -141,7 +141,7 @@ def test_without_a_reader_leaving_takes_no_time(served: tuple[str, WatchServer],
     server.leave()
 
 
-def test_readers_are_told_the_last_state_and_may_fetch_the_report(served, run: GrowingRun, monkeypatch):
+def test_readers_get_the_last_state_and_may_fetch_the_report(served, run: GrowingRun, monkeypatch):
     url, server = served
     # Only the report can end the farewell.
     monkeypatch.setattr(server_module, "FAREWELL_S", 3600.0)

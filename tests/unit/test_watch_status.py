@@ -35,7 +35,7 @@ def test_before_there_is_a_folder_the_run_looks_at_its_servers(tmp_path: Path):
     assert (now["progress"], now["load"], now["verdicts"]["valid"]) == (None, None, 0)
 
 
-def test_a_load_under_way_is_told_with_its_point_and_how_long_it_has_gone_on(run: GrowingRun):
+def test_a_load_under_way_is_reported_with_its_point_and_how_long_it_has_gone_on(run: GrowingRun):
     run.says(
         trial={"trial": 3, "block": 1, "server": "tiny"},
         point={"connections": 50},

@@ -139,9 +139,9 @@ def scattered(record: PointRecord, drawn: random.Random) -> PointRecord:
 
 
 def test_the_terminal_tells_a_run_that_scatters_beyond_all_numbers(wild_run: Run):
-    told = " ".join(printed(summary(analyse(wild_run)), width=200).split())
-    assert "2 trials would show no difference, however large, in throughput" in told
-    assert not {"inf", "nan"} & set(told.replace(",", " ").replace("(", " ").lower().split())
+    output = " ".join(printed(summary(analyse(wild_run)), width=200).split())
+    assert "2 trials would show no difference, however large, in throughput" in output
+    assert not {"inf", "nan"} & set(output.replace(",", " ").replace("(", " ").lower().split())
 
 
 def test_every_form_of_the_report_is_written_of_such_a_run(wild_run: Run, tmp_path: Path):

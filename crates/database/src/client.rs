@@ -25,7 +25,7 @@ pub(crate) struct Gate<D> {
 }
 
 impl<D: Database> Gate<D> {
-    /// To a database for so many clients.
+    /// To a database for this many clients.
     pub(crate) fn new(target: Target, sessions: usize) -> Self {
         let timeout = Duration::from_secs_f64(target.timeout_s);
         Self { target, sessions, timeout, database: OnceCell::new() }
@@ -285,7 +285,7 @@ impl Found for Seen<'_> {
 }
 
 impl Seen<'_> {
-    /// Whether so many records had what was written.
+    /// Whether the answer, of this many records, had what was written.
     fn verdict(&self, operation: &Operation, records: usize) -> Result<(), Failed> {
         match &self.0 {
             Some(check) if !check.is_passed(operation.selection, records) => Err(Failed::new(

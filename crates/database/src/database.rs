@@ -94,7 +94,7 @@ pub trait Database: Sized + 'static {
     /// What is wrong with them. No text contains the password.
     fn check(target: &Target) -> Result<(), InvalidTarget>;
 
-    /// Connects, for so many sessions. The target has been checked.
+    /// Connects, for this many sessions. The target has been checked.
     ///
     /// # Errors
     /// When there is no such database, or it lets nobody in.
@@ -196,8 +196,8 @@ pub trait Session: 'static {
     /// When one is there already, or why the database does not answer.
     async fn insert(&mut self, records: &[NewRecord<'_>]) -> Result<(), Failed>;
 
-    /// Reads so many records in the order of their keys from `first` on, and gives every field to `found`; returns how
-    /// many there were.
+    /// Reads at most this many records in the order of their keys from `first` on, and gives every field to `found`;
+    /// returns how many there were.
     ///
     /// # Errors
     /// When the database does not answer.

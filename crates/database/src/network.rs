@@ -13,7 +13,7 @@ pub(crate) fn failed(error: &Error, trusted: &str) -> Failed {
     tls::failure_of(error, trusted).unwrap_or_else(|| Failed::new(failure_of(error), error.to_string()))
 }
 
-/// The class of an error of a socket. Drivers report a deadline of their own only for connecting.
+/// The class of an error of a socket. Drivers report their own deadline only for connecting.
 fn failure_of(error: &Error) -> Failure {
     match error.kind() {
         ErrorKind::ConnectionRefused

@@ -33,7 +33,7 @@ pub(crate) fn failure_of(error: &io::Error, trusted: &str) -> Option<Failed> {
     if let Some(error) = inner.downcast_ref::<Error>() {
         return Some(explained(error, trusted));
     }
-    // These two are told in words only.
+    // These two are reported in words only.
     let text = inner.to_string();
     if text == "tls handshake eof" {
         let text = "the server closed the connection during the TLS handshake; it may not support TLS";
@@ -96,29 +96,32 @@ mod tests {
 
     use super::*;
 
-    fn told(error: Error) -> (Failure, String) {
+    fn reported(error: Error) -> (Failure, String) {
         let failed = failure_of(&io::Error::new(ErrorKind::InvalidData, error), "theOption").unwrap();
         (failed.failure, failed.text)
     }
 
     #[test]
     fn a_server_that_wants_a_certificate_denies_access() {
-        let (failure, text) = told(Error::AlertReceived(AlertDescription::CertificateRequired));
+        let (failure, text) = reported(Error::AlertReceived(AlertDescription::CertificateRequired));
         assert_eq!(failure, Failure::AccessDenied);
         assert!(text.contains("a client certificate"), "{text}");
-        assert_eq!(told(Error::AlertReceived(AlertDescription::ProtocolVersion)).0, Failure::ConnectRefused);
+        assert_eq!(
+            reported(Error::AlertReceived(AlertDescription::ProtocolVersion)).0,
+            Failure::ConnectRefused
+        );
     }
 
     #[test]
     fn a_server_that_is_not_trusted_is_no_connection_and_it_is_said_what_to_do() {
-        let (failure, text) = told(Error::InvalidCertificate(CertificateError::UnknownIssuer));
+        let (failure, text) = reported(Error::InvalidCertificate(CertificateError::UnknownIssuer));
         assert_eq!(failure, Failure::ConnectRefused);
         assert!(text.contains("theOption"), "{text}");
     }
 
     #[test]
-    fn what_is_no_tls_is_told_as_such() {
-        let (failure, text) = told(Error::InvalidMessage(InvalidMessage::InvalidContentType));
+    fn what_is_no_tls_is_reported_as_such() {
+        let (failure, text) = reported(Error::InvalidMessage(InvalidMessage::InvalidContentType));
         assert_eq!(failure, Failure::ConnectRefused);
         assert!(text.contains("in TLS"), "{text}");
         assert_eq!(failure_of(&io::Error::from(ErrorKind::ConnectionReset), ""), None);

@@ -21,7 +21,7 @@ pub(crate) struct Capacity {
     pub(crate) ports: Option<LocalPorts>,
 }
 
-/// Makes sure that so many connections can be open at once; raises the soft limit of open files for it.
+/// Makes sure that this many connections can be open at once; raises the soft limit of open files for it.
 ///
 /// # Errors
 /// When they cannot: what is needed, what there is and the setting to change.

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_before_the_first_second_is_over() {
+    fn nothing_is_reported_before_the_first_second_is_over() {
         let mut watched = Watched::default();
         watched.answered(5, 1);
         assert_eq!(watched.look(0), None);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn each_second_is_told_when_it_is_over_and_kept_until_the_next_one_is() {
+    fn each_second_is_reported_when_it_is_over_and_kept_until_the_next_one_is() {
         let mut watched = Watched::default();
         watched.answered(30, 1);
         let first = watched.look(1000).unwrap();

@@ -24,7 +24,7 @@ pub use list::{ListedRequest, RequestList};
 pub use reader::sample;
 pub(crate) use template::Template;
 
-/// Up to so many requests each have figures of their own. A longer list has them for all its requests together: a
+/// The most requests that each have their own figures. A longer list has them for all its requests together: a
 /// histogram for each line would take more memory than the list itself.
 pub(crate) const TALLIES_MAX: usize = 100;
 

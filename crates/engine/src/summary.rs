@@ -241,12 +241,13 @@ fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {
 }
 
 fn error_messages(recorder: &Recorder, labels: &[String]) -> Vec<ErrorMessage> {
-    let told = recorder.explanations.most_frequent(MOST_MESSAGES).into_iter();
-    told.map(|explanation| ErrorMessage {
-        error: explanation.failure,
-        operation: labels[explanation.operation].clone(),
-        text: explanation.text.clone(),
-        count: explanation.count,
-    })
-    .collect()
+    let reported = recorder.explanations.most_frequent(MOST_MESSAGES).into_iter();
+    reported
+        .map(|explanation| ErrorMessage {
+            error: explanation.failure,
+            operation: labels[explanation.operation].clone(),
+            text: explanation.text.clone(),
+            count: explanation.count,
+        })
+        .collect()
 }

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_is_told_to_begins_then_and_not_sooner() {
+    fn a_load_begins_when_it_is_asked_to_and_not_sooner() {
         let mut group = ThreadGroup::new(2, &[], Begins::OnRequest).unwrap();
         group.start(Arc::default(), |member| begin_and_end(&member)).unwrap();
         assert_eq!(group.begin(Nanos::NEVER), Err(NotBegun::NotReady));

@@ -297,12 +297,12 @@ fn the_series_of_a_long_load_says_how_wide_its_periods_are() {
     // 1,001 s in seconds would be more than 600 periods, so they are of 2 s. One connection has its answers at 1, 2 …
     // 1,000 s: one in the first period, two in each of the 499 next, one in the last, which ends within its first half.
     let result = Simulation::of(&closed(1, Stop::DurationS(1_001.0))).result(taking(ms(1000)));
-    let told: Vec<_> =
+    let reported: Vec<_> =
         result.series.iter().map(|period| (period.t_s, period.width_s, period.answered)).collect();
     let mut expected: Vec<_> = (0..500).map(|index| (2.0 * f64::from(index), 2.0, 2)).collect();
     expected[0].2 = 1;
     expected.push((1_000.0, 1.0, 1));
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     for period in result.series {
         let histogram = CoarseHistogram::decode(&period.latency_histogram).unwrap();
         assert_eq!((histogram.count(), period.latency_ms.count), (period.answered, period.answered));

@@ -72,7 +72,8 @@ impl Watch {
         Some(Self { meter, watcher })
     }
 
-    /// The pauses since they were last taken; `None` if this kernel does not let them be told from other threads' work.
+    /// The pauses since they were last taken; `None` if this kernel does not let them be distinguished from
+    /// other threads' work.
     #[must_use]
     pub fn take(&self) -> Option<Vec<Pause>> {
         if !self.watcher.shared.knows.load(Ordering::Relaxed) {

@@ -65,7 +65,7 @@ pub enum Model {
         connection_rate_cps: Rate,
         /// How the connections are spread in time.
         arrivals: Arrivals,
-        /// How many may be open at once; one that arrives while so many are waits, and its wait is latency.
+        /// How many may be open at once; one that arrives while this many are open waits, and its wait is latency.
         connections: usize,
     },
 }

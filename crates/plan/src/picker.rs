@@ -37,7 +37,7 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// A picker from a list of so many requests; there must be at least one.
+    /// A picker from a list of `count` requests; there must be at least one.
     #[must_use]
     pub fn new(pick: Pick, count: u64, seed: u64) -> Self {
         Self { pick, count, random: Random::new(seed, Purpose::Requests) }

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_share_takes_every_so_many_th_of_its_items() {
+    fn a_part_of_a_share_takes_every_nth_of_its_items() {
         // Machine 1 of 2 has the odd items; thread 2 of its 3 has the third, the sixth … of those.
         let part = Share::new(1, 2).part(2, 3);
         assert_eq!((0..3).map(|own| part.position(own)).collect::<Vec<_>>(), [5, 11, 17]);

@@ -27,7 +27,7 @@ pub struct Tls {
     /// What the client shows of itself where the server asks.
     #[serde(default)]
     pub client_certificate: Option<ClientCertificate>,
-    /// The share of the connections that begin a session of their own, from 0 to 1; the others go on with an earlier one
+    /// The share of the connections that begin a new session, from 0 to 1; the others go on with an earlier one
     /// where the server has given a ticket for it.
     #[serde(default = "all")]
     pub full_handshakes: f64,

@@ -34,7 +34,7 @@ pub(crate) fn wait_for_input(deadline: Duration) -> Input {
         match poll(&mut watched, Some(&timeout)) {
             Ok(0) => return Input::Quiet,
             Err(Errno::INTR) => {}
-            // What goes wrong here will be told by the reading.
+            // What goes wrong here will be reported by the reading.
             Ok(_) | Err(_) => return Input::Ready,
         }
     }

@@ -34,12 +34,12 @@ impl Footprint {
 
     /// Adds a process; one that is no more adds nothing.
     pub(crate) fn visit(&mut self, pid: u32, buffer: &mut Buffer) {
-        let mut told = |file: &str, parse: fn(&[u8]) -> Option<u64>| {
+        let mut read = |file: &str, parse: fn(&[u8]) -> Option<u64>| {
             let bytes = buffer.read_path(format!("/proc/{pid}/{file}"))?;
             parse(bytes).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
         };
-        add(&mut self.proportional_memory_bytes, told("smaps_rollup", proportional_bytes));
-        add(&mut self.disk_read_bytes, told("io", disk_read_bytes));
+        add(&mut self.proportional_memory_bytes, read("smaps_rollup", proportional_bytes));
+        add(&mut self.disk_read_bytes, read("io", disk_read_bytes));
         add(&mut self.open_files, open_files(pid));
     }
 }
@@ -48,12 +48,12 @@ impl Footprint {
 fn open_files(pid: u32) -> io::Result<u64> {
     let folder = format!("/proc/{pid}/fd");
     // Since Linux 6.2 the size of the folder is their number, and before it is zero.
-    let told = fs::metadata(&folder)?.len();
-    if told > 0 { Ok(told) } else { Ok(fs::read_dir(&folder)?.count() as u64) }
+    let size = fs::metadata(&folder)?.len();
+    if size > 0 { Ok(size) } else { Ok(fs::read_dir(&folder)?.count() as u64) }
 }
 
-fn add(sum: &mut Option<u64>, told: io::Result<u64>) {
-    match told {
+fn add(sum: &mut Option<u64>, figure: io::Result<u64>) {
+    match figure {
         Ok(part) => *sum = sum.map(|sum| sum.saturating_add(part)),
         Err(error) if is_no_more(&error) => {}
         Err(_) => *sum = None,

@@ -109,7 +109,7 @@ fn write_line(line: &impl serde::Serialize) -> Result<(), String> {
 /// Three files stay open for each process, and servers of hundreds of processes are usual.
 fn allow_as_many_files_as_possible() {
     let limit = getrlimit(Resource::Nofile);
-    // Where the kernel refuses, the limit is told when it is met.
+    // Where the kernel refuses, the limit is reported when it is met.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 

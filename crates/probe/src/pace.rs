@@ -81,7 +81,7 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// The intervals of so many in which a pace of 1 % of a CPU, which is 1 ms in each, begins work of `cost_us`.
+    /// Of this many intervals, those in which a pace of 1 % of a CPU, 1 ms in each, begins work of `cost_us`.
     fn begun(intervals: u32, cost_us: impl Fn(u32) -> u64) -> Vec<u32> {
         let mut pace = Pace::new(0.01, INTERVAL, Duration::ZERO);
         let allowed = (0..intervals).filter(|interval| {

@@ -68,7 +68,7 @@ mod tests {
     /// A tenth of what the pace of the tests allows in an interval.
     const VISIT_COSTS: Duration = Duration::from_micros(100);
 
-    /// Rounds through so many things, over so many samples: when each ended, and every visit in its order.
+    /// Rounds through this many things, over this many samples: when each ended, and every visit in its order.
     fn rounds(things: u32, samples: u32) -> (Vec<u32>, Vec<u32>) {
         let mut round = Round::new(Pace::new(0.01, INTERVAL, Duration::ZERO), SECOND);
         let used = Cell::new(Duration::ZERO);

@@ -1,7 +1,7 @@
 //! One line of the output: what was read at one moment.
 //!
 //! Times and counters count from the start of the process or the machine, so that any two lines give what happened
-//! between them. What was not read at this moment, or is not told by this kernel, is null.
+//! between them. What was not read at this moment, or is not reported by this kernel, is null.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -18,7 +18,7 @@ pub(crate) enum Visit {
 pub(crate) type Visits = VecDeque<Visit>;
 
 impl Visit {
-    /// Where the visits to a process with so many threads begin.
+    /// Where the visits to a process with this many threads begin.
     pub(crate) fn of_process(pid: u32, threads: u64) -> Self {
         if threads == 1 { Self::Thread { pid, thread: pid } } else { Self::Process(pid) }
     }

@@ -187,7 +187,7 @@ impl Watched {
     }
 
     fn read_if_it_has_run(&mut self, buffer: &mut Buffer) -> io::Result<()> {
-        // Only the first thread's time is told so cheaply.
+        // Only the first thread's time can be read so cheaply.
         let is_single = self.last.threads == 1;
         let scheduled = is_single.then(|| self.schedstat.read(buffer, scheduled)).flatten();
         let has_run = match (&scheduled, &self.scheduled) {

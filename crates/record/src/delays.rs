@@ -36,17 +36,17 @@ mod tests {
     fn a_pause_delays_each_moment_of_it_by_what_is_left_of_it() {
         // Of 1,000 moments 20 lie in a pause, delayed by 20, 19, … 1 ms, so 10 are delayed by more than 10 ms.
         let histogram = delays(&[Nanos::from_millis(20)], Nanos::from_millis(1000));
-        let told = Distribution::from(&histogram);
-        assert_eq!((told.count, told.max), (1000, Some(20.0)));
-        assert!((told.mean.unwrap() - 0.21).abs() < 1e-9);
-        assert!((told.p99.unwrap() - 10.0).abs() < 0.02, "{:?}", told.p99);
-        assert!(told.p50.unwrap() < 1e-3);
+        let distribution = Distribution::from(&histogram);
+        assert_eq!((distribution.count, distribution.max), (1000, Some(20.0)));
+        assert!((distribution.mean.unwrap() - 0.21).abs() < 1e-9);
+        assert!((distribution.p99.unwrap() - 10.0).abs() < 0.02, "{:?}", distribution.p99);
+        assert!(distribution.p50.unwrap() < 1e-3);
     }
 
     #[test]
     fn without_a_pause_nothing_is_delayed() {
-        let told = Distribution::from(&delays(&[], Nanos::from_millis(1000)));
-        assert_eq!((told.count, told.max), (1000, Some(0.0)));
+        let distribution = Distribution::from(&delays(&[], Nanos::from_millis(1000)));
+        assert_eq!((distribution.count, distribution.max), (1000, Some(0.0)));
     }
 
     #[test]

@@ -160,23 +160,23 @@ mod tests {
         for time in &sorted {
             histogram.record(*time);
         }
-        let told = Distribution::from(&histogram);
+        let distribution = Distribution::from(&histogram);
         let percentiles = [
-            (told.p50, 5_000),
-            (told.p75, 7_500),
-            (told.p90, 9_000),
-            (told.p95, 9_500),
-            (told.p99, 9_900),
-            (told.p99_9, 9_990),
-            (told.p99_99, 9_999),
+            (distribution.p50, 5_000),
+            (distribution.p75, 7_500),
+            (distribution.p90, 9_000),
+            (distribution.p95, 9_500),
+            (distribution.p99, 9_900),
+            (distribution.p99_9, 9_990),
+            (distribution.p99_99, 9_999),
         ];
         for (percentile, ten_thousandths) in percentiles {
-            let Some(told_ms) = percentile else { continue };
+            let Some(reported_ms) = percentile else { continue };
             // The first of the times that at least such a share of all does not exceed.
             let index = (0..count).position(|index| (index + 1) * 10_000 >= count * ten_thousandths).unwrap();
             let next_ms = sorted.get(index + 1).map_or(f64::INFINITY, |next| next.as_millis_f64());
-            let is_it = (sorted[index].as_millis_f64()..next_ms).contains(&told_ms);
-            assert!(is_it, "{ten_thousandths} of 10,000 of {count}: {told_ms} is not time {index}");
+            let is_it = (sorted[index].as_millis_f64()..next_ms).contains(&reported_ms);
+            assert!(is_it, "{ten_thousandths} of 10,000 of {count}: {reported_ms} is not time {index}");
         }
     }
 

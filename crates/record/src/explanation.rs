@@ -48,7 +48,7 @@ impl Explanations {
         self.0.sort_unstable();
     }
 
-    /// Up to so many, the most frequent first.
+    /// At most `most` of them, the most frequent first.
     #[must_use]
     pub fn most_frequent(&self, most: usize) -> Vec<&Explanation> {
         let mut kept: Vec<&Explanation> = self.0.iter().collect();
@@ -74,13 +74,13 @@ mod tests {
             second.add(failure, operation, text, 1);
         }
         first.merge(&second);
-        let told: Vec<_> = first.most_frequent(20).iter().map(|told| (told.failure, told.count)).collect();
+        let found: Vec<_> = first.most_frequent(20).iter().map(|kept| (kept.failure, kept.count)).collect();
         // Of equally frequent ones the order is that of their classes.
-        assert_eq!(told, [(Rejected, 2), (Timeout, 1), (Rejected, 1)]);
+        assert_eq!(found, [(Rejected, 2), (Timeout, 1), (Rejected, 1)]);
     }
 
     #[test]
-    fn texts_that_never_repeat_do_not_fill_the_memory_and_the_frequent_ones_are_told_first() {
+    fn texts_that_never_repeat_do_not_fill_the_memory_and_the_frequent_ones_are_reported_first() {
         let mut explanations = Explanations::default();
         for number in 0..10 * MOST_KEPT {
             explanations.add(Rejected, 0, &number.to_string(), 1);

@@ -24,9 +24,9 @@ pub struct Gap {
 
 /// In which slots of time anything was answered: one bit for each.
 ///
-/// Whether *nothing* was answered is a question about all workers at once: it cannot be told from each one's longest
-/// gaps. Slots can be merged, by `or`, in any order. All are equally wide: a millisecond, until there would be more
-/// than [`MOST_SLOTS`] of them. Then neighbours become one, and the width doubles.
+/// Whether *nothing* was answered is a question about all workers at once: it cannot be determined from each one's
+/// longest gaps. Slots can be merged, by `or`, in any order. All are equally wide: a millisecond, until there would be
+/// more than [`MOST_SLOTS`] of them. Then neighbours become one, and the width doubles.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "StoredSlots", try_from = "StoredSlots")]
 pub(crate) struct Answered {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_ten_silences_are_told() {
+    fn no_more_than_ten_silences_are_reported() {
         let every_second_ms: Vec<u64> = (0..100).map(|index| 2 * index).collect();
         let gaps = answered_at_ms(&every_second_ms).gaps(Nanos::from_millis(200));
         assert_eq!(gaps, (0..GAPS_MAX as u64).map(|index| gap_ms(2 * index + 1, 1)).collect::<Vec<_>>());
@@ -243,9 +243,9 @@ mod tests {
             times.extend([0, length.0]);
             times.sort_unstable();
             let longest = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
-            let told = all.gaps(length).first().map_or(0, |gap| gap.length.0);
-            prop_assert!(told <= longest);
-            prop_assert!(longest - told <= 2 * FINEST.0);
+            let reported = all.gaps(length).first().map_or(0, |gap| gap.length.0);
+            prop_assert!(reported <= longest);
+            prop_assert!(longest - reported <= 2 * FINEST.0);
         }
     }
 }

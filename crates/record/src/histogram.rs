@@ -69,7 +69,7 @@ struct Stored {
     moments: Moments,
 }
 
-/// Times between 1 ns and one hour in buckets of so many significant digits, and their exact moments.
+/// Times between 1 ns and one hour in buckets of `DIGITS` significant digits, and their exact moments.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Option<Stored>")]
 pub struct Histogram<const DIGITS: u8> {

@@ -121,7 +121,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty recording with so many tallies: one for each operation, or a single one for all of them together.
+    /// An empty recording with this many tallies: one for each operation, or a single one for all of them together.
     #[must_use]
     pub fn new(tallies: usize) -> Self {
         // Made one by one, and not copied, the histograms take memory when they count something.
@@ -198,7 +198,7 @@ impl Recorder {
         }
     }
 
-    /// So many more bytes of a long request due then were written.
+    /// This many more bytes of a long request due then were written.
     pub fn sent_more(&mut self, due: Nanos, bytes: usize) {
         if self.window.measures(due) {
             self.bytes_sent += bytes as u64;

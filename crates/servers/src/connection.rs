@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::http::{Answer, Parsed, Request, Status, parse};
 
-/// Answers are written together up to so many bytes.
+/// Answers are written together up to this many bytes.
 const ANSWERS_BYTES: usize = 64 * 1024;
 /// What a client sends after its last answer is read no further than this.
 const MOST_UNREAD_BYTES: usize = 1 << 20;
@@ -35,7 +35,7 @@ pub struct Connection<S: ClientStream> {
 }
 
 impl<S: ClientStream> Connection<S> {
-    /// Serves a stream, with a place for so many bytes of requests; `now` dates the answers.
+    /// Serves a stream, with a place for this many bytes of requests; `now` dates the answers.
     ///
     /// # Panics
     /// When `buffer_bytes` is zero.

@@ -161,7 +161,7 @@ impl Exchange for Http1 {
         self.awaited.pop_front().map(|(tag, _)| Event::Answered(tag, response))
     }
 
-    /// The answers come in order, so the next ones cannot be told from one that nobody waits for.
+    /// The answers come in order, so the next ones cannot be distinguished from one that nobody waits for.
     fn cancel(&mut self, _tag: Tag) -> bool {
         self.is_over = true;
         false

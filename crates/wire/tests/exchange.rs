@@ -54,7 +54,7 @@ fn answers_end_the_requests_in_the_order_in_which_they_began() {
 }
 
 #[test]
-fn the_begin_of_an_answer_is_told_once_and_only_where_its_end_is_not_there_yet() {
+fn the_begin_of_an_answer_is_reported_once_and_only_where_its_end_is_not_there_yet() {
     let mut exchange = with_requests(&[(7, "GET")]);
     let mut events = Vec::new();
     for byte in ANSWER {

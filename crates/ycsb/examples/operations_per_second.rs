@@ -12,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 const GOAL_PER_S: f64 = 5e6;
 const RECORDS: u64 = 1_000_000;
 const OPERATIONS: u64 = 1_000_000;
-/// The median of so many counts: a machine that others use has slow moments.
+/// The median of this many counts: a machine that others use has slow moments.
 const REPETITIONS: usize = 7;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -52,7 +52,7 @@ impl Check {
         is_right
     }
 
-    /// Whether the answer, of so many records, had all fields that were asked for, and each was right.
+    /// Whether the answer, of this many records, had all fields that were asked for, and each was right.
     #[must_use]
     pub fn is_passed(&self, selection: Selection, records: usize) -> bool {
         let fields = match selection {

@@ -2,7 +2,7 @@
 
 use crate::decimal::digits_from_the_last;
 
-/// Appends the so many bytes that the field of the record of this key holds where values are verified.
+/// Appends the `length` bytes that the field of the record of this key holds where values are verified.
 ///
 /// They are those of YCSB's `dataintegrity`: the key and the name, and then over and over, behind a colon, the hash of all
 /// characters before it, as Java hashes texts, until there are enough.

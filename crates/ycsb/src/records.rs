@@ -98,7 +98,7 @@ impl Records {
     }
 }
 
-/// Where a hash belongs among so many places, at least as many as there were at `first`: its remainder, by linear
+/// Where a hash belongs among this many places, at least as many as there were at `first`: its remainder, by linear
 /// hashing (Litwin, *Linear hashing: a new tool for file and table addressing*, VLDB 1980). As places are added, an item
 /// moves at most once each time that their count doubles; all others stay where they are.
 fn address(hash: u64, first: u64, places: u64) -> u64 {

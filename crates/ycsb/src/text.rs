@@ -27,7 +27,7 @@ impl Texts {
         Self { pool: (0..STARTS + SLICE_WORDS).map(|_| random.next_u64()).collect() }
     }
 
-    /// Fills a text with so many characters, each of them ASCII.
+    /// Fills a text with this many characters, each of them ASCII.
     #[allow(clippy::cast_possible_truncation)] // A place in the pool is below its length.
     pub(crate) fn fill(&self, text: &mut Vec<u8>, length: usize, random: &mut Random) {
         text.resize(length.next_multiple_of(WORD_BYTES), 0);
@@ -57,7 +57,7 @@ mod tests {
     use loadcurve_plan::{Purpose, Random};
     use std::collections::BTreeMap;
 
-    /// So many texts of this length, one behind the other, from numbers of their own.
+    /// This many texts of this length, one behind the other, each from its own random numbers.
     fn texts(count: u64, length: usize) -> Vec<u8> {
         let texts = Texts::new(1);
         let start = Random::new(1, Purpose::Operations);

@@ -94,7 +94,7 @@ class JudgedClaim:
     """The margin, a share."""
     outcome: Outcome
     obstacle: Obstacle | None = None
-    """Set where the outcome is that it cannot be told."""
+    """Set where the outcome is ``cannot_tell``."""
     missing: list[str] = field(default_factory=list)
     """The servers that lack figures."""
     loads: list[float] = field(default_factory=list)

@@ -215,7 +215,7 @@ def usable_logs(found: Sequence[Curve], measure: Measure) -> "tuple[list[int], L
     """Return the blocks, and by server the logarithms of the measure's positive values of all usable points.
 
     A server that has none has NaN alone. Zero has no ratio to anything, so a figure that is too small to be
-    told from it counts as not measured.
+    distinguished from it counts as not measured.
     """
     import numpy as np  # noqa: PLC0415 - it must not slow the start of the command
 

@@ -32,8 +32,8 @@ def limited_value(limit: Limit, record: PointRecord) -> float | None:
 def observed(record: PointRecord, load: float, objective: Objective) -> Observation:
     """Judge one measured point.
 
-    An invalid point fails where its reason is the server's doing, and cannot be told otherwise. A null figure
-    cannot be told either, but one limit that is broken is enough for the whole.
+    An invalid point fails where its reason is the server's doing, and cannot be judged otherwise. A null
+    figure cannot be judged either, but one limit that is broken is enough for the whole.
     """
     values = tuple(limited_value(limit, record) for limit in objective.limits)
     rate = record.load.rate_rps.answered

@@ -8,7 +8,7 @@ from rich.segment import Segment
 from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS
 
 ROOM_FOR_PLAIN_SIGNS = 4
-"""Lines leave so many columns free where signs such as ``±`` are written by two others."""
+"""Lines leave this many columns free where signs such as ``±`` are written by two others."""
 
 
 class _Console(Console):

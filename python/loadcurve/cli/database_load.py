@@ -40,7 +40,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     plans = DatabasePlans(url, options.pairs("settings"), cpus_of(options.values["cpus"]))
     seed = options.values["seed"]
     plan = plans.load_phase(load, seed) if load.phase == "load" else plans.run_phase(load, seed)
-    with _refusals_told(plan.url):
+    with _refusals_reported(plan.url):
         table = Database(plan.target.to_json())
         before = _made_ready(table, plan, options)
     try:
@@ -49,7 +49,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         print_result(interrupt.result, json_output=json_output)
         return EXIT_INTERRUPTED
     if plan.load.phase == "load":
-        with _refusals_told(plan.url):
+        with _refusals_reported(plan.url):
             result = marked_by_count(result, table.count(), before + (plan.requests_total or 0))
     print_result(result, json_output=json_output)
     if plan.load.phase == "run" and (result.errors["not_found"] or result.errors["rejected"]):
@@ -89,7 +89,7 @@ def _explain_other_records(plan: DatabasePlan, result: LoadResult, found: int) -
 
 
 @contextmanager
-def _refusals_told(url: str) -> Iterator[None]:
+def _refusals_reported(url: str) -> Iterator[None]:
     """Tell what is wrong with the target, and what the database says."""
     try:
         yield

@@ -61,7 +61,7 @@ class RunDisplay:
         self._point_since = (time.time(), time.monotonic())
         self._progress: Progress | None = None
         self._attempt = 1
-        self._told_caveats: set[tuple[str, str]] = set()
+        self._shown_caveats: set[tuple[str, str]] = set()
         self._file: ProgressFile | None = None
         self._other_systems: LiveLoad | None = None
 
@@ -158,15 +158,15 @@ class RunDisplay:
             )
 
     def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
-        """So many whole blocks are measured, and these intervals are wider than the study wants."""
+        """``blocks`` whole blocks are measured, and these intervals are wider than the study wants."""
         if blocks >= rule.least:
             self.note(f"after {plural(blocks, 'trial')} of each server: {wide_in_words(wide, rule)}")
 
     def _note_new_caveats(self, record: PointRecord) -> None:
         """Print what must be known of a server's figures, once for each server."""
         for caveat in record.caveats:
-            if (record.server, caveat.code) not in self._told_caveats:
-                self._told_caveats.add((record.server, caveat.code))
+            if (record.server, caveat.code) not in self._shown_caveats:
+                self._shown_caveats.add((record.server, caveat.code))
                 self.note(f"{record.server}: {caveat.text}")
 
     def __rich__(self) -> RenderableType:

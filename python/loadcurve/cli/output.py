@@ -67,7 +67,7 @@ class _Results(io.FileIO):
 
 
 class _Talk(io.FileIO):
-    """The file behind stderr: that nobody can be told is no reason to end what goes on."""
+    """The file behind stderr: that nothing can be reported is no reason to end what goes on."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         with suppress(OSError):

@@ -122,14 +122,14 @@ def _explain(subject: Subject, seen: Sequence[Observation[Filled]]) -> Explanati
     details = [one.detail for one in seen]
     worst = max(details, key=lambda one: one.share)
     speed_mbit_per_s = worst.speed_bits_per_s / BITS_PER_MBIT
-    told = "as set by link_speed" if worst.speed_from == "study" else "as reported by its driver"
+    source = "as set by link_speed" if worst.speed_from == "study" else "as reported by its driver"
     load = subject.load
     return Explanation(
         weight="invalidates",
         certainty="shown",
         seen=f"{worst.end[:1].upper()}{worst.end[1:]} {worst.direction} "
         f"{rounded(worst.bits_per_s / BITS_PER_MBIT)} Mbit/s on {worst.interface}, "
-        f"{rounded(100 * worst.share)} % of the {rounded(speed_mbit_per_s)} Mbit/s of its link, {told}.",
+        f"{rounded(100 * worst.share)} % of the {rounded(speed_mbit_per_s)} Mbit/s of its link, {source}.",
         evidence=[
             *ranged("used share of the link's speed", "share", [one.share for one in details]),
             *ranged("traffic over the link", "Mbit/s", [one.bits_per_s / BITS_PER_MBIT for one in details]),

@@ -47,7 +47,8 @@ class Retried:
     overflows: int | None
     syn_retransmits: int | None
     by_moment_s: dict[float, int]
-    """Requests whose connection was established about so many seconds after its first SYN."""
+    """The number of requests whose connection was established about this many seconds (the key) after its
+    first SYN."""
     longest_connect_ms: float | None
     connect_timeouts: int
     queue: ListenQueue | None
@@ -123,10 +124,10 @@ def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]
     for (below, _), (percentile, time_ms) in pairwise(steps):
         for moment_s in moments_s:
             if -EARLY_MS <= time_ms - moment_s * 1000 <= LATE_MS:
-                so_many = round((percentile - below) / 100 * times.count)
-                counts[moment_s] = counts.get(moment_s, 0) + so_many
+                count = round((percentile - below) / 100 * times.count)
+                counts[moment_s] = counts.get(moment_s, 0) + count
                 break
-    return {moment_s: so_many for moment_s, so_many in counts.items() if so_many}
+    return {moment_s: count for moment_s, count in counts.items() if count}
 
 
 def _most(*counts: int | None) -> int | None:

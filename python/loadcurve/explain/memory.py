@@ -166,7 +166,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
         estimate.low is not None and estimate.low <= 0
     ):
         return []
-    told_evidence = [
+    evidence = [
         estimated("memory per connection", "bytes", estimate),
         *ranged("growth along the sweep", "MiB", [growth / BYTES_PER_MIB for growth in growths]),
         *ranged("memory at the fewest connections", "MiB", [value / BYTES_PER_MIB for value in firsts]),
@@ -181,7 +181,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
                 certainty="shown" if estimate.low is not None else "likely",
                 seen=f"The server's memory grows with the connections: {_size(estimate.value)} per "
                 "connection.",
-                evidence=told_evidence,
+                evidence=evidence,
                 cause="The server keeps buffers, a thread or a process for each open connection.",
                 advice="Plan its memory by the number of open connections, not by the "
                 f"{subject.load.requests} per second; smaller buffers or a shorter keep-alive timeout "

@@ -28,9 +28,9 @@ THREADS_MIN = 2
 THREADS_SHARE = 0.2
 """Threads count as changed from two and a fifth of them on: runtimes start and end single ones."""
 FOLLOWED_CONNECTIONS_MIN = 10
-"""Whether processes follow the connections can be seen where these differ by so many."""
+"""Whether processes follow the connections can be seen where these differ by this many."""
 HELPERS_MAX = 2
-"""So many more or fewer than one for each connection come and go beside them."""
+"""This many more or fewer than one for each connection come and go beside them."""
 REACH = (-2, -1, 1, 2)
 """The neighbours through which a smooth curve is drawn."""
 AROUND_MIN = 3

@@ -28,7 +28,7 @@ CODE = FindingCode(
 STALL_MIN_MS = 100.0
 """Shorter ones are of the length of the probe's own interval, and of what a busy machine does to anyone."""
 UNUSUAL_FACTOR = 20.0
-"""A stall lasts at least so many times the mean time from answer to answer: of answers that come at random,
+"""A stall lasts at least this many times the mean time from answer to answer: of answers that come at random,
 one pause in 500 million is as long."""
 COVERED_SHARE = 0.8
 """A slow request under way for this part of a silence shows that there was something to answer in it."""
@@ -188,17 +188,17 @@ def _meanwhile(series: ProbeSeries | None, silence: Silence) -> Meanwhile:
     )
 
 
-def _told(column: Column, places: Sequence[int]) -> list[float]:
+def _known(column: Column, places: Sequence[int]) -> list[float]:
     return [] if column is None else [value for place in places if (value := column[place]) is not None]
 
 
 def _mean(column: Column, places: Sequence[int]) -> float | None:
-    values = _told(column, places)
+    values = _known(column, places)
     return fmean(values) if values else None
 
 
 def _sum(column: Column, places: Sequence[int]) -> float | None:
-    values = _told(column, places)
+    values = _known(column, places)
     return sum(values) if values else None
 
 

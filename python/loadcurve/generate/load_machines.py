@@ -54,8 +54,8 @@ def load_machines(names: Sequence[str], tables: Mapping[str, MachineTable]) -> I
     """
     with ExitStack() as stack, ThreadPoolExecutor(max(len(names), 1)) as pool:
         reached = [
-            pool.submit(_reached, told, tables.get(name))
-            for name, told in zip(names, told_apart(names), strict=True)
+            pool.submit(_reached, distinct, tables.get(name))
+            for name, distinct in zip(names, distinct_names(names), strict=True)
         ]
         # Those that were reached are left where another one was not.
         for one in reached:
@@ -80,11 +80,11 @@ def _reached(name: str, table: MachineTable | None) -> tuple[Channel, LoadMachin
     )
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def distinct_names(names: Sequence[str]) -> list[str]:
     """Return the names, with a number behind each that is there more than once."""
     total, seen = Counter(names), Counter[str]()
-    told = []
+    distinct = []
     for name in names:
         seen[name] += 1
-        told.append(f"{name}-{seen[name]}" if total[name] > 1 else name)
-    return told
+        distinct.append(f"{name}-{seen[name]}" if total[name] > 1 else name)
+    return distinct

@@ -96,7 +96,7 @@ def _part(brought: Brought, row: Mapping[str, Any], at_ns: int, duration_s: floa
         "throttling": far.throttling,
     }
     offset = course.at(at_ns)
-    # It began so much too late as its clock was ahead by less than was thought.
+    # It began too late by the amount by which its clock was less far ahead than was thought.
     off_ms = (brought.before.offset.offset_ns - offset.offset_ns) / NS_PER_MS
     return MachinePart.model_validate(
         {

@@ -37,7 +37,7 @@ TOKEN: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 LABEL: Final = ("loadcurve", "load")
 """Nodes with this label are load machines; where none has it, all are."""
 OWN_ADDRESS: Final = "127.0.0.2"
-"""Of a cluster of our own. Ray replaces 127.0.0.1 by an address that other machines can reach."""
+"""Of our own cluster. Ray replaces 127.0.0.1 by an address that other machines can reach."""
 OBJECTS_BYTES: Final = 80_000_000
 """Little more than the least that Ray wants for its objects, of which there are none here."""
 GREETING_TIMEOUT_S: Final = 60.0

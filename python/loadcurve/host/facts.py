@@ -159,8 +159,8 @@ def _kib_in_bytes(text: str | None) -> int | None:
 
 def _container(readings: Readings) -> str | None:
     """Return the kind of container that this runs in, as its runtime reports; ``None`` where none does."""
-    if told := readings.text("run/systemd/container"):
-        return told
+    if reported := readings.text("run/systemd/container"):
+        return reported
     files = {"docker": ".dockerenv", "podman": "run/.containerenv"}
     return next((kind for kind, file in files.items() if (readings.root / file).exists()), None)
 

@@ -74,7 +74,7 @@ def _of_either_side(readings: Readings) -> Iterator[Check]:
 
 
 def check_cpus(readings: Readings, cpus: CpuDivision) -> Check:
-    """Check that server and load have CPUs of their own, on cores of their own."""
+    """Check that server and load have separate CPUs, on separate cores."""
     found = f"server on {_join(cpus.server)}, load on {_join(cpus.load)}"
     why = "work that shares a CPU or a core with the server slows it down, and is measured as part of it"
     if cpus.overlap:

@@ -68,7 +68,7 @@ class LiveLoad:
         self._shown = None
 
     def samples(self) -> Iterator[Sample]:
-        """Yield its figures; what is not known yet, or not told by its generator, is left out."""
+        """Yield its figures; what is not known yet, or not reported by its generator, is left out."""
         if self._shown is None:
             return
         labels, progress = self._shown

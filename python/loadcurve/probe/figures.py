@@ -57,9 +57,9 @@ class Track:
 
     def __init__(self, samples: Iterable[Read], taken: Callable[[Read], float | None]) -> None:
         """Take the figure from samples whose moments ascend."""
-        told = [(sample.t_s, value) for sample in samples if (value := taken(sample)) is not None]
-        self._moments_s = [moment_s for moment_s, _ in told]
-        self._values = [value for _, value in told]
+        readings = [(sample.t_s, value) for sample in samples if (value := taken(sample)) is not None]
+        self._moments_s = [moment_s for moment_s, _ in readings]
+        self._values = [value for _, value in readings]
 
     def growth(self, window: Window) -> float | None:
         """Return how much a counter grew within the window; ``None`` where it was not read on both sides.

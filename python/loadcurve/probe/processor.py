@@ -43,7 +43,7 @@ Found = TypeVar("Found", BusiestProcessSample, BusiestThreadSample)
 
 
 def busiest_process(samples: Sequence[Sample], window: Window) -> BusiestProcess | None:
-    """Return the busiest process; ``None`` where none was it long enough to be told over the window."""
+    """Return the busiest process; ``None`` where none was it long enough to be measured over the window."""
     busiest = _busiest(samples, window, "busiest_process", lambda sample: sample.busiest_process)
     if busiest is None:
         return None
@@ -52,7 +52,7 @@ def busiest_process(samples: Sequence[Sample], window: Window) -> BusiestProcess
 
 
 def busiest_thread(samples: Sequence[Sample], window: Window) -> BusiestThread | None:
-    """Return the busiest thread; ``None`` where none was it long enough to be told over the window."""
+    """Return the busiest thread; ``None`` where none was it long enough to be measured over the window."""
     busiest = _busiest(samples, window, "busiest_thread", lambda sample: sample.busiest_thread)
     if busiest is None:
         return None
@@ -80,8 +80,8 @@ def _busiest(
         who: Track(its_samples, figure(f"{part}.cpu_s")).growth_scaled(window)
         for who, its_samples in moments.items()
     }
-    told = {who: growth_s for who, growth_s in growths_s.items() if growth_s is not None and growth_s >= 0}
-    if not told:
+    known = {who: growth_s for who, growth_s in growths_s.items() if growth_s is not None and growth_s >= 0}
+    if not known:
         return None
-    busiest = max(told, key=lambda who: told[who])
-    return last[busiest], told[busiest] / window.length_s
+    busiest = max(known, key=lambda who: known[who])
+    return last[busiest], known[busiest] / window.length_s

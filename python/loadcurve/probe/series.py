@@ -102,9 +102,9 @@ def _cpus_in(*parts: str) -> Figure:
 
 
 def _changes(
-    samples: Sequence[Sample], taken: Figure, told: Callable[[float, float], float]
+    samples: Sequence[Sample], taken: Figure, change: Callable[[float, float], float]
 ) -> list[float | None]:
-    """Return, for each sample, what ``told`` makes of the growth and the time since the last reading."""
+    """Return, for each sample, what ``change`` makes of the growth and the time since the last reading."""
     changes: list[float | None] = []
     last: tuple[float, float] | None = None
     for sample in samples:
@@ -112,7 +112,7 @@ def _changes(
         if value is None or last is None:
             changes.append(None)
         else:
-            changes.append(told(value - last[1], sample.t_s - last[0]))
+            changes.append(change(value - last[1], sample.t_s - last[0]))
         if value is not None:
             last = (sample.t_s, value)
     return changes

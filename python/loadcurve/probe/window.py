@@ -38,7 +38,7 @@ CPU_PARTS = ("user_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s")
 def summed_up(
     samples: Sequence[Sample], window: Window, answered: float, interval_s: float, caveats: Sequence[Caveat]
 ) -> ProbeRecord:
-    """Return what the samples say about a window in which so many requests were answered.
+    """Return what the samples say about a window in which this many requests were answered.
 
     A figure that was not read on both sides of the window, or never within it, is ``None``.
     """

@@ -22,7 +22,7 @@ def columns(rows: Sequence[Row]) -> Columns:
 
 
 def columns_of(rows: int, fields: Mapping[str, list[Any]]) -> Columns:
-    """Return columns of so many values each in the same form."""
+    """Return columns of ``rows`` values each in the same form."""
     return {"rows": rows, "columns": {field: _column(values) for field, values in fields.items()}}
 
 

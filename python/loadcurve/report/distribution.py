@@ -19,7 +19,7 @@ CLASS_RATIO = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """A step of a distribution; ``inverse_tail`` is 1 / (1 - percentile / 100): one request in so many."""
+    """A step of a distribution; ``inverse_tail`` is 1 / (1 - percentile / 100): one request in this many."""
 
     inverse_tail: float
     percentile: float

@@ -130,7 +130,7 @@ NOISE_TRIALS = (3, 5, 10, 20)
 
 
 def noise_table(noise: Noise) -> Table:
-    """Return the smallest differences that so many trials can see, with the intervals of the spread."""
+    """Return the smallest differences that each number of trials can see, with the spread's intervals."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     spreads = [(MEASURES[name].title, spread) for name, spread in noise.spreads.items() if name in MEASURES]
     for title in ("trials", *(title for title, _ in spreads)):

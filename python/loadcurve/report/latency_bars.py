@@ -24,7 +24,7 @@ ASCII_FULL, ASCII_PART = "#", "."
 
 @dataclass(frozen=True, slots=True)
 class LatencyClass:
-    """So many of the requests took longer than ``above_ms``, and at most ``up_to_ms``."""
+    """The number of requests that took longer than ``above_ms``, and at most ``up_to_ms``."""
 
     above_ms: float
     up_to_ms: float

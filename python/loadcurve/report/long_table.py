@@ -10,7 +10,7 @@ from loadcurve.report.charts.figure import Row
 from loadcurve.report.columns import Columns, columns
 
 MOST_ROWS = 100
-"""So many rows stand on the page from the first; a longer table would keep the browser busy unread."""
+"""This many rows stand on the page from the first; a longer table would keep the browser busy unread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ def _figures(shown: Sequence[ShownRun], looks: Mapping[str, Appearance]) -> list
 
 
 def _slices(points: Sequence[Point]) -> list[Slice]:
-    """Return the slices of all runs' points; studies that sweep other keys have figures of their own."""
+    """Return the slices of all runs' points; studies that sweep other keys have separate figures."""
     by_keys: dict[frozenset[str], dict[PointKey, Point]] = {}
     for point in points:
         by_keys.setdefault(frozenset(point), {})[point_key(point)] = point

@@ -19,7 +19,7 @@ from loadcurve.result.probe import ProbeSeries
 from loadcurve.result.records import PointRecord
 
 SERIES_BYTES = 1_500_000
-"""The series in the page take at most so much of it; the others are in the run folder alone."""
+"""The series in the page take at most this many bytes of it; the others are in the run folder alone."""
 SHORTEST_SILENCE_MS = 50
 """Shorter stretches without an answer are not drawn."""
 MOST_SLOWEST = 20

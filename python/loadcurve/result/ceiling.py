@@ -61,7 +61,7 @@ class Sender(NamedTuple):
 
 
 class CeilingPoint(Record):
-    """The ceiling of a closed loop of so many connections: medians over ``runs`` loads."""
+    """The ceiling of a closed loop of this many connections: medians over ``runs`` loads."""
 
     generator: str = ENGINE_NAME
     generator_version: str | None = None

@@ -467,7 +467,7 @@ def _unreadable(path: Path, error: OSError) -> BadInput:
 
 
 def _require_room(path: Path, points: int) -> None:
-    """Raise ``BadInput`` unless the disk under ``path`` has room for a run of so many points."""
+    """Raise ``BadInput`` unless the disk under ``path`` has room for a run of this many points."""
     needed = points * BYTES_PER_POINT + BYTES_PER_RUN
     free = shutil.disk_usage(path).free
     if free < needed:

@@ -32,8 +32,8 @@ _TYPES = {
 
 def column_types(columns: str) -> Schema:
     """Read ``NAME:TYPE`` of each column, with blanks between them; one without a type is a text."""
-    told = (column.partition(":") for column in columns.split())
-    return {name: _TYPES[kind] for name, _, kind in told}
+    parts = (column.partition(":") for column in columns.split())
+    return {name: _TYPES[kind] for name, _, kind in parts}
 
 
 def points_table(run: Run) -> polars.DataFrame:

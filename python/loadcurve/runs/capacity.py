@@ -86,7 +86,7 @@ def _without(load: object, key: str) -> object:
 
 
 def _servers_without(servers: object, key: str) -> object:
-    """Return the servers, without a key in the loads of their own."""
+    """Return the servers, without a key in their own loads."""
     if not isinstance(servers, dict):
         return servers
     return {

@@ -129,7 +129,7 @@ class DatabaseUnderLoad:
         try:
             yield
         except DatabaseError as error:
-            # One that has died is told as such, with its last words.
+            # One that has died is reported as such, with its last words.
             self._server.verify()
             raise ServerFailure(
                 "database_failed", sentence(f"{self._title}: {refusal_in_words(error)}")
@@ -145,8 +145,8 @@ def _count_in_words(found: int, expected: int, loading: LoadResult) -> str:
     """Say how many records there are and what became of the others."""
     failed = loading.errors.nonzero()
     failures = "; ".join(f"{count:,} {name}" for name, count in failed.items())
-    told = [f"{message.text} ({message.count:,})" for message in loading.error_messages[:1]]
-    why = f" Failures while loading: {'; '.join([failures, *told])}." if failed else ""
+    messages = [f"{message.text} ({message.count:,})" for message in loading.error_messages[:1]]
+    why = f" Failures while loading: {'; '.join([failures, *messages])}." if failed else ""
     return f"the table holds {found:,} records, but {expected:,} should have been loaded into it.{why}"
 
 

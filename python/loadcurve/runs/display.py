@@ -35,4 +35,4 @@ class Display(Protocol):
         """The curve of a trial ended at this point, before the end of the sweep: throughput has fallen."""
 
     def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
-        """So many whole blocks are measured, and these intervals are wider than the study wants."""
+        """``blocks`` whole blocks are measured, and these intervals are wider than the study wants."""

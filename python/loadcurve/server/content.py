@@ -48,7 +48,7 @@ def make_content(folder: Path, files: Mapping[str, int | str], seed: int) -> dic
 
 
 def generated_text(size_bytes: int, seed: str) -> Iterator[bytes]:
-    """Yield so many bytes of random text in chunks; the same seed gives the same bytes on every machine."""
+    """Yield this many bytes of random text in chunks; the same seed gives the same bytes on every machine."""
     # Each random byte is one of 256, four of which share a character: all characters are equally likely.
     table = bytes(ALPHABET[byte % len(ALPHABET)] for byte in range(256))
     generator = random.Random(seed)  # noqa: S311 -- reproducible, not secret

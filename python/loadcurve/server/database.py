@@ -53,7 +53,7 @@ class RunningDatabase:
         /,
         timeout_s: float = VERIFICATION_TIMEOUT_S,
     ) -> None:
-        """Give it records in a table of their own, count them, read every field back, and remove the table.
+        """Give it records in a separate table, count them, read every field back, and remove the table.
 
         All of that but the removal has ``timeout_s``, and so has the removal.
 

@@ -173,10 +173,10 @@ class ServerMachine:
 
     def _way(self, link_speed_bits_per_s: int | None) -> LinkRecord:
         """Try whether a connection from here comes about, before anything is started; return what it is."""
-        told: queue.SimpleQueue[int] = queue.SimpleQueue()
-        answer = self._channel.start("servers.knock", told.put, connections=CONNECTIONS)
-        answer.add_done_callback(lambda _: told.put(0))
-        if (port := told.get()) == 0:
+        ports: queue.SimpleQueue[int] = queue.SimpleQueue()
+        answer = self._channel.start("servers.knock", ports.put, connections=CONNECTIONS)
+        answer.add_done_callback(lambda _: ports.put(0))
+        if (port := ports.get()) == 0:
             answer.result()
         round_trip, path_mtu_bytes = measured_way(self.name, self.address, port)
         there = InterfaceRecord.model_validate(found) if (found := answer.result()) else None

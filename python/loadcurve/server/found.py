@@ -223,8 +223,8 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
     _require_known("start", start, description.start_names)
-    is_told = any("port" in placeholders(word) for word in start)
-    if description.from_study == "start" and not is_told and overrides.location.fixed_port is None:
+    takes_port = any("port" in placeholders(word) for word in start)
+    if description.from_study == "start" and not takes_port and overrides.location.fixed_port is None:
         text = "contains no {port}; expected it as the port to listen on"
         raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
@@ -277,7 +277,7 @@ def _user(entry: CatalogEntry, overrides: Overrides) -> ServerUser | None:
     except UnusableSetting:
         raise
     except BadInput:
-        # It is told at the start: a server is found without its user.
+        # It is reported at the start: a server is found without its user.
         return None
 
 

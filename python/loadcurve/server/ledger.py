@@ -76,7 +76,8 @@ POLL_S = 0.01
 MOST_BYTES = 1 << 20
 PLACE_DIGITS = 8
 PASSES_IN_VAIN = 2
-"""Only after so many looks that find nothing is nothing left: in the middle of exec a process has no mark."""
+"""Only after this many looks that find nothing is it known that nothing is left: in the middle of exec a
+process has no mark."""
 
 
 class RecordedProcess(Record):

@@ -50,7 +50,7 @@ class Location(Protocol):
 
     @property
     def fixed_port(self) -> int | None:
-        """Where a server there listens that cannot be told a port; ``None`` for one that can."""
+        """The port of a server there that cannot be given one; ``None`` for one that can."""
         ...
 
     def listen_port(self, port: int) -> int:

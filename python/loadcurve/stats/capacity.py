@@ -11,7 +11,7 @@ from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Whether the limits held at one load of one trial; ``holds`` is ``None`` where that cannot be told.
+    """Whether the limits held at one load of one trial; ``holds`` is ``None`` where that is not known.
 
     ``values`` are those of the limits in their order, and ``throughput_rps`` what was answered there.
     """
@@ -77,18 +77,18 @@ def trial_capacity(observations: Sequence[Observation], objective: Objective) ->
 
     Between the last load at which they held and the next, the capacity lies where the first of the broken
     limits crosses its bound: on a straight line over the load, of the logarithm of a latency, of a share
-    itself. What cannot be told is passed over; ``None`` where nothing can.
+    itself. What cannot be determined is passed over; ``None`` where nothing can.
     """
-    told = sorted((one for one in observations if one.holds is not None), key=lambda one: one.load)
-    if not told:
+    judged = sorted((one for one in observations if one.holds is not None), key=lambda one: one.load)
+    if not judged:
         return None
-    broken = next((place for place, one in enumerate(told) if not one.holds), None)
+    broken = next((place for place, one in enumerate(judged) if not one.holds), None)
     if broken is None:
-        return TrialCapacity(told[-1].load, "at_least", told[-1].throughput_rps)
-    again = next((one.load for one in told[broken:] if one.holds), None)
+        return TrialCapacity(judged[-1].load, "at_least", judged[-1].throughput_rps)
+    again = next((one.load for one in judged[broken:] if one.holds), None)
     if broken == 0:
-        return TrialCapacity(told[0].load, "below", None, again)
-    below, above = told[broken - 1], told[broken]
+        return TrialCapacity(judged[0].load, "below", None, again)
+    below, above = judged[broken - 1], judged[broken]
     share = min(
         (_crossing(*one) for one in zip(objective.limits, below.values, above.values, strict=False)),
         default=math.inf,

@@ -24,7 +24,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class VisibleDifference:
-    """The smallest difference that so many trials can see, as a share: 0.02 is 2 %.
+    """The smallest difference that this many trials can see, as a share: 0.02 is 2 %.
 
     ``low`` and ``high`` are the 95 % interval that the uncertainty of the spread leaves. Each is ``None``
     where it is more than :data:`DIFFERENCE_MAX`.

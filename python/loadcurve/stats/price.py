@@ -69,7 +69,7 @@ def cheapest(offers: Sequence[Offer]) -> list[Offer]:
 class Leader:
     """The server that leads from where the leader before it ends up to a load.
 
-    ``alike`` are the others that cannot be told from it at any load of the range.
+    ``alike`` are the others that cannot be distinguished from it at any load of the range.
     """
 
     server: str

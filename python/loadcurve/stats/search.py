@@ -21,7 +21,7 @@ GROWTH = 2.0
 FIRST_STEP = 1.15
 """Later trials begin this factor below what the earlier ones found."""
 
-UNTOLD_MAX = 3
+UNKNOWN_MAX = 3
 """How many loads may show nothing before a trial is given up."""
 
 
@@ -49,7 +49,7 @@ def next_load(
     """Return the load that a trial measures after those that it has, or ``None`` at its end.
 
     ``earlier`` are the capacities that earlier trials of the same server found. A load at which nothing can
-    be told is passed over; the trial ends with the third of them above what has held.
+    be determined is passed over; the trial ends with the third of them above what has held.
     """
     if not trial:
         return space.fitted(_centre(earlier) / FIRST_STEP if earlier else space.low)
@@ -58,7 +58,7 @@ def next_load(
     lowest, highest = min(one.load for one in trial), max(one.load for one in trial)
     # Outside a bracket each step that did not find it makes the next one longer.
     step = math.exp(min(math.log(GROWTH), math.log(FIRST_STEP) * 2 ** len(trial))) if earlier else GROWTH
-    if low is not None and sum(one.holds is None and low < one.load < high for one in trial) >= UNTOLD_MAX:
+    if low is not None and sum(one.holds is None and low < one.load < high for one in trial) >= UNKNOWN_MAX:
         return None
     if high == math.inf:
         return None if highest >= space.high else _apart(space, highest, highest * step)

@@ -73,5 +73,5 @@ def wide_points(figures: Iterable[Figure], rule: UntilNarrow) -> list[WidePoint]
 
 
 def may_end(blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> bool:
-    """Say whether a run may end after so many whole blocks: from the least number on, if nothing is wide."""
+    """Say whether a run may end after this many whole blocks: from ``rule.least`` on, if nothing is wide."""
     return blocks >= rule.least and not wide

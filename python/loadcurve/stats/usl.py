@@ -61,7 +61,7 @@ class ScalabilityFit:
     misfit: Misfit
 
     def throughput_rps(self, connections: float) -> float:
-        """Return the throughput that the law gives with so many connections."""
+        """Return the throughput that the law gives with this many connections."""
         n = connections
         return self.lambda_rps.value * n / (1 + self.sigma.value * (n - 1) + self.kappa.value * n * (n - 1))
 

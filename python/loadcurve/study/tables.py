@@ -151,7 +151,7 @@ def _size_or_text(value: object) -> int | str:
 FileContent = Annotated[
     int | str, BeforeValidator(_size_or_text), Expected(f'{SIZE_IN_WORDS}, or {{ text = "…" }}')
 ]
-"""What a file holds that is made: so many random bytes, or a text."""
+"""What a file holds that is made: a number of random bytes, or a text."""
 
 
 class Content(TomlTable, extra="allow"):
@@ -185,7 +185,7 @@ class Content(TomlTable, extra="allow"):
 
     @property
     def files(self) -> dict[str, int | str]:
-        """What each file holds that is made: so many random bytes, or a text."""
+        """What each file holds that is made: a number of random bytes, or a text."""
         return dict(self.__pydantic_extra__)
 
 

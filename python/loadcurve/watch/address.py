@@ -102,7 +102,7 @@ def announcement(listener: Listener) -> str:
 
 
 def is_meant_for(host_header: str | None, names: frozenset[str]) -> bool:
-    """Say whether a request with this ``Host`` comes from a browser that was told to come here.
+    """Say whether a request with this ``Host`` comes from a browser that was directed here.
 
     A site elsewhere can let its own name point to this machine (DNS rebinding), and so have a browser
     ask here for it. It cannot do that with a number, nor with a name that is ours. The port is not looked at:

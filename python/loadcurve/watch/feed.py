@@ -40,7 +40,7 @@ LONGEST_LOOK_INTERVAL_S = 5.0
 
 
 def is_quiet(progress: RunProgress | None, now_s: float, needed_s: float) -> bool:
-    """Say whether nothing is measured now, nor in the next ``needed_s`` seconds as far as can be told."""
+    """Say whether nothing is measured now, nor in the next ``needed_s`` seconds as far as is known."""
     if progress is None or progress.point is None:
         return True
     window_begins_s = progress.since_monotonic_s + (progress.warmup_s or 0.0)

@@ -113,7 +113,7 @@ class _Reader(BaseHTTPRequestHandler):
     server_version = "loadcurve"
     sys_version = ""
     timeout = 10
-    """A browser that neither asks nor takes what it is sent for so many seconds is given up."""
+    """A browser that neither asks nor takes what it is sent for this many seconds is given up."""
 
     def do_GET(self) -> None:
         """Answer with the page, its events or the report; nothing else is served."""

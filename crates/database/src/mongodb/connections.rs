@@ -13,7 +13,7 @@ use crate::database::ConnectionEvent;
 
 /// The connections of one client of the driver. Those of its monitors are not among them.
 #[derive(Clone, Default)]
-pub(super) struct Connections(Arc<Mutex<Told>>);
+pub(super) struct Connections(Arc<Mutex<Reported>>);
 
 enum State {
     Begun,
@@ -21,13 +21,13 @@ enum State {
 }
 
 #[derive(Default)]
-struct Told {
+struct Reported {
     /// Those that were not closed; a number counts within the pool of a server.
     alive: HashMap<(ServerAddress, u32), State>,
     events: Vec<ConnectionEvent>,
 }
 
-impl Told {
+impl Reported {
     fn hear(&mut self, event: CmapEvent) {
         match event {
             CmapEvent::ConnectionCreated(event) => {
@@ -53,8 +53,8 @@ impl Told {
 impl Connections {
     /// What receives the driver's events.
     pub(super) fn handler(&self) -> EventHandler<CmapEvent> {
-        let told = self.clone();
-        EventHandler::Callback(Arc::new(move |event| told.lock().hear(event)))
+        let reported = self.clone();
+        EventHandler::Callback(Arc::new(move |event| reported.lock().hear(event)))
     }
 
     /// What has happened since this was asked last.
@@ -62,7 +62,7 @@ impl Connections {
         mem::take(&mut self.lock().events)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, Reported> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

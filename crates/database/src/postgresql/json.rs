@@ -55,9 +55,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Told(Vec<(String, String)>);
+    struct FoundFields(Vec<(String, String)>);
 
-    impl Found for Told {
+    impl Found for FoundFields {
         fn field(&mut self, _key: &str, name: &str, text: &str) {
             self.0.push((name.into(), text.into()));
         }
@@ -69,15 +69,15 @@ mod tests {
         let fields = ["field0".to_owned(), "field1".to_owned()];
         let text = written(&values, &fields);
         assert_eq!(text, r#"{"field0":"plain","field1":"quote \" and \\ backslash"}"#);
-        let mut told = Told::default();
-        visit("user1", &text, &mut told).unwrap();
+        let mut found = FoundFields::default();
+        visit("user1", &text, &mut found).unwrap();
         let expected = [("field0", "plain"), ("field1", r#"quote " and \ backslash"#)];
-        assert_eq!(told.0, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+        assert_eq!(found.0, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
     }
 
     #[test]
     fn what_is_no_record_is_an_error() {
-        assert!(visit("user1", "[1]", &mut Told::default()).is_err());
-        assert!(visit("user1", r#"{"field0": 1}"#, &mut Told::default()).is_err());
+        assert!(visit("user1", "[1]", &mut FoundFields::default()).is_err());
+        assert!(visit("user1", r#"{"field0": 1}"#, &mut FoundFields::default()).is_err());
     }
 }

@@ -75,7 +75,7 @@ fn an_interrupted_load_keeps_what_was_measured() {
 }
 
 #[test]
-fn the_slowest_operations_are_told_by_their_kind() {
+fn the_slowest_operations_are_reported_by_their_kind() {
     let server = serving(0);
     let server = Server::reacting(|asked| Reaction::Answer(if asked.number == 7 { 400 } else { 10 }))
         .holding(server.records);

@@ -14,9 +14,9 @@ use loadcurve_record::Failure;
 /// What the database does with a request.
 #[derive(Clone, Debug)]
 pub(super) enum Reaction {
-    /// Answers after so many milliseconds.
+    /// Answers after this many milliseconds.
     Answer(u64),
-    /// Answers after so many milliseconds with this failure.
+    /// Answers after this many milliseconds with this failure.
     Fail(u64, Failure, &'static str),
     /// Never answers.
     Never,

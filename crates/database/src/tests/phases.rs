@@ -50,7 +50,7 @@ fn a_batch_is_one_request_and_each_of_its_records_an_operation_with_its_times() 
 }
 
 #[test]
-fn every_kind_of_operation_is_made_in_its_share_and_told_under_its_name() {
+fn every_kind_of_operation_is_made_in_its_share_and_reported_under_its_name() {
     let mix = Mix { read: 0.4, update: 0.2, insert: 0.1, scan: 0.1, read_modify_write: 0.2, delete: 0.0 };
     let plan = run_phase(mix, 4, Stop::RequestsTotal(2_000));
     let outcome = Simulation::of(plan.clone()).run(loaded(&plan.work.workload));

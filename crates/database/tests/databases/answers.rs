@@ -7,7 +7,7 @@ use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, Document, doc};
 
 use crate::fake_mongodb::{nothing_found, serve};
-use crate::support::{insert, read, run, target, told, value, values};
+use crate::support::{fields, insert, read, run, target, value, values};
 
 /// What becomes of an update, on a server that answers everything else as an empty one would.
 fn updated(answer: fn(&Document) -> Document) -> Result<(), Failed> {
@@ -113,7 +113,7 @@ fn records_are_stored_as_ycsb_stores_them_and_read_as_strings_too() {
         };
         let database = MongoDb::open(&target(&serve(answer).await), 1).await.unwrap();
         let mut session = database.session().await.unwrap();
-        assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values("one")));
+        assert_eq!(read(&mut session, "user1").await.unwrap().0, fields("user1", &values("one")));
         let sent = session.update(&Key::from("user1"), &value(0, "new")).await.unwrap_err().text;
         // "new" in base 64, of the generic kind of binary data.
         assert_eq!(sent, r#"{ "$set": { "field0": Binary(0x0, bmV3) } } (1)"#);

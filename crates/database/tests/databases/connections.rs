@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::fake_mongodb::{nothing_found, serve, serve_first};
 use crate::support::{read, run, target};
 
-/// So many clients read at the same time, whatever comes of it.
+/// This many clients read at the same time, whatever comes of it.
 async fn read_together(database: &MongoDb, clients: usize) {
     let reads = (0..clients).map(|_| async {
         let mut session = database.session().await.unwrap();
@@ -18,7 +18,7 @@ async fn read_together(database: &MongoDb, clients: usize) {
 }
 
 #[test]
-fn a_connection_is_told_once_with_the_time_that_it_took() {
+fn a_connection_is_reported_once_with_the_time_that_it_took() {
     run(async {
         let target = target(&serve(|_| nothing_found()).await);
         let start = Instant::now();
@@ -35,7 +35,7 @@ fn a_connection_is_told_once_with_the_time_that_it_took() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_established_is_told_as_failed() {
+fn a_connection_that_cannot_be_established_is_reported_as_failed() {
     run(async {
         let target = target(&serve_first(2, |_| nothing_found()).await);
         let database = MongoDb::open(&target, 3).await.unwrap();

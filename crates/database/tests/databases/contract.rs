@@ -4,15 +4,15 @@ use loadcurve_database::{Database, NewRecord, Session, Target};
 use loadcurve_record::Failure;
 use loadcurve_ycsb::{Key, Selection, Values};
 
-use crate::support::{Told, insert, opened, read, told, value, values};
+use crate::support::{FoundFields, fields, insert, opened, read, value, values};
 
 pub(crate) async fn reads_back<D: Database>(target: Target) {
     let database: D = opened(&target).await;
     let mut session = database.session().await.unwrap();
     insert(&mut session, "user1", &values("one")).await.unwrap();
     insert(&mut session, "user2", &values("two")).await.unwrap();
-    assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values("one")));
-    assert_eq!(read(&mut session, "user2").await.unwrap().0, told("user2", &values("two")));
+    assert_eq!(read(&mut session, "user1").await.unwrap().0, fields("user1", &values("one")));
+    assert_eq!(read(&mut session, "user2").await.unwrap().0, fields("user2", &values("two")));
     assert_eq!(database.count().await, Ok(2));
     database.remove().await.unwrap();
 }
@@ -21,9 +21,9 @@ pub(crate) async fn reads_one_field<D: Database>(target: Target) {
     let database: D = opened(&target).await;
     let mut session = database.session().await.unwrap();
     insert(&mut session, "user1", &values("one")).await.unwrap();
-    let mut one = Told::default();
+    let mut one = FoundFields::default();
     session.read(&Key::from("user1"), Selection::One(1), &mut one).await.unwrap();
-    assert_eq!(one.0, told("user1", &value(1, "one 1")));
+    assert_eq!(one.0, fields("user1", &value(1, "one 1")));
     database.remove().await.unwrap();
 }
 
@@ -34,10 +34,10 @@ pub(crate) async fn updates<D: Database>(target: Target) {
     insert(&mut session, "user2", &values("other")).await.unwrap();
     session.update(&Key::from("user1"), &value(1, "new")).await.unwrap();
     let expected = [(0, "old 0"), (1, "new"), (2, "old 2")].into_iter().collect();
-    assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &expected));
+    assert_eq!(read(&mut session, "user1").await.unwrap().0, fields("user1", &expected));
     session.update(&Key::from("user1"), &values("all")).await.unwrap();
-    assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values("all")));
-    assert_eq!(read(&mut session, "user2").await.unwrap().0, told("user2", &values("other")));
+    assert_eq!(read(&mut session, "user1").await.unwrap().0, fields("user1", &values("all")));
+    assert_eq!(read(&mut session, "user2").await.unwrap().0, fields("user2", &values("other")));
     // Writing what is there already is an update, too.
     session.update(&Key::from("user1"), &values("all")).await.unwrap();
     database.remove().await.unwrap();
@@ -52,16 +52,16 @@ pub(crate) async fn scans<D: Database>(target: Target) {
         insert(&mut session, key, &values(key)).await.unwrap();
     }
     keys.sort_unstable();
-    let mut all = Told::default();
+    let mut all = FoundFields::default();
     assert_eq!(session.scan(&Key::from(""), 100, Selection::All, &mut all).await, Ok(keys.len()));
     assert_eq!(all.keys(), keys);
-    let mut some = Told::default();
+    let mut some = FoundFields::default();
     assert_eq!(session.scan(&Key::from(keys[2]), 3, Selection::One(2), &mut some).await, Ok(3));
-    let expected = keys[2..5].iter().flat_map(|key| told(key, &value(2, &format!("{key} 2"))));
+    let expected = keys[2..5].iter().flat_map(|key| fields(key, &value(2, &format!("{key} 2"))));
     assert_eq!(some.0, expected.collect::<Vec<_>>());
-    let mut none = Told::default();
+    let mut none = FoundFields::default();
     assert_eq!(session.scan(&Key::from("zzz"), 3, Selection::All, &mut none).await, Ok(0));
-    assert_eq!(none, Told::default());
+    assert_eq!(none, FoundFields::default());
     database.remove().await.unwrap();
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn scans_far<D: Database>(target: Target) {
     let mut session = database.session().await.unwrap();
     let keys: Vec<_> = (0..1200).map(|n| format!("user{n:05}")).collect();
     insert_all(&mut session, &keys).await;
-    let mut found = Told::default();
+    let mut found = FoundFields::default();
     assert_eq!(session.scan(&Key::from("user00100"), 1000, Selection::One(0), &mut found).await, Ok(1000));
     assert_eq!(found.keys(), keys[100..1100]);
     database.remove().await.unwrap();
@@ -112,7 +112,7 @@ pub(crate) async fn refuses_duplicates<D: Database>(target: Target) {
     assert_eq!(refusals[0].failure, Failure::Rejected);
     assert_eq!(refusals[0], refusals[1], "what failed alike counts as alike");
     assert!(refusals[0].text.contains("duplicate key"), "{}", refusals[0].text);
-    assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values("first")));
+    assert_eq!(read(&mut session, "user1").await.unwrap().0, fields("user1", &values("first")));
     assert_eq!(database.count().await, Ok(2));
     database.remove().await.unwrap();
 }
@@ -124,7 +124,7 @@ pub(crate) async fn inserts_batches<D: Database>(target: Target) {
     insert_all(&mut session, &keys).await;
     assert_eq!(database.count().await, Ok(100));
     for key in ["user0", "user42", "user99"] {
-        assert_eq!(read(&mut session, key).await.unwrap().0, told(key, &values(key)));
+        assert_eq!(read(&mut session, key).await.unwrap().0, fields(key, &values(key)));
     }
     database.remove().await.unwrap();
 }
@@ -136,8 +136,8 @@ pub(crate) async fn keeps_any_text<D: Database>(target: Target) {
     let values = texts.into_iter().enumerate().collect();
     insert(&mut session, "user1", &values).await.unwrap();
     insert(&mut session, r#"it's "user2"#, &values).await.unwrap();
-    assert_eq!(read(&mut session, "user1").await.unwrap().0, told("user1", &values));
-    assert_eq!(read(&mut session, r#"it's "user2"#).await.unwrap().0, told(r#"it's "user2"#, &values));
+    assert_eq!(read(&mut session, "user1").await.unwrap().0, fields("user1", &values));
+    assert_eq!(read(&mut session, r#"it's "user2"#).await.unwrap().0, fields(r#"it's "user2"#, &values));
     database.remove().await.unwrap();
 }
 
@@ -152,7 +152,7 @@ pub(crate) async fn serves_sessions_together<D: Database>(target: Target) {
             for n in 0..20 {
                 let key = format!("user{client}-{n}");
                 insert(&mut session, &key, &values(&key)).await.unwrap();
-                assert_eq!(read(&mut session, &key).await.unwrap().0, told(&key, &values(&key)));
+                assert_eq!(read(&mut session, &key).await.unwrap().0, fields(&key, &values(&key)));
             }
         }));
     }

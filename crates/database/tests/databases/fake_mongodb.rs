@@ -14,7 +14,7 @@ pub(crate) async fn serve(answer: fn(&Document) -> Document) -> String {
     serve_first(usize::MAX, answer).await
 }
 
-/// The same for so many connections; those that come later are closed at once. The first is that of the driver's monitor.
+/// The same for this many connections; later ones are closed at once. The first is that of the driver's monitor.
 pub(crate) async fn serve_first(connections: usize, answer: fn(&Document) -> Document) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -27,13 +27,13 @@ async fn is_refused_at_once<D: Database>(scheme: &str) {
     bound.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let url = format!("{scheme}://user:secret@{}/db", bound.local_addr().unwrap());
     let target = Target { timeout_s: 3600.0, ..target(&url) };
-    let failed = tokio::time::timeout(PATIENCE, failure_of::<D>(&target)).await.expect("it is told at once");
+    let failed = tokio::time::timeout(PATIENCE, failure_of::<D>(&target)).await.expect("it fails at once");
     assert_eq!(failed.failure, Failure::ConnectRefused, "{failed:?}");
     assert!(!failed.text.contains("secret"), "{failed:?}");
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_at_once() {
+fn a_server_that_is_not_there_is_reported_at_once() {
     run(is_refused_at_once::<MongoDb>("mongodb"));
     run(is_refused_at_once::<PostgreSql>("postgresql"));
 }
@@ -146,7 +146,7 @@ fn an_address_that_cannot_be_read_does_not_show_its_password() {
 }
 
 #[test]
-fn wrong_targets_are_told_before_anything_is_sent() {
+fn wrong_targets_are_reported_before_anything_is_sent() {
     let mongodb = |change: &dyn Fn(&mut Target)| {
         let mut target = target("mongodb://127.0.0.1/");
         change(&mut target);

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::support::{insert, on_server, opened, read, told, value, values};
+use crate::support::{fields, insert, on_server, opened, read, value, values};
 
 /// Longer than anything takes that has happened already, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -115,7 +115,7 @@ pub(crate) async fn survives_a_restart<D: Database>(target: Target) {
             assert!(matches!(failed.failure, Failure::Reset | Failure::ClosedEarly), "{failed:?}");
         }
     };
-    tokio::time::timeout(PATIENCE, refused).await.expect("a refusal is told");
+    tokio::time::timeout(PATIENCE, refused).await.expect("a refusal is reported");
     relay.start().await;
     let back = async {
         loop {
@@ -127,7 +127,7 @@ pub(crate) async fn survives_a_restart<D: Database>(target: Target) {
         }
     };
     let found = tokio::time::timeout(PATIENCE, back).await.expect("the server is found again");
-    assert_eq!(found.0, told("user1", &values("one")));
+    assert_eq!(found.0, fields("user1", &values("one")));
     direct.remove().await.unwrap();
 }
 
@@ -175,7 +175,7 @@ pub(crate) async fn forgets_late_answers<D: Database>(target: Target) {
     relay.holding.is_wanted.set(true);
     assert_eq!(read(&mut session, "user1").await.unwrap_err().failure, Failure::Timeout);
     relay.holding.is_wanted.set(false);
-    assert_eq!(read(&mut session, "user2").await.unwrap().0, told("user2", &values("two")));
+    assert_eq!(read(&mut session, "user2").await.unwrap().0, fields("user2", &values("two")));
     direct.remove().await.unwrap();
 }
 

@@ -58,6 +58,6 @@ on_every_database! {
     ownership::makes_none_twice as a_table_that_is_there_is_not_made_again,
     losses::survives_a_restart as a_session_goes_on_once_its_server_is_back,
     losses::sees_a_close as a_server_that_goes_away_in_mid_operation_is_a_lost_connection,
-    losses::sees_a_reset as a_reset_in_mid_operation_is_told_as_one,
+    losses::sees_a_reset as a_reset_in_mid_operation_is_reported_as_one,
     losses::forgets_late_answers as a_late_answer_is_never_taken_for_another_one,
 }

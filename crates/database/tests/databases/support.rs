@@ -55,17 +55,17 @@ pub(crate) async fn opened<D: Database>(target: &Target) -> D {
     database
 }
 
-/// What was told of the records found: the fields of each key.
+/// The fields of the records found, each with its key.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Told(pub(crate) Vec<(String, String, String)>);
+pub(crate) struct FoundFields(pub(crate) Vec<(String, String, String)>);
 
-impl Found for Told {
+impl Found for FoundFields {
     fn field(&mut self, key: &str, name: &str, text: &str) {
         self.0.push((key.into(), name.into(), text.into()));
     }
 }
 
-impl Told {
+impl FoundFields {
     /// The keys in the order in which they came.
     pub(crate) fn keys(&self) -> Vec<&str> {
         let mut keys: Vec<_> = self.0.iter().map(|(key, _, _)| key.as_str()).collect();
@@ -84,8 +84,8 @@ pub(crate) fn value(field: usize, text: &str) -> Values {
     [(field, text)].into_iter().collect()
 }
 
-/// What must be told of a record with these values.
-pub(crate) fn told(key: &str, values: &Values) -> Vec<(String, String, String)> {
+/// The fields that must be found of a record with these values.
+pub(crate) fn fields(key: &str, values: &Values) -> Vec<(String, String, String)> {
     values.iter().map(|value| (key.into(), format!("field{}", value.field), value.text.into())).collect()
 }
 
@@ -93,9 +93,9 @@ pub(crate) async fn insert(session: &mut impl Session, key: &str, values: &Value
     session.insert(&[NewRecord { key: &Key::from(key), values }]).await
 }
 
-pub(crate) async fn read(session: &mut impl Session, key: &str) -> Result<Told, Failed> {
-    let mut told = Told::default();
-    session.read(&Key::from(key), Selection::All, &mut told).await?;
-    told.0.sort();
-    Ok(told)
+pub(crate) async fn read(session: &mut impl Session, key: &str) -> Result<FoundFields, Failed> {
+    let mut found = FoundFields::default();
+    session.read(&Key::from(key), Selection::All, &mut found).await?;
+    found.0.sort();
+    Ok(found)
 }

@@ -16,7 +16,7 @@ pub(crate) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Raises the soft limit of this process as far as so many connections need it.
+    /// Raises the soft limit of this process as far as this many connections need it.
     ///
     /// # Errors
     /// When the hard limit is lower.
@@ -80,7 +80,7 @@ mod tests {
     use super::Descriptors;
 
     #[test]
-    fn a_limit_below_the_need_is_told_with_both_numbers_and_the_setting() {
+    fn a_limit_below_the_need_is_reported_with_both_numbers_and_the_setting() {
         let text = Descriptors { needed: 20_064, allowed: Some(1_024) }.shortage();
         for part in ["needs 20,064 open files", "may open 1,024", "ulimit -n 20064"] {
             assert!(text.contains(part), "{text:?} does not say {part:?}");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_would_do_is_not_told_to_be_raised() {
+    fn raising_a_limit_that_would_do_is_not_advised() {
         let text = Descriptors { needed: 74, allowed: Some(1_024) }.shortage();
         assert!(text.contains("fs.file-max") && !text.contains("ulimit"), "{text}");
     }

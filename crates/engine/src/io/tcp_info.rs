@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{IPPROTO_TCP, TCP_INFO, c_void, getsockopt, socklen_t, tcp_info};
 
-/// So much of the answer reaches to the end of the one field that is read.
+/// The number of bytes of the answer up to the end of the one field that is read.
 const ANSWER_BYTES: usize = offset_of!(tcp_info, tcpi_total_retrans) + size_of::<u32>();
 
 /// How many segments the socket has sent again since it was made, its SYN among them; `None` if the kernel does not
@@ -17,7 +17,7 @@ pub(super) fn retransmits(socket: BorrowedFd<'_>) -> Option<u32> {
     let whole = socklen_t::try_from(ANSWER_BYTES).ok()?;
     let mut length = whole;
     // SAFETY: the descriptor is open as long as it is borrowed. The kernel writes at most `length` bytes to the array,
-    // which has so many, and their number to `length`; both outlive the call.
+    // which has that many, and their number to `length`; both outlive the call.
     let status = unsafe {
         getsockopt(
             socket.as_raw_fd(),

@@ -18,10 +18,10 @@ mod failures;
 mod sending;
 
 use sending::{
-    a_send_that_is_to_be_told_of_is_told_once_when_all_of_it_is_taken,
+    a_send_that_is_to_be_reported_is_reported_once_when_all_of_it_is_taken,
     bytes_are_sent_in_order_even_where_earlier_ones_still_wait,
     closing_while_bytes_wait_to_be_sent_is_seen_by_the_peer,
-    many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives,
+    many_sends_that_are_reported_leave_room_in_a_turn_for_what_arrives,
     what_the_peer_says_before_it_ends_the_connection_comes_before_the_failure_to_send,
     what_was_sent_last_leaves_before_the_backend_ends,
     what_was_sent_last_leaves_before_the_connection_is_closed,
@@ -79,13 +79,13 @@ on_each_backend! {
     a_syn_that_is_dropped_is_sent_again_and_counted_until_the_connection_is_closed,
     bytes_arrive_in_both_directions,
     bytes_are_sent_in_order_even_where_earlier_ones_still_wait,
-    a_send_that_is_to_be_told_of_is_told_once_when_all_of_it_is_taken,
-    many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives,
+    a_send_that_is_to_be_reported_is_reported_once_when_all_of_it_is_taken,
+    many_sends_that_are_reported_leave_room_in_a_turn_for_what_arrives,
     what_the_peer_says_before_it_ends_the_connection_comes_before_the_failure_to_send,
     what_was_sent_last_leaves_before_the_backend_ends,
     what_was_sent_last_leaves_before_the_connection_is_closed,
     a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest,
-    a_turn_delivers_so_many_events_and_the_next_turns_the_rest,
+    a_turn_delivers_a_limited_number_of_events_and_the_next_turns_the_rest,
     bytes_in_front_of_the_end_come_first,
     bytes_in_front_of_a_reset_do_not_hide_it,
     closing_is_seen_by_the_peer_at_once,
@@ -144,7 +144,7 @@ fn await_bytes(io: &mut impl Io) -> (Vec<u8>, Taken) {
     }
 }
 
-/// Lets turns pass until the peer has read so much.
+/// Lets turns pass until the peer has read `count` bytes.
 fn read_exactly(io: &mut impl Io, peer: &mut TcpStream, count: usize) -> Vec<u8> {
     peer.set_nonblocking(true).unwrap();
     let mut bytes = vec![0; count];
@@ -317,7 +317,7 @@ fn a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_res
     assert_eq!(received, sent);
 }
 
-fn a_turn_delivers_so_many_events_and_the_next_turns_the_rest<I: Backend>() {
+fn a_turn_delivers_a_limited_number_of_events_and_the_next_turns_the_rest<I: Backend>() {
     const CONNECTIONS: usize = EVENTS_PER_TURN * 4;
     let (listener, address) = listener();
     let mut io = I::open(address, CONNECTIONS).unwrap();
@@ -385,7 +385,7 @@ fn a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection<I: Backend>
         // Bytes of both connections have arrived, one of them is delivered, and then slot 0 is connected anew.
         first.write_all(b"late").unwrap();
         other.write_all(b"kept").unwrap();
-        io.send(0, b"told", Notify::WhenWritten).unwrap();
+        io.send(0, b"sent", Notify::WhenWritten).unwrap();
         io.wait(clock::now() + PATIENCE);
         let mut kept = Vec::new();
         if let Some((1, Taken::Received(bytes))) = next(&mut io) {

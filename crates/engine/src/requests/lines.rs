@@ -32,7 +32,7 @@ impl Lines {
         Self { file, buffer, unread: 0..0, offset: 0, next_piece: PIECE_BYTES }
     }
 
-    /// Goes to the line that begins at `offset`; so many bytes are likely to be wanted from there on.
+    /// Goes to the line that begins at `offset`; `likely` bytes will probably be wanted from there on.
     pub(crate) fn seek(&mut self, offset: u64, likely: u64) {
         self.unread = 0..0;
         self.offset = offset;

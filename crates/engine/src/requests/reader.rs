@@ -86,7 +86,7 @@ impl ListReader {
     }
 }
 
-/// So many paths of a list picked at random, the same for the same seed; one that is picked twice counts twice.
+/// `count` paths of a list picked at random, the same for the same seed; one that is picked twice counts twice.
 ///
 /// # Errors
 /// The file is not what it was.

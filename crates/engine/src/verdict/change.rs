@@ -20,11 +20,11 @@ const AUTOCORRELATION: f64 = 0.5;
 /// the one of all at which the change is largest, and the fluctuation is only estimated: simulated series that are level
 /// and of that autocorrelation exceed it in 0.2 to 1 % of cases, from 8 periods to 300.
 const SIGNIFICANT_CHANGE: f64 = 7.0;
-/// So many periods must be off at the end before that is more than a pause there.
+/// At least this many periods must be off at the end before that is more than a pause there.
 const FEWEST_LAST_PERIODS: usize = 3;
 /// The share of the differences between neighbours that tell the fluctuation: those that a pause makes are left out.
 const ORDINARY_SHARE: f64 = 0.75;
-/// Within so many times the fluctuation of the level a period is part of it.
+/// A period that is at most this many times the fluctuation away from the level is part of it.
 const SETTLED_BAND: f64 = 3.0;
 /// Where this share of the whole change happens in the second half, it had not come to its end. Of a change at a constant
 /// pace it is a half, of one that decays within a fifth of the window a twelfth.
@@ -126,7 +126,7 @@ fn trend(values: &[f64], least_change: f64) -> Option<Change> {
     matters.then_some(Change::Trend { relative })
 }
 
-/// After how many periods, `at_least` so many, the next one is within a band about the level of the second half: three
+/// After how many periods, at least `at_least`, the next one is within a band about the level of the second half: three
 /// times the fluctuation, or the smallest change that matters where that is more.
 fn settling_time(values: &[f64], at_least: usize, fluctuation: f64, least_change: f64) -> Option<usize> {
     let level = median(&values[values.len() / 2..]);
@@ -168,7 +168,7 @@ fn fluctuation(values: &[f64]) -> f64 {
     mean(&sorted(&differences)[..ordinary])
 }
 
-/// The variance of the mean of so many values of variance 1, each of which is correlated with the one before (Law,
+/// The variance of the mean of `count` values of variance 1, each of which is correlated with the one before (Law,
 /// Simulation Modeling and Analysis, section 4.4, for a process of first order).
 fn variance_of_mean(count: usize) -> f64 {
     let (count, correlation) = (count as f64, AUTOCORRELATION);

@@ -194,8 +194,8 @@ impl Scheduled {
         pace.arriving.as_ref()?;
         let due = result.requests.due as f64;
         let due_rps = match (pace.stop, merged.recorder.last_due) {
-            // The window of a number of requests lasts until the last answer, but they fell due before: so many steps
-            // of the schedule lie between the first and the last.
+            // The window of a number of requests lasts until the last answer, but they fell due before: `due - 1`
+            // steps of the schedule lie between the first and the last.
             (Stop::RequestsTotal(_) | Stop::ConnectionsTotal(_) | Stop::Recording, Some(last_due))
                 if !result.interrupted =>
             {

@@ -38,8 +38,8 @@ impl Evidence {
     /// None in a load of a number of requests: in vain or not, it makes all of them.
     fn gap_at_end(&self) -> Option<SilenceAtEnd> {
         let length_s = self.silent_at_end_s.filter(|length_s| *length_s >= LEAST_SILENCE_S)?;
-        let is_told = matches!(self.stop, Stop::DurationS(_)) && self.requests.answered > 0;
-        is_told.then(|| SilenceAtEnd { length_s, share: length_s / self.duration_s })
+        let is_reported = matches!(self.stop, Stop::DurationS(_)) && self.requests.answered > 0;
+        is_reported.then(|| SilenceAtEnd { length_s, share: length_s / self.duration_s })
     }
 
     /// Whether the server stopped answering so early that a rate below the asked one, or a change of level, needs no
@@ -297,9 +297,9 @@ fn failures_in_words(failures: &FailureCounts, failed: u64, loaded: Loaded) -> V
     let happened = failures.iter().filter(|(_, count)| *count > 0);
     let mut words: Vec<String> =
         happened.map(|(failure, count)| format!("{} {}", grouped(count), loaded.happened(failure))).collect();
-    let untold = failed.saturating_sub(failures.total());
-    if untold > 0 {
-        words.push(format!("{} for a reason that the generator does not report", grouped(untold)));
+    let unreported = failed.saturating_sub(failures.total());
+    if unreported > 0 {
+        words.push(format!("{} for a reason that the generator does not report", grouped(unreported)));
     }
     words
 }

@@ -162,7 +162,7 @@ fn answers_with_an_error_status_are_no_answers_to_rank_by() {
 }
 
 #[test]
-fn answers_of_another_length_than_verified_are_told_with_both_lengths() {
+fn answers_of_another_length_than_verified_are_reported_with_both_lengths() {
     let mismatched = Evidence {
         requests: Requests { failed: 3, answered: 99_997, ok: 99_997, ..REQUESTS },
         failures: [(Failure::Mismatch, 3)].into(),
@@ -348,7 +348,7 @@ fn a_load_that_is_interrupted_in_its_warm_up_has_measured_nothing() {
 }
 
 #[test]
-fn requests_under_way_at_an_interruption_are_told_from_one_percent_on() {
+fn requests_under_way_at_an_interruption_are_reported_from_one_percent_on() {
     let stopped = |unanswered| Evidence {
         interrupted: true,
         requests: Requests {
@@ -404,7 +404,7 @@ fn a_replay_that_ends_before_its_recording_says_how_many_requests_it_left_out() 
 }
 
 #[test]
-fn a_server_that_had_not_settled_is_told_with_the_warm_up_that_it_needs() {
+fn a_server_that_had_not_settled_is_reported_with_the_warm_up_that_it_needs() {
     let evidence = Evidence { time_series: warming_up(), ..closed() };
     assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
     // Two seconds were given already.
@@ -423,7 +423,7 @@ fn where_the_schedule_is_kept_the_latency_tells_whether_the_server_had_settled()
 }
 
 #[test]
-fn a_part_that_differs_by_more_than_the_whole_is_told_in_times() {
+fn a_part_that_differs_by_more_than_the_whole_is_reported_in_times() {
     let beginning_with = |first| {
         let mut periods = vec![PERIOD; 10];
         periods[..3].fill(first);
@@ -456,7 +456,7 @@ fn where_the_schedule_is_not_kept_a_queue_that_grows_is_no_want_of_a_warm_up() {
 }
 
 #[test]
-fn a_server_that_slows_down_until_the_end_is_told_to_be_loaded_for_longer() {
+fn a_longer_load_is_advised_for_a_server_that_slows_down_until_the_end() {
     let slower = |second: u64| PeriodMeans { answered: 10_000 - 300 * second, ..PERIOD };
     let time_series = TimeSeries { periods: (0..10).map(slower).collect(), ..closed().time_series };
     let evidence = Evidence { time_series, ..closed() };

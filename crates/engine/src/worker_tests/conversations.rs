@@ -9,7 +9,7 @@ fn conversation(pipeline: usize, calls: Option<u64>, think_s: f64) -> Conversati
     Conversation { pipeline, calls, think_s, ..Conversation::default() }
 }
 
-/// So many connections that arrive at a rate, with room for `connections` at once.
+/// `total` connections that arrive at a rate, with room for `connections` at once.
 fn sessions(connections: usize, rate_cps: f64, total: u64, conversation: Conversation) -> HttpLoad {
     let model = Model::Sessions {
         connection_rate_cps: Rate::Constant(rate_cps),

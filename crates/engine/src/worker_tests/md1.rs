@@ -4,14 +4,14 @@
 
 use loadcurve_plan::{Arrivals, Nanos, RateProfile, Schedule, Share};
 
-/// No share beyond so many waiting requests is as large as the rounding of a sum, up to a utilization of 0.9.
+/// No share beyond this many waiting requests is as large as the rounding of a sum, up to a utilization of 0.9.
 const LEVELS: usize = 200;
 
 /// The queue in its steady state.
 pub(crate) struct Md1 {
     /// The share of the time in which the server is busy.
     utilization: f64,
-    /// The probabilities that at most so many requests are in the system, served or waiting.
+    /// For each number from 0 on, the probability that at most this many requests are in the system, served or waiting.
     at_most: Vec<f64>,
 }
 
@@ -53,7 +53,7 @@ impl Md1 {
     pub(crate) fn wait_at_most(&self, time: f64) -> f64 {
         let taken_up = floor(time) + 1;
         let expected = self.utilization * (taken_up as f64 - time);
-        // So many may be in the system at the first moment, one of them served, when 0, 1, 2, … arrive since.
+        // The number that may be in the system at the first moment, one of them served, when 0, 1, 2, … arrive since.
         let may_be_there = self.at_most[1..=taken_up].iter().rev();
         may_be_there.zip(poisson(expected)).map(|(at_most, arrive)| at_most * arrive).sum()
     }

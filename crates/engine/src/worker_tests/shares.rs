@@ -69,7 +69,7 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
     prop_oneof![Just(Arrivals::Constant), Just(Arrivals::Poisson)]
 }
 
-/// Every way to take requests, from a list of up to six with weights of their own.
+/// Every way to take requests, from a list of up to six, each with its own weight.
 fn picking(plan: HttpLoad) -> impl Strategy<Value = HttpLoad> {
     let picks = prop_oneof![Just(Pick::InOrder), Just(Pick::Random), Just(Pick::Weighted)];
     (picks, prop::collection::vec(0.1_f64..5.0, 1..7), any::<u64>()).prop_map(move |(pick, weights, seed)| {
@@ -87,7 +87,7 @@ fn picking(plan: HttpLoad) -> impl Strategy<Value = HttpLoad> {
     })
 }
 
-/// So many connections that each of sixteen workers always has one free for a server that is quick.
+/// Enough connections that each of sixteen workers always has one free for a server that is quick.
 const CONNECTIONS: usize = 16 * 8;
 
 /// Requests that fall due on a schedule, which a number of them or a time ends.

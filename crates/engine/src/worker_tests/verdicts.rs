@@ -127,7 +127,7 @@ fn a_server_that_hangs_halfway_gives_no_valid_result_although_few_requests_fail(
 }
 
 #[test]
-fn a_server_that_hangs_on_a_schedule_is_told_likewise() {
+fn a_server_that_hangs_on_a_schedule_is_reported_likewise() {
     let result = Simulation::of(&open(2, 100.0, Stop::DurationS(10.0))).result(hanging_from(ms(5_000)));
     assert_eq!(codes(&result), ["errors", "stopped_answering"]);
 }
@@ -157,7 +157,7 @@ fn a_load_that_is_interrupted_in_a_silence_without_a_failure_does_not_know_that_
 }
 
 #[test]
-fn a_warm_up_that_is_not_worked_off_by_the_end_is_told_where_nothing_else_was_sent() {
+fn a_warm_up_that_is_not_worked_off_by_the_end_is_reported_where_nothing_else_was_sent() {
     // 400 requests fall due in each of two seconds, and one connection of 10 ms makes 200 of the first in both.
     let plan = HttpLoad { warmup_s: 1.0, ..open(1, 400.0, Stop::DurationS(1.0)) };
     let result = Simulation::of(&plan).result(taking(ms(10)));
@@ -178,7 +178,7 @@ fn warming_up_over(warmup_s: f64) -> LoadResult {
 }
 
 #[test]
-fn a_server_that_warms_up_in_the_window_is_told_with_what_it_needs() {
+fn a_server_that_warms_up_in_the_window_is_reported_with_what_it_needs() {
     let result = warming_up_over(0.0);
     assert_eq!(codes(&result), ["unsettled"]);
     // 8 connections of 80 and 40 ms make 100 and 200 requests per second.

@@ -78,7 +78,7 @@ fn an_answer_that_lasts_until_the_close_is_never_whole_where_the_connection_is_r
 }
 
 #[test]
-fn an_answer_that_lasts_until_the_close_and_is_closed_too_soon_is_told_by_its_length() {
+fn an_answer_that_lasts_until_the_close_and_is_closed_too_soon_is_recognized_by_its_length() {
     let header = "HTTP/1.0 200 OK\r\n\r\n";
     let answer = format!("{header}hello");
     let request = Request { expected_body_bytes: Some(5), ..get("/") };

@@ -109,7 +109,7 @@ fn a_mismatch_fails_its_own_request_alone_and_not_those_behind_it_in_the_pipelin
     let seen = server.finish();
     assert_eq!(measured.errors(), [("mismatch", 4)]);
     assert_eq!((measured.requests("answered"), seen.answered, seen.accepted), (36, 40, 1));
-    let reason = measured.reason("mismatch").expect("a mismatch is told");
+    let reason = measured.reason("mismatch").expect("a mismatch is reported");
     assert!(reason.contains("7 instead of 11 bytes for GET /a.txt"), "{reason}");
 }
 
@@ -120,7 +120,7 @@ fn answers_that_differ_in_length_cast_doubt_where_no_length_was_verified() {
     let measured = measure(closed(server.address, 2, 100));
     server.finish();
     assert_eq!(measured.requests("answered"), 100);
-    let reason = measured.reason("lengths_differ").expect("different lengths are told");
+    let reason = measured.reason("lengths_differ").expect("different lengths are reported");
     assert!(reason.contains("from 4 to 8 bytes for GET /"), "{reason}");
 }
 

@@ -10,10 +10,10 @@ use crate::support::{
     Measured, Reply, Seen, Server, TemporaryFile, closed, get, measure, ok, refusing_address,
 };
 
-/// More lines than requests that have figures of their own.
+/// More lines than requests that have their own figures.
 const LINES: usize = 150;
 
-/// A list of so many lines, with comments between them.
+/// A list of `lines` lines, with comments between them.
 fn list_of(lines: usize) -> TemporaryFile {
     let mut text = String::from("# all paths\n");
     for line in 0..lines {

@@ -41,7 +41,8 @@ fn two_service_times_stand_at_the_percentiles_of_their_shares() {
     });
 }
 
-/// Answers in pieces of so many bytes, the first after 5 ms and each of the others 2 ms behind the one before it.
+/// Answers in pieces of `piece_bytes` bytes, the first after 5 ms and each of the others 2 ms behind the one
+/// before it.
 fn compare_trickle(comparison: &mut Comparison, answer: &str, piece_bytes: usize) {
     let (first_byte, pause) = (ms(5), ms(2));
     let trickle = Reply::answer(answer).in_pieces_of(piece_bytes).with_pauses_of(pause);

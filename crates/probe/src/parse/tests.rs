@@ -170,7 +170,7 @@ fn each_cpu_is_read_and_their_sum_is_not() {
 }
 
 #[test]
-fn pressure_is_the_total_and_full_is_not_always_told() {
+fn pressure_is_the_total_and_full_is_not_always_reported() {
     let memory = b"some avg10=1.87 avg60=43.03 avg300=42.84 total=1306161019\n\
 full avg10=0.00 avg60=0.00 avg300=0.00 total=730\n";
     assert_eq!(machine::stalled(memory), Some(Stalled { some_us: 1_306_161_019, full_us: Some(730) }));
@@ -224,14 +224,14 @@ fn the_queue_of_a_listening_socket_is_in_the_kernels_answer() {
 #[test]
 fn the_states_of_all_sockets_come_in_messages_of_which_the_last_says_so() {
     let done = [20_u8, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    let told = |answer: &[u8]| {
+    let reported = |answer: &[u8]| {
         let mut states = Vec::new();
         let end = inet_diag::states(answer, |state| states.push(state));
         (states, end)
     };
-    assert_eq!(told(&[LISTENING, LISTENING].concat()), (vec![10, 10], End::Open));
-    assert_eq!(told(&[LISTENING, &done].concat()), (vec![10], End::Done));
-    assert_eq!(told(&LISTENING[..40]), (vec![], End::Refused));
+    assert_eq!(reported(&[LISTENING, LISTENING].concat()), (vec![10, 10], End::Open));
+    assert_eq!(reported(&[LISTENING, &done].concat()), (vec![10], End::Done));
+    assert_eq!(reported(&LISTENING[..40]), (vec![], End::Refused));
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Nothing,
-    /// The head, and so much of the body.
+    /// The head, and this many bytes of the body.
     Head(usize),
 }
 

@@ -13,7 +13,8 @@ pub(crate) struct Faults {
     pub(crate) delay: Option<Delay>,
     pub(crate) stalls: Option<Stalls>,
     pub(crate) outcomes: OutcomeShares,
-    /// So many requests at the beginning are neither delayed nor answered wrongly, so that a server can be verified.
+    /// This many requests at the beginning are neither delayed nor answered wrongly, so that a server can be
+    /// verified.
     pub(crate) spared_requests: u64,
     pub(crate) last_answer: Option<LastAnswer>,
     /// A client that is silent for so long is closed.

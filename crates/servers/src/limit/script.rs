@@ -87,7 +87,7 @@ impl Script {
         }
     }
 
-    /// Starts the threads that so many connections ask for; they do nothing, and stay.
+    /// Starts the threads that this many connections ask for; they do nothing, and stay.
     pub(super) fn keep_up_threads(&mut self, open_connections: usize) {
         let Some(connections_per_thread) = self.faults.connections_per_thread else { return };
         while self.threads < open_connections / connections_per_thread {

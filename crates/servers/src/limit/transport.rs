@@ -11,7 +11,7 @@ use super::tls::Tls;
 
 /// Answers to requests that came together are written together up to about this length.
 pub(super) const BATCH_BYTES: usize = 64 * 1024;
-/// No more is read of a client while so much waits that it has not taken.
+/// No more is read from a client while this many bytes wait that it has not taken.
 const MOST_UNSENT_BYTES: usize = 256 * 1024;
 
 /// How a connection ends after an answer.

@@ -220,7 +220,7 @@ fn the_first_requests_may_be_spared() {
 }
 
 #[test]
-fn a_connection_ends_after_so_many_answers_and_says_so_or_not() {
+fn a_connection_ends_after_a_number_of_answers_and_says_so_or_not() {
     for (announces, field) in [("true", Some("close")), ("false", None)] {
         let server = limit(&["--keepalive-requests", "3", "--announce-close", announces]);
         // The fourth request of the burst is not answered.
@@ -307,7 +307,7 @@ fn a_leak_loses_memory_with_each_request_for_good() {
 }
 
 #[test]
-fn a_thread_begins_with_each_so_many_connections_and_not_earlier() {
+fn a_thread_begins_with_every_nth_connection_and_not_earlier() {
     let server = limit(&["--connections-per-thread", "5"]);
     let mut clients = Vec::new();
     for (connections, threads) in [(4, 1), (5, 2), (14, 3)] {

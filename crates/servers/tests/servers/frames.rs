@@ -186,7 +186,7 @@ impl Conversation {
         Self { server, memory, said, longest_bytes: 0 }
     }
 
-    /// The server receives bytes, and may write so much at once.
+    /// The server receives bytes, and may write at most `most_bytes` at once.
     pub(crate) fn send(&mut self, mut bytes: &[u8], most_bytes: usize) {
         while !bytes.is_empty() {
             let mut written = Vec::new();

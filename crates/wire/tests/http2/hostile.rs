@@ -136,7 +136,7 @@ fn a_small_block_that_stands_for_a_large_one_is_refused() {
 }
 
 #[test]
-fn a_server_at_fault_is_told_with_the_code_of_its_fault() {
+fn a_server_at_fault_is_sent_the_code_of_its_fault() {
     // The codes of RFC 9113 §7, in GOAWAY frames that name no stream.
     let compression = frame(HEADERS, END_HEADERS, 1, &[0x80]);
     let cases = [

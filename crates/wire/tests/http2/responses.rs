@@ -32,7 +32,7 @@ fn answers_end_the_requests_in_any_order() {
 }
 
 #[test]
-fn the_begin_of_an_answer_is_told_only_where_its_end_is_not_there_yet() {
+fn the_begin_of_an_answer_is_reported_only_where_its_end_is_not_there_yet() {
     let bytes = [ok(0, 1), data(END_STREAM, 1, b"body")].concat();
     let events = events_of(&mut with_requests(&["GET"]), &bytes).unwrap();
     assert_eq!(events, [answered(0, 1, 4, 2 * FRAME_HEADER_BYTES)]);

@@ -119,7 +119,7 @@ fn every_control_character_but_the_tab_is_refused_at_every_place_of_a_value() {
 }
 
 #[test]
-fn a_reason_is_told_in_a_sentence() {
+fn a_reason_is_reported_in_a_sentence() {
     assert_eq!(
         Malformed::StatusCode { status: 99 }.to_string(),
         "the status code is 099; it must lie between 100 and 599"

@@ -31,7 +31,7 @@ SHORT_SPAN = 10
 SHORTEST_SPAN = 3
 """Below this factor its ticks are equally far apart, as there may be no round numbers of one digit."""
 FEWEST_STEPS = 3
-"""The distances of such ticks fit into the axis at least so many times."""
+"""The distances of such ticks fit into the axis at least this many times."""
 
 ALL_DIGITS = ",.12~g"
 """A linear axis gives a format without a precision that of its steps: 125,000 would become 1.3e+5."""

@@ -31,7 +31,7 @@ Origin = Literal["published", "measured"]
 NO_SERVER = "#808080"
 """The colour of a published curve that stands for no server of the run."""
 LONG_NAME = 16
-"""Two names in a line of the legend have at most so many characters each."""
+"""Two names in a line of the legend have at most this many characters each."""
 DASHES: dict[Origin, list[int]] = {"published": [6, 4], "measured": [1, 0]}
 
 
@@ -60,7 +60,7 @@ class Axes:
 
 
 def lines_figure(title: str, lines: Sequence[Line], axes: Axes) -> Figure | None:
-    """Draw curves on a scale of their own; ``None`` where there is no value."""
+    """Draw curves on a separate scale; ``None`` where there is no value."""
     rows = [_row(line, place, estimate) for line in lines for place, estimate in sorted(line.values.items())]
     return _drawn(title, rows, lines, axes)
 

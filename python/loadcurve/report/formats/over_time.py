@@ -9,7 +9,7 @@ from loadcurve.report.content import Trials
 from loadcurve.report.timeline import Example, Timeline
 
 MOST_TRIALS = 8
-"""So many trials at most are pictures: those that the weightiest findings name."""
+"""The most trials that become pictures: those that the weightiest findings name."""
 SERIES = ("load", "probe", "slowest", "silences", "pauses")
 """The data of a trial by the names that its panels have for them."""
 

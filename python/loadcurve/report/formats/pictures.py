@@ -10,7 +10,7 @@ from loadcurve.report.content import Content
 from loadcurve.report.formats.figures import pictures
 
 PIXELS_PER_POINT = 2
-"""A PNG has so many pixels for each CSS pixel: enough for a dense screen and for print at half the width."""
+"""A PNG has this many pixels per CSS pixel: enough for a dense screen and for print at half the width."""
 
 NO_ADDRESSES: list[str] = []
 """A specification holds its data; whatever it names, nothing is loaded."""

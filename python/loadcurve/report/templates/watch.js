@@ -6,8 +6,8 @@
     // A region that is read aloud must not be touched where nothing has changed.
     if (at(id).textContent !== text) at(id).textContent = text;
   };
-  let told = null;
-  let toldAt = 0;
+  let last = null;
+  let lastAt = 0;
 
   /** A length as the terminal shows it: minutes and seconds. */
   function clock(length_s) {
@@ -17,9 +17,9 @@
 
   /** Say what changes by the second: how long the load has gone on. */
   function tick() {
-    if (told === null || document.hidden) return;
-    const since_s = (performance.now() - toldAt) / 1000;
-    say("load", told.load === null ? betweenLoads(told) : loadInWords(told.load, told.load.elapsed_s + since_s));
+    if (last === null || document.hidden) return;
+    const since_s = (performance.now() - lastAt) / 1000;
+    say("load", last.load === null ? betweenLoads(last) : loadInWords(last.load, last.load.elapsed_s + since_s));
   }
 
   const leftInWords = ({ left_s, about }) => (left_s === null ? "" : `${about}${clock(left_s)} left`);
@@ -37,7 +37,7 @@
 
   /** Show where the run stands. */
   function showStatus(status) {
-    [told, toldAt] = [status, performance.now()];
+    [last, lastAt] = [status, performance.now()];
     say("title", status.title);
     say("question", status.question);
     at("question").hidden = status.question === "";

@@ -15,7 +15,7 @@ SYS_RESOURCE = 24
 """The number of the capability that may raise hard limits, see capabilities(7)."""
 
 PROCESSES_MAX = 32_768
-"""To so many processes podman lowers its own limit, which it cannot raise again without the capability."""
+"""Podman lowers its own limit to this many processes, and cannot raise it again without the capability."""
 
 
 @dataclass(frozen=True)

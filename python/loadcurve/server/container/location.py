@@ -59,9 +59,9 @@ class InContainer:
     folders: tuple[Path, ...] = ()
     """Those that hold programs of this machine, such as a server built here."""
     fixed_port: int | None = None
-    """Where the server listens, if it cannot be told."""
+    """The port on which the server listens, if it cannot be given one."""
     content_folder: str | None = None
-    """Where the server looks for the content, if it cannot be told."""
+    """Where the server looks for the content, if it cannot be given a folder."""
     run_arguments: tuple[str, ...] = ()
     address: str = LOOPBACK
     """Where the server is reached."""

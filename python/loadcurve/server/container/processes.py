@@ -140,7 +140,7 @@ class ContainerProcesses(ServerProcesses):
         try:
             usable = os.sched_getaffinity(first.pid)
         except ProcessLookupError:
-            # It has ended, which is noticed and told elsewhere.
+            # It has ended, which is noticed and reported elsewhere.
             return
         if command.cpus is not None and not usable <= set(command.cpus):
             raise LimitsUnavailable(f"it is not bound to the CPUs of the server's side, {asked}")

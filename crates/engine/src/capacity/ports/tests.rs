@@ -126,7 +126,7 @@ fn each_address_that_connections_come_from_has_all_ports() {
 }
 
 #[test]
-fn a_range_that_is_as_wide_as_can_be_is_not_told_to_be_widened() {
+fn widening_a_range_that_is_as_wide_as_can_be_is_not_advised() {
     let ports = ports("127.0.0.1:80", Published { range: "1024 65535", ..SMALL });
     assert_eq!(ports.available(), 64_512);
     let refusal = ports.require(70_000).unwrap_err();
@@ -158,7 +158,7 @@ fn the_settings_that_help_are_those_that_are_not_made_yet() {
 }
 
 #[test]
-fn a_shortage_is_told_with_what_was_needed_what_there_was_and_the_settings() {
+fn a_shortage_is_reported_with_what_was_needed_what_there_was_and_the_settings() {
     let text = ports("192.0.2.1:80", SMALL).shortage(50, 100.0, Nanos::from_millis(300_000));
     for part in ["6,050", "192.0.2.1:80", "100 were free", "tcp_tw_reuse=1", "1024 65535"] {
         assert!(text.contains(part), "{text:?} does not say {part:?}");

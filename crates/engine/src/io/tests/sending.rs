@@ -11,7 +11,7 @@ use super::{
 use crate::clock;
 use crate::io::{EVENTS_PER_TURN, Notify};
 
-pub(super) fn a_send_that_is_to_be_told_of_is_told_once_when_all_of_it_is_taken<I: Backend>() {
+pub(super) fn a_send_that_is_to_be_reported_is_reported_once_when_all_of_it_is_taken<I: Backend>() {
     let (mut io, mut peer) = connected::<I>();
     let mut sent = Vec::new();
     for round in 0..10_u8 {
@@ -38,7 +38,7 @@ pub(super) fn a_send_that_is_to_be_told_of_is_told_once_when_all_of_it_is_taken<
     assert_eq!(next(&mut io), None);
 }
 
-pub(super) fn many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives<I: Backend>() {
+pub(super) fn many_sends_that_are_reported_leave_room_in_a_turn_for_what_arrives<I: Backend>() {
     const UPLOADS: usize = 2 * EVENTS_PER_TURN;
     let (listener, address) = listener();
     let mut io = I::open(address, UPLOADS + 1).unwrap();
@@ -47,7 +47,7 @@ pub(super) fn many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives<
         io.send(slot, b"x", Notify::WhenWritten).unwrap();
     }
     (&peers[UPLOADS]).write_all(b"answer").unwrap();
-    let mut told = vec![0; UPLOADS];
+    let mut reported = vec![0; UPLOADS];
     // Every upload goes on whenever that is reported, for ever; the answer does not wait for an end.
     let end = clock::now() + PATIENCE;
     loop {
@@ -56,11 +56,11 @@ pub(super) fn many_sends_that_are_told_of_leave_room_in_a_turn_for_what_arrives<
         while let Some((slot, event)) = next(&mut io) {
             events += 1;
             if event == Taken::Received(b"answer".to_vec()) {
-                assert!(told.iter().all(|times| *times < 20), "{told:?}");
+                assert!(reported.iter().all(|times| *times < 20), "{reported:?}");
                 return;
             }
             assert_eq!(event, Taken::TookAll);
-            told[slot] += 1;
+            reported[slot] += 1;
             io.send(slot, b"x", Notify::WhenWritten).unwrap();
         }
         assert!(events <= EVENTS_PER_TURN, "{events} events");

@@ -117,7 +117,7 @@ impl BufferRing {
 
     fn start_of(&self, buffer: u16) -> NonNull<u8> {
         let page = Self::RING_PAGES + usize::from(buffer) * Self::BUFFER_PAGES;
-        // SAFETY: there are so many pages in front of each of the buffers, all in the one allocation.
+        // SAFETY: there are this many pages in front of each of the buffers, all in the one allocation.
         unsafe { self.pages.cast::<Page>().add(page).cast() }
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// The generations of a slot, as a mask: after so many connections they repeat.
+    /// The generations of a slot, as a mask: after this many connections they repeat.
     const GENERATIONS: u32 = (1 << 30) - 1;
 
     pub(super) fn pack(self) -> u64 {
@@ -156,7 +156,7 @@ impl Socket {
         }
     }
 
-    /// The operation that sends is complete, and the connection has taken so many bytes; it may be full. Says whether
+    /// The operation that sends is complete, and the connection has taken this many bytes; it may be full. Says whether
     /// the loop awaits a report that it has taken all.
     pub(super) fn taken(&mut self, bytes: usize) -> bool {
         self.unsent.drain(..bytes);

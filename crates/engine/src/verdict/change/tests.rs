@@ -193,7 +193,7 @@ fn a_period_out_of_line_within_a_warm_up_does_not_end_it() {
 }
 
 #[test]
-fn the_change_is_told_as_a_share_of_the_longer_part() {
+fn the_change_is_reported_as_a_share_of_the_longer_part() {
     let Some(NonStationary { change: Change::Level { at: 3, relative }, .. }) = judge(&stepping(10, 3))
     else {
         panic!("{:?}", judge(&stepping(10, 3)));

@@ -20,7 +20,7 @@ pub(crate) fn get(target: &str) -> Request {
     }
 }
 
-/// So many requests over so many connections, each connection sending as soon as it is answered.
+/// `requests_total` requests over this many connections, each connection sending as soon as it is answered.
 pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u64) -> HttpLoad {
     HttpLoad {
         work: Http {
@@ -46,7 +46,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
     }
 }
 
-/// So many connections at a constant rate, each for one request.
+/// This many connections at a constant rate, each for one request.
 pub(crate) fn sessions(address: SocketAddr, rate_cps: f64, connections: usize) -> HttpLoad {
     let model = Model::Sessions {
         connection_rate_cps: Rate::Constant(rate_cps),
@@ -58,7 +58,7 @@ pub(crate) fn sessions(address: SocketAddr, rate_cps: f64, connections: usize) -
     HttpLoad { model, stop, ..closed(address, connections, 1).with(|http| http.conversation = conversation) }
 }
 
-/// Requests at a constant rate over so many connections.
+/// Requests at a constant rate over this many connections.
 pub(crate) fn open(address: SocketAddr, connections: usize, rate_rps: f64, stop: Stop) -> HttpLoad {
     let model = Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant };
     HttpLoad { model, stop, ..closed(address, connections, 1) }

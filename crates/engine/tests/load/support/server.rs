@@ -103,8 +103,8 @@ impl Server {
         server
     }
 
-    /// A server that accepts no connection until it is told to. Its listen queue holds so many; as long as those are
-    /// there, the kernel drops the SYN of any other.
+    /// A server that accepts no connection until it is asked to. Its listen queue holds `listen_queue` of them; as long
+    /// as those are there, the kernel drops the SYN of any other.
     pub(crate) fn busy(listen_queue: i32, reply: Reply) -> Self {
         let (socket, _) = bound_socket();
         // The kernel's queue holds one more than it is asked for.
@@ -115,11 +115,11 @@ impl Server {
     fn idle(listener: TcpListener, script: Option<Arc<Script>>) -> Self {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
-        let (begin, told_to_begin) = mpsc::channel();
+        let (begin, asked_to_begin) = mpsc::channel();
         let acceptor = {
             let shared = Arc::clone(&shared);
             spawn(move || {
-                told_to_begin.recv().expect("a server is told to accept connections before it ends");
+                asked_to_begin.recv().expect("a server is asked to accept connections before it ends");
                 accept_all(&listener, &shared, script.as_ref());
             })
         };
@@ -209,7 +209,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>, script: Option<&Arc<
 /// Serves one connection until its script or its peer ends it.
 fn serve(stream: &TcpStream, shared: &Shared, script: &Script) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    // The kernel may wake a thread up to 50 µs late, if it is not told otherwise.
+    // The kernel may wake a thread up to 50 µs late, unless it is instructed otherwise.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     let (mut reader, mut writer) = (BufReader::new(stream), BufWriter::new(stream));
     for on_connection in 0.. {

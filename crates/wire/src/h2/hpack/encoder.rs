@@ -74,7 +74,7 @@ pub(crate) struct Encoder {
     free_bytes: usize,
     /// The size of the table that the peer knows of.
     table_bytes: usize,
-    /// The sizes to be told at the begin of the next block: the smallest since the last one, and the last.
+    /// The sizes to be signalled at the begin of the next block: the smallest since the last one, and the last.
     resized: Option<(usize, usize)>,
     last: LastBlock,
 }

@@ -77,8 +77,8 @@ def read_text(source: Source) -> ToolFigures:
         r"req/s +:(?: +\d[\d.]*){4,8} +\d[\d.]*%$", "the last line of h2load's table of times (req/s)"
     )  # fmt: skip
     # What it has finished in includes its warm-up; its rate does not.
-    is_told = succeeded > 0 and rate > 0
-    duration_s = succeeded / rate if is_told else length_ms / _MS_PER_S
+    has_rate = succeeded > 0 and rate > 0
+    duration_s = succeeded / rate if has_rate else length_ms / _MS_PER_S
     if duration_s <= 0:
         raise source.unreadable(number, "a load that took no time", "the requests of a load")
     return _figures(
