@@ -66,3 +66,10 @@ def test_a_server_that_is_within_the_noise_at_one_load_does_not_split_a_range():
 def test_a_load_that_no_server_measured_is_passed_over():
     missing = {server: {0: [1.0, None, one], 1: [1.0, None, one]} for server, one in (("a", 2.0), ("b", 1.0))}
     assert [leader.up_to for leader in leaders([1, 2, 3], missing)] == [1, 3]
+
+
+def test_nobody_leads_where_one_trial_alone_has_measured():
+    once = {"a": {0: [3.0, 3.0]}, "b": {0: [1.0, 1.0]}}
+    assert leaders([1, 2], once) == []
+    partly = {server: {0: row[0], 1: [row[0][0], None]} for server, row in once.items()}
+    assert [leader.up_to for leader in leaders([1, 2], partly)] == [1]

@@ -9,6 +9,7 @@ from loadcurve.stats.interval import Estimate
 
 SECONDS_PER_HOUR = 3600
 MILLION = 1e6
+COMPARED_BLOCKS_MIN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def leaders(
 
     ``values[server][block]`` are positive figures along the loads, greater being better, and servers are
     compared within blocks. A server may lead where no other beats it (:func:`not_beaten`); from the lowest
-    load on, the one that may lead the furthest does, and of several the one with the greatest mean.
+    load on, the one that may lead the furthest does, and of several the one with the greatest mean. Nobody
+    leads where one block alone was measured, in which nothing beats anything.
     """
     standings = [_standing(values, place) for place in range(len(loads))]
     found: list[Leader] = []
@@ -113,7 +115,7 @@ def _standing(values: Mapping[str, Mapping[int, Sequence[float | None]]], place:
         for block in blocks
     ]
     kept, rows = complete_rows(range(len(servers)), table)
-    if not rows:
+    if len(rows) < COMPARED_BLOCKS_MIN:
         return {}
     means = [math.fsum(map(math.log, column)) / len(rows) for column in zip(*rows, strict=True)]
     return {
