@@ -36,7 +36,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
 from loadcurve.result.tool import RequestSent, ToolRecord
 
-_LOOK_INTERVAL_S = 0.1
+_LOOK_INTERVAL_S = 0.25
 """Looking costs the tool time: both are on the load's CPUs."""
 _SLACK_S = 30.0
 """How much longer than its load and one timeout a tool may take, to start, to connect, and to print."""
@@ -223,9 +223,10 @@ def _ends_by_interrupt(process: ToolProcess, limit_s: float, look: Callable[[], 
 
 def _warm_up(process: ToolProcess, warmup_s: float, look: Callable[[], None]) -> None:
     """Let a separate process put the load on the server until the warm-up is over."""
-    while time.monotonic() - process.started_s < warmup_s and not process.has_ended():
+    end_s = process.started_s + warmup_s
+    while (left_s := end_s - time.monotonic()) > 0 and not process.has_ended():
         look()
-        time.sleep(min(_LOOK_INTERVAL_S, warmup_s))
+        time.sleep(min(_LOOK_INTERVAL_S, left_s))
 
 
 def _pauses(

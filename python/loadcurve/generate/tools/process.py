@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import select
 import signal
 import subprocess
 import time
@@ -22,6 +23,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PATIENCE_S = 5.0
 """How long a tool that was asked to end may take to print what it has."""
 _TEXT_SHOWN = 300
+_READ_BYTES = 1 << 16
 _KILLING = 'read -r _; kill -s KILL -- "-$1"'
 """A script that kills a process group when nobody can write into its input any more."""
 _VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
@@ -179,16 +181,27 @@ class ToolProcess:
         return "nothing"
 
     def wait(self, limit_s: float, look: Callable[[], None], interval_s: float) -> None:
-        """Wait for its end, and look about meanwhile; raises ``NothingMeasured`` where its time is over."""
+        """Wait for its end, and look about meanwhile; raises ``NothingMeasured`` where its time is over.
+
+        Its end is noticed at once, however long it is from look to look.
+        """
+        if self.has_ended():
+            return
         until_s = self.started_s + limit_s
-        while not self.has_ended():
-            if time.monotonic() > until_s:
-                raise NothingMeasured(
-                    f"{self._argv[0]} had not ended {limit_s:.0f} s after its start, and was killed; "
-                    f"it has printed: {self.last_words()}"
-                )
-            look()
-            time.sleep(interval_s)
+        its_end = os.pidfd_open(self._process.pid)
+        try:
+            poll = select.poll()
+            poll.register(its_end, select.POLLIN)
+            while not self.has_ended():
+                if time.monotonic() > until_s:
+                    raise NothingMeasured(
+                        f"{self._argv[0]} had not ended {limit_s:.0f} s after its start, and was killed; "
+                        f"it has printed: {self.last_words()}"
+                    )
+                look()
+                poll.poll(interval_s * 1e3)
+        finally:
+            os.close(its_end)
 
     def _not_started(self, error: OSError) -> NothingMeasured:
         return NothingMeasured(f"{self._argv[0]} could not be started: {error}")
@@ -217,9 +230,9 @@ class ToolProcess:
 def _with_children(pid: int) -> list[int]:
     """Return a process and all that it has started which still run; raises ``OSError`` where it has ended."""
     found = [pid]
-    for thread in Path(f"/proc/{pid}/task").iterdir():
+    for thread in _threads(pid):
         with suppress(OSError):
-            for child in (thread / "children").read_text(encoding="ascii").split():
+            for child in _read(f"{thread}/children").split():
                 # One may end meanwhile: what it has used is then its parent's.
                 with suppress(OSError):
                     found += _with_children(int(child))
@@ -228,9 +241,9 @@ def _with_children(pid: int) -> list[int]:
 
 def _used_by(pid: int) -> CpuTime:
     """Return what a process has used, with its children that have ended; raises where it has ended itself."""
-    text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     # The name of the program, in parentheses, may contain spaces.
-    user, system, of_ended_user, of_ended_system = map(int, text.rpartition(")")[2].split()[11:15])
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    user, system, of_ended_user, of_ended_system = map(int, fields[11:15])
     return CpuTime(
         (user + of_ended_user) / _TICKS_PER_S,
         (system + of_ended_system) / _TICKS_PER_S,
@@ -241,9 +254,25 @@ def _used_by(pid: int) -> CpuTime:
 def _voluntary_switches(pid: int) -> int:
     """Return how often the threads of a process have slept; raises ``OSError`` where it has ended."""
     switches = 0
-    for thread in Path(f"/proc/{pid}/task").iterdir():
+    for thread in _threads(pid):
         # A thread may have ended since it was listed.
         with suppress(OSError):
-            found = _VOLUNTARY_SWITCHES.search((thread / "status").read_bytes())
+            found = _VOLUNTARY_SWITCHES.search(_read(f"{thread}/status"))
             switches += int(found[1]) if found else 0
     return switches
+
+
+def _threads(pid: int) -> list[str]:
+    """Return the folders of a process's threads; raises ``OSError`` where it has ended."""
+    folder = f"/proc/{pid}/task"
+    return [f"{folder}/{thread}" for thread in os.listdir(folder)]  # noqa: PTH208 -- see _read
+
+
+def _read(path: str) -> bytes:
+    """Return what a file of the kernel says, at a fifth of what ``Path`` costs: it is the load's CPU."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # A process may have more children than one reading returns.
+        return b"".join(iter(lambda: os.read(file, _READ_BYTES), b""))
+    finally:
+        os.close(file)
