@@ -5,11 +5,14 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from loadcurve.errors import BadInput
+from loadcurve.generate.tools.catalog import driven_tools
 from loadcurve.server.interrupts import INTERRUPTS
 from support.containers import Containers, locked, open_containers
 
@@ -39,13 +42,27 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@cache
+def refusal_to_drive(program: str) -> str | None:
+    """Return why a load generator of this name cannot be driven; ``None`` where it can, or is none."""
+    if (tool := driven_tools().get(program)) is None:
+        return None
+    try:
+        tool.require_installed()
+    except BadInput as refused:
+        return str(refused)
+    return None
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose program is not installed, and name the program."""
+    """Skip a test whose program is not installed, or too old, and name the program."""
     for marker in item.iter_markers("needs"):
         (program,) = marker.args
         if shutil.which(program, path=SEARCH_PATH) is None:
             hint = INSTALL_HINTS.get(program, "see your distribution's packages")
             pytest.skip(f"needs {program}, which is not installed; on Debian: {hint}")
+        if (refusal := refusal_to_drive(program)) is not None:
+            pytest.skip(refusal)
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,11 @@
 """The JSON that oha wrote is read as written, and its parts agree."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.formats import format_of, read_figures
 from loadcurve.generate.tools.source import Source
@@ -70,20 +67,3 @@ def test_refused_connections_are_failures_and_error_statuses_are_answers(version
     refused, missing = figures(f"{version}-refused.json"), figures(f"{version}-not-found.json")
     assert (refused.answered, refused.failed, refused.errors["connect_refused"]) == (0, 40, 40)
     assert (missing.answered, missing.failed, missing.status) == (40, 0, {"4xx": 40})
-
-
-@pytest.mark.parametrize(("version", "is_driven"), [("1.10.0", False), ("1.11.0", True), ("2.0.1", True)])
-def test_one_that_lacks_an_option_is_refused_before_any_load(
-    version: str, is_driven: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    program = tmp_path / "oha"
-    program.write_text(f"#!/bin/sh\necho oha {version}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    # The version of a tool is looked up once.
-    tool = replace(tool_named("oha"))
-    if is_driven:
-        assert tool.require_installed() == program
-        return
-    with pytest.raises(BadInput, match=r"is oha 1\.10\.0; expected 1\.11\.0 or newer; to install it"):
-        tool.require_installed()
