@@ -25,7 +25,7 @@ struct Lateness {
     max: f64,
 }
 
-/// Wakes at a fixed rate for so long.
+/// Wakes at a fixed rate for a duration.
 ///
 /// # Errors
 /// No moment is due within the duration, or the kernel refuses to sleep.

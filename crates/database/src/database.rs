@@ -151,7 +151,7 @@ pub trait Database: Sized + 'static {
 /// What has become of a connection that the driver has made by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
-    /// It could be used after so long: it was established, and the server has let the client in.
+    /// It could be used after this time: it was established, and the server has let the client in.
     Opened(Nanos),
     /// It could not be established.
     Failed,

@@ -45,7 +45,7 @@ pub struct Ycsb {
 }
 
 impl Ycsb {
-    /// The database that it asks, which has so long for an answer.
+    /// The database that it asks, with the longest time for an answer.
     #[must_use]
     pub fn target(&self, timeout_s: f64) -> Target {
         Target {

@@ -35,8 +35,8 @@ impl Default for Watcher {
 }
 
 impl Watcher {
-    /// Looks, so long after the load began, at everything that was answered until then. Returns the last second that is
-    /// over; none during the first one.
+    /// Looks, when this time has elapsed since the load began, at everything that was answered until then. Returns the
+    /// last second that is over; none during the first one.
     pub(crate) fn look(&mut self, elapsed: Nanos, until_now: CoarseLatencies) -> Option<LastSecond> {
         if elapsed - self.began >= LENGTH {
             let within = until_now.since(&self.until_began);

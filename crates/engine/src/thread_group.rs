@@ -45,7 +45,7 @@ pub enum Begins {
 pub enum NotBegun {
     /// Some threads have not opened their connections yet.
     NotReady,
-    /// The moment was so long ago.
+    /// The moment passed this time ago.
     Passed(Nanos),
     /// It has begun, or its begin is set already.
     Begun,

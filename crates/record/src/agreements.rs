@@ -63,7 +63,7 @@ pub struct HandshakeTimes {
 }
 
 impl HandshakeTimes {
-    /// Counts a handshake that took so long.
+    /// Counts a handshake of this length.
     pub fn record(&mut self, length: Nanos, is_resumed: bool) {
         if is_resumed { &mut self.resumed } else { &mut self.full }.record(length);
     }

@@ -13,7 +13,7 @@ const SLOTS_PER_WORD: usize = u64::BITS as usize;
 /// How many gaps are reported.
 pub const GAPS_MAX: usize = 10;
 
-/// A stretch of time without an answer; it lasted at least so long, and at most two slots longer.
+/// A stretch of time without an answer, which lasted at most two slots longer than its `length` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// When it begins, counted from the start of the measured window.

@@ -58,7 +58,7 @@ impl Multiplexing {
         self.answers_behind_long += connection.answers_behind_long;
     }
 
-    /// A request that was due in the measured window waited so long for a stream.
+    /// A request that was due in the measured window waited for this time for a stream.
     pub(crate) fn waited(&mut self, length: Nanos) {
         self.stream_wait.record(length);
     }

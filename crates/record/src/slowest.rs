@@ -114,7 +114,7 @@ impl From<Vec<SlowRequest>> for Slowest {
 }
 
 impl Slowest {
-    /// Whether a request that took so long is among the slowest so far.
+    /// Whether a request of this latency is among the slowest so far.
     #[must_use]
     pub fn admits(&self, latency: Nanos) -> bool {
         self.0.len() < KEPT || self.0.peek().is_some_and(|Reverse(quickest)| quickest.latency < latency)

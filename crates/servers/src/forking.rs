@@ -20,7 +20,7 @@ const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) backlog: i32,
-    /// A client that neither sends nor takes anything for so long is closed.
+    /// The time after which a client that neither sends nor takes anything is closed.
     pub(crate) idle_timeout: Duration,
     /// How many bytes of requests are buffered for each client.
     pub(crate) buffer_bytes: usize,

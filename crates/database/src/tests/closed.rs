@@ -9,7 +9,7 @@ use super::simulated::Simulation;
 use super::{READS, codes, load_phase, run_phase};
 use crate::plan::DatabaseLoad;
 
-/// The records of the workload, on a server that takes so long for each request.
+/// The records of the workload, on a server that takes this time for each request.
 fn serving(milliseconds: u64) -> Server {
     let records = Simulation::of(load_phase(1, 100)).run(Server::taking(0)).server.records;
     Server::taking(milliseconds).holding(records)

@@ -63,7 +63,7 @@ impl Server {
         }
     }
 
-    /// A server that takes so long for each request, whatever else it does.
+    /// A server that takes this time for each request, whatever else it does.
     pub(super) fn taking(milliseconds: u64) -> Self {
         Self::reacting(move |_| Reaction::Answer(milliseconds))
     }

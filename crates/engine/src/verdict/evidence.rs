@@ -61,7 +61,7 @@ pub(crate) struct Busy {
 }
 
 impl GeneratorEvidence {
-    /// That of a generator that was so late, and worked for so long on its threads, in a window of this length.
+    /// That of a generator with this lateness, and with this CPU time on all its threads, in a window of this length.
     pub(crate) fn new(lateness: Option<Lateness>, worked: Nanos, threads: usize, length: Nanos) -> Self {
         let available_s = length.as_secs_f64() * threads as f64;
         let cpu_share = worked.as_secs_f64() / available_s;

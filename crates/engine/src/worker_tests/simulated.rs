@@ -31,7 +31,7 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /// What the server does when it is asked for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accepting {
-    /// It has it after so long.
+    /// It has it after this time.
     After(Nanos),
     Refusing,
     Never,

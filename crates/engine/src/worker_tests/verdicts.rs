@@ -110,7 +110,7 @@ fn failures_of_the_warm_up_are_noted() {
     assert!(notes.iter().any(|text| text.contains("4 of 4 requests of the warm-up")), "{notes:?}");
 }
 
-/// A server that takes 10 ms for each request until it hangs, so long after the start.
+/// A server that takes 10 ms for each request until it hangs, this time after the start.
 fn hanging_from(hangs: Nanos) -> impl FnMut(Nanos) -> Option<Nanos> {
     move |arrival| (arrival < START + hangs).then(|| arrival + ms(10))
 }

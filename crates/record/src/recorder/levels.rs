@@ -55,7 +55,7 @@ impl Recorder {
         is_earlier.then(|| self.level_of(due))
     }
 
-    /// A request that is sent now, or will never be, waited so long because the server took no more at once.
+    /// A request that is sent now, or will never be, waited for this time because the server took no more at once.
     pub fn waited_for_stream(&mut self, due: Nanos, length: Nanos) {
         let level = self.level_of(due);
         if level.window.measures(due) {
@@ -63,7 +63,7 @@ impl Recorder {
         }
     }
 
-    /// A request that a server had not looked at was written once more, with this many bytes, after it had waited so long
+    /// A request that a server had not looked at was written once more, with this many bytes, after it had waited
     /// for another connection.
     pub fn sent_again(&mut self, due: Nanos, waited: Nanos, bytes: usize) {
         self.sent_more(due, bytes);

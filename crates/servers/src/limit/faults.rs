@@ -17,7 +17,7 @@ pub(crate) struct Faults {
     /// verified.
     pub(crate) spared_requests: u64,
     pub(crate) last_answer: Option<LastAnswer>,
-    /// A client that is silent for so long is closed.
+    /// The time after which a silent client is closed.
     pub(crate) idle_timeout: Option<Duration>,
     /// One client is taken from the listen queue in each such time, and no more.
     pub(crate) accept_every: Option<Duration>,
@@ -31,7 +31,7 @@ pub(crate) struct Faults {
     pub(crate) connections_per_thread: Option<NonZeroUsize>,
 }
 
-/// A share of the answers is sent so long after its request came.
+/// A share of the answers is sent a fixed time after the request came.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Delay {
     pub(crate) length: Duration,
@@ -41,14 +41,14 @@ pub(crate) struct Delay {
 /// Times in which nothing is answered and nothing accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stalls {
-    /// From the beginning of one to that of the next; the first begins so long after the start.
+    /// From the beginning of one to that of the next; the first begins the same time after the start.
     pub(crate) every: Duration,
     /// Shorter than `every`.
     pub(crate) length: Duration,
 }
 
 impl Stalls {
-    /// How long the stall goes on that is under way so long after the start.
+    /// How long the stall goes on that is under way at this time after the start.
     pub(super) fn left(self, since_start: Duration) -> Option<Duration> {
         let into_ns = since_start.as_nanos().checked_rem(self.every.as_nanos())?;
         let into = Duration::from_nanos(u64::try_from(into_ns).ok()?);
