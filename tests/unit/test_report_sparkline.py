@@ -55,20 +55,32 @@ def test_any_name_fits_80_columns_and_is_no_markup(tmp_path: Path, name: str):
     assert max(map(len, lines)) <= 80
 
 
-def test_a_long_sweep_keeps_its_ends(tmp_path: Path):
+def written_long(folder: Path, peak: float) -> Path:
+    """Write a run of 50 points as the first of the usual one, but for one point that is as its last."""
     record = synthetic.run_record()
     loads = [float(load) for load in range(1, 51)]
     points = [
         one.model_copy(update={"point": {"connections": load}})
         for one in synthetic.trial_records(record)
-        if one.kind == "point" and one.point["connections"] == 1
+        if one.kind == "point"
         for load in loads
+        if one.point["connections"] == (200 if load == peak else 1)
     ]
     record = record.model_copy(update={"points": [{"connections": load} for load in loads]})
-    lines = printed(synthetic.write_run(tmp_path, record, list(points)))
+    return synthetic.write_run(folder, record, points)
+
+
+def test_a_long_sweep_keeps_its_ends(tmp_path: Path):
+    lines = printed(written_long(tmp_path, peak=50))
     assert "along connections, 1 to 50" in lines
-    [nginx] = [line for line in lines if line.startswith("nginx")]
-    assert len(nginx.split()[1]) == 14
+    [nginx] = [line.split() for line in lines if line.startswith("nginx")]
+    assert (len(nginx[1]), nginx[1][-1]) == (14, BLOCKS[7])
+
+
+def test_the_greatest_of_a_long_sweep_is_named_though_its_point_is_not_drawn(tmp_path: Path):
+    [nginx] = [line.split() for line in printed(written_long(tmp_path, peak=2)) if line.startswith("nginx")]
+    assert len(set(nginx[1])) == 1
+    assert (nginx[2], nginx[5]) == ("40,191", "12.6")
 
 
 def test_two_points_are_no_curve(tmp_path: Path):

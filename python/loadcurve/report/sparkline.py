@@ -24,7 +24,8 @@ GAP = " "
 FEWEST_POINTS = 3
 """Two points are no curve."""
 MOST_POINTS = 14
-"""A line has at most this many characters: the first and the last point, and points evenly between them."""
+"""A line has at most this many characters: the first and the last point, and points evenly between them. What
+stands beside it is of all points."""
 SERVER_WIDTH = 16
 
 Values = Sequence[float | None]
@@ -73,9 +74,9 @@ class Sparklines:
             p99 = _known([self.p99_ms[server]])
             table.add_row(
                 Text(names[server]),
-                Text(sparkline(rates, 0, greatest_rps, levels)),
+                Text(sparkline(text.evenly(rates, MOST_POINTS), 0, greatest_rps, levels)),
                 text.number(max(_known([rates]), default=None)),
-                Text(sparkline(logarithms[server], low, high, levels)),
+                Text(sparkline(text.evenly(logarithms[server], MOST_POINTS), low, high, levels)),
                 text.number(min(p99, default=None)),
                 text.number(max(p99, default=None)),
             )
@@ -105,10 +106,9 @@ def sparklines(analysis: Analysis) -> list[Sparklines]:
 
 
 def _measured(part: Slice, curves: Sequence[Curve]) -> dict[str, list[CurvePoint]]:
-    wanted = text.evenly(part.rising, MOST_POINTS)
     shown = {}
     for curve in curves:
-        points = points_in(curve, wanted)
+        points = points_in(curve, part.rising)
         if any(point.usable for point in points):
             shown[curve.server] = points
     return shown
