@@ -7,6 +7,7 @@ Of the synthetic run nginx answers 42,000 c / (c + 9) requests per second, apach
 import dataclasses
 import math
 import random
+import re
 from typing import Any
 
 import pytest
@@ -183,6 +184,17 @@ def test_the_cheapest_machine_keeps_limits_where_no_cheaper_one_does(synthetic_r
     assert outcome(unknown, server="nginx", **claim) == "cannot_tell"
     found = judged(synthetic_run, server="nginx", **claim)
     assert (found.outcome, found.obstacle) == ("cannot_tell", "no_machine")
+
+
+def test_how_far_a_machine_keeps_limits_is_said_to_three_digits_or_as_it_was_measured(synthetic_run):
+    dear = priced(synthetic_run, nginx=0.03, tiny=0.02, apache=0.01)
+    claim = {"kind": "cheapest", "limits": "mean < 2ms", "up_to": 50, "server": "nginx"}
+    (row,) = claim_rows(analyse(with_claims(dear, claim)))
+    assert "by apache ($0.01 per hour) up to 25 at least; by tiny" in row.why
+    figures = re.findall(r"(?:up to|not above) (\d+\.\d+)", row.why)
+    assert [len(figure) for figure in figures] == [len("35.0")] * 4
+    (row,) = claim_rows(analyse(with_claims(dear, {**claim, "limits": "mean < 0.001ms"})))
+    assert row.why.startswith("Kept by apache ($0.01 per hour) at no measured load; by tiny")
 
 
 def test_the_best_value_answers_most_for_its_price(synthetic_run):

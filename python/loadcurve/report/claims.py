@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.claims import JudgedClaim, Obstacle
+from loadcurve.analysis.claims import JudgedClaim, JudgedOffer, Obstacle
 from loadcurve.report import text
 from loadcurve.result.measures import PUBLISHED_MEASURES, Measure
 from loadcurve.stats.claims import Outcome
@@ -179,15 +179,19 @@ def _greatest_here(judged: JudgedClaim, top: Greatest) -> str:
 
 def _why_of_cheapest(judged: JudgedClaim) -> str:
     found = sorted(judged.offers, key=lambda offer: offer.usd_per_hour)
-    return (
-        "Kept "
-        + "; ".join(
-            f"by {one.server} (${one.usd_per_hour:g} per hour) up to {text.setting(one.safe_load)}"
-            + (" at least" if one.greatest_load is None else f", not above {text.number(one.greatest_load)}")
-            for one in found
-        )
-        + "."
-    )
+    return f"Kept {'; '.join(map(_how_far_kept, found))}."
+
+
+def _how_far_kept(offer: JudgedOffer) -> str:
+    machine = f"by {offer.server} (${offer.usd_per_hour:g} per hour)"
+    if not offer.safe_load:
+        in_one = "in at least one trial " if offer.greatest_load is None else ""
+        return f"{machine} {in_one}at no measured load"
+    load = offer.safe_load
+    # A load that was measured is a setting; between two of them it is a figure.
+    least = text.setting(load) if load == int(load) else text.number(load)
+    most = offer.greatest_load
+    return f"{machine} up to {least}" + (" at least" if most is None else f", not above {text.number(most)}")
 
 
 def _why_of_value(judged: JudgedClaim) -> str:
