@@ -54,6 +54,13 @@ def test_each_place_that_is_clear_is_reported_with_its_ratio():
     assert second.startswith("b has 2.00 (")
 
 
+def test_one_behind_a_server_that_is_told_apart_from_the_leader_is_not_ahead_with_it():
+    # c spreads so widely that nothing tells it apart, though it is behind b on average.
+    said = lead(a=[100 * x for x in SPREAD], b=[90 * x for x in SPREAD[::-1]], c=[120, 40, 130, 35, 60])
+    assert said.startswith("a has the highest throughput, but cannot be told apart from c; it has 1.11 (")
+    assert said.endswith(") times that of b")
+
+
 def test_of_two_servers_the_better_one_has_the_higher_figure():
     said = lead(a=[2 * x for x in SPREAD], b=[1.0] * 5)
     assert said.startswith("a has the higher throughput, 2.00 (1.98 to 2.02) times that of b")
