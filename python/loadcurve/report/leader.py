@@ -25,7 +25,8 @@ def leader_words(ranking: Ranking, measure: Measure) -> str:
     ends = {"lower": ("lower", "lowest"), "higher": ("higher", "highest")}
     of_two, of_many = ends[measure.better or "higher"]
     best = f"the {of_many if len(ranking.ranks) > 2 else of_two} {measure.title}"  # noqa: PLR2004
-    # One of many blocks may be told apart from the leader, and one behind it, of few blocks, not.
+    # With few blocks or a wide spread, a server's difference from the leader may not be shown although that
+    # of a server ranked before it is.
     places = {rank.server: place for place, rank in enumerate(ranking.ranks)}
     in_order = all(places[one] < places[pair.second] for one in alike for pair in behind)
     together = in_order and any({leader, *alike} <= set(group) for group in ranking.groups)

@@ -24,8 +24,8 @@ GAP = " "
 FEWEST_POINTS = 3
 """Two points are no curve."""
 MOST_POINTS = 14
-"""A line has at most this many characters: the first and the last point, and points evenly between them. What
-stands beside it is of all points."""
+"""A line has at most this many characters: the first and the last point, and points evenly between them. The
+least and the most in its row are those of all points."""
 SERVER_WIDTH = 16
 
 Values = Sequence[float | None]
