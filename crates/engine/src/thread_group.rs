@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use loadcurve_pauses::{Pause, Side, Watch};
+use loadcurve_pauses::{Pause, Period, Side, Watch};
 use loadcurve_plan::Nanos;
 use loadcurve_record::{FailureCounts, Window};
 
@@ -98,7 +98,7 @@ impl<T: Send + 'static> ThreadGroup<T> {
             activities: Vec::with_capacity(threads),
             watcher: Watcher::default(),
             counters_before: TcpCounters::read(),
-            watch: Watch::start(Side::Generator, cpus),
+            watch: Watch::start(Side::Generator, cpus, Period::Short),
         })
     }
 

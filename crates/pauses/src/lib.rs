@@ -9,5 +9,5 @@ mod watch;
 
 pub use loadcurve_plan::Nanos;
 
-pub use meter::{Meter, PERIOD, Pause, SHORTEST_FOUND};
+pub use meter::{Grid, Meter, Pause, Period};
 pub use watch::{Side, Watch};

@@ -3,14 +3,30 @@
 use loadcurve_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// From one moment at which the thread should wake to the next. A wake costs 5 to 15 µs: 0.2 to 0.5 % of a CPU.
-pub const PERIOD: Nanos = Nanos::from_millis(3);
-/// A pause as long as this, or longer, is always found.
-pub const SHORTEST_FOUND: Nanos = Nanos::from_millis(5);
-/// A wake that is later shows a pause: one of [`SHORTEST_FOUND`] begins at most a period before the wake is due.
-const LATE: Nanos = Nanos(SHORTEST_FOUND.0 - PERIOD.0);
+/// A wake that is later shows a pause.
+const LATE: Nanos = Nanos::from_millis(2);
 /// More pauses are not kept: then the shorter half is dropped.
 const MOST_PAUSES: usize = 1 << 16;
+
+/// From one moment at which the thread should wake to the next. A wake costs 5 to 15 µs, on slow machines up to 30 µs.
+///
+/// A pause begins at most a period before the wake is due that shows it, so one of a period and 2 ms is always found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// 3 ms: 0.2 to 0.5 % of a CPU, and a pause of 5 ms is always found.
+    Short,
+    /// 9 ms: a third of that, and a pause of 11 ms is always found.
+    Long,
+}
+
+impl Period {
+    pub(crate) const fn length(self) -> Nanos {
+        match self {
+            Self::Short => Nanos::from_millis(3),
+            Self::Long => Nanos::from_millis(9),
+        }
+    }
+}
 
 /// A stretch in which a CPU did not run: it began after `earliest` and not after `latest`, and ended at `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,19 +56,32 @@ impl Pause {
     }
 }
 
-/// The first moment of the grid after `woke`.
-pub(crate) fn next_wake(offset: Nanos, woke: Nanos) -> Nanos {
-    let since = woke.0.saturating_sub(offset.0);
-    Nanos(offset.0 + (since / PERIOD.0 + 1) * PERIOD.0)
+/// The moments at which a thread should wake: all those of the clock that are `offset` after a multiple of the period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// From one moment to the next.
+    pub period: Period,
+    /// From the multiple of the period to the moment.
+    pub offset: Nanos,
+}
+
+impl Grid {
+    /// The first moment of the grid after `woke`.
+    #[must_use]
+    pub fn next_after(self, woke: Nanos) -> Nanos {
+        let (offset, period) = (self.offset.0, self.period.length().0);
+        let since = woke.0.saturating_sub(offset);
+        Nanos(offset + (since / period + 1) * period)
+    }
 }
 
 /// Finds pauses by wakes that come later than they should.
 ///
-/// Wakes are due on a grid of moments that all meters of a machine with the same `offset` share. So two meters whose
-/// offsets are half a period apart, and that both see a pause, together know its begin to half a period.
+/// All meters of a machine with the same grid share its moments. So two meters of one period whose offsets are half of it
+/// apart, and that both see a pause, together know its begin to half a period.
 #[derive(Debug)]
 pub struct Meter {
-    offset: Nanos,
+    grid: Grid,
     woke: Nanos,
     pauses: Vec<Pause>,
 }
@@ -60,15 +89,15 @@ pub struct Meter {
 impl Meter {
     /// A meter that begins now.
     #[must_use]
-    pub fn new(offset: Nanos, now: Nanos) -> Self {
+    pub fn new(grid: Grid, now: Nanos) -> Self {
         // On most machines this is room for all of them, so that nothing is allocated during a load.
-        Self { offset, woke: now, pauses: Vec::with_capacity(256) }
+        Self { grid, woke: now, pauses: Vec::with_capacity(256) }
     }
 
     /// When the thread should wake next.
     #[must_use]
     pub fn due(&self) -> Nanos {
-        next_wake(self.offset, self.woke)
+        self.grid.next_after(self.woke)
     }
 
     /// The thread runs at `now`; before that it `waited` for other threads, which is no doing of the platform's.
@@ -106,15 +135,18 @@ mod tests {
     use loadcurve_plan::Nanos;
     use proptest::prelude::*;
 
-    use super::{MOST_PAUSES, Meter, PERIOD, Pause, SHORTEST_FOUND};
+    use super::{Grid, MOST_PAUSES, Meter, Pause, Period};
 
     const MS: u64 = 1_000_000;
     /// How late timers are on a machine that runs.
     const ORDINARY_LATENESS: u64 = 150_000;
 
+    const SHORT: Grid = Grid { period: Period::Short, offset: Nanos::ZERO };
+    const LONG: Grid = Grid { period: Period::Long, offset: Nanos::ZERO };
+
     /// Runs a meter on a simulated clock, on which nothing runs during these pauses (start and length in ns).
-    fn found(pauses: &[(u64, u64)], offset: Nanos, until: u64, lateness: impl Fn(u64) -> u64) -> Vec<Pause> {
-        let mut meter = Meter::new(offset, Nanos(7 * MS));
+    fn found(pauses: &[(u64, u64)], grid: Grid, until: u64, lateness: impl Fn(u64) -> u64) -> Vec<Pause> {
+        let mut meter = Meter::new(grid, Nanos(7 * MS));
         loop {
             let mut now = meter.due().0 + lateness(meter.due().0);
             for (start, length) in pauses {
@@ -131,12 +163,12 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_has_no_pauses() {
-        assert_eq!(found(&[], Nanos::ZERO, 60_000 * MS, |due| due / 7 % ORDINARY_LATENESS), []);
+        assert_eq!(found(&[], SHORT, 60_000 * MS, |due| due / 7 % ORDINARY_LATENESS), []);
     }
 
     #[test]
     fn waiting_for_other_threads_is_no_pause() {
-        let mut meter = Meter::new(Nanos::ZERO, Nanos(0));
+        let mut meter = Meter::new(SHORT, Nanos(0));
         meter.wakes(Nanos(43 * MS), Nanos(40 * MS));
         assert_eq!(meter.take(), []);
         // Of 40 ms, 30 were spent waiting behind others: the CPU ran again 10 ms after the wake was due.
@@ -150,14 +182,14 @@ mod tests {
 
     #[test]
     fn a_wake_by_a_signal_is_none_that_was_due() {
-        let mut meter = Meter::new(Nanos::ZERO, Nanos(0));
+        let mut meter = Meter::new(SHORT, Nanos(0));
         meter.wakes(Nanos(MS), Nanos::ZERO);
-        assert_eq!((meter.due(), meter.take()), (PERIOD, vec![]));
+        assert_eq!((meter.due(), meter.take()), (Nanos(3 * MS), vec![]));
     }
 
     #[test]
     fn of_too_many_pauses_the_longer_half_is_kept() {
-        let mut meter = Meter::new(Nanos::ZERO, Nanos(0));
+        let mut meter = Meter::new(SHORT, Nanos(0));
         for number in 0..MOST_PAUSES as u64 {
             meter.wakes(meter.due() + Nanos(5 * MS + number), Nanos::ZERO);
         }
@@ -168,22 +200,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_pause_of_five_milliseconds_is_found_with_its_begin_to_a_period_and_its_end(
-            start in 20 * MS..60 * MS, length in SHORTEST_FOUND.0..2_000 * MS, lateness in 0..ORDINARY_LATENESS
+        fn every_pause_of_five_or_eleven_milliseconds_is_found_with_its_begin_to_a_period_and_its_end(
+            start in 20 * MS..60 * MS, longer in 0..2_000 * MS, lateness in 0..ORDINARY_LATENESS
         ) {
-            let found = found(&[(start, length)], Nanos::ZERO, start + length + 100 * MS, |_| lateness);
-            let [pause] = found[..] else { panic!("{found:?}") };
-            prop_assert!(pause.earliest.0 <= start && start <= pause.latest.0 + lateness);
-            prop_assert!(pause.latest.0 - pause.earliest.0 <= PERIOD.0);
-            prop_assert_eq!(pause.end.0, start + length + lateness);
+            for (grid, period, shortest) in [(SHORT, 3 * MS, 5 * MS), (LONG, 9 * MS, 11 * MS)] {
+                let length = shortest + longer;
+                let found = found(&[(start, length)], grid, start + length + 100 * MS, |_| lateness);
+                let [pause] = found[..] else { panic!("{grid:?}: {found:?}") };
+                prop_assert!(pause.earliest.0 <= start && start <= pause.latest.0 + lateness);
+                prop_assert!(pause.latest.0 - pause.earliest.0 <= period);
+                prop_assert_eq!(pause.end.0, start + length + lateness);
+            }
         }
 
         #[test]
         fn two_meters_half_a_period_apart_know_time_and_length_within_a_millisecond(
-            start in 20 * MS..60 * MS, length in SHORTEST_FOUND.0..2_000 * MS, lateness in 0..ORDINARY_LATENESS
+            start in 20 * MS..60 * MS, length in 5 * MS..2_000 * MS, lateness in 0..ORDINARY_LATENESS
         ) {
-            let [one, other] = [Nanos::ZERO, Nanos(PERIOD.0 / 2)].map(|offset| {
-                let found = found(&[(start, length)], offset, start + length + 100 * MS, |_| lateness);
+            let [one, other] = [0, 1_500_000].map(|offset| {
+                let grid = Grid { offset: Nanos(offset), ..SHORT };
+                let found = found(&[(start, length)], grid, start + length + 100 * MS, |_| lateness);
                 *found.first().expect("it is long enough")
             });
             let (earliest, latest) = (one.earliest.max(other.earliest), one.latest.min(other.latest));

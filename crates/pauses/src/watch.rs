@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use loadcurve_plan::Nanos;
 
 use crate::clock;
-use crate::meter::{Meter, PERIOD, Pause, next_wake};
+use crate::meter::{Grid, Meter, Pause, Period};
 use crate::scheduling::{Waiting, bind_to};
 
 /// Whose CPUs are watched; the two sides wake half a period apart.
@@ -20,17 +20,18 @@ pub enum Side {
 }
 
 impl Side {
-    fn offset(self) -> Nanos {
-        match self {
+    fn grid(self, period: Period) -> Grid {
+        let offset = match self {
             Self::Generator => Nanos::ZERO,
-            Self::Server => Nanos(PERIOD.0 / 2),
-        }
+            Self::Server => Nanos(period.length().0 / 2),
+        };
+        Grid { period, offset }
     }
 }
 
 /// The pauses of some CPUs from its start until it is dropped.
 ///
-/// All watches of a process on the same CPUs share one thread, so that several loads do not disturb each other with
+/// All watches of a process on the same CPUs with the same period share one thread, so that several loads do not disturb each other with
 /// several threads that show the same.
 #[derive(Debug)]
 pub struct Watch {
@@ -43,7 +44,7 @@ type MeterId = u64;
 /// A thread that wakes for the meters of all watches on its CPUs.
 #[derive(Debug)]
 struct Watcher {
-    side: Side,
+    grid: Grid,
     cpus: Vec<usize>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -65,10 +66,10 @@ impl Watch {
     /// Begins to watch these CPUs; those that the thread may run on where there is none. None where there is no thread
     /// left.
     #[must_use]
-    pub fn start(side: Side, cpus: &[usize]) -> Option<Self> {
-        let meter = NEXT_METER.fetch_add(1, Ordering::Relaxed);
-        let watcher = Watcher::on(side, cpus)?;
-        watcher.shared.meters().push((meter, Meter::new(side.offset(), clock::now())));
+    pub fn start(side: Side, cpus: &[usize], period: Period) -> Option<Self> {
+        let (meter, grid) = (NEXT_METER.fetch_add(1, Ordering::Relaxed), side.grid(period));
+        let watcher = Watcher::on(grid, cpus)?;
+        watcher.shared.meters().push((meter, Meter::new(grid, clock::now())));
         Some(Self { meter, watcher })
     }
 
@@ -93,20 +94,20 @@ impl Drop for Watch {
 
 impl Watcher {
     /// The one that watches these CPUs, started where there is none.
-    fn on(side: Side, cpus: &[usize]) -> Option<Arc<Self>> {
+    fn on(grid: Grid, cpus: &[usize]) -> Option<Arc<Self>> {
         let mut watchers = WATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|watcher| watcher.strong_count() > 0);
         let running =
-            watchers.iter().filter_map(Weak::upgrade).find(|one| one.side == side && one.cpus == cpus);
+            watchers.iter().filter_map(Weak::upgrade).find(|one| one.grid == grid && one.cpus == cpus);
         if running.is_some() {
             return running;
         }
-        let started = Arc::new(Self::start(side, cpus)?);
+        let started = Arc::new(Self::start(grid, cpus)?);
         watchers.push(Arc::downgrade(&started));
         Some(started)
     }
 
-    fn start(side: Side, cpus: &[usize]) -> Option<Self> {
+    fn start(grid: Grid, cpus: &[usize]) -> Option<Self> {
         let shared = Arc::new(Shared {
             meters: Mutex::default(),
             knows: AtomicBool::new(true),
@@ -117,10 +118,10 @@ impl Watcher {
         let thread = builder
             .spawn(move || {
                 bind_to(&cpus_of_thread);
-                of_thread.watch(side);
+                of_thread.watch(grid);
             })
             .ok()?;
-        Some(Self { side, cpus: cpus.to_vec(), shared, thread: Some(thread) })
+        Some(Self { grid, cpus: cpus.to_vec(), shared, thread: Some(thread) })
     }
 }
 
@@ -138,14 +139,14 @@ impl Shared {
         self.meters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn watch(&self, side: Side) {
+    fn watch(&self, grid: Grid) {
         let Some(mut waiting) = Waiting::of_this_thread() else {
             self.knows.store(false, Ordering::Relaxed);
             return;
         };
         let mut woke = clock::now();
         while !self.stop.load(Ordering::Relaxed) {
-            clock::sleep_until(next_wake(side.offset(), woke));
+            clock::sleep_until(grid.next_after(woke));
             woke = clock::now();
             let waited = waiting.since_last();
             self.meters().iter_mut().for_each(|(_, meter)| meter.wakes(woke, waited));
@@ -160,19 +161,23 @@ mod tests {
     use loadcurve_plan::Nanos;
 
     use super::{Side, Watch};
+    use crate::meter::Period::{Long, Short};
 
     #[test]
     fn a_watch_ends_when_it_is_dropped() {
-        let watch = Watch::start(Side::Server, &[]).unwrap();
+        let watch = Watch::start(Side::Server, &[], Short).unwrap();
         assert!(watch.take().is_some());
         drop(watch);
     }
 
     #[test]
-    fn watches_of_the_same_cpus_share_a_thread_and_each_takes_the_pauses_for_itself() {
-        let [one, other] = [(); 2].map(|()| Watch::start(Side::Generator, &[0]).unwrap());
-        let elsewhere = Watch::start(Side::Server, &[0]).unwrap();
-        assert!(Arc::ptr_eq(&one.watcher, &other.watcher) && !Arc::ptr_eq(&one.watcher, &elsewhere.watcher));
+    fn watches_of_the_same_cpus_and_period_share_a_thread_and_each_takes_the_pauses_for_itself() {
+        let [one, other] = [(); 2].map(|()| Watch::start(Side::Generator, &[0], Short).unwrap());
+        assert!(Arc::ptr_eq(&one.watcher, &other.watcher));
+        for (side, period) in [(Side::Server, Short), (Side::Generator, Long)] {
+            let elsewhere = Watch::start(side, &[0], period).unwrap();
+            assert!(!Arc::ptr_eq(&one.watcher, &elsewhere.watcher), "{side:?} {period:?}");
+        }
         let pause = || {
             let mut meters = one.watcher.shared.meters();
             let due = meters.iter().map(|(_, meter)| meter.due()).max().unwrap();

@@ -10,7 +10,7 @@ use crate::arguments::{Arguments, Asked, USAGE, parse};
 use crate::clock::Input;
 use crate::sample::{Header, PauseSample};
 use crate::sampler::{Cause, Sampler};
-use loadcurve_pauses::{Pause, Side, Watch};
+use loadcurve_pauses::{Pause, Period, Side, Watch};
 
 mod arguments;
 mod busiest;
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 /// closed, it writes a last one.
 fn probe(Arguments { marks, listen, interval, cpus }: Arguments) -> Result<(), String> {
     allow_as_many_files_as_possible();
-    let watch = cpus.and_then(|cpus| Watch::start(Side::Server, &cpus));
+    let watch = cpus.and_then(|cpus| Watch::start(Side::Server, &cpus, Period::Short));
     let mut sampler = Sampler::new(marks, listen, interval).map_err(|error| in_words(&error))?;
     if sampler.is_without_processes() {
         return Err(

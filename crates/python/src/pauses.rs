@@ -2,10 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use loadcurve_pauses::{Pause, Side, Watch};
+use loadcurve_pauses::{Pause, Period, Side, Watch};
 use pyo3::prelude::*;
 
 /// A thread on the CPUs of a load that notes when they did not run, until it is stopped.
+///
+/// It wakes less often than for our own load, as what it takes is the tool's.
 #[pyclass(module = "loadcurve._engine", frozen)]
 pub(crate) struct PauseWatch(Mutex<Option<Watch>>);
 
@@ -18,7 +20,7 @@ impl PauseWatch {
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
     fn new(cpus: Vec<usize>) -> Self {
-        Self(Mutex::new(Watch::start(Side::Generator, &cpus)))
+        Self(Mutex::new(Watch::start(Side::Generator, &cpus, Period::Long)))
     }
 
     /// Ends the thread; its pauses as (earliest begin, latest begin, end) in seconds of the monotonic clock.

@@ -1,7 +1,7 @@
 """Pauses of the platform, as records have them: stretches in which the CPUs of one side did not run.
 
 ``None`` in place of a record of pauses means "not measured", and one without pauses that there were none. One
-of 5 ms or more is always found; docs/methodology/machine.md says how.
+of 5 ms or more is always found, beside another tool one of 11 ms; docs/methodology/machine.md says how.
 """
 
 import json

@@ -36,7 +36,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
 from loadcurve.result.tool import RequestSent, ToolRecord
 
-_LOOK_INTERVAL_S = 0.25
+LOOK_INTERVAL_S = 0.25
 """Looking costs the tool time: both are on the load's CPUs."""
 _SLACK_S = 30.0
 """How much longer than its load and one timeout a tool may take, to start, to connect, and to print."""
@@ -213,7 +213,7 @@ class Driven(Generator):
 def _ends_by_interrupt(process: ToolProcess, limit_s: float, look: Callable[[], None]) -> bool:
     """Wait for the end of a process; say whether a person's interrupt was it, and raise that if in vain."""
     try:
-        process.wait(limit_s, look, _LOOK_INTERVAL_S)
+        process.wait(limit_s, look, LOOK_INTERVAL_S)
     except KeyboardInterrupt:
         if not process.ask_to_end():
             raise
@@ -226,7 +226,7 @@ def _warm_up(process: ToolProcess, warmup_s: float, look: Callable[[], None]) ->
     end_s = process.started_s + warmup_s
     while (left_s := end_s - time.monotonic()) > 0 and not process.has_ended():
         look()
-        time.sleep(min(_LOOK_INTERVAL_S, left_s))
+        time.sleep(min(LOOK_INTERVAL_S, left_s))
 
 
 def _pauses(

@@ -24,8 +24,8 @@ _PATIENCE_S = 5.0
 """How long a tool that was asked to end may take to print what it has."""
 _TEXT_SHOWN = 300
 _READ_BYTES = 1 << 16
-_KILLING = 'read -r _; kill -s KILL -- "-$1"'
-"""A script that kills a process group when nobody can write into its input any more."""
+_KILLING = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
+"""A script that reads the number of a process group, and kills that when its input ends."""
 _VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 
@@ -45,13 +45,13 @@ class _Guard:
     The kernel's signal to a child whose parent ends goes to the child alone, which may be a script.
     """
 
-    def __init__(self, group: int) -> None:
-        """Start it for a process group; raises ``OSError`` where the system refuses that."""
+    def __init__(self) -> None:
+        """Start it, before the tool, whose CPU this would take; raises ``OSError`` where that is refused."""
         its_end, self._held = os.pipe()
         try:
             self._process = start_own(
                 lambda: subprocess.Popen(  # noqa: S603 -- a fixed script
-                    ["/bin/sh", "-c", _KILLING, "sh", str(group)],
+                    ["/bin/sh", "-c", _KILLING],
                     stdin=its_end,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -63,6 +63,12 @@ class _Guard:
             raise
         finally:
             os.close(its_end)
+
+    def watch(self, group: int) -> None:
+        """Let it kill this process group."""
+        # Where somebody has killed it, the tool still ends with this process by the kernel's signal.
+        with suppress(BrokenPipeError):
+            os.write(self._held, b"%d\n" % group)
 
     def dismiss(self) -> None:
         """End it before it has anything to do."""
@@ -95,31 +101,37 @@ class ToolProcess:
     def __enter__(self) -> Self:
         """Start it; raises ``NothingMeasured`` where the system refuses that."""
         try:
-            with (
-                bound_to(self._cpus or None),
-                (self._folder / "stdout").open("wb") as out,
-                (self._folder / "stderr").open("wb") as errors,
-            ):
-                self._process = start_own(
-                    lambda: subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
-                        [*ends_with_parent(), *self._argv],
-                        stdin=subprocess.DEVNULL,
-                        stdout=out,
-                        stderr=errors,
-                        cwd=self._folder,
-                        env=self._environment(),
-                        start_new_session=True,
-                    )
-                )
-                self.started_s = time.monotonic()
+            self._guard = _Guard()
         except OSError as error:
             raise self._not_started(error) from error
         try:
-            self._guard = _Guard(self._process.pid)
-        except OSError as error:
-            self._end()
-            raise self._not_started(error) from error
+            self._process = self._start()
+        except BaseException as error:
+            self._guard.dismiss()
+            if isinstance(error, OSError):
+                raise self._not_started(error) from error
+            raise
+        self.started_s = time.monotonic()
+        self._guard.watch(self._process.pid)
         return self
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with (
+            bound_to(self._cpus or None),
+            (self._folder / "stdout").open("wb") as out,
+            (self._folder / "stderr").open("wb") as errors,
+        ):
+            return start_own(
+                lambda: subprocess.Popen(  # noqa: S603 -- the command is the catalogue's
+                    [*ends_with_parent(), *self._argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=errors,
+                    cwd=self._folder,
+                    env=self._environment(),
+                    start_new_session=True,
+                )
+            )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
