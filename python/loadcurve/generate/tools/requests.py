@@ -64,25 +64,24 @@ def together(blocks: Iterable[polars.DataFrame]) -> polars.DataFrame | None:
 
 
 def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> ToolFigures:
-    """Return the figures; raises ``Unreadable`` where there is no request, or a value cannot be."""
+    """Return the figures; raises ``Unreadable`` where there is no request, or a value cannot be.
+
+    The table is used up: each column is taken out of it with its use, which makes room for what follows.
+    """
     if table is None:
         raise source.unreadable(None, "no request", "a line for each request")
     _require_possible(source, table)
     is_answered = table[STATUS] > 0
     connect = _some(table, is_answered, CONNECT, form)
     first_byte = _some(table, is_answered, FIRST_BYTE, form)
-    # What is not needed any more makes room for what follows.
-    table = table.drop(CONNECT, FIRST_BYTE, strict=False)
     begin, end = form.window or _window(table)
     if end <= begin:
         raise source.unreadable(
             None, f"requests within {form.resolution_ms:g} ms", "requests that took longer together"
         )
-    # Where all were answered nothing is copied.
-    answered = table if is_answered.all() else table.filter(is_answered)
-    failed = table.filter(~is_answered)
-    times = _column(answered, TIME)
-    done = _column(answered, BEGIN) + times
+    answered, failed = _parted(table, is_answered)
+    times = _taken(answered, TIME)
+    done = _taken(answered, BEGIN) + times
     done -= begin
     latency = times_of(times, form.resolution_ms)
     return ToolFigures(
@@ -90,7 +89,7 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
         version=form.version,
         basis=form.basis,
         duration_s=(end - begin) / _NS_PER_S,
-        answered=len(answered),
+        answered=len(times),
         failed=len(failed) if form.has_failures else None,
         began_unix_s=begin / _NS_PER_S if form.is_epoch else None,
         errors=_errors(failed),
@@ -103,10 +102,10 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
             done,
             times,
             end - begin,
-            failed_ns=_column(failed, BEGIN) + _column(failed, TIME) - begin,
-            body_bytes=_column(answered, BODY) if form.has_body else None,
+            failed_ns=_taken(failed, BEGIN) + _taken(failed, TIME) - begin,
+            body_bytes=_taken(answered, BODY) if form.has_body else None,
         ),
-        operations=_operations(table, latency.distribution, len(answered)),
+        operations=_operations(answered, failed, times, latency.distribution),
         asked=form.asked,
     )
 
@@ -121,8 +120,19 @@ def require_long_window(source: Source, duration_s: float, instead: str) -> None
         )
 
 
-def _column(table: polars.DataFrame, name: str) -> Nanoseconds:
-    return table[name].to_numpy().astype(numpy.int64, copy=False)
+def _parted(table: polars.DataFrame, is_answered: polars.Series) -> tuple[polars.DataFrame, polars.DataFrame]:
+    """Return those that were answered, and the others; where all were, nothing is copied."""
+    failed = table.filter(~is_answered)
+    if not len(failed):
+        return table, failed
+    answered = table.filter(is_answered)
+    for name in table.columns:
+        table.drop_in_place(name)
+    return answered, failed
+
+
+def _taken(table: polars.DataFrame, name: str) -> Nanoseconds:
+    return table.drop_in_place(name).to_numpy().astype(numpy.int64, copy=False)
 
 
 def _require_possible(source: Source, table: polars.DataFrame) -> None:
@@ -170,24 +180,33 @@ def _window(table: polars.DataFrame) -> tuple[int, int]:
 def _some(table: polars.DataFrame, is_answered: polars.Series, name: str, form: Form) -> Times | None:
     if name not in table.columns:
         return None
-    times = table[name].filter(is_answered).drop_nulls()
-    return times_of(times.to_numpy().astype(numpy.int64, copy=False), form.resolution_ms)
+    times = table.drop_in_place(name)
+    if not is_answered.all():
+        times = times.filter(is_answered)
+    return times_of(times.drop_nulls().to_numpy().astype(numpy.int64, copy=False), form.resolution_ms)
 
 
-def _operations(table: polars.DataFrame, latency: Distribution, answered: int) -> list[Operation]:
-    if OPERATION not in table.columns:
+def _operations(
+    answered: polars.DataFrame, failed: polars.DataFrame, times: Nanoseconds, latency: Distribution
+) -> list[Operation]:
+    if OPERATION not in answered.columns:
         return []
-    names = table[OPERATION].unique()
+    failures = {str(name): count for name, count in failed.group_by(OPERATION).len().iter_rows()}
+    names = {*failures, *map(str, answered[OPERATION].unique())}
     if len(names) == 1:
-        failed = len(table) - answered
-        return [Operation(operation=str(names[0]), answered=answered, failed=failed, latency_ms=latency)]
-    parts = table.select(OPERATION, STATUS, TIME).partition_by(OPERATION, as_dict=True)
+        return [Operation(operation=names.pop(), answered=len(times), failed=len(failed), latency_ms=latency)]
+    of_answered = polars.DataFrame({OPERATION: answered[OPERATION], TIME: times})
+    parts = {
+        str(key[0]): part[TIME].to_numpy()
+        for key, part in of_answered.partition_by(OPERATION, as_dict=True).items()
+    }
+    nothing = numpy.zeros(0, numpy.int64)
     return [
         Operation(
-            operation=str(key[0]),
-            answered=int((part[STATUS] > 0).sum()),
-            failed=int((part[STATUS] == 0).sum()),
-            latency_ms=times_of(_column(part.filter(part[STATUS] > 0), TIME), None).distribution,
+            operation=name,
+            answered=len(parts.get(name, nothing)),
+            failed=failures.get(name, 0),
+            latency_ms=times_of(parts.get(name, nothing), None).distribution,
         )
-        for key, part in sorted(parts.items(), key=lambda one: str(one[0][0]))
+        for name in sorted(names)
     ]

@@ -6,9 +6,10 @@ docs/methodology/times.md. Arrays are of whole nanoseconds.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy
-import polars
 from numpy.typing import NDArray
 
 from loadcurve.generate.tools.figures import Completeness, Times
@@ -34,11 +35,6 @@ SLICE = 1_000_000
 """How many times are computed with at once, which bounds the memory that this takes."""
 PERIODS_MAX = 600
 """The most periods of a series, as the engine has them."""
-_NO_FIGURES = polars.DataFrame(
-    schema={"period": polars.Int32, "count": polars.Int64, "min": polars.Int64, "max": polars.Int64}
-    | {"sum": polars.Float64, "bytes": polars.Int64}
-)
-_NO_COUNTS = polars.DataFrame(schema={"period": polars.Int32, "bucket": polars.Int32, "len": polars.Int64})
 
 
 def _rank(share: int, count: int) -> int:
@@ -153,56 +149,79 @@ def series_of(
     failed = numpy.zeros(periods, numpy.int64)
     if failed_ns is not None and len(failed_ns):
         failed = numpy.bincount(numpy.clip(failed_ns // width, 0, periods - 1), minlength=periods)
-    figures, counts = [], []
+    longest = min(int(times_ns.max()), LONGEST_NS) if len(times_ns) else 0
+    sums = _Sums.of(periods, buckets=int(bucket_of(numpy.array([longest]), SERIES_DIGITS)[0]) + 1)
     for first in range(0, len(times_ns), SLICE):
         part = slice(first, first + SLICE)
-        table = polars.DataFrame(
-            {
-                "period": numpy.clip(done_ns[part] // width, 0, periods - 1).astype(numpy.int32),
-                "time": times_ns[part],
-                "bucket": bucket_of(numpy.minimum(times_ns[part], LONGEST_NS), SERIES_DIGITS).astype(
-                    numpy.int32
-                ),
-                "bytes": body_bytes[part]
-                if body_bytes is not None
-                else numpy.zeros(len(times_ns[part]), numpy.int64),
-            }
-        )
-        time = polars.col("time")
-        figures.append(
-            table.group_by("period").agg(
-                polars.len().cast(polars.Int64).alias("count"),
-                time.min().alias("min"),
-                time.max().alias("max"),
-                time.cast(polars.Float64).sum().alias("sum"),
-                polars.col("bytes").sum(),
-            )
-        )
-        counts.append(table.group_by("period", "bucket").agg(polars.len().cast(polars.Int64)))
-    if not figures:
-        figures, counts = [_NO_FIGURES], [_NO_COUNTS]
-    of_all = (
-        polars.concat(figures)
-        .group_by("period")
-        .agg(polars.col("count", "sum", "bytes").sum(), polars.col("min").min(), polars.col("max").max())
-    )
-    of_period = {row["period"]: row for row in of_all.iter_rows(named=True)}
-    buckets = (
-        polars.concat(counts)
-        .group_by("period", "bucket")
-        .agg(polars.col("len").sum())
-        .sort("period", "bucket")
-    )
-    parts = {key[0]: part for key, part in buckets.partition_by("period", as_dict=True).items()}
+        places = numpy.clip(done_ns[part] // width, 0, periods - 1)
+        sums.add(places, times_ns[part], None if body_bytes is None else body_bytes[part])
     return [
-        _period(
-            (number * width, min((number + 1) * width, window_ns)),
-            int(failed[number]),
-            of_period.get(number),
-            parts.get(number),
-        )
+        sums.period(number, (number * width, min((number + 1) * width, window_ns)), int(failed[number]))
         for number in range(periods)
     ]
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What is summed up of the answers in each period: arrays with an element for each."""
+
+    answered: NDArray[numpy.int64]
+    shortest_ns: Nanoseconds
+    longest_ns: Nanoseconds
+    sum_ns: NDArray[numpy.float64]
+    body_bytes: NDArray[numpy.int64]
+    counters: NDArray[numpy.int64]
+    """A row for each period, of the counters of its histogram."""
+
+    @classmethod
+    def of(cls, periods: int, *, buckets: int) -> Self:
+        """Begin with none, of which the longest will be in the last of these buckets."""
+        whole = [numpy.zeros(periods, numpy.int64) for _ in range(3)]
+        return cls(
+            answered=whole[0],
+            shortest_ns=numpy.full(periods, numpy.iinfo(numpy.int64).max),
+            longest_ns=whole[1],
+            sum_ns=numpy.zeros(periods),
+            body_bytes=whole[2],
+            counters=numpy.zeros((periods, buckets), numpy.int64),
+        )
+
+    def add(
+        self, places: NDArray[numpy.int64], times_ns: Nanoseconds, body_bytes: NDArray[numpy.int64] | None
+    ) -> None:
+        """Add answers to the periods at these places."""
+        periods, buckets = self.counters.shape
+        self.answered += numpy.bincount(places, minlength=periods)
+        self.sum_ns += numpy.bincount(places, weights=times_ns, minlength=periods)
+        numpy.minimum.at(self.shortest_ns, places, times_ns)
+        numpy.maximum.at(self.longest_ns, places, times_ns)
+        if body_bytes is not None:
+            numpy.add.at(self.body_bytes, places, body_bytes)
+        found = places * buckets + bucket_of(numpy.minimum(times_ns, LONGEST_NS), SERIES_DIGITS)
+        self.counters += numpy.bincount(found, minlength=self.counters.size).reshape(periods, buckets)
+
+    def period(self, number: int, bounds_ns: tuple[int, int], failed: int) -> SeriesPeriod:
+        """Return one period, between two moments of the window."""
+        begin_ns, end_ns = bounds_ns
+        answered = int(self.answered[number])
+        [indices] = self.counters[number].nonzero()
+        counts = self.counters[number][indices]
+        latency = distribution(0)
+        if answered:
+            latency = distribution_of_counts(
+                counted_in(indices, counts, SERIES_DIGITS),
+                extremes=(int(self.shortest_ns[number]), int(self.longest_ns[number])),
+                mean_ns=float(self.sum_ns[number]) / answered,
+            )
+        return SeriesPeriod(
+            t_s=begin_ns / _NS_PER_S,
+            width_s=(end_ns - begin_ns) / _NS_PER_S,
+            answered=answered,
+            failed=failed,
+            body_bytes=int(self.body_bytes[number]),
+            latency_ms=latency,
+            latency_histogram=encoded_counters(indices, counts, SERIES_DIGITS),
+        )
 
 
 def period_width_ns(window_ns: int) -> int:
@@ -225,32 +244,4 @@ def period_of_counts(bounds_s: tuple[float, float], counted: Sequence[Counted], 
         body_bytes=0,
         latency_ms=distribution_of_counts(times),
         latency_histogram=encoded(times.middle, SERIES_DIGITS, times.counts),
-    )
-
-
-def _period(
-    bounds_ns: tuple[int, int],
-    failed: int,
-    figures: dict[str, int | float] | None,
-    buckets: polars.DataFrame | None,
-) -> SeriesPeriod:
-    begin_ns, end_ns = bounds_ns
-    empty = numpy.zeros(0, numpy.int64)
-    indices = empty if buckets is None else buckets["bucket"].to_numpy().astype(numpy.int64)
-    counts = empty if buckets is None else buckets["len"].to_numpy().astype(numpy.int64)
-    latency = distribution(0)
-    if figures is not None:
-        latency = distribution_of_counts(
-            counted_in(indices, counts, SERIES_DIGITS),
-            extremes=(int(figures["min"]), int(figures["max"])),
-            mean_ns=float(figures["sum"]) / float(figures["count"]),
-        )
-    return SeriesPeriod(
-        t_s=begin_ns / _NS_PER_S,
-        width_s=(end_ns - begin_ns) / _NS_PER_S,
-        answered=int(figures["count"]) if figures is not None else 0,
-        failed=failed,
-        body_bytes=int(figures["bytes"]) if figures is not None else 0,
-        latency_ms=latency,
-        latency_histogram=encoded_counters(indices, counts, SERIES_DIGITS),
     )

@@ -141,9 +141,8 @@ def _figures(source: Source, table: polars.DataFrame | None, window: tuple[int, 
     )
     if table is None:
         return figures_of(source, form, None)
-    whole = _whole(table)
-    figures = figures_of(source, form, whole)
-    if len(whole) == len(table):
+    figures = figures_of(source, form, _whole(table))
+    if figures.answered + (figures.failed or 0) == len(table):
         return figures
     both = table.filter(polars.col(OPERATION).cast(polars.String) == _BOTH.lower())
     times = times_of(both[TIME].to_numpy(), 1e-3)

@@ -3,6 +3,8 @@
 Samples of transaction controllers, which are sums of others, are left out.
 """
 
+from collections.abc import Iterator
+
 import polars
 
 from loadcurve.generate.tools.delimited import (
@@ -38,8 +40,6 @@ _KNOWN = {
     "label": ANY_TEXT,
     "responseCode": ANY_TEXT,
     "responseMessage": ANY_TEXT,
-    "success": ANY_TEXT,
-    "bytes": WHOLE_NUMBER,
     "allThreads": WHOLE_NUMBER,
     "Latency": WHOLE_NUMBER,
     "Connect": WHOLE_NUMBER,
@@ -69,16 +69,15 @@ def read_csv(source: Source) -> ToolFigures:
         used={name: column for name, column in _KNOWN.items() if name in names},
     )
     threads = 0
-    blocks = []
-    for block in tables(source, form):
-        samples = block
-        if "responseMessage" in names:
-            is_sum = polars.col("responseMessage").str.starts_with(_OF_A_TRANSACTION)
-            samples = block.filter(~is_sum)
-        blocks.append(_requests(samples, names))
-        if "allThreads" in names and len(block):
-            threads = max(threads, int(block["allThreads"].max() or 0))  # type: ignore[arg-type]
-    table = together(blocks)
+
+    def requests() -> Iterator[polars.DataFrame]:
+        nonlocal threads
+        for block in tables(source, form):
+            if "allThreads" in names and len(block):
+                threads = max(threads, int(block["allThreads"].max() or 0))  # type: ignore[arg-type]
+            yield _requests(_samples(block), names)
+
+    table = together(requests())
     return figures_of(
         source,
         Form(
@@ -91,6 +90,12 @@ def read_csv(source: Source) -> ToolFigures:
         ),
         table,
     )
+
+
+def _samples(block: polars.DataFrame) -> polars.DataFrame:
+    if "responseMessage" not in block.columns:
+        return block
+    return block.filter(~polars.col("responseMessage").str.starts_with(_OF_A_TRANSACTION))
 
 
 def _requests(block: polars.DataFrame, names: list[str]) -> polars.DataFrame:
