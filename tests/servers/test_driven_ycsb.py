@@ -1,6 +1,8 @@
-"""YCSB, driven against PostgreSQL: it counts what the database has done, and keeps to a rate."""
+"""YCSB, driven against databases: it counts what the database has done, and keeps to a rate."""
 
 import re
+import subprocess
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,10 +18,14 @@ from driven_support import (
 )
 from server_support import CATALOG, server_of, wait_until
 
+from loadcurve._engine import Database
 from loadcurve.cli.generators import check_command
 from loadcurve.generate.chosen import CHOSEN
+from loadcurve.generate.tools.catalog import tool_named
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.folder import read_run
 from support.command import Command
+from support.databases import ferretdb_folder
 
 pytestmark = [
     pytest.mark.needs("ycsb"),
@@ -90,6 +96,42 @@ def test_the_check_of_ycsb_compares_its_inserts_with_the_records_of_postgresql(c
     inserted = re.search(r"inserts +([\d,]+) answered", printed)
     assert inserted
     assert re.search(rf"table +{inserted[1]} new records", printed)
+
+
+@pytest.fixture
+def mongodb_binding():
+    """Skip the test where YCSB lacks its binding of MongoDB, or that has a driver older than 4.0."""
+    program = tool_named("ycsb").require_installed()
+    asked = [program, "run", "mongodb", "-p", "workload=none"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if not re.search(r"mongodb-driver-sync-[\d.]+\.jar", said.stdout + said.stderr):
+        pytest.skip("needs YCSB's binding of MongoDB with a driver of 4.0 or later: build it from its source")
+
+
+@pytest.mark.usefixtures("mongodb_binding")
+def test_documents_of_mongodb_are_inserted_and_updated_as_often_as_ycsb_says():
+    ferretdb_folder()
+    changes = {"records": 200, "operations": 400, "workload": INSERTS_AND_UPDATES}
+    with server_of(CATALOG["ferretdb"], None) as server, under_load(server, GENERATOR, **changes) as database:
+        loading, result = loaded_and_run(database)
+        of = answered(result)
+        assert answered(loading) == {"insert": 200}
+        # An update that finds no document is a failure here.
+        assert (result.requests.failed, sum(of.values())) == (0, 400)
+        assert Database(database.plan({}, 0).target.to_json()).count() == 200 + of["insert"]
+
+
+@pytest.mark.usefixtures("mongodb_binding")
+def test_our_engine_finds_the_documents_that_ycsb_has_inserted():
+    ferretdb_folder()
+    changes = {"records": 200, "operations": 400, "workload": "c"}
+    with server_of(CATALOG["ferretdb"], None) as server, under_load(server, GENERATOR, **changes) as database:
+        loading = database.prepare({}, 0, lambda _: None)["loading"]
+        plan = database.plan({}, 0)
+        ours = replace(plan, load=plan.load.model_copy(update={"generator": ENGINE_NAME}))
+        result = CHOSEN.run(ours, lambda _: None)
+        assert loading.requests.answered == 200
+        assert (result.requests.answered, result.requests.failed) == (400, 0)
 
 
 STUDY = """

@@ -12,6 +12,7 @@ from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
 from loadcurve.generate.tools.exact_database import require_exact_on_database
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.formats import read_figures
+from loadcurve.generate.tools.mongodb_url import in_database
 from loadcurve.generate.tools.process import CpuTime
 from loadcurve.generate.tools.results import Seen, result_of
 from loadcurve.generate.tools.source import Source
@@ -108,6 +109,44 @@ def test_who_logs_in_and_where_is_in_a_private_file_that_java_reads(tmp_path):
     ]
 
 
+def test_of_mongodb_the_namespace_is_in_a_private_url_and_nothing_is_sent_twice(tmp_path):
+    asked = load_of(namespace="mine-1", table="t").asking()
+    url = "mongodb://me:se%40cret@127.0.0.1:27017/users"
+    words = TOOL.driver.arguments(WantedOfDatabase(load=asked, url=url, threads=2, files=tmp_path))
+    assert words[:2] == ["run", "mongodb"]
+    assert "cret" not in " ".join(words)
+    file = tmp_path / "private.properties"
+    assert file.stat().st_mode & 0o777 == 0o600
+    options = "authSource=users&maxPoolSize=4&retryReads=false&retryWrites=false"
+    expected = f"mongodb.url=mongodb://me:se%40cret@127.0.0.1:27017/mine-1?{options}"
+    written = file.read_text().replace("\\u0040", "@").replace("\\u0026", "&")
+    assert written.splitlines()[:2] == [expected, "table=t"]
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("mongodb://a:1,b:2", "mongodb://a:1,b:2/db"),
+        ("mongodb://a/?x=1", "mongodb://a/db?x=1"),
+        ("mongodb://a?x=1", "mongodb://a/db?x=1"),
+        ("mongodb://me:it@a", "mongodb://me:it@a/db?authSource=admin"),
+        ("mongodb://me:it@a/users?x=1", "mongodb://me:it@a/db?x=1&authSource=users"),
+        ("mongodb://me:it@a/users?authSource=b", "mongodb://me:it@a/db?authSource=b"),
+    ],
+)
+def test_who_logs_in_is_known_where_the_url_says_whatever_the_database(url, expected):
+    assert in_database(url, "db") == expected
+
+
+@pytest.mark.parametrize("namespace", ["admin", "a b", "a/b", "ä"])
+def test_a_namespace_that_a_url_of_mongodb_would_change_is_refused(namespace, tmp_path):
+    asked = load_of(namespace=namespace).asking()
+    wanted = WantedOfDatabase(load=asked, url="mongodb://a", threads=2, files=tmp_path)
+    with pytest.raises(Refused, match="the namespace in a URL") as refused:
+        TOOL.driver.arguments(wanted)
+    assert refused.value.key == "namespace"
+
+
 def test_the_folder_of_a_release_comes_before_the_path(tmp_path, monkeypatch):
     program = tmp_path / "bin" / "ycsb.sh"
     program.parent.mkdir()
@@ -147,9 +186,11 @@ def test_the_other_core_workloads_are_sent(workload):
     require_exact_on_database(TOOL, load_of(workload=workload), "postgresql", {"layout": "columns"})
 
 
-def test_a_database_that_speaks_mongodb_is_refused():
-    with pytest.raises(Refused, match="only driven on postgresql, and not on mongodb"):
-        require_exact_on_database(TOOL, load_of(), "mongodb", {})
+def test_one_field_is_asked_of_mongodb_and_not_of_postgresql():
+    one_field = load_of(properties={"readallfields": False})
+    require_exact_on_database(TOOL, one_field, "mongodb", {})
+    with pytest.raises(Refused, match="reads all fields of PostgreSQL"):
+        require_exact_on_database(TOOL, one_field, "postgresql", {})
 
 
 def output_in(folder: Path, name: str) -> Output:

@@ -32,5 +32,13 @@ def with_options(url: str, options: Mapping[str, str]) -> str:
     return f"{before}?{more}" if has_path else f"{before}/?{more}"
 
 
+def in_database(url: str, name: str) -> str:
+    """Return a URL whose database is another one; who logs in is still known where the URL says."""
+    before, mark, options = url.partition("?")
+    hosts, _, database = before.removeprefix(_SCHEME).partition("/")
+    moved = f"{_SCHEME}{hosts}/{name}{mark}{options}"
+    return with_options(moved, {"authSource": database or "admin"}) if "@" in hosts else moved
+
+
 def _options(url: str) -> set[str]:
     return {name.lower() for name, _ in parse_qsl(url.partition("?")[2], keep_blank_values=True)}

@@ -5,23 +5,29 @@ that nobody else can enter: YCSB prints its command line, and its script splits 
 """
 
 import math
+import re
 import string
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from loadcurve.generate.tools.core_workload import asked_by, properties_of, table_name, write_private
-from loadcurve.generate.tools.driver import Output, WantedOfDatabase
+from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
 from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.mongodb_url import in_database, with_options
 from loadcurve.generate.tools.postgresql_url import postgresql_url
 from loadcurve.generate.tools.ycsb.window import read_load
 from loadcurve.loads.values import SettingValue
 from loadcurve.loads.workload import Draw, Workload
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.redaction import remember
+from loadcurve.protocol import protocol_of_url
+from loadcurve.redaction import remember, remember_url
 
 _PRIVATE = "private.properties"
 _PLAIN = {*string.ascii_letters, *string.digits, *'-_.:/?=%"'}
 """Characters that are themselves in a file of properties, wherever they stand in a value."""
+_NAMESPACE = re.compile(r"[\w-]+", re.ASCII)
+_TAKEN_FOR_NONE = "admin"
+"""The database that YCSB takes for none where a URL of MongoDB names it."""
 _UNTIL_ITS_TIME = 2**31 - 1
 """Operations of a load of a duration: the most that it can count, as it takes 0 for no clients."""
 _STARTING_S, _CLIENTS_PER_S = 3, 50
@@ -31,7 +37,9 @@ _STARTING_S, _CLIENTS_PER_S = 3, 50
 def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
     """Return the words behind the program, and write beside them what is nobody else's to read."""
     load = wanted.load
-    _write_properties(wanted)
+    is_mongodb = protocol_of_url(wanted.url) == "mongodb"
+    place = _mongodb(wanted) if is_mongodb else _postgresql(wanted)
+    _write_properties(wanted, place)
     properties = {
         "workload": "site.ycsb.workloads.CoreWorkload",
         "threadcount": load.threads,
@@ -41,7 +49,8 @@ def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
         **_workload(load.workload.with_records(load.records).numbers),
     }
     # Each second of its status is an interval of the logs, by which the window is cut.
-    return [load.phase, "jdbc", "-s", "-P", str(wanted.files / _PRIVATE), *asked_by(properties)]
+    binding = "mongodb" if is_mongodb else "jdbc"
+    return [load.phase, binding, "-s", "-P", str(wanted.files / _PRIVATE), *asked_by(properties)]
 
 
 def figures(wanted: WantedOfDatabase, output: Output) -> ToolFigures:
@@ -49,21 +58,36 @@ def figures(wanted: WantedOfDatabase, output: Output) -> ToolFigures:
     return read_load(output, wanted.load)
 
 
-def _write_properties(wanted: WantedOfDatabase) -> None:
+def _write_properties(wanted: WantedOfDatabase, place: Mapping[str, str]) -> None:
+    properties = {**place, "hdrhistogram.output.path": f"{wanted.files}/"}
+    lines = (f"{name}={_escaped(value)}\n" for name, value in properties.items())
+    write_private(wanted.files / _PRIVATE, "".join(lines))
+
+
+def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str]:
     place, load = postgresql_url(wanted.url), wanted.load
     remember(place.password)
     # Its driver takes the parts of a URL percent-encoded, and YCSB takes one with ";" for two.
     url = f"jdbc:postgresql://{place.host}:{place.port}/{quote(place.database, safe='')}?sslmode=disable"
-    properties = {
+    return {
         "db.driver": "org.postgresql.Driver",
         "db.url": url,
         "db.user": place.user,
         "db.passwd": place.password,
         "table": table_name(load.namespace, load.table),
-        "hdrhistogram.output.path": f"{wanted.files}/",
     }
-    lines = (f"{name}={_escaped(value)}\n" for name, value in properties.items())
-    write_private(wanted.files / _PRIVATE, "".join(lines))
+
+
+def _mongodb(wanted: WantedOfDatabase) -> Mapping[str, str]:
+    load = wanted.load
+    if load.namespace == _TAKEN_FOR_NONE or not _NAMESPACE.fullmatch(load.namespace):
+        known = f'letters, digits, "_" or "-", and not {_TAKEN_FOR_NONE}'
+        raise Refused("namespace", f"ycsb has the namespace in a URL of MongoDB; expected {known}")
+    remember_url(wanted.url)
+    # As our engine asks: a connection for each client, and nothing is sent a second time.
+    asked = {"maxPoolSize": str(load.threads), "retryReads": "false", "retryWrites": "false"}
+    url = with_options(in_database(wanted.url, load.namespace), asked)
+    return {"mongodb.url": url, "table": load.table}
 
 
 def _escaped(value: str) -> str:
