@@ -72,7 +72,9 @@ class _Log:
             raise self._unreadable(
                 number, f"version {found[1]}.{found[2]}", "a log in text of Gatling 2.0 to 3.12"
             )
-        self.version, self.columns_before = f"{version[0]}.{version[1]}", before[-1]
+        # What all versions of Gatling 2 write there is the version of the form, 2.0.
+        self.version = "2" if version < (3, 0) else f"{version[0]}.{version[1]}"
+        self.columns_before = before[-1]
 
     def _request(self, number: int, line: str, fields: list[str]) -> None:
         version = self._known_version(number)
