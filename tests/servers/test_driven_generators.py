@@ -225,6 +225,20 @@ def test_what_a_tool_has_printed_is_quoted_without_secrets_wherever_the_quotatio
         assert secret[-3:] not in process.last_words()
 
 
+JAVA_SAYS = """INFO: Exception in monitor thread
+com.example.RefusedException: not allowed here
+\tat com.example.Client.run(Client.java:7)
+Exception in thread "main" java.lang.NullPointerException: "this.db" is null
+2026-11-26 0 sec: 0 operations
+"""
+
+
+def test_of_what_a_tool_in_java_says_the_first_exception_is_shown(tmp_path):
+    with ToolProcess(["sh", "-c", 'echo "$0" >&2', JAVA_SAYS], tmp_path, ()) as process:
+        process.wait(10, lambda: None, 0.001)
+    assert process.last_words() == "com.example.RefusedException: not allowed here"
+
+
 def test_no_settings_but_the_plans_reach_a_tool(tmp_path, monkeypatch):
     for name in ("K6_VUS", "http_proxy", "HTTPS_PROXY", "K7"):
         monkeypatch.setenv(name, "1")

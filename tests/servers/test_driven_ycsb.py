@@ -20,6 +20,7 @@ from server_support import CATALOG, server_of, wait_until
 
 from loadcurve._engine import Database
 from loadcurve.cli.generators import check_command
+from loadcurve.errors import NothingMeasured
 from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.loads.values import ENGINE_NAME
@@ -96,6 +97,15 @@ def test_the_check_of_ycsb_compares_its_inserts_with_the_records_of_postgresql(c
     inserted = re.search(r"inserts +([\d,]+) answered", printed)
     assert inserted
     assert re.search(rf"table +{inserted[1]} new records", printed)
+
+
+def test_where_ycsb_loads_no_record_its_first_exception_says_why():
+    with server_of(CATALOG["postgresql"], None) as server, under_load(server, GENERATOR) as database:
+        plan = database.plan({}, 0)
+        loading = plan.load.loading().model_copy(update={"table": "none"})
+        expected = r'has loaded no record: \S+PSQLException: ERROR: relation "loadcurve.none" does not exist'
+        with pytest.raises(NothingMeasured, match=expected):
+            CHOSEN.run(replace(plan, load=loading), lambda _: None)
 
 
 @pytest.fixture

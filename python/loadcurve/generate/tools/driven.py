@@ -149,8 +149,10 @@ class Driven(Generator):
                 f"{self.tool.name} ended with status {process.status}, and {error}; "
                 f"it has printed: {process.last_words()}"
             ) from error
-        if process.status and not is_interrupted and not figures.answered:
-            text = f"{self.tool.name} ended with status {process.status}: {process.last_words()}"
+        is_loading = isinstance(wanted, WantedOfDatabase) and wanted.load.phase == "load"
+        if not figures.answered and not is_interrupted and (process.status or is_loading):
+            done = " and has loaded no record" if is_loading else ""
+            text = f"{self.tool.name} ended with status {process.status}{done}: {process.last_words()}"
             raise NothingMeasured(text)
         return figures
 

@@ -26,6 +26,8 @@ _TEXT_SHOWN = 300
 _READ_BYTES = 1 << 16
 _KILLING = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
 """A script that reads the number of a process group, and kills that when its input ends."""
+_EXCEPTION = re.compile(r"\b(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*", re.ASCII)
+"""An exception of Java, with its message."""
 _VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 
@@ -184,13 +186,21 @@ class ToolProcess:
         return self._cpu
 
     def last_words(self) -> str:
-        """Return the end of what it has printed, of its errors first, in one line and without secrets."""
-        for name in ("stderr", "stdout"):
-            text = hidden((self._folder / name).read_text(encoding="utf-8", errors="replace")).split()
-            if text:
-                # A secret that was cut in two would not be known for one: what is hidden goes before.
-                return " ".join(text)[-_TEXT_SHOWN:]
-        return "nothing"
+        """Return the first exception or the end of what it has printed, in one line and without secrets.
+
+        What it says of errors comes first.
+        """
+        # A secret that was cut in two would not be known for one: what is hidden goes before.
+        texts = [
+            hidden((self._folder / name).read_text(encoding="utf-8", errors="replace"))
+            for name in ("stderr", "stdout")
+        ]
+        for text in texts:
+            # Behind it follow where it was raised and what failed for it.
+            if thrown := _EXCEPTION.search(text):
+                return thrown[0][:_TEXT_SHOWN]
+        printed = (" ".join(text.split()) for text in texts)
+        return next((text[-_TEXT_SHOWN:] for text in printed if text), "nothing")
 
     def wait(self, limit_s: float, look: Callable[[], None], interval_s: float) -> None:
         """Wait for its end, and look about meanwhile; raises ``NothingMeasured`` where its time is over.
