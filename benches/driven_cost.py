@@ -88,13 +88,16 @@ def own_cpu_share(generator: str, target: Target, cpu: int) -> float:
     return median(long_s - short_s for short_s, long_s in taken_s) / (LONG_S - DURATION_S)
 
 
+def wrk_command(url: str, duration_s: int) -> list[str]:
+    """Return the command of wrk without our script."""
+    return ["wrk", "-t", "1", "-c", str(CONNECTIONS), "-d", f"{duration_s}s", "--timeout", "5s", url]
+
+
 def wrk_alone_rps(plan: HttpPlan) -> float:
     """Return the requests per second that wrk prints."""
-    command = ["wrk", "-t", "1", "-c", str(CONNECTIONS), "-d", f"{DURATION_S}s", "--timeout", "5s"]
+    command = wrk_command(f"http://{plan.address}{PATH}", DURATION_S)
     with bound_to(plan.cpus):
-        done = subprocess.run(
-            [*command, f"http://{plan.address}{PATH}"], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
     if found is None:
         raise ValueError(f"wrk has printed no rate: {done.stdout}")
@@ -125,11 +128,8 @@ def ratios_within_one_load(target: Target, cpu: int, blocks: int) -> list[float]
     driving does while a load goes on, are on in every second slice.
     """
     length_s = math.ceil(2 * blocks * (LOOK_INTERVAL_S + 2 * SLICES * SETTLING_S)) + 60
-    command = ["wrk", "-t", "1", "-c", str(CONNECTIONS), "-d", f"{length_s}s", target.url]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ToolProcess(command, Path(folder), [cpu]) as process,
-    ):
+    command = wrk_command(target.url, length_s)
+    with tempfile.TemporaryDirectory() as folder, ToolProcess(command, Path(folder), [cpu]) as process:
         meter = CpuMeter(process.started_s, process.cpu_now)
         time.sleep(1)
         ratios = [ratio_in_block(cpu, meter, number) for number in range(blocks)]

@@ -6,7 +6,9 @@ import subprocess
 from collections.abc import Iterator
 
 import psutil
+from server_support import CATALOG, server_of
 
+from loadcurve._engine import Database
 from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.ycsb import DatabaseLoadTable
@@ -14,6 +16,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.runs.database import DatabaseUnderLoad
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.here import Server
+from support.databases import ferretdb_folder
 
 RECORDS = 500
 INSERTS_AND_UPDATES = {"mix": {"insert": 0.3, "update": 0.7}, "request_distribution": "uniform"}
@@ -44,6 +47,19 @@ def loaded_and_run(database: DatabaseUnderLoad) -> tuple[LoadResult, LoadResult]
 
 def answered(result: LoadResult) -> dict[str, int]:
     return {one.operation: one.answered for one in result.operations}
+
+
+def require_inserted_documents(generator: str, **changes: object) -> None:
+    """Load documents and ask for more by a tool; assert that FerretDB has as many as it says."""
+    ferretdb_folder()
+    changes |= {"records": 200, "operations": 400, "workload": INSERTS_AND_UPDATES}
+    with server_of(CATALOG["ferretdb"], None) as server, under_load(server, generator, **changes) as database:
+        loading, result = loaded_and_run(database)
+        of = answered(result)
+        assert answered(loading) == {"insert": 200}
+        # An update that finds no document is a failure here.
+        assert (result.requests.failed, sum(of.values())) == (0, 400)
+        assert Database(database.plan({}, 0).target.to_json()).count() == 200 + of["insert"]
 
 
 def updated_rows(server: Server) -> int:

@@ -13,17 +13,16 @@ from driven_support import (
     answer_of,
     answered,
     loaded_and_run,
+    require_inserted_documents,
     under_load,
     updated_rows,
 )
 from server_support import CATALOG, server_of, wait_until
 
-from loadcurve._engine import Database
 from loadcurve.cli.generators import check_command
 from loadcurve.generate.chosen import CHOSEN
 from loadcurve.result.folder import read_run
 from support.command import Command
-from support.databases import ferretdb_folder
 
 pytestmark = [
     pytest.mark.needs("go-ycsb"),
@@ -95,15 +94,7 @@ def test_no_process_shows_the_password_while_go_ycsb_runs():
 
 
 def test_documents_of_mongodb_are_inserted_as_often_as_go_ycsb_says():
-    ferretdb_folder()
-    changes = {"namespace": "ycsb", "records": 200, "operations": 400, "workload": INSERTS_AND_UPDATES}
-    with server_of(CATALOG["ferretdb"], None) as server, under_load(server, GENERATOR, **changes) as database:
-        loading, result = loaded_and_run(database)
-        of = answered(result)
-        assert answered(loading) == {"insert": 200}
-        # An update that finds no document is a failure here.
-        assert (result.requests.failed, sum(of.values())) == (0, 400)
-        assert Database(database.plan({}, 0).target.to_json()).count() == 200 + of["insert"]
+    require_inserted_documents(GENERATOR, namespace="ycsb")
 
 
 def test_the_check_of_go_ycsb_compares_its_inserts_with_the_records_of_postgresql(capsys):

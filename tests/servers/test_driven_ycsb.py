@@ -13,12 +13,12 @@ from driven_support import (
     answer_of,
     answered,
     loaded_and_run,
+    require_inserted_documents,
     under_load,
     updated_rows,
 )
 from server_support import CATALOG, server_of, wait_until
 
-from loadcurve._engine import Database
 from loadcurve.cli.generators import check_command
 from loadcurve.errors import NothingMeasured
 from loadcurve.generate.chosen import CHOSEN
@@ -120,15 +120,7 @@ def mongodb_binding():
 
 @pytest.mark.usefixtures("mongodb_binding")
 def test_documents_of_mongodb_are_inserted_and_updated_as_often_as_ycsb_says():
-    ferretdb_folder()
-    changes = {"records": 200, "operations": 400, "workload": INSERTS_AND_UPDATES}
-    with server_of(CATALOG["ferretdb"], None) as server, under_load(server, GENERATOR, **changes) as database:
-        loading, result = loaded_and_run(database)
-        of = answered(result)
-        assert answered(loading) == {"insert": 200}
-        # An update that finds no document is a failure here.
-        assert (result.requests.failed, sum(of.values())) == (0, 400)
-        assert Database(database.plan({}, 0).target.to_json()).count() == 200 + of["insert"]
+    require_inserted_documents(GENERATOR)
 
 
 @pytest.mark.usefixtures("mongodb_binding")

@@ -32,6 +32,12 @@ def with_options(url: str, options: Mapping[str, str]) -> str:
     return f"{before}?{more}" if has_path else f"{before}/?{more}"
 
 
+def for_clients(url: str, clients: int) -> str:
+    """Return a URL by which a driver works as our engine: one connection for each client, no retries."""
+    asked = {"maxPoolSize": str(clients), "retryReads": "false", "retryWrites": "false"}
+    return with_options(url, asked)
+
+
 def in_database(url: str, name: str) -> str:
     """Return a URL whose database is another one; who logs in is still known where the URL says."""
     before, mark, options = url.partition("?")

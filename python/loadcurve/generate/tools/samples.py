@@ -176,13 +176,12 @@ class _Sums:
     @classmethod
     def of(cls, periods: int, *, buckets: int) -> Self:
         """Begin with none, of which the longest will be in the last of these buckets."""
-        whole = [numpy.zeros(periods, numpy.int64) for _ in range(3)]
         return cls(
-            answered=whole[0],
+            answered=numpy.zeros(periods, numpy.int64),
             shortest_ns=numpy.full(periods, numpy.iinfo(numpy.int64).max),
-            longest_ns=whole[1],
+            longest_ns=numpy.zeros(periods, numpy.int64),
             sum_ns=numpy.zeros(periods),
-            body_bytes=whole[2],
+            body_bytes=numpy.zeros(periods, numpy.int64),
             counters=numpy.zeros((periods, buckets), numpy.int64),
         )
 

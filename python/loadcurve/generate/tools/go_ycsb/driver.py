@@ -12,7 +12,7 @@ from loadcurve.generate.tools.core_workload import asked_by, properties_of, tabl
 from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.go_ycsb.reader import read_load
-from loadcurve.generate.tools.mongodb_url import with_options
+from loadcurve.generate.tools.mongodb_url import for_clients
 from loadcurve.generate.tools.postgresql_url import postgresql_url
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.protocol import protocol_of_url
@@ -65,9 +65,7 @@ def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str | int]:
 def _mongodb(wanted: WantedOfDatabase) -> Mapping[str, str]:
     """Write the whole URL, as that may hold a password, and return which collection."""
     remember_url(wanted.url)
-    # As our engine asks: a connection for each client, and nothing is sent a second time.
-    asked = {"maxPoolSize": str(wanted.load.threads), "retryReads": "false", "retryWrites": "false"}
-    write_private(wanted.files / _LOGIN, f"mongodb.url={with_options(wanted.url, asked)}\n")
+    write_private(wanted.files / _LOGIN, f"mongodb.url={for_clients(wanted.url, wanted.load.threads)}\n")
     return {"table": wanted.load.table}
 
 

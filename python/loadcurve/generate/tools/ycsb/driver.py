@@ -13,7 +13,7 @@ from urllib.parse import quote
 from loadcurve.generate.tools.core_workload import asked_by, properties_of, table_name, write_private
 from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
 from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.mongodb_url import in_database, with_options
+from loadcurve.generate.tools.mongodb_url import for_clients, in_database
 from loadcurve.generate.tools.postgresql_url import postgresql_url
 from loadcurve.generate.tools.ycsb.window import read_load
 from loadcurve.loads.values import SettingValue
@@ -27,7 +27,7 @@ _PLAIN = {*string.ascii_letters, *string.digits, *'-_.:/?=%"'}
 """Characters that are themselves in a file of properties, wherever they stand in a value."""
 _NAMESPACE = re.compile(r"[\w-]+", re.ASCII)
 _TAKEN_FOR_NONE = "admin"
-"""The database that YCSB takes for none where a URL of MongoDB names it."""
+"""A database of this name in a URL of MongoDB is ignored by YCSB."""
 _UNTIL_ITS_TIME = 2**31 - 1
 """Operations of a load of a duration: the most that it can count, as it takes 0 for no clients."""
 _STARTING_S, _CLIENTS_PER_S = 3, 50
@@ -84,9 +84,7 @@ def _mongodb(wanted: WantedOfDatabase) -> Mapping[str, str]:
         known = f'letters, digits, "_" or "-", and not {_TAKEN_FOR_NONE}'
         raise Refused("namespace", f"ycsb has the namespace in a URL of MongoDB; expected {known}")
     remember_url(wanted.url)
-    # As our engine asks: a connection for each client, and nothing is sent a second time.
-    asked = {"maxPoolSize": str(load.threads), "retryReads": "false", "retryWrites": "false"}
-    url = with_options(in_database(wanted.url, load.namespace), asked)
+    url = for_clients(in_database(wanted.url, load.namespace), load.threads)
     return {"mongodb.url": url, "table": load.table}
 
 
