@@ -173,6 +173,9 @@ impl<D: Database, C: Clock> Client<D, C> {
     async fn connect(&self) -> Result<(Connected<D::Session>, Nanos), Failed> {
         let attempt = self.gate.connect(&*self.pool.clock).await;
         self.pool.record(|recorder| record_attempt(recorder, attempt.as_ref().ok()));
+        if let Ok(Connected { took: Some(_), .. }) = attempt {
+            self.pool.connected();
+        }
         attempt.map(|connected| (connected, self.pool.clock.now()))
     }
 

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use loadcurve_engine::{Activity, Scheduler};
+use loadcurve_engine::{Activity, Heard, Reach, Scheduler};
 use loadcurve_plan::{Nanos, Share};
-use loadcurve_record::{Answer, FailedRequest, Recorder};
+use loadcurve_record::{Answer, FailedRequest, Failure, Origin, Recorder};
 use loadcurve_ycsb::{Operation, Operations};
 
 use crate::clock::Clock;
@@ -76,6 +76,7 @@ struct State {
     tallies: Tallies,
     recorder: Recorder,
     activity: Arc<Activity>,
+    reach: Reach,
     observe: Box<dyn FnMut(Nanos)>,
     slots: Vec<ClientSlot>,
     /// Clients that have not come to their end.
@@ -100,6 +101,8 @@ pub(crate) struct PoolConfiguration {
     pub(crate) tallies: Tallies,
     /// What anybody can see of what became of the operations.
     pub(crate) activity: Arc<Activity>,
+    /// What the threads of the load have heard of the database.
+    pub(crate) heard: Arc<Heard>,
 }
 
 impl<C: Clock> ClientPool<C> {
@@ -111,8 +114,10 @@ impl<C: Clock> ClientPool<C> {
         clients: impl Iterator<Item = usize>,
         observe: Box<dyn FnMut(Nanos)>,
     ) -> Self {
-        let PoolConfiguration { scheduler, share, operations, batch, timeout, tallies, activity } =
+        let PoolConfiguration { scheduler, share, operations, batch, timeout, tallies, activity, heard } =
             configuration;
+        let mut reach = Reach::new(heard, timeout);
+        reach.heard(clock.now());
         recorder.open_window(scheduler.window());
         let slot = |client| ClientSlot {
             client,
@@ -134,6 +139,7 @@ impl<C: Clock> ClientPool<C> {
             tallies,
             recorder,
             activity,
+            reach,
             observe,
             clients: slots.len(),
             free: VecDeque::with_capacity(slots.len()),
@@ -221,6 +227,7 @@ impl<C: Clock> ClientPool<C> {
         done: Nanos,
     ) {
         let state = &mut *self.state.borrow_mut();
+        state.note_window_end(done);
         for operation in operations {
             let answer = Answer {
                 number: operation.record,
@@ -237,6 +244,7 @@ impl<C: Clock> ClientPool<C> {
             }
             state.activity.answered(done - taken.due);
         }
+        state.reach.heard(done);
         state.ended(slot, done);
     }
 
@@ -251,6 +259,7 @@ impl<C: Clock> ClientPool<C> {
         why: &Failed,
     ) {
         let state = &mut *self.state.borrow_mut();
+        state.note_window_end(done);
         for operation in operations {
             let tally = state.tallies.of(operation.kind);
             let failed = FailedRequest {
@@ -272,7 +281,17 @@ impl<C: Clock> ClientPool<C> {
             }
             state.activity.failed(why.failure);
         }
+        match why.failure {
+            Failure::ConnectRefused | Failure::ConnectTimeout => state.reach.failed(),
+            failure if failure.row().origin == Origin::Answer => state.reach.heard(done),
+            _ => {}
+        }
         state.ended(slot, done);
+    }
+
+    /// A client has connected.
+    pub(crate) fn connected(&self) {
+        self.state.borrow_mut().reach.heard(self.clock.now());
     }
 
     /// What is recorded of the clients' connections.
@@ -308,6 +327,8 @@ impl<C: Clock> ClientPool<C> {
             slot.is_overdue = true;
             wake(slot.waker.as_ref());
         }
+        state.note_window_end(now);
+        state.give_up_if_lost(now);
         (state.observe)(now);
     }
 
@@ -315,8 +336,9 @@ impl<C: Clock> ClientPool<C> {
     pub(crate) fn finish(self) -> (Recorder, Nanos) {
         let ended = self.clock.now();
         let mut state = self.state.into_inner();
-        for taken in state.slots.iter().filter_map(|slot| slot.under_way) {
-            (0..taken.operations).for_each(|_| state.recorder.unanswered(taken.due));
+        state.reach.show(ended);
+        for slot in &state.slots {
+            slot.operations().for_each(|(client, due)| state.recorder.unanswered(client, due, ended));
         }
         state.recorder.never_sent(state.scheduler.never_begun(ended));
         state.recorder.never_sent_while_free = state.held_up;
@@ -354,7 +376,8 @@ impl State {
         let next = self.scheduler.next_due(now);
         if next.is_none() {
             let longest_free = self.free.front().map(|slot| self.slots[*slot].free_since);
-            if longest_free.is_some_and(|since| since < self.scheduler.window().end) {
+            let was_given_up = self.recorder.lost.is_some();
+            if !was_given_up && longest_free.is_some_and(|since| since < self.scheduler.window().end) {
                 self.held_up = self.scheduler.never_begun(now);
             }
             for slot in self.free.drain(..) {
@@ -364,6 +387,25 @@ impl State {
             }
         }
         next
+    }
+
+    /// Ends a load by number whose database cannot be reached any more: it would go on for hours.
+    fn give_up_if_lost(&mut self, now: Nanos) {
+        if !self.scheduler.may_be_given_up() {
+            return;
+        }
+        if let Some(since) = self.reach.lost_since(now) {
+            self.scheduler.give_up();
+            self.recorder.lost_server(since, now);
+            wake(self.dispatcher.as_ref());
+        }
+    }
+
+    /// Records what is under way at the end of the window, when that has come.
+    fn note_window_end(&mut self, now: Nanos) {
+        if self.recorder.has_window_to_end(now) {
+            self.recorder.window_ended(self.slots.iter().flat_map(ClientSlot::operations));
+        }
     }
 
     fn poll_free(&mut self, context: &Context<'_>) -> Poll<()> {
@@ -383,6 +425,12 @@ impl State {
 }
 
 impl ClientSlot {
+    /// What has begun and not ended: for each operation the number of the client and when it was due.
+    fn operations(&self) -> impl Iterator<Item = (usize, Nanos)> {
+        let under_way = self.under_way.into_iter();
+        under_way.flat_map(|taken| std::iter::repeat_n((self.client, taken.due), taken.operations))
+    }
+
     fn poll_handed(&mut self, context: &Context<'_>) -> Poll<Handed> {
         if let Some(handed) = self.handed.take() {
             return Poll::Ready(handed);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use loadcurve_engine::{Activity, Scheduler};
+use loadcurve_engine::{Activity, Heard, Scheduler};
 use loadcurve_plan::{BackOff, Nanos, Share};
 use loadcurve_record::Recorder;
 use loadcurve_ycsb::{Check, InsertedKeys, Operation, Operations};
@@ -35,6 +35,7 @@ pub(crate) struct WorkerConfiguration {
     batch: usize,
     tallies: Tallies,
     activity: Arc<Activity>,
+    heard: Arc<Heard>,
 }
 
 impl WorkerConfiguration {
@@ -54,7 +55,13 @@ impl WorkerConfiguration {
             batch: plan.work.batch,
             tallies: Tallies::new(&plan.work.workload, plan.work.phase),
             activity: Arc::default(),
+            heard: Arc::default(),
         }
+    }
+
+    /// The same for a thread that learns what others of the load hear of the database.
+    pub(crate) fn sharing(self, heard: Arc<Heard>) -> Self {
+        Self { heard, ..self }
     }
 
     /// What the thread shows of itself.
@@ -124,6 +131,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
             timeout: Nanos::from_secs_f64(configuration.target.timeout_s),
             tallies: configuration.tallies,
             activity: configuration.activity,
+            heard: configuration.heard,
         };
         let pool = Rc::new(ClientPool::new(
             clock,

@@ -134,6 +134,7 @@ impl OnDatabase for Start<'_> {
             let (pace, share) = (plan.pace(), share.part(index, plan.threads));
             let configuration =
                 WorkerConfiguration::new(plan, share, operations.clone(), Arc::clone(&inserted));
+            let configuration = configuration.sharing(group.heard());
             group.start(configuration.activity(), move |member| {
                 let life = work::<D>(configuration, clock, &pace, share, member);
                 let part = LocalSet::new().block_on(&runtime, life);

@@ -97,6 +97,16 @@ impl<E: Exchange> Connection<E> {
         }
     }
 
+    /// What is under way on it, each request with the number of the connection and its due time.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = (usize, Nanos)> {
+        self.requests.iter().map(|request| (self.number, request.due))
+    }
+
+    /// The number of the connection and the due time of a request that it has carried.
+    pub(crate) fn carried(&self, request: &InFlight) -> (usize, Nanos) {
+        (self.number, request.due)
+    }
+
     /// Makes the slot ready for a new connection.
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;

@@ -30,6 +30,7 @@ mod places;
 #[cfg_attr(not(feature = "tls"), path = "no_protection.rs")]
 mod protection;
 mod ranges;
+mod reach;
 mod requests;
 mod result;
 mod running;
@@ -67,6 +68,7 @@ pub use levels::{RunningLevels, start_levels};
 pub use load::{result_of, start, start_part, start_to_begin, uring_refusal};
 pub use part::{CpuUse, Finished, InvalidPart, Part};
 pub use part_row::{PartFigures, PartRow};
+pub use reach::{Heard, Reach};
 pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets, with_recording};
 pub use result::LoadResult;
 pub use running::RunningLoad;

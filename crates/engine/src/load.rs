@@ -159,7 +159,8 @@ impl<E: Exchange + 'static> Threads<'_, E> {
         for (share, io) in self.shares.iter().copied().zip(backends) {
             let (requests, settings) = (Arc::clone(self.requests), self.settings.clone());
             let configuration = WorkerConfiguration::new(plan, share, requests, settings, spins);
-            let (worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
+            let (mut worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
+            worker.share_what_is_heard(group.heard());
             group.start(worker.activity(), move |member| work(worker, &pace, share, &member))?;
         }
         Ok(I::NAME)

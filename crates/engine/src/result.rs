@@ -24,6 +24,8 @@ pub struct LoadResult {
     pub window_start_monotonic_s: f64,
     pub duration_s: f64,
     pub requests: Requests,
+    /// None where no request waited through the whole window.
+    pub waited_through: Option<WaitedThrough>,
     pub rate_rps: Rate,
     pub latency_ms: Distribution,
     pub service_time_ms: Distribution,
@@ -68,6 +70,21 @@ pub struct Requests {
     pub moved: u64,
 }
 
+/// Requests that were under way from the begin of the window to its end: none of its other figures includes them.
+///
+/// Measured ones are among them, as failed or unanswered ones, where they were due in the first hundredth of the window.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct WaitedThrough {
+    pub requests: u64,
+    /// That carried them.
+    pub connections: u64,
+    /// That had requests to make.
+    pub of_connections: u64,
+    /// How long the oldest of them had waited at the end of the window.
+    pub oldest_ms: f64,
+}
+
 /// Requests per second over the window.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[allow(missing_docs)]
@@ -85,6 +102,10 @@ pub struct Connections {
     pub failed: u64,
     pub reused: u64,
     pub concurrent_max: u64,
+    /// That had requests to make in the window, or in its warm-up and no answer until its end.
+    pub asked: u64,
+    /// Those of them on which an answer came in the window, or to one of its requests.
+    pub served: u64,
     pub rate_cps: Option<f64>,
     pub replies_per_connection: Option<f64>,
     pub lifetime_ms: Distribution,

@@ -13,6 +13,8 @@ pub struct Scheduler {
     window: Window,
     /// Measured arrivals begun.
     begun: u64,
+    /// Whether nothing more is to begin, because the server cannot be reached.
+    is_given_up: bool,
 }
 
 impl Scheduler {
@@ -34,7 +36,7 @@ impl Scheduler {
             Stop::Recording => (Nanos::NEVER, None),
         };
         let schedule = pace.schedule(share)?;
-        Ok(Self { schedule, budget, epoch, window: Window { start, end }, begun: 0 })
+        Ok(Self { schedule, budget, epoch, window: Window { start, end }, begun: 0, is_given_up: false })
     }
 
     /// The measured window.
@@ -46,6 +48,9 @@ impl Scheduler {
     /// When the next request or session is due; in a closed loop that is now. None when no more are to begin.
     #[must_use]
     pub fn next_due(&self, now: Nanos) -> Option<Nanos> {
+        if self.is_given_up {
+            return None;
+        }
         let due = self.schedule.as_ref().map_or(now, |schedule| self.epoch + schedule.next_due());
         // The budget is for the measured arrivals alone: a worker without any still takes its share of the warm-up.
         let within_budget =
@@ -53,10 +58,21 @@ impl Scheduler {
         (within_budget && due < self.window.end && now < self.window.end).then_some(due)
     }
 
-    /// Whether nothing may begin any more, for the time is over.
+    /// Whether nothing may begin any more, for the time is over or the load was given up.
     #[must_use]
     pub fn is_over(&self, now: Nanos) -> bool {
-        now >= self.window.end
+        now >= self.window.end || self.is_given_up
+    }
+
+    /// Whether the load ends by a number, however long that takes, and has not been given up.
+    #[must_use]
+    pub fn may_be_given_up(&self) -> bool {
+        self.window.end == Nanos::NEVER && !self.is_given_up
+    }
+
+    /// From now on nothing begins: the server cannot be reached.
+    pub fn give_up(&mut self) {
+        self.is_given_up = true;
     }
 
     /// Takes the request or session that was due then.
@@ -73,14 +89,19 @@ impl Scheduler {
         self.schedule.is_some()
     }
 
-    /// How many measured requests or sessions were due before `end` (at most the window's) and have not begun.
+    /// How many measured requests or sessions were due before `end` (at most the window's) and have not begun; all that have
+    /// not, where the load was given up.
     #[must_use]
     pub fn never_begun(&self, end: Nanos) -> u64 {
-        let Some(schedule) = &self.schedule else { return 0 };
-        let until = end.min(self.window.end);
+        let left = self.budget.map_or(u64::MAX, |budget| budget - self.begun);
+        let Some(schedule) = &self.schedule else {
+            // In a closed loop nothing is due before it begins, but for what the load was to make and was given up.
+            return if self.is_given_up { left } else { 0 };
+        };
+        let until = if self.is_given_up { Nanos::NEVER } else { end.min(self.window.end) };
         let start = self.window.start.min(until);
         let untaken = schedule.untaken_between(start - self.epoch, until - self.epoch);
-        untaken.min(self.budget.map_or(u64::MAX, |budget| budget - self.begun))
+        untaken.min(left)
     }
 }
 

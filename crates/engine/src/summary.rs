@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use loadcurve_pauses::Pause;
 use loadcurve_plan::{Nanos, Pace, Stop};
-use loadcurve_record::{ConnectionCounts, Recorder, SlowRequest};
+use loadcurve_record::{ConnectionCounts, Recorder, SlowRequest, Unserved};
 use serde::Deserialize;
 
 use crate::gathered::Gathered;
@@ -12,7 +12,7 @@ use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished, Part};
 use crate::result::{
     Bytes, Connections, ErrorMessage, GapSummary, Generator, Histograms, Lateness, LoadResult, Operation,
-    PauseSummary, Rate, Requests, SeriesPeriod, Slow,
+    PauseSummary, Rate, Requests, SeriesPeriod, Slow, WaitedThrough,
 };
 use crate::verdict::{Evidence, KeptUp, Verdict};
 
@@ -82,6 +82,7 @@ impl Summary {
             window_start_monotonic_s: merged.start.as_secs_f64(),
             duration_s: merged.length.as_secs_f64(),
             requests: Requests::new(recorder, status),
+            waited_through: merged.waited_through(),
             rate_rps: merged.rate(&pace),
             latency_ms: (&latency).into(),
             service_time_ms: (&recorder.service_time).into(),
@@ -149,6 +150,12 @@ impl Merged {
                 recorder.last_outcome.unwrap_or(ended)
             }
         };
+        debug_assert!(
+            recorder.is_balanced(),
+            "requests got lost: {:?}, {:?}",
+            recorder.requests,
+            recorder.warm_up
+        );
         let whole = ended - (window.start - pace.warmup());
         let length = end - window.start;
         Self {
@@ -186,7 +193,10 @@ impl Merged {
         let ConnectionCounts { opened, failed, reused, concurrent_max, .. } = self.recorder.connections;
         let rate_cps = (self.whole > Nanos::ZERO).then(|| opened as f64 / self.whole.as_secs_f64());
         let replies = self.recorder.replies;
+        let Unserved { asked, served, .. } = self.unserved();
         Connections {
+            asked,
+            served,
             opened,
             failed,
             reused,
@@ -195,6 +205,26 @@ impl Merged {
             replies_per_connection: (opened > 0).then(|| replies as f64 / opened as f64),
             lifetime_ms: (&self.recorder.lifetime).into(),
         }
+    }
+
+    /// What was not served in the window.
+    pub(crate) fn unserved(&self) -> Unserved {
+        self.recorder.unserved(self.start + self.length)
+    }
+
+    /// How many requests of the warm-up failed before the window was over.
+    pub(crate) fn warm_up_failures(&self) -> u64 {
+        self.recorder.warm_up_failures(self.start + self.length)
+    }
+
+    fn waited_through(&self) -> Option<WaitedThrough> {
+        let Unserved { requests, connections, oldest, asked, .. } = self.unserved();
+        (requests > 0).then(|| WaitedThrough {
+            requests,
+            connections,
+            of_connections: asked,
+            oldest_ms: oldest.as_millis_f64(),
+        })
     }
 
     fn generator(&self, io: Cow<'static, str>) -> Generator {

@@ -13,6 +13,7 @@ use crate::error::StartError;
 use crate::kernel::TcpCounters;
 use crate::last_second::{LastSecond, Watcher};
 use crate::part::{CpuUse, Finished, Part};
+use crate::reach::Heard;
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
 use crate::thread_group::shared::Shared;
 
@@ -68,6 +69,8 @@ impl fmt::Display for NotBegun {
 /// The threads of one load, each of which brings a `T` home.
 pub struct ThreadGroup<T = Part> {
     shared: Arc<Shared>,
+    /// What they have heard of the server.
+    heard: Arc<Heard>,
     /// The processor of each thread; empty leaves them unbound.
     cpus: Vec<usize>,
     threads: Vec<JoinHandle<T>>,
@@ -93,6 +96,7 @@ impl<T: Send + 'static> ThreadGroup<T> {
             .map_err(StartError::Plan)?;
         Ok(Self {
             shared: Arc::new(Shared::new(threads, begins)),
+            heard: Arc::default(),
             cpus: cpus.to_vec(),
             threads: Vec::with_capacity(threads),
             activities: Vec::with_capacity(threads),
@@ -131,6 +135,12 @@ impl<T: Send + 'static> ThreadGroup<T> {
         self.threads.push(thread);
         self.activities.push(activity);
         Ok(())
+    }
+
+    /// What the threads have heard of their server.
+    #[must_use]
+    pub fn heard(&self) -> Arc<Heard> {
+        Arc::clone(&self.heard)
     }
 
     /// Whether all threads have opened their connections.

@@ -6,6 +6,7 @@ mod evidence;
 mod outcomes;
 mod pace;
 mod reported;
+mod service;
 mod stationarity;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,7 @@ impl Verdict {
         let mut verdict = Self::default();
         verdict.judge_completeness(evidence);
         verdict.judge_begin(evidence);
+        verdict.judge_service(evidence);
         verdict.judge_failures(evidence);
         verdict.judge_end(evidence);
         verdict.judge_lengths(evidence);

@@ -16,7 +16,8 @@ use crate::clock;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
-use crate::places::InFlight;
+use crate::places::{InFlight, Places};
+use crate::reach::{Heard, Reach};
 use crate::requests::{RequestSource, TargetReader};
 use crate::scheduler::Scheduler;
 
@@ -124,6 +125,7 @@ pub(crate) struct Worker<I, E: Exchange> {
     spun: Nanos,
     /// The thread's processor time at the end of the last look for work, where nothing has happened since.
     looking_since: Option<Nanos>,
+    reach: Reach,
     recorder: Recorder,
 }
 
@@ -164,8 +166,14 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             activity: Arc::default(),
             spun: Nanos::ZERO,
             looking_since: None,
+            reach: Reach::new(Arc::default(), configuration.timeout),
             configuration,
         }
+    }
+
+    /// Learns from now on what other threads of the load hear of the server, too.
+    pub(crate) fn share_what_is_heard(&mut self, heard: Arc<Heard>) {
+        self.reach = Reach::new(heard, self.configuration.timeout);
     }
 
     /// Opens every connection before the load begins, unless connections are what arrives. One that fails is tried
@@ -222,6 +230,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             connection.free_since = Some(self.now);
         }
         let started = self.now;
+        self.reach.heard(started);
         self.go_through(scheduler, should_stop, observe);
         started
     }
@@ -248,8 +257,33 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             if could_begin && scheduler.is_over(self.now) {
                 self.held_up = scheduler.never_begun(self.now);
             }
+            self.note_window_end();
+            if scheduler.may_be_given_up() {
+                self.give_up_if_lost(scheduler);
+            }
             observe(self);
         }
+        self.note_window_end();
+        self.reach.show(self.now);
+    }
+
+    /// Ends a load by number whose server cannot be reached any more: it would go on for hours.
+    fn give_up_if_lost(&mut self, scheduler: &mut Scheduler) {
+        if let Some(since) = self.reach.lost_since(self.now) {
+            scheduler.give_up();
+            self.recorder.lost_server(since, self.now);
+        }
+    }
+
+    /// Records what is under way at the end of the window, when that has come.
+    fn note_window_end(&mut self) {
+        if !self.recorder.has_window_to_end(self.now) {
+            return;
+        }
+        let Self { connections, moved, recorder, .. } = self;
+        let carried = connections.iter().flat_map(Connection::under_way);
+        let moved = moved.iter().map(|(slot, request)| connections[*slot].carried(request));
+        recorder.window_ended(carried.chain(moved));
     }
 
     /// Whether nothing is to be waited for, where no more is due.
@@ -327,11 +361,16 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// What is still under way is unanswered.
+    /// What is still under way is unanswered, and under way no more.
     fn give_up_waiting(&mut self) {
-        let carried = self.connections.iter().flat_map(|connection| connection.requests.iter());
-        for request in carried.chain(self.moved.iter().map(|(_, request)| request)) {
-            self.recorder.unanswered(request.due);
+        let Self { connections, moved, recorder, now, .. } = self;
+        for (slot, request) in moved.drain(..) {
+            let (connection, due) = connections[slot].carried(&request);
+            recorder.unanswered(connection, due, *now);
+        }
+        for connection in connections {
+            connection.under_way().for_each(|(number, due)| recorder.unanswered(number, due, *now));
+            connection.requests = Places::new(self.configuration.at_once);
         }
     }
 

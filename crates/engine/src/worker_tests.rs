@@ -2,11 +2,13 @@
 //! with what arithmetic gives.
 
 mod conversations;
+mod edges;
 mod exchanges;
 mod http2;
 mod http2_uploads;
 mod levels;
 mod limits;
+mod lost;
 mod md1;
 mod peer;
 mod queue;

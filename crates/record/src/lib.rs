@@ -30,7 +30,9 @@ pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError
 pub use multiplexing::{ConnectionLimits, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};
-pub use recorder::{ConnectionCounts, Recorder, RequestCounts, SlowCandidate, WarmUpCounts};
+pub use recorder::{
+    ConnectionCounts, LostServer, Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts,
+};
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};
 pub use window::Window;

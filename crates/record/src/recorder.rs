@@ -11,7 +11,10 @@ use crate::{
     StatusCounts, TimeHistogram, Window,
 };
 
+mod edges;
 mod levels;
+
+pub use edges::Unserved;
 
 /// What became of the measured requests: due = answered + failed + unanswered + never sent, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,10 +49,25 @@ pub struct ConnectionCounts {
 /// The requests of the warm-up, which are in no other figure of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpCounts {
-    /// Requests taken up.
+    /// Requests taken up: answered, failed or unanswered, always.
     pub begun: u64,
-    /// Requests failed.
+    /// Requests answered, whenever that was.
+    #[serde(default)]
+    pub answered: u64,
+    /// Requests failed, whenever that was.
     pub failed: u64,
+    /// Requests under way at the end of the load, or when its next level took its place.
+    #[serde(default)]
+    pub unanswered: u64,
+}
+
+/// A server that could not be reached any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostServer {
+    /// When it was last heard of.
+    pub since: Nanos,
+    /// When the load was given up.
+    pub given_up: Nanos,
 }
 
 /// A request that is among the slowest so far, until it is known what its connection has sent again.
@@ -112,12 +130,28 @@ pub struct Recorder {
     last_without_answer: Option<Nanos>,
     series: Series,
     answered_slots: Answered,
+    /// When the server was given up, in a load by number.
+    #[serde(default)]
+    pub lost: Option<LostServer>,
+    #[serde(default)]
+    edges: edges::Edges,
     /// When its level began, where the load has gone on from an earlier one. What was due before is that one's.
     #[serde(skip)]
     begins: Nanos,
     /// The recording of the level before, while requests of it, or of those before it, are under way.
     #[serde(skip)]
     earlier: Option<Box<Recorder>>,
+}
+
+impl LostServer {
+    /// As two workers have seen it: the last that any of them heard.
+    fn and(self, other: Self) -> Self {
+        Self { since: self.since.max(other.since), given_up: self.given_up.max(other.given_up) }
+    }
+
+    fn moved(self, from: Nanos, to: Nanos) -> Self {
+        Self { since: self.since.moved(from, to), given_up: self.given_up.moved(from, to) }
+    }
 }
 
 impl Recorder {
@@ -221,6 +255,7 @@ impl Recorder {
         let latency = answer.done - answer.due;
         self.replies += 1;
         self.last_answer = Some(answer.done);
+        self.note_served(answer.connection, answer.due, answer.done);
         if self.window.contains(answer.done) {
             self.answered_within += 1;
             let body_bytes = answer.http.map_or(0, |http| http.body_bytes);
@@ -228,9 +263,19 @@ impl Recorder {
             self.answered_slots.mark(answer.done - self.window.start);
         }
         if !self.window.measures(answer.due) {
-            return self.earlier_level_of(answer.due)?.answered_after_its_end(answer);
+            return self.earlier_answer(answer);
         }
         self.measured_answer(answer)
+    }
+
+    /// An answer came to a request that was due before the window.
+    fn earlier_answer(&mut self, answer: &Answer) -> Option<SlowCandidate> {
+        self.note_earlier_end(answer.into());
+        if let Some(earlier) = self.earlier_level_of(answer.due) {
+            return earlier.answered_after_its_end(answer);
+        }
+        self.warm_up.answered += u64::from(answer.due >= self.begins);
+        None
     }
 
     fn measured_answer(&mut self, answer: &Answer) -> Option<SlowCandidate> {
@@ -267,6 +312,7 @@ impl Recorder {
     pub fn failed(&mut self, request: &FailedRequest) -> Option<SlowCandidate> {
         if request.was_answered() {
             self.last_answer = Some(request.failed);
+            self.note_served(request.connection, request.due, request.failed);
         } else {
             self.last_without_answer = Some(request.failed);
         }
@@ -274,11 +320,15 @@ impl Recorder {
             self.series.failed(request.failed - self.window.start);
         }
         if !self.window.measures(request.due) {
+            self.note_earlier_end(request.into());
             if let Some(earlier) = self.earlier_level_of(request.due) {
                 return earlier.failed(request);
             }
-            self.warm_up.failed += 1;
+            self.warm_up.failed += u64::from(request.due >= self.begins);
             return None;
+        }
+        if !request.was_answered() {
+            self.note_failure(request);
         }
         self.requests.failed += 1;
         self.tally(request.operation).failed += 1;
@@ -317,10 +367,9 @@ impl Recorder {
         }
     }
 
-    /// The load ended before the request due then was answered.
-    pub fn unanswered(&mut self, due: Nanos) {
-        let level = self.level_of(due);
-        level.requests.unanswered += u64::from(level.window.measures(due));
+    /// The server has not been heard of since then, and the load is given up now.
+    pub fn lost_server(&mut self, since: Nanos, now: Nanos) {
+        self.lost = Some(LostServer { since, given_up: now });
     }
 
     /// The load ended before `count` measured requests that were due could be taken up.
@@ -340,7 +389,9 @@ impl Recorder {
         self.requests.never_sent += other.requests.never_sent;
         self.requests.moved += other.requests.moved;
         self.warm_up.begun += other.warm_up.begun;
+        self.warm_up.answered += other.warm_up.answered;
         self.warm_up.failed += other.warm_up.failed;
+        self.warm_up.unanswered += other.warm_up.unanswered;
         self.never_sent_while_free += other.never_sent_while_free;
         self.connections.opened += other.connections.opened;
         self.connections.failed += other.connections.failed;
@@ -378,6 +429,11 @@ impl Recorder {
         self.last_without_answer = self.last_without_answer.max(other.last_without_answer);
         self.series.merge(&other.series);
         self.answered_slots.merge(&other.answered_slots);
+        self.edges.merge(&other.edges);
+        self.lost = match (self.lost, other.lost) {
+            (Some(ours), Some(theirs)) => Some(ours.and(theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
     }
 
     /// The same recording where a time line's start is not at `from`, but at `to`.
@@ -390,6 +446,8 @@ impl Recorder {
             last_outcome: moved(self.last_outcome),
             last_answer: moved(self.last_answer),
             last_without_answer: moved(self.last_without_answer),
+            edges: self.edges.moved(from, to),
+            lost: self.lost.map(|lost| lost.moved(from, to)),
             ..self
         }
     }

@@ -20,6 +20,7 @@ from loadcurve.result.load import (
     Http2Result,
     LoadResult,
     SlowRequest,
+    WaitedThrough,
 )
 from loadcurve.result.requests import Requests
 from loadcurve.result.tls import TlsResult
@@ -168,6 +169,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     asked = "" if rate.asked is None else f" of {_exact(rate.asked)} asked"
     table.add_row(kind.per_second, f"{_number(rate.answered)} answered{asked}")
     table.add_row(kind.requests, _fates(requests))
+    if result.waited_through is not None:
+        table.add_row("waiting", _waited_through(result.waited_through, kind))
     if errors := result.errors.nonzero():
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
     if result.status is not None:
@@ -248,6 +251,13 @@ def _fates(requests: Requests) -> str:
     }
     fates = [f"{count:,} {fate}" for fate, count in counts.items() if count]
     return f"{requests.due:,} due: {', '.join(fates)}" if fates else "none due"
+
+
+def _waited_through(waited: WaitedThrough, kind: LoadKind) -> str:
+    """Say how many requests waited through the window, on how many connections, and for how long."""
+    where = f"on {waited.connections:,} of {plural(waited.of_connections, kind.client)}"
+    oldest = f"the oldest {waited.oldest_ms / 1000:,.1f} s"
+    return f"{plural(waited.requests, kind.request)}, {where}, waited through the whole window; {oldest}"
 
 
 def _slowest_table(slowest: list[SlowRequest]) -> Table:

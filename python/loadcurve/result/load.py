@@ -36,6 +36,13 @@ class Connections(Record):
     failed: Count | None
     reused: Count | None
     concurrent_max: Count | None
+    asked: Count | None = None
+    """How many had requests to make in the window, or had one that waited through it."""
+    served: Count | None = None
+    """On how many of these an answer came in the window, or to one of its requests.
+
+    Records may lack both, and other generators do not report them.
+    """
     rate_cps: Time | None
     replies_per_connection: Time | None
     lifetime_ms: Distribution | None
@@ -45,6 +52,18 @@ class Connections(Record):
     def replies(self) -> float:
         """The answers of the whole load; 0 where that is not known."""
         return (self.replies_per_connection or 0.0) * (self.opened or 0)
+
+
+class WaitedThrough(Record):
+    """Requests that were under way from the begin of the window to its end: no latency includes them."""
+
+    requests: Count
+    connections: Count
+    """That carried them."""
+    of_connections: Count
+    """That had requests to make."""
+    oldest_ms: Time
+    """How long the oldest had waited at the end of the window."""
 
 
 class StreamsAllowed(Record):
@@ -183,6 +202,8 @@ class LoadResult(Record):
     """
     duration_s: Time
     requests: Requests
+    waited_through: WaitedThrough | None = None
+    """``None`` where none waited, or that is not known; records may lack it."""
     rate_rps: RequestRate
     latency_ms: Distribution
     service_time_ms: Distribution | None

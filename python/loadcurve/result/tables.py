@@ -121,7 +121,8 @@ def _columns_of(distributions: Iterable[str]) -> Schema:
 _MEASURED_COLUMNS: Schema = {
     **column_types(
         "loading_rps:float duration_s:float throughput_rps:float rate_asked_rps:float rate_sent_rps:float "
-        "requests_due:int requests_answered:int requests_unanswered:int requests_never_sent:int"
+        "requests_due:int requests_answered:int requests_unanswered:int requests_never_sent:int "
+        "requests_waited_through:int connections_asked:int connections_served:int"
     ),
     **_columns_of(DISTRIBUTIONS),
     **column_types("received_bytes:int errors:int"),
@@ -181,6 +182,9 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         "requests_answered": load.requests.answered,
         "requests_unanswered": load.requests.unanswered,
         "requests_never_sent": load.requests.never_sent,
+        "requests_waited_through": _waited_through(load),
+        "connections_asked": load.connections.asked,
+        "connections_served": load.connections.served,
         **_distributions({name: getattr(load, name) for name in DISTRIBUTIONS}),
         "received_bytes": load.bytes.received if load.bytes else None,
         "errors": load.requests.failed,
@@ -202,6 +206,13 @@ def _row(record: PointRecord, keys: list[str]) -> dict[str, Any]:
         **(_handshake_columns(load, load.tls) if load.tls is not None else {}),
         **(_stream_columns(load, load.http2) if load.http2 is not None else {}),
     }
+
+
+def _waited_through(load: LoadResult) -> int | None:
+    """Return how many requests waited through the window; ``None`` where that was not looked at."""
+    if load.waited_through is not None:
+        return load.waited_through.requests
+    return None if load.connections.served is None else 0
 
 
 def _handshake_columns(load: LoadResult, tls: TlsResult) -> dict[str, Any]:

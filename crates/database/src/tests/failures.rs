@@ -97,6 +97,28 @@ fn a_database_that_dies_halfway_gives_no_valid_result_although_few_operations_fa
 }
 
 #[test]
+fn a_database_that_dies_ends_a_number_of_operations_after_the_timeout() {
+    let server = reacting(|asked| match asked.at_ms {
+        0..1_000 => Reaction::Answer(10),
+        _ => Reaction::Fail(0, Failure::ClosedEarly, "terminating connection"),
+    });
+    let server = server.accepting(|attempt| match attempt {
+        0 => Reaction::Answer(0),
+        _ => Reaction::Fail(0, Failure::ConnectRefused, "refused"),
+    });
+    let result = Simulation::of(run_phase(READS, 1, Stop::RequestsTotal(1_000))).run(server).result;
+    // The connection that is lost, and 14 attempts within the timeout of 10 s: after 0, 10, 30 … 7,670 and 8,950 ms.
+    assert_eq!((result.requests.answered, result.requests.failed), (100, 1 + 14));
+    assert_eq!((result.requests.due, result.requests.never_sent), (1_000, 885));
+    assert_eq!(codes(&result), ["errors", "server_lost"]);
+    let text = &result.verdict.reasons[1].text;
+    assert!(
+        text.contains("the database could not be reached any more: it was last heard 1.00 s after"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_database_that_answers_with_errors_up_to_the_end_has_not_stopped_answering() {
     let server = reacting(|asked| match asked.at_ms {
         0..1_000 => Reaction::Answer(1),
@@ -135,7 +157,27 @@ fn errors_of_an_open_loop_count_from_due_and_all_operations_are_accounted_for() 
     let result = Simulation::of(open_loop(READS, 2, 100.0, Stop::DurationS(1.0))).run(server).result;
     assert_eq!((result.requests.answered, result.errors[Failure::Rejected]), (75, 25));
     assert_eq!(result.error_messages.len(), 1);
-    assert_eq!(codes(&result), ["errors", "rate_not_reached"]);
+    // All that is missing failed at once: the database keeps the rate, and does not fall behind.
+    assert_eq!(codes(&result), ["errors"]);
+}
+
+#[test]
+fn clients_that_wait_through_the_window_are_in_its_result() {
+    // Of 20 clients the database answers 5, each after 10 ms: 5 · 100 · 2 s. The others' first operations wait on, due in a
+    // warm-up of 1 s, and fail after the window.
+    let plan = DatabaseLoad { warmup_s: 1.0, ..run_phase(READS, 20, Stop::DurationS(2.0)) };
+    let server = reacting(|asked| match asked.number {
+        5..20 => Reaction::Never,
+        _ => Reaction::Answer(10),
+    });
+    let result = Simulation::of(plan).run(server).result;
+    let waited = result.waited_through.unwrap();
+    assert_eq!((waited.requests, waited.connections, waited.of_connections), (15, 15, 20));
+    assert_eq!((waited.oldest_ms, result.requests.answered, result.requests.failed), (3_000.0, 1_000, 0));
+    assert_eq!(codes(&result), ["never_served"]);
+    let text = &result.verdict.reasons[0].text;
+    assert!(text.contains("15 operations, on 15 of 20 clients, waited through the whole window"), "{text}");
+    assert!(!result.verdict.notes.iter().any(|note| note.code == Code::WarmupErrors), "{:?}", result.verdict);
 }
 
 #[test]

@@ -69,6 +69,12 @@ table! {
         meaning: "share of requests under way when the load was interrupted",
         suspect: Some("above 1 %"),
     }
+    NeverServed {
+        code: "never_served", origin: Some(Origin::Server),
+        meaning: "share of connections with requests on which no answer came in the window, or of requests at once that \
+        waited through it",
+        suspect: Some("any"), invalid: Some("above 1 %"),
+    }
     Errors {
         code: "errors", origin: Some(Origin::Server),
         meaning: "share of failed requests",
@@ -79,6 +85,11 @@ table! {
         meaning: "share of the window, at its end, in which nothing was answered and every \
         attempt failed",
         suspect: Some("from 0.1 s"), invalid: Some("above 1 %"),
+    }
+    ServerLost {
+        code: "server_lost", origin: Some(Origin::Server),
+        meaning: "load by number: nothing could be reached for a timeout, so the load ended there",
+        invalid: Some("always"),
     }
     Mismatch {
         code: "mismatch", origin: Some(Origin::Answer),
@@ -100,6 +111,11 @@ table! {
         meaning: "loading a database: the table does not contain as many records as should have \
         been loaded",
         invalid: Some("always"),
+    }
+    RecordsUncounted {
+        code: "records_uncounted",
+        meaning: "loading a database: the records could not be counted afterwards",
+        suspect: Some("always"),
     }
     BeganLate {
         code: "began_late", origin: Some(Origin::Generator),

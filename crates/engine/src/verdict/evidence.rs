@@ -1,7 +1,7 @@
 //! What the verdict is reached from.
 
 use loadcurve_plan::{Nanos, Pace, Stop};
-use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
+use loadcurve_record::{FailureCounts, LostServer, StatusCounts, Unserved, WarmUpCounts};
 
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
 use crate::summary::{Loaded, Merged};
@@ -21,9 +21,15 @@ pub(crate) struct Evidence {
     /// For how long at the end of the window nothing was answered any more while requests failed; `None` if that is not
     /// so.
     pub(crate) silent_at_end_s: Option<f64>,
+    /// None where it could be reached, or the load ends by time.
+    pub(crate) lost: Option<Lost>,
     /// How many recorded requests were due only after the planned end of the load.
     pub(crate) cut_off: u64,
+    /// Those that failed failed before the window was over.
     pub(crate) warm_up: WarmUpCounts,
+    pub(crate) unserved: Unserved,
+    /// Requests that could be under way at once.
+    pub(crate) at_once: usize,
     pub(crate) failures: FailureCounts,
     /// None where answers have no status.
     pub(crate) status: Option<StatusCounts>,
@@ -114,6 +120,25 @@ pub struct KeptUp {
     pub think_ms: f64,
 }
 
+/// A server that could not be reached any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    /// How long after the start of the window it was last heard of; none where that was before.
+    pub(crate) last_heard_s: Option<f64>,
+    /// How long it was tried in vain.
+    pub(crate) tried_s: f64,
+}
+
+impl Lost {
+    fn of(lost: LostServer, start: Nanos) -> Self {
+        let LostServer { since, given_up } = lost;
+        Self {
+            last_heard_s: (since >= start).then(|| (since - start).as_secs_f64()),
+            tried_s: (given_up - since).as_secs_f64(),
+        }
+    }
+}
+
 /// What a schedule asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scheduled {
@@ -151,8 +176,11 @@ impl Evidence {
             requests: result.requests,
             began_late_s: merged.began_late.as_secs_f64(),
             silent_at_end_s: merged.silent_at_end_s(),
+            lost: merged.recorder.lost.map(|lost| Lost::of(lost, merged.start)),
             cut_off: pace.cut_off().unwrap_or(0),
-            warm_up: merged.recorder.warm_up,
+            warm_up: WarmUpCounts { failed: merged.warm_up_failures(), ..merged.recorder.warm_up },
+            unserved: merged.unserved(),
+            at_once: kept_up.requests,
             failures: result.errors,
             status: result.status,
             odd_bodies: Vec::new(),

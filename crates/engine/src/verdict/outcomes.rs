@@ -3,6 +3,7 @@
 use loadcurve_plan::Stop;
 use loadcurve_record::{Class, Failure, FailureCounts, PERCENTILES, StatusCounts};
 
+use super::evidence::Lost;
 use super::{Code, Evidence, OddBody, Status, Verdict};
 use crate::summary::Loaded;
 use crate::words::{grouped, list, percentage, rate};
@@ -45,7 +46,7 @@ impl Evidence {
     /// Whether the server stopped answering so early that a rate below the asked one, or a change of level, needs no
     /// other reason.
     pub(super) fn has_stopped_answering(&self) -> bool {
-        self.gap_at_end().is_some_and(|gap| gap.status() == Status::Invalid)
+        self.lost.is_some() || self.gap_at_end().is_some_and(|gap| gap.status() == Status::Invalid)
     }
 }
 
@@ -106,6 +107,9 @@ impl Verdict {
     }
 
     pub(super) fn judge_end(&mut self, evidence: &Evidence) {
+        if let Some(lost) = evidence.lost {
+            self.add(Status::Invalid, Code::ServerLost, loss(evidence, lost));
+        }
         let Some(gap) = evidence.gap_at_end() else { return };
         let loaded = evidence.loaded;
         let text = format!(
@@ -254,6 +258,29 @@ impl Verdict {
             self.note(Code::RecordingCut, text);
         }
     }
+}
+
+fn loss(evidence: &Evidence, lost: Lost) -> String {
+    let loaded = evidence.loaded;
+    let last_heard = match lost.last_heard_s {
+        Some(last_heard_s) => format!("{last_heard_s:.2} s after the start of the measured part"),
+        None => "before the measured part".into(),
+    };
+    let never_sent = match evidence.requests.never_sent {
+        0 => String::new(),
+        count => format!(
+            ", with {} of {} {} never sent",
+            grouped(count),
+            grouped(evidence.requests.due),
+            loaded.requests()
+        ),
+    };
+    format!(
+        "the {server} could not be reached any more: it was last heard {last_heard}, every attempt to connect failed \
+        for {:.1} s after that, and so the load ended there{never_sent}; the {server}'s log may show why",
+        lost.tried_s,
+        server = loaded.server()
+    )
 }
 
 fn status_of_share(count: u64, whole: u64) -> Status {

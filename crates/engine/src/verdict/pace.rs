@@ -1,5 +1,7 @@
 //! Whether the load was the one that was asked for, and whether the generator was its limit.
 
+use loadcurve_record::Failure;
+
 use super::{Busy, Code, Evidence, KeptUp, Scheduled, Status, Verdict};
 use crate::words::{grouped, percentage, rate};
 
@@ -26,6 +28,18 @@ impl Evidence {
     /// Those that were still under way at the end do not count against it: a request is answered a latency after it was
     /// due, so by the end of the window those of all but its last latency are.
     pub(super) fn keeps_pace(&self) -> bool {
+        self.keeps_pace_with(0)
+    }
+
+    /// Whether the schedule was kept but for requests that failed at once, which holds nothing up; failures are another
+    /// reason.
+    fn misses_only_failures(&self) -> bool {
+        let waited = self.failures[Failure::Timeout] + self.failures[Failure::ConnectTimeout];
+        self.keeps_pace_with(self.requests.failed.saturating_sub(waited))
+    }
+
+    /// Whether the answers, and this many others beside them, kept pace.
+    fn keeps_pace_with(&self, others: u64) -> bool {
         let (Some(scheduled), Some(answered_rps), Some(mean_latency_ms)) =
             (self.scheduled, self.answered_rps, self.mean_latency_ms)
         else {
@@ -35,7 +49,7 @@ impl Evidence {
         let answerable_s = (self.duration_s - mean_latency_ms / 1e3).max(self.duration_s / 2.0);
         let expected = KEPT_RATE_SHARE * scheduled.due_rps * answerable_s;
         // One more, because requests are whole.
-        answered_rps * self.duration_s + 1.0 >= expected
+        answered_rps * self.duration_s + others as f64 + 1.0 >= expected
     }
 }
 
@@ -80,7 +94,7 @@ impl Verdict {
         let (Some(scheduled), Some(answered_rps)) = (evidence.scheduled, evidence.answered_rps) else {
             return;
         };
-        if evidence.keeps_pace() || evidence.has_stopped_answering() {
+        if evidence.misses_only_failures() || evidence.has_stopped_answering() {
             return;
         }
         let loaded = evidence.loaded;
@@ -152,20 +166,42 @@ impl Verdict {
             return;
         }
         let in_system = rps * (latency_ms + think_ms) / 1e3;
-        if (in_system / kept_up - 1.0).abs() > LITTLES_LAW_TOLERANCE {
+        // What waited through the window was under way, too, and another reason says so.
+        let waiting = evidence.unserved.requests as f64;
+        let off = |in_system: f64| in_system / kept_up - 1.0;
+        if off(in_system) > LITTLES_LAW_TOLERANCE || off(in_system + waiting) < -LITTLES_LAW_TOLERANCE {
             let think =
                 if think_ms > 0.0 { format!(" and {think_ms} ms of think time") } else { String::new() };
+            let waited = match evidence.unserved.requests {
+                0 => String::new(),
+                count => format!(" beside the {} that waited through the window", grouped(count)),
+            };
             let text = format!(
                 "throughput and latency contradict each other (Little's law): {} {what} per second with \
-                {latency_ms:.3} ms of latency{think} each make {in_system:.1} {what} under way, but {} were \
-                kept under way; the generator spends time that no latency includes; more threads or fewer \
-                {} would show it",
+                {latency_ms:.3} ms of latency{think} each make {in_system:.1} {what} under way{waited}, but {} were \
+                kept under way; {}",
                 rate(rps),
                 grouped(requests as u64),
-                evidence.loaded.connections(),
+                contradiction(evidence, off(in_system) > 0.0),
                 what = evidence.loaded.requests()
             );
             self.add(Status::Suspect, Code::LittlesLaw, text);
         }
+    }
+}
+
+/// What a contradiction leaves possible: time that no latency includes is the generator's, and what is too much comes from
+/// the edges of the window.
+fn contradiction(evidence: &Evidence, is_more: bool) -> String {
+    let (requests, connections) = (evidence.loaded.requests(), evidence.loaded.connections());
+    if is_more {
+        format!(
+            "more than that can be under way for no time, so the {requests} that began before the window, or ended \
+            after it, differ much from the others; a longer load has fewer of these"
+        )
+    } else {
+        format!(
+            "the generator spends time that no latency includes; more threads or fewer {connections} would show it"
+        )
     }
 }

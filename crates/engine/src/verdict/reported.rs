@@ -3,7 +3,7 @@
 //! What a generator does not report is no evidence, neither for nor against it.
 
 use loadcurve_plan::Stop;
-use loadcurve_record::{FailureCounts, StatusCounts, WarmUpCounts};
+use loadcurve_record::{FailureCounts, StatusCounts, Unserved, WarmUpCounts};
 use serde::Deserialize;
 
 use super::{Busy, Evidence, GeneratorEvidence, KeptUp, Scheduled, TimeSeries, Verdict};
@@ -64,8 +64,11 @@ impl Reported {
             },
             began_late_s: 0.0,
             silent_at_end_s: None,
+            lost: None,
             cut_off: 0,
             warm_up: WarmUpCounts::default(),
+            unserved: Unserved::default(),
+            at_once: self.requests_at_once,
             failures: self.failures,
             status: self.status,
             odd_bodies: Vec::new(),

@@ -1,7 +1,7 @@
 //! Each doubt with the evidence that calls for it, and without.
 
 use loadcurve_plan::Stop;
-use loadcurve_record::{Failure, FailureCounts, StatusClass, WarmUpCounts};
+use loadcurve_record::{Failure, FailureCounts, StatusClass, Unserved, WarmUpCounts};
 
 use super::{
     Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Scheduled, Status,
@@ -35,8 +35,11 @@ fn closed() -> Evidence {
         requests: REQUESTS,
         began_late_s: 0.0,
         silent_at_end_s: None,
+        lost: None,
         cut_off: 0,
         warm_up: WarmUpCounts::default(),
+        unserved: Unserved { asked: 50, served: 50, ..Unserved::default() },
+        at_once: 50,
         failures: FailureCounts::default(),
         status: Some([(StatusClass::Success, 100_000)].into()),
         odd_bodies: vec![],
@@ -329,7 +332,7 @@ fn an_interrupted_load_says_how_far_it_came() {
 #[test]
 fn a_load_that_is_interrupted_in_its_warm_up_has_measured_nothing() {
     let nothing = Requests { due: 0, sent: 0, answered: 0, ok: 0, ..REQUESTS };
-    let warm_up = WarmUpCounts { begun: 4_200, failed: 0 };
+    let warm_up = WarmUpCounts { begun: 4_200, answered: 4_200, ..WarmUpCounts::default() };
     let evidence = Evidence {
         requests: nothing,
         warm_up,
@@ -378,7 +381,7 @@ fn percentiles_that_the_answers_do_not_bound_are_a_note_and_no_doubt() {
 
 #[test]
 fn failures_of_the_warm_up_are_a_note_and_no_doubt() {
-    let warm_up = WarmUpCounts { begun: 400, failed: 100 };
+    let warm_up = WarmUpCounts { begun: 400, answered: 300, failed: 100, ..WarmUpCounts::default() };
     let verdict = Verdict::of(&Evidence { warm_up, ..closed() });
     assert_eq!((verdict.status, verdict.reasons.len()), (Status::Valid, 0));
     let text = text_of(&verdict.notes, Code::WarmupErrors);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Agreement, Failure};
+use loadcurve_record::{Agreement, Failure, Origin};
 use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Tag};
 
 use super::Worker;
@@ -16,7 +16,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(super) fn handle_next_event(&mut self, scheduler: Option<&Scheduler>) -> bool {
         let Some((slot, event)) = self.io.next() else { return false };
         let (mut rest, is_end): (&[u8], bool) = match event {
-            Event::Received(bytes) => (bytes, false),
+            Event::Received(bytes) => {
+                self.reach.heard(self.now);
+                (bytes, false)
+            }
             Event::Closed => (&[], true),
             Event::Connected => {
                 self.connected(slot);
@@ -335,6 +338,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if connection.state != State::Connecting {
             return;
         }
+        self.reach.heard(self.now);
         let syn_retransmits = self.syn_retransmits(slot, self.now - connection.since);
         let connection = &mut self.connections[slot];
         connection.state = State::Handshaking;
@@ -376,6 +380,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// The slot's attempt to connect failed, or its handshake: it rests, so that a server that is down is not flooded.
     pub(super) fn connect_failed(&mut self, slot: Slot, failure: Failure) {
         self.recorder.connect_failed();
+        if failure.row().origin == Origin::Server {
+            self.reach.failed();
+        }
         self.connecting -= 1;
         self.record_counts(slot);
         self.end_requests(slot, failure);

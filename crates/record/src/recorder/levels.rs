@@ -7,7 +7,7 @@
 
 use loadcurve_plan::Nanos;
 
-use super::{Recorder, RequestCounts, SlowCandidate};
+use super::{Recorder, RequestCounts, SlowCandidate, WarmUpCounts};
 use crate::Answer;
 
 impl Recorder {
@@ -27,16 +27,25 @@ impl Recorder {
         if last.earlier.is_some() {
             return last.take_ended_level();
         }
-        if last.requests.under_way() > 0 {
+        if last.requests.under_way() != Some(0) {
             return None;
         }
-        self.earlier.take().map(|level| *level)
+        self.earlier.take().map(|level| level.without_what_goes_on())
     }
 
     /// Takes the recording of the earliest level that is not the present one, whatever of it is under way.
     pub fn take_earliest_level(&mut self) -> Option<Self> {
         let earlier = self.earlier.as_mut()?;
-        earlier.take_earliest_level().or_else(|| self.earlier.take().map(|level| *level))
+        earlier
+            .take_earliest_level()
+            .or_else(|| self.earlier.take().map(|level| level.without_what_goes_on()))
+    }
+
+    /// Of a level's warm-up, requests may be under way that have waited through its whole window: their end is not its own.
+    fn without_what_goes_on(mut self) -> Self {
+        let WarmUpCounts { begun, answered, failed, .. } = self.warm_up;
+        self.warm_up.unanswered = begun - answered - failed;
+        self
     }
 
     /// The recording of the level in which a request was due.
@@ -84,13 +93,19 @@ impl Recorder {
     /// A request of this level was answered during a later one, whose rate it counts for.
     pub(super) fn answered_after_its_end(&mut self, answer: &Answer) -> Option<SlowCandidate> {
         self.last_answer = Some(answer.done);
-        if self.window.measures(answer.due) { self.measured_answer(answer) } else { None }
+        self.note_served(answer.connection, answer.due, answer.done);
+        if self.window.measures(answer.due) {
+            return self.measured_answer(answer);
+        }
+        self.warm_up.answered += u64::from(answer.due >= self.begins);
+        None
     }
 }
 
 impl RequestCounts {
-    /// How many of those that were due have come to no end yet.
-    fn under_way(self) -> u64 {
-        self.due - self.answered - self.failed - self.unanswered - self.never_sent
+    /// How many of those that were due have come to no end yet; none where more have ended than were due.
+    pub(super) fn under_way(self) -> Option<u64> {
+        let ended = self.answered + self.failed + self.unanswered + self.never_sent;
+        self.due.checked_sub(ended)
     }
 }

@@ -1,6 +1,6 @@
 //! What becomes of the outcomes that a recorder gets.
 
-use super::{Recorder, RequestCounts, SlowCandidate, WarmUpCounts, Window};
+use super::{Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts, Window};
 use crate::{Agreement, Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody};
 use loadcurve_plan::Nanos;
 
@@ -104,7 +104,7 @@ fn every_request_that_was_due_is_accounted_for_over_all_workers() {
     }
     answered(&mut first, 1_000, 1_000, 1_500);
     timed_out(&mut first, 1_100, 1_100, 1_600);
-    first.unanswered(Nanos(1_200));
+    first.unanswered(0, Nanos(1_200), Nanos(1_500));
     let mut second = recorder();
     second.never_sent(4);
     first.merge(&second);
@@ -136,7 +136,7 @@ fn requests_of_the_warm_up_are_counted_for_themselves() {
     }
     timed_out(&mut recorder, 900, 900, 1_200);
     answered(&mut recorder, 1_100, 1_100, 1_300);
-    assert_eq!(recorder.warm_up, WarmUpCounts { begun: 2, failed: 1 });
+    assert_eq!(recorder.warm_up, WarmUpCounts { begun: 2, answered: 0, failed: 1, unanswered: 0 });
     assert_eq!(
         (recorder.requests.due, recorder.requests.failed, recorder.failures[Failure::Timeout]),
         (1, 0, 0)
@@ -229,4 +229,100 @@ fn a_handshake_counts_for_the_level_in_which_it_ends() {
     let times = |level: &Recorder| level.handshakes_within.full.extremes();
     assert_eq!(times(&first), Some((Nanos(100), Nanos(100))));
     assert_eq!(times(&recorder), Some((Nanos(150), Nanos(150))));
+}
+
+/// A failure on a connection, for want of an answer.
+fn failed_on(recorder: &mut Recorder, connection: usize, due: u64, failed: u64, failure: Failure) {
+    let (sent, first_byte, connect) = (Some(Nanos(due)), None, None);
+    let (due, failed) = (Nanos(due), Nanos(failed));
+    let request = FailedRequest {
+        number: 0,
+        operation: 0,
+        connection,
+        due,
+        sent,
+        first_byte,
+        failed,
+        connect,
+        failure,
+    };
+    let slow = recorder.failed(&request);
+    keep(recorder, slow);
+}
+
+fn answered_on(recorder: &mut Recorder, connection: usize, due: u64, done: u64) {
+    let slow = recorder.answered(&Answer { connection, ..answer(due, due, done) });
+    keep(recorder, slow);
+}
+
+#[test]
+fn what_is_under_way_from_the_begin_of_the_window_to_its_end_has_waited_through_it() {
+    let mut recorder = recorder();
+    // On connections 1 and 2; the third's is of the window. Of what ends in the window nothing waits.
+    answered_on(&mut recorder, 3, 900, 1_300);
+    recorder.window_ended([(1, Nanos(700)), (2, Nanos(900)), (3, Nanos(1_400))].into_iter());
+    answered_on(&mut recorder, 1, 700, 2_500);
+    answered_on(&mut recorder, 3, 1_400, 2_500);
+    failed_on(&mut recorder, 2, 900, 2_900, Failure::Timeout);
+    let unserved = Unserved { requests: 2, connections: 2, oldest: Nanos(1_300), asked: 3, served: 1 };
+    assert_eq!(recorder.unserved(WINDOW.end), unserved);
+    assert_eq!(recorder.warm_up_failures(WINDOW.end), 0, "what fails after the window did not fail at first");
+}
+
+#[test]
+fn what_ends_at_the_first_look_after_the_window_was_under_way_at_its_end() {
+    let mut recorder = recorder();
+    answered_on(&mut recorder, 0, 900, 2_000);
+    recorder.window_ended(std::iter::empty());
+    assert_eq!(recorder.unserved(WINDOW.end).requests, 1);
+}
+
+#[test]
+fn what_is_due_at_the_begin_of_the_window_and_fails_after_it_has_waited_through_it_too() {
+    let mut recorder = recorder();
+    recorder.window_ended([(0, Nanos(1_010)), (1, Nanos(1_011)), (2, Nanos(1_000))].into_iter());
+    failed_on(&mut recorder, 0, 1_010, 2_700, Failure::Timeout);
+    failed_on(&mut recorder, 1, 1_011, 2_700, Failure::Timeout);
+    // One that is answered in the end is in the latencies.
+    answered_on(&mut recorder, 2, 1_000, 2_800);
+    let unserved = Unserved { requests: 1, connections: 1, oldest: Nanos(990), asked: 3, served: 1 };
+    assert_eq!(recorder.unserved(WINDOW.end), unserved);
+}
+
+#[test]
+fn a_connection_is_served_by_any_answer_and_asked_by_what_the_server_could_have_answered() {
+    let mut recorder = recorder();
+    answered_on(&mut recorder, 64, 1_100, 1_200);
+    failed_on(&mut recorder, 64, 1_300, 1_400, Failure::Timeout);
+    failed_on(&mut recorder, 2, 1_100, 1_200, Failure::Reset);
+    // Found by the generator, or in an answer.
+    failed_on(&mut recorder, 3, 1_100, 1_200, Failure::FdUnavailable);
+    failed_on(&mut recorder, 130, 1_100, 1_200, Failure::Malformed);
+    let unserved = recorder.unserved(WINDOW.end);
+    assert_eq!((unserved.asked, unserved.served), (3, 2));
+}
+
+#[test]
+fn where_a_number_of_requests_ends_the_window_only_what_outlasts_every_workers_last_outcome_has_waited() {
+    let counting = || {
+        let mut recorder = Recorder::new(1);
+        recorder.open_window(Window { start: Nanos(1_000), end: Nanos::NEVER });
+        recorder
+    };
+    let (mut first, mut second) = (counting(), counting());
+    // The first worker's end at 1,500 and at 3,000: what it answers at 2,000 ends before the second's last outcome.
+    answered_on(&mut first, 0, 900, 1_400);
+    answered_on(&mut first, 0, 1_450, 1_500);
+    answered_on(&mut first, 1, 900, 2_000);
+    failed_on(&mut first, 2, 900, 3_000, Failure::Timeout);
+    answered_on(&mut second, 3, 1_100, 2_500);
+    assert_eq!(first.unserved(Nanos(1_500)).requests, 2);
+    let mut other_way = second.clone();
+    other_way.merge(&first);
+    first.merge(&second);
+    for both in [first, other_way] {
+        let unserved = Unserved { requests: 1, connections: 1, oldest: Nanos(1_600), asked: 4, served: 3 };
+        assert_eq!(both.unserved(Nanos(2_500)), unserved);
+        assert_eq!(both.warm_up_failures(Nanos(2_500)), 0);
+    }
 }

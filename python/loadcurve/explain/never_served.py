@@ -1,0 +1,106 @@
+"""The server answers on some of the connections only: the others wait, and no latency includes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+CODE = FindingCode(
+    "never_served",
+    title="Some connections were never served",
+    seen_where="on 1 connection or more requests waited, or failed, through the whole window, while others "
+    "were answered",
+    because="what waits through the window is in no latency, so the figures are those of fewer connections",
+)
+
+POINTS_MIN = 2
+"""At one point, the number that was served may be of that point alone; a limit is the same at others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """Who was served in the window of one record, and who was not."""
+
+    asked: int
+    served: int
+    waited_s: float | None
+    """``None`` where no request waited through the whole window."""
+    keeps_connections: bool
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points where a server answered on some connections, and on others never."""
+    observations = [
+        Observation(record, seen) for record in subject.records if (seen := _unserved(record)) is not None
+    ]
+    return merged(CODE, subject, observations, _explain)
+
+
+def _unserved(record: PointRecord) -> Unserved | None:
+    connections, waited = record.load.connections, record.load.waited_through
+    if not connections.served or connections.asked is None or connections.served >= connections.asked:
+        return None
+    return Unserved(
+        asked=connections.asked,
+        served=connections.served,
+        waited_s=waited.oldest_ms / 1000 if waited is not None else None,
+        keeps_connections=not record.load.load.closes_connections,
+    )
+
+
+def _explain(subject: Subject, seen: Sequence[Observation[Unserved]]) -> Explanation:
+    details = [one.detail for one in seen]
+    client = subject.load.client
+    served = {detail.served for detail in details}
+    points = {subject.place(one.record) for one in seen}
+    waited = all(detail.waited_s is not None and detail.keeps_connections for detail in details)
+    limit = min(served) if len(served) == 1 and len(points) >= POINTS_MIN and waited else None
+    return Explanation(
+        weight="invalidates",
+        certainty="likely" if limit is None else "shown",
+        seen=_seen(details, client)
+        if limit is None
+        else f"The server serves {_count(limit, client)} at a time, however many there are.",
+        evidence=[
+            *ranged(f"{client}s answered in the window", "", [detail.served for detail in details]),
+            *ranged(f"{client}s with {subject.load.requests}", "", [detail.asked for detail in details]),
+            *_waits(details),
+        ],
+        cause=_cause(subject, limit),
+        advice=f"Let the server serve more {client}s at once (its threads, workers or limit of connections), "
+        f"or load it with at most {'as many as it serves' if limit is None else limit}.",
+        briefly=None
+        if limit is None
+        else f"the others of its {client}s are never answered, because it serves {limit:,} at a time",
+    )
+
+
+def _seen(details: Sequence[Unserved], client: str) -> str:
+    worst = min(details, key=lambda detail: detail.served / detail.asked)
+    return (
+        f"The server answered on {worst.served:,} of {_count(worst.asked, client)}, and on the others never."
+    )
+
+
+def _count(count: int, client: str) -> str:
+    return f"{count:,} {client}{'' if count == 1 else 's'}"
+
+
+def _cause(subject: Subject, limit: int | None) -> str:
+    what = (
+        "It does not turn to another one before one of these is closed"
+        if limit is not None
+        else "A server that serves a fixed number at a time leaves the others in its queue, and one that "
+        "closes or refuses what is beyond its limit lets them fail"
+    )
+    return (
+        f"{what}. The {subject.load.requests} of the others are in no latency: the figures are those of a "
+        "load with fewer."
+    )
+
+
+def _waits(details: Sequence[Unserved]) -> list[Evidence]:
+    return ranged("the longest wait at the end", "s", [detail.waited_s for detail in details])
