@@ -10,7 +10,7 @@ use crate::database::{Database, Failed, InvalidTarget, Target};
 use crate::product::{OnDatabase, Product};
 
 /// A database, of whichever kind its address is, that is asked one thing at a time; each waits for its answer, which
-/// has the target's timeout in all, connecting and every step of the database's own included.
+/// has the target's timeout in all, connecting and every step of the database's own included; counting has its own limit.
 pub struct ManagedDatabase {
     target: Target,
     product: Product,
@@ -72,7 +72,11 @@ impl ManagedDatabase {
     /// # Errors
     /// As for [`Self::version`].
     pub fn count(&self) -> Result<u64, Failed> {
-        self.ask(Count)
+        // That it is reached at all has the target's own limit.
+        self.version()?;
+        let timeout_s = self.target.timeout_s.max(COUNT_TIMEOUT_S);
+        let target = &Target { timeout_s, ..self.target.clone() };
+        self.product.dispatch(Ask { target, question: Count })
     }
 
     fn ask<Q: Question>(&self, question: Q) -> Result<Q::Answer, Failed> {
@@ -80,6 +84,8 @@ impl ManagedDatabase {
     }
 }
 
+/// How long counting may take, in s. It reads a whole table, so how long an operation may take says nothing of it.
+const COUNT_TIMEOUT_S: f64 = 600.0;
 /// By how much longer all steps may take than one of them, whose own error explains more.
 const MOMENT: Duration = Duration::from_millis(50);
 

@@ -13,7 +13,7 @@ from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
-from loadcurve.runs.database import marked_by_count, refusal_in_words
+from loadcurve.runs.database import counted, refusal_in_words
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.password import with_password
 from loadcurve.toml.secret import secret_in, variable
@@ -49,8 +49,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         print_result(interrupt.result, json_output=json_output)
         return EXIT_INTERRUPTED
     if plan.load.phase == "load":
-        with _refusals_reported(plan.url):
-            result = marked_by_count(result, table.count(), before + (plan.requests_total or 0))
+        result = counted(result, table, before + (plan.requests_total or 0))
     print_result(result, json_output=json_output)
     if plan.load.phase == "run" and (result.errors["not_found"] or result.errors["rejected"]):
         # The load has been measured, whether or not the database can still count.

@@ -21,6 +21,8 @@ from loadcurve.study.tables import Trials
 
 RECORDS_MISSING: Final = "records_missing"
 """The code of a table that does not hold what was loaded into it."""
+RECORDS_UNCOUNTED: Final = "records_uncounted"
+"""The code of a table of which that is not known."""
 
 
 class DatabaseUnderLoad:
@@ -75,9 +77,7 @@ class DatabaseUnderLoad:
             return {}
         plan = self._plans.load_phase(load, seed)
         self._make_table(plan)
-        loading = self._generator.run(plan, observe)
-        self._require_records(load, loading)
-        return {LOAD_PHASE: loading}
+        return {LOAD_PHASE: self._with_records(load, self._generator.run(plan, observe))}
 
     def warmup(self, trials: Trials, seed: int) -> None:
         """Return nothing: each point has its own warm-up."""
@@ -92,9 +92,9 @@ class DatabaseUnderLoad:
     def checked(self, point: Point, result: LoadResult) -> LoadResult:
         """Return the result, marked where the records that were inserted are not all there."""
         load = self._at(point)
-        return (
-            marked_by_count(result, self._count(), self._expected(load)) if load.phase == "load" else result
-        )
+        if load.phase != "load":
+            return result
+        return counted(result, self._made_table(), self._expected(load))
 
     def _at(self, point: Point) -> DatabaseLoad:
         return self._load.with_values(point, DatabaseLoad)
@@ -108,17 +108,22 @@ class DatabaseUnderLoad:
             table.create()
         self._made = plan.target
 
-    def _count(self) -> int:
+    def _made_table(self) -> Database:
         if self._made is None:
             raise RuntimeError("the table does not exist")
-        with self._failures():
-            return Database(self._made.to_json()).count()
+        return Database(self._made.to_json())
 
-    def _require_records(self, load: DatabaseLoad, loading: LoadResult) -> None:
-        found, expected = self._count(), self._expected(load)
-        if found != expected:
-            text = f"{self._title}: {_count_in_words(found, expected, loading)}"
-            raise ServerFailure(RECORDS_MISSING, text)
+    def _with_records(self, load: DatabaseLoad, loading: LoadResult) -> LoadResult:
+        """Return the load phase that comes before the operations, whose records must all be there."""
+        expected = self._expected(load)
+        checked = counted(loading, self._made_table(), expected)
+        missing = [reason for reason in checked.verdict.reasons if reason.code == RECORDS_MISSING]
+        if missing:
+            raise ServerFailure(RECORDS_MISSING, f"{self._title}: {missing[0].text}")
+        if checked is not loading:
+            # One that has died is reported as such, with its last words.
+            self._server.verify()
+        return checked
 
     def _expected(self, load: DatabaseLoad) -> int:
         return load.workload.with_records(load.records).records_inserted
@@ -150,9 +155,28 @@ def _count_in_words(found: int, expected: int, loading: LoadResult) -> str:
     return f"the table holds {found:,} records, but {expected:,} should have been loaded into it.{why}"
 
 
-def marked_by_count(result: LoadResult, found: int, expected: int) -> LoadResult:
+def counted(result: LoadResult, table: Database, expected: int) -> LoadResult:
+    """Return the result of a load phase, with a reason where the table lacks records, or cannot be counted.
+
+    What was measured stays, whatever becomes of the count.
+    """
+    if result.interrupted:
+        return result
+    try:
+        found = table.count()
+    except DatabaseError as error:
+        text = (
+            f"the records of the table could not be counted after the load ({refusal_in_words(error)}), so "
+            "whether all were inserted is not known; count them, or compare the answers with them"
+        )
+        verdict = result.verdict.with_reason(RECORDS_UNCOUNTED, text, "suspect")
+        return result.model_copy(update={"verdict": verdict})
+    return _marked_by_count(result, found, expected)
+
+
+def _marked_by_count(result: LoadResult, found: int, expected: int) -> LoadResult:
     """Return the result of a load phase, invalid where the table does not hold its records."""
-    if found == expected or result.interrupted:
+    if found == expected:
         return result
     text = _count_in_words(found, expected, result)
     verdict = result.verdict.with_reason(RECORDS_MISSING, text, "invalid")
