@@ -49,6 +49,8 @@ class Used:
     cpus: float
     available: float
     threads: int | None
+    processes: int | None
+    busiest_process_cpus: float | None
     busiest_thread: BusiestThread | None
     throttled_share: float | None
     throttled_s: float | None
@@ -82,6 +84,8 @@ def _used(subject: Subject, record: PointRecord) -> Used | None:
         cpus=server.cpu_share,
         available=available,
         threads=server.threads.max if server.threads else None,
+        processes=server.processes.max if server.processes else None,
+        busiest_process_cpus=server.busiest_process.cpu_share if server.busiest_process else None,
         busiest_thread=server.busiest_thread,
         throttled_share=share,
         throttled_s=throttling.throttled_s if throttling else None,
@@ -153,12 +157,40 @@ def _explain_one_thread(subject: Subject, seen: Sequence[Observation[Used]]) -> 
             *ranged("CPU of its busiest thread", "CPUs", [thread.cpu_share for thread in threads]),
             *ranged("CPUs available to it", "CPUs", [one.detail.available for one in seen]),
             *ranged("threads", "", [one.detail.threads for one in seen]),
+            *ranged("CPU of its busiest process", "CPUs", [one.detail.busiest_process_cpus for one in seen]),
             *_cost(subject, seen),
         ],
         cause=f"One thread{name} used a whole CPU, and cannot use more: its work is the limit, and any "
-        "further CPUs stay idle.",
-        advice="Start more workers (the setting workers, if the server has it), or compare it with servers "
-        "that are limited to one CPU.",
+        f"further CPUs stay idle.{_idle_workers(subject, most)}",
+        advice=_one_thread_advice(subject, most),
+    )
+
+
+def _has_idle_workers(subject: Subject, used: Used) -> bool:
+    """Say whether the server has processes for the work, of which one did nearly all of it."""
+    workers = subject.number_setting("workers") or (used.processes or 1)
+    of_one = used.busiest_process_cpus
+    return workers > 1 and of_one is not None and of_one >= FULL_SHARE * used.cpus
+
+
+def _idle_workers(subject: Subject, used: Used) -> str:
+    if not _has_idle_workers(subject, used):
+        return ""
+    share = (used.busiest_process_cpus or 0.0) / used.cpus
+    processes = f"{used.processes} processes" if used.processes else "processes"
+    return f" Of the server's {processes}, the busiest did {100 * min(share, 1.0):.0f} % of the work."
+
+
+def _one_thread_advice(subject: Subject, used: Used) -> str:
+    if _has_idle_workers(subject, used):
+        return (
+            "More workers would not help while the connections are not shared among those that there are: "
+            "have the kernel share them (SO_REUSEPORT, such as reuseport of nginx), use more connections, or "
+            "let each carry fewer requests."
+        )
+    return (
+        "Start more workers (the setting workers, if the server has it), or compare it with servers "
+        "that are limited to one CPU."
     )
 
 
