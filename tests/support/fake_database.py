@@ -20,6 +20,8 @@ class FakeEngine:
     lost: int = 0
     calls: list[str] = field(default_factory=list)
     refuses: str | None = None
+    uncountable: str | None = None
+    """Why no table can be counted."""
     errors: dict[str, int] = field(default_factory=dict)
     """What fails in every load besides."""
 
@@ -68,6 +70,8 @@ class FakeDatabase:
 
     def count(self):
         self._called("count")
+        if self.engine.uncountable is not None:
+            raise FakeDatabaseError("timeout", self.engine.uncountable)
         return self.engine.tables[self.name]
 
 

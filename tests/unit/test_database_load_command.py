@@ -153,6 +153,18 @@ def test_records_that_are_missing_make_the_load_invalid(engine):
     assert "records_missing: the table holds 19 records" in " ".join(finished.stdout.split())
 
 
+def test_records_that_cannot_be_counted_cost_no_figure(engine):
+    engine.uncountable = "no answer within the timeout"
+    finished = load("--workload", "a", "--phase", "load", "--records", "20")
+    assert finished.exit_code == 0
+    said = " ".join(finished.stdout.split())
+    assert (
+        "records_uncounted: the records of the table could not be counted after the load (timeout: no answer"
+        in said
+    )
+    assert "ops/s" in said or "operations/s" in said
+
+
 @pytest.mark.parametrize(
     ("error", "held", "hint"),
     [

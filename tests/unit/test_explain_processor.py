@@ -80,3 +80,26 @@ def test_one_worker_with_helper_threads_is_likely_bound_to_one():
 
 def test_a_server_of_several_threads_may_use_one_cpu_without_being_bound_to_it():
     assert found(lambda record, *_: use_cpus(record, 1.0)) == {}
+
+
+def one_of_four_processes_works(record: Data, of_one: float) -> None:
+    thread = {"pid": 7, "thread": 7, "name": "nginx", "cpu_share": 0.97}
+    process = {"pid": 7, "name": "nginx", "cpu_share": of_one}
+    counts = {"min": 5, "max": 5}
+    use_cpus(record, 1.0, busiest_thread=thread, busiest_process=process, processes=counts, threads=counts)
+
+
+def test_where_one_of_several_workers_does_all_the_work_more_workers_are_not_the_advice():
+    settings = {"workers": 4}
+    planted = found(lambda record, *_: one_of_four_processes_works(record, 0.98), Setup(settings=settings))
+    finding = planted["one_thread"]
+    assert "Start more workers" not in finding.advice
+    assert "SO_REUSEPORT" in finding.advice
+    # 0.98 of 1.0 CPUs.
+    assert "the busiest did 98 % of the work" in finding.cause
+    assert evidence(finding)["CPU of its busiest process"] == 0.98
+
+
+def test_where_the_processes_beside_the_busiest_work_too_more_of_them_are():
+    finding = found(lambda record, *_: one_of_four_processes_works(record, 0.6))["one_thread"]
+    assert "Start more workers" in finding.advice

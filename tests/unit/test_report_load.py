@@ -52,6 +52,13 @@ def test_a_closed_loop_has_no_lateness_to_tell():
     assert printed_lateness(None) == []
 
 
+def test_requests_that_waited_through_the_window_have_a_line():
+    waited = {"requests": 15, "connections": 15, "of_connections": 20, "oldest_ms": 7012.3}
+    lines = " ".join(" ".join(printed(waited_through=waited)).split())
+    assert "15 requests, on 15 of 20 connections, waited through the whole window; the oldest 7.0 s" in lines
+    assert "waiting" not in " ".join(printed())
+
+
 @pytest.mark.parametrize(("speed", "said"), [(1.0, "as recorded"), (2.5, "2.5 times as fast as recorded")])
 def test_a_replay_shows_its_speed(speed: float, said: str):
     load = synthetic.load_result("nginx", 4)["load"]

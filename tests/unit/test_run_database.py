@@ -94,6 +94,31 @@ def test_a_load_phase_that_loses_records_is_kept_and_invalid(engine, tmp_path):
     assert [reason.code for reason in point["load"].verdict.reasons] == ["records_missing"]
 
 
+def test_a_load_phase_that_cannot_be_counted_is_kept_with_the_reason(engine, tmp_path):
+    engine.uncountable = "no answer within the timeout"
+    with under_load(tmp_path, 'threads = 4\nphase = "load"') as database:
+        [point] = measured(database)
+    verdict = point["load"].verdict
+    assert (verdict.status, [reason.code for reason in verdict.reasons]) == ("suspect", ["records_uncounted"])
+    assert "(timeout: no answer within the timeout)" in verdict.reasons[0].text
+
+
+def test_operations_follow_a_load_phase_that_cannot_be_counted(engine, tmp_path):
+    engine.uncountable = "no answer within the timeout"
+    with under_load(tmp_path, RUN) as database:
+        [point] = measured(database)
+    assert [reason.code for reason in point["loading"].verdict.reasons] == ["records_uncounted"]
+    assert point["load"].load.phase == "run"
+
+
+def test_a_database_that_has_died_before_it_could_be_counted_is_reported_as_its_death(engine, tmp_path):
+    engine.uncountable = "connection refused"
+    server = FakeServer(ServerFailure("died", "ferretdb was ended by SIGKILL"))
+    with under_load(tmp_path, RUN, server) as database, pytest.raises(ServerFailure) as raised:
+        measured(database)
+    assert raised.value.code == "died"
+
+
 def test_a_table_of_ours_that_a_killed_run_has_left_is_made_anew(engine, tmp_path):
     engine.tables, engine.ours = {TABLE: 5}, {TABLE}
     with under_load(tmp_path, RUN) as database:

@@ -75,6 +75,8 @@ def test_a_point_is_judged_by_its_limits():
     [
         (["errors"], False),
         (["stopped_answering"], False),
+        (["never_served"], False),
+        (["server_lost"], False),
         (["generator_late"], None),
         (["errors", "generator_late"], None),
     ],

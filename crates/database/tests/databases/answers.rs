@@ -1,6 +1,8 @@
 //! Answers with errors, from a server that gives them when a test wants it to.
 
-use loadcurve_database::{Database, Failed, MongoDb, Session};
+use std::time::Duration;
+
+use loadcurve_database::{Database, Failed, ManagedDatabase, MongoDb, Session, Target};
 use loadcurve_record::Failure;
 use loadcurve_ycsb::Key;
 use mongodb::bson::spec::BinarySubtype;
@@ -21,6 +23,38 @@ fn updated(answer: fn(&Document) -> Document) -> Result<(), Failed> {
 
 fn is_update(command: &Document) -> bool {
     command.contains_key("update")
+}
+
+/// A server on its own thread that takes longer than the timeout of an operation to count seven records.
+fn slow_to_count() -> String {
+    let (known, address) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        run(async move {
+            let answer: fn(&Document) -> Document = |command| match command.keys().next().map(String::as_str)
+            {
+                Some("aggregate") => {
+                    std::thread::sleep(Duration::from_millis(1_500));
+                    let batch = [doc! { "n": 7 }];
+                    doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "loadcurve.usertable", "firstBatch": batch } }
+                }
+                _ => {
+                    let mut nothing = nothing_found();
+                    nothing.insert("version", "7.0.14");
+                    nothing
+                }
+            };
+            known.send(serve(answer).await).unwrap();
+            std::future::pending::<()>().await;
+        });
+    });
+    address.recv().unwrap()
+}
+
+#[test]
+fn counting_reads_a_whole_table_and_may_take_longer_than_an_operation() {
+    let target = Target { timeout_s: 0.6, ..target(&slow_to_count()) };
+    let database = ManagedDatabase::new(target).unwrap();
+    assert_eq!(database.count().map_err(|failed| failed.text), Ok(7));
 }
 
 #[test]
