@@ -134,13 +134,18 @@ class Load:
     def progress(
         self,
     ) -> tuple[
-        float | None, int, dict[str, int], tuple[float, int, tuple[float, float, float] | None] | None
+        float | None,
+        int,
+        dict[str, int],
+        tuple[float, int, tuple[float, float, float] | None] | None,
+        float | None,
     ]:
-        """Return seconds since the warm-up began, answers, failures by class, and the last second.
+        """Return seconds since the warm-up began, answers, failures by class, the last second, and an age.
 
-        The first is ``None`` while connecting, the last during the first second: a length in seconds,
+        The first is ``None`` while connecting, the last second during the first one: a length in seconds,
         answers, and the percentiles 50, 90 and 99 of their latency in ms, each within 1/32 of the true one
-        (``None`` where nothing was answered). A second ends with the first call that comes after it.
+        (``None`` where nothing was answered). A second ends with the first call that comes after it. The age
+        is that of the oldest request under way, in seconds; ``None`` where none is.
         """
 
     def stop(self) -> None:
@@ -171,7 +176,11 @@ class Levels:
     def progress(
         self,
     ) -> tuple[
-        float | None, int, dict[str, int], tuple[float, int, tuple[float, float, float] | None] | None
+        float | None,
+        int,
+        dict[str, int],
+        tuple[float, int, tuple[float, float, float] | None] | None,
+        float | None,
     ]:
         """Return what :meth:`Load.progress` returns, from the begin of the first level on."""
 

@@ -16,7 +16,7 @@ from loadcurve.generate.generator import LastSecond, Progress
 from loadcurve.metrics.live import METRICS, LiveLoad
 from support.command import Command
 
-PROGRESS = Progress(2.5, 500, {"timeout": 3}, LastSecond(1.0, 200, (1.5, 4.0, 9.0)))
+PROGRESS = Progress(2.5, 500, {"timeout": 3}, LastSecond(1.0, 200, (1.5, 4.0, 9.0)), oldest_s=2.0)
 LABELS = {"server": "nginx", "trial": "1", "point": "connections=10"}
 
 
@@ -37,6 +37,7 @@ def test_figures_are_those_of_the_live_line_in_base_units():
         ("loadcurve_latency_seconds", "0.5"): 0.0015,
         ("loadcurve_latency_seconds", "0.9"): 0.004,
         ("loadcurve_latency_seconds", "0.99"): 0.009,
+        ("loadcurve_oldest_request_seconds", ""): 2.0,
     }
 
 

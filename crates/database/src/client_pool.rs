@@ -329,6 +329,8 @@ impl<C: Clock> ClientPool<C> {
         }
         state.note_window_end(now);
         state.give_up_if_lost(now);
+        let oldest = state.slots.iter().filter_map(|slot| slot.under_way).map(|taken| taken.due).min();
+        state.activity.under_way_since(oldest.unwrap_or(Nanos::NEVER));
         (state.observe)(now);
     }
 

@@ -37,11 +37,17 @@ fn middle_of(bucket: usize) -> Nanos {
 pub struct Activity {
     latencies: [AtomicU64; BUCKETS],
     failures: [AtomicU64; Failure::ROWS.len()],
+    /// When the oldest request under way was sent, or its connection begun; the greatest number where none is.
+    oldest: AtomicU64,
 }
 
 impl Default for Activity {
     fn default() -> Self {
-        Self { latencies: [const { AtomicU64::new(0) }; _], failures: [const { AtomicU64::new(0) }; _] }
+        Self {
+            latencies: [const { AtomicU64::new(0) }; _],
+            failures: [const { AtomicU64::new(0) }; _],
+            oldest: AtomicU64::new(Nanos::NEVER.0),
+        }
     }
 }
 
@@ -54,6 +60,17 @@ impl Activity {
     /// A request failed.
     pub fn failed(&self, failure: Failure) {
         count_one(&self.failures[failure.place()]);
+    }
+
+    /// The oldest request under way has been so since then; never, where none is.
+    pub fn under_way_since(&self, oldest: Nanos) {
+        self.oldest.store(oldest.0, Ordering::Relaxed);
+    }
+
+    /// Since when the oldest request under way has been so.
+    #[must_use]
+    pub fn oldest(&self) -> Option<Nanos> {
+        Some(Nanos(self.oldest.load(Ordering::Relaxed))).filter(|oldest| *oldest != Nanos::NEVER)
     }
 
     /// How many requests were answered so far.

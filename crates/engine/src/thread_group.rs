@@ -9,6 +9,7 @@ use loadcurve_plan::Nanos;
 use loadcurve_record::{FailureCounts, Window};
 
 use crate::activity::{Activity, CoarseLatencies};
+use crate::clock;
 use crate::error::StartError;
 use crate::kernel::TcpCounters;
 use crate::last_second::{LastSecond, Watcher};
@@ -30,6 +31,8 @@ pub struct Progress {
     pub failures: FailureCounts,
     /// The last second that is over; none during the first one.
     pub last_second: Option<LastSecond>,
+    /// How long the oldest request under way has been so; none where none is.
+    pub oldest_s: Option<f64>,
 }
 
 /// When a load begins.
@@ -164,11 +167,13 @@ impl<T: Send + 'static> ThreadGroup<T> {
         let latencies = CoarseLatencies::of(self.activities.iter().map(Arc::as_ref));
         let mut failures = FailureCounts::default();
         self.activities.iter().for_each(|activity| failures.merge(&activity.failures()));
+        let oldest = self.activities.iter().filter_map(|activity| activity.oldest()).min();
         Progress {
             elapsed_s: elapsed.map(Nanos::as_secs_f64),
             answered: latencies.count(),
             failures,
             last_second: elapsed.and_then(|elapsed| self.watcher.look(elapsed, latencies)),
+            oldest_s: oldest.map(|oldest| (clock::now() - oldest).as_secs_f64()),
         }
     }
 
@@ -324,11 +329,13 @@ mod tests {
             let activity = Arc::new(Activity::default());
             activity.answered(Nanos::from_millis(1));
             activity.failed(failure);
+            activity.under_way_since(clock::now() - Nanos::from_millis(50));
             group.start(activity, |member| begin_and_end(&member)).unwrap();
         }
         let progress = group.progress();
         let failures = FailureCounts::from([(Failure::Timeout, 1), (Failure::Reset, 1)]);
         assert_eq!((progress.answered, progress.failures), (2, failures));
+        assert!(progress.oldest_s.is_some_and(|oldest_s| oldest_s >= 0.05));
         let _ = group.finish();
     }
 

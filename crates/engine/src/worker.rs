@@ -257,6 +257,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             if could_begin && scheduler.is_over(self.now) {
                 self.held_up = scheduler.never_begun(self.now);
             }
+            self.show_oldest();
             self.note_window_end();
             if scheduler.may_be_given_up() {
                 self.give_up_if_lost(scheduler);
@@ -265,6 +266,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         self.note_window_end();
         self.reach.show(self.now);
+        self.activity.under_way_since(Nanos::NEVER);
+    }
+
+    /// Shows since when the oldest request waits for its answer, or for its connection.
+    fn show_oldest(&self) {
+        let deadlines = [self.answer_deadlines.earliest(), self.connect_deadlines.earliest()];
+        let earliest = deadlines.into_iter().flatten().min();
+        self.activity
+            .under_way_since(earliest.map_or(Nanos::NEVER, |deadline| deadline - self.configuration.timeout));
     }
 
     /// Ends a load by number whose server cannot be reached any more: it would go on for hours.

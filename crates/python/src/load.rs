@@ -14,7 +14,8 @@ use crate::plan::{Plan, read_plan, start_error};
 /// Of a last second: its length, its answers, and three percentiles of their latency in ms.
 type ShownSecond = (f64, u64, Option<[f64; 3]>);
 /// Seconds since the load began, answers, failures by class, and the last second.
-pub(crate) type ShownProgress = (Option<f64>, u64, BTreeMap<&'static str, u64>, Option<ShownSecond>);
+pub(crate) type ShownProgress =
+    (Option<f64>, u64, BTreeMap<&'static str, u64>, Option<ShownSecond>, Option<f64>);
 
 /// A load that runs on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]
@@ -83,6 +84,7 @@ pub(crate) fn shown(progress: Progress) -> ShownProgress {
         progress.answered,
         failures.map(|(class, count)| (class.code(), count)).collect(),
         progress.last_second.map(|second| (second.length_s, second.answered, second.latency_ms)),
+        progress.oldest_s,
     )
 }
 

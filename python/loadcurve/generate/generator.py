@@ -32,6 +32,8 @@ class Progress:
     """Failed requests by class, of the classes that occurred."""
     last_second: LastSecond | None = None
     """``None`` during the first one."""
+    oldest_s: float | None = None
+    """How long the oldest request under way has been so; ``None`` where none is, or that is not known."""
 
     @property
     def failed(self) -> int:

@@ -78,6 +78,7 @@ class _Looking:
             answered=(progress.answered or 0) - (self._before.answered or 0),
             failures=+failures,
             last_second=progress.last_second,
+            oldest_s=progress.oldest_s,
         )
         self._watches[level].look(within)
         return level, within

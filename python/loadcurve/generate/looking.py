@@ -17,7 +17,7 @@ from loadcurve.result.throttling import Throttling
 LOOK_INTERVAL_S = 0.05
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 ShownSecond = tuple[float, int, tuple[float, float, float] | None]
-ShownProgress = tuple[float | None, int, Mapping[str, int], ShownSecond | None]
+ShownProgress = tuple[float | None, int, Mapping[str, int], ShownSecond | None, float | None]
 
 
 class WindowWatch:
@@ -72,8 +72,8 @@ def start_refusals() -> Iterator[None]:
 
 def progress_of(shown: ShownProgress) -> Progress:
     """Return where a load stands, as the engine shows it."""
-    elapsed_s, answered, failures, last_second = shown
-    return Progress(elapsed_s, answered, failures, last_second and LastSecond(*last_second))
+    elapsed_s, answered, failures, last_second, oldest_s = shown
+    return Progress(elapsed_s, answered, failures, last_second and LastSecond(*last_second), oldest_s)
 
 
 def result_of(plan: Plan, text: str, watch: WindowWatch) -> LoadResult:

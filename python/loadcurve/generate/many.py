@@ -326,4 +326,5 @@ def added_up(parts: Sequence[Progress]) -> Progress:
         answered=sum(part.answered or 0 for part in parts),
         failures=dict(failures),
         last_second=last,
+        oldest_s=max((part.oldest_s for part in parts if part.oldest_s is not None), default=None),
     )

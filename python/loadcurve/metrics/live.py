@@ -41,7 +41,13 @@ LATENCY = Metric(
 ELAPSED = Metric(
     "loadcurve_elapsed_seconds", "gauge", "s", "Time since the load started, including its warm-up."
 )
-METRICS = (ANSWERED, FAILED, RATE, LATENCY, ELAPSED)
+OLDEST = Metric(
+    "loadcurve_oldest_request_seconds",
+    "gauge",
+    "s",
+    "Age of the oldest request under way, which grows where a connection is never served.",
+)
+METRICS = (ANSWERED, FAILED, RATE, LATENCY, ELAPSED, OLDEST)
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class LiveLoad:
             yield Sample(ANSWERED, progress.answered, labels)
         for name, count in progress.failures.items():
             yield Sample(FAILED, count, {**labels, "class": name})
+        if progress.oldest_s is not None:
+            yield Sample(OLDEST, progress.oldest_s, labels)
         last = progress.last_second
         if last is None:
             return

@@ -1,8 +1,55 @@
 //! What the engine counts is what the server has seen.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::mpsc;
+
 use loadcurve_plan::{HttpLoad, Requests, Stop};
 
 use crate::support::{Measured, Reply, Seen, Server, closed, get, measure, ok, open, start};
+
+/// A server that serves this many connections at a time, each until its client closes it; returns how many it has
+/// answered on when the listener's clients are gone.
+fn serving(at_a_time: usize) -> (SocketAddr, mpsc::Receiver<()>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (served, all_served) = mpsc::channel();
+    for _ in 0..at_a_time {
+        let (listener, served) = (listener.try_clone().unwrap(), served.clone());
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut bytes = [0; 4096];
+            let mut was_answered = false;
+            while stream.read(&mut bytes).is_ok_and(|length| length > 0) {
+                stream.write_all(ok("hello").as_ref()).unwrap();
+                if !std::mem::replace(&mut was_answered, true) {
+                    served.send(()).unwrap();
+                }
+            }
+        });
+    }
+    (address, all_served)
+}
+
+#[test]
+fn connections_that_a_server_never_serves_are_counted_as_it_counts_them() {
+    const CONNECTIONS: usize = 120;
+    for at_a_time in [1, 5, 98] {
+        let (address, served) = serving(at_a_time);
+        let plan = closed(address, CONNECTIONS, 1);
+        let plan = HttpLoad { stop: Stop::DurationS(0.4), warmup_s: 0.3, timeout_s: 1.0, threads: 2, ..plan };
+        let measured = measure(plan);
+        let answered_on = served.iter().count() as u64;
+        let waiting = CONNECTIONS as u64 - answered_on;
+        assert_eq!(answered_on, at_a_time as u64);
+        assert_eq!(measured.count("/connections/served"), answered_on);
+        assert_eq!(measured.count("/connections/asked"), CONNECTIONS as u64);
+        assert_eq!(measured.count("/waited_through/requests"), waiting);
+        assert_eq!(measured.count("/waited_through/connections"), waiting);
+        assert!(measured.number("/waited_through/oldest_ms") >= 400.0);
+        assert!(measured.reason("never_served").is_some());
+    }
+}
 
 /// Every request that was sent was read and answered, on connections that both sides count alike.
 fn assert_all_answered(measured: &Measured, seen: &Seen, total: u64) {
