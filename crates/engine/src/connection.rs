@@ -33,6 +33,16 @@ pub(crate) struct Upload {
     pub(crate) due: Nanos,
 }
 
+/// How many requests slots carry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// On one connection, where its peer takes as many.
+    pub(crate) at_once: usize,
+    /// Whether a slot carries them all even where its peer takes fewer, so that the others wait for it: those of a closed
+    /// loop are this slot's. What arrives on a schedule goes to the first that can send it, and waits for any until then.
+    pub(crate) is_kept: bool,
+}
+
 /// One connection slot, which speaks a protocol.
 pub(crate) struct Connection<E> {
     /// Its number among the connections of the whole load.
@@ -134,9 +144,15 @@ impl<E: Exchange> Connection<E> {
     }
 
     /// Whether the slot could take one more request, connected or not.
-    pub(crate) fn has_room(&self, at_once: usize) -> bool {
-        let is_willing = self.state != State::Open || self.exchange.readiness() == Readiness::Ready;
-        self.requests.len() < at_once && is_willing
+    pub(crate) fn has_room(&self, room: Room) -> bool {
+        let most = match self.exchange.limit() {
+            _ if self.state != State::Open => room.at_once,
+            Some(_) if room.is_kept => room.at_once,
+            Some(allowed) => allowed,
+            None if self.exchange.readiness() == Readiness::Ready => room.at_once,
+            None => 0,
+        };
+        self.requests.len() < most
     }
 
     /// Takes what was counted of the connection that is open, if there is one whose protocol counts anything.
@@ -150,7 +166,7 @@ impl<E: Exchange> Connection<E> {
     /// slot for this reason.
     pub(crate) fn limited_since(&self, due: Nanos) -> Option<Nanos> {
         let has_waited = self.state == State::Open && self.free_since.is_some_and(|since| due < since);
-        (has_waited && self.exchange.is_limited()).then_some(due)
+        (has_waited && self.exchange.limit().is_some()).then_some(due)
     }
 
     /// Takes a request that was answered; `None` if no request was sent under this tag.

@@ -42,6 +42,8 @@ pub(crate) struct Places {
     first_free: Tag,
     first_unwritten: Tag,
     last_unwritten: Tag,
+    /// The first of the unwritten requests that nobody has seen wait; all behind it are as new.
+    first_unseen: Tag,
 }
 
 impl Places {
@@ -54,6 +56,7 @@ impl Places {
             first_free: 0,
             first_unwritten: NONE,
             last_unwritten: NONE,
+            first_unseen: NONE,
         }
     }
 
@@ -76,6 +79,9 @@ impl Places {
             last => self.places[last].next = tag,
         }
         self.last_unwritten = tag;
+        if self.first_unseen == NONE {
+            self.first_unseen = tag;
+        }
         self.taken += 1;
     }
 
@@ -100,15 +106,18 @@ impl Places {
         self.places[tag].request.is_some_and(|request| request.moved_at.is_some())
     }
 
-    /// Notes that the requests that wait to be written do so because the peer takes no more at once.
-    pub(crate) fn limit_unwritten(&mut self, now: Nanos) {
-        let mut tag = self.first_unwritten;
-        while let Some(place) = self.places.get_mut(tag) {
-            if let Some(request) = &mut place.request {
-                request.limited_since.get_or_insert(now);
-            }
-            tag = place.next;
-        }
+    /// The next of the requests that wait to be written, each of which is given once: however long the queue is, what it
+    /// costs does not grow with it.
+    pub(crate) fn next_unseen(&mut self) -> Option<(Tag, &mut InFlight)> {
+        let tag = self.first_unseen;
+        let place = self.places.get_mut(tag)?;
+        self.first_unseen = place.next;
+        place.request.as_mut().map(|request| (tag, request))
+    }
+
+    /// All requests that wait to be written are given once more, because they wait for another connection.
+    pub(crate) fn see_anew(&mut self) {
+        self.first_unseen = self.first_unwritten;
     }
 
     /// The tags of the requests that wait to be written, in their order.
@@ -124,6 +133,9 @@ impl Places {
         self.first_unwritten = place.next;
         if place.next == NONE {
             self.last_unwritten = NONE;
+        }
+        if self.first_unseen == tag {
+            self.first_unseen = place.next;
         }
         place.request.as_mut().map(|request| (tag, request))
     }
@@ -155,12 +167,16 @@ impl Places {
         if next == NONE {
             self.last_unwritten = before.unwrap_or(NONE);
         }
+        if self.first_unseen == tag {
+            self.first_unseen = next;
+        }
     }
 
     /// No request is to be written any more, so that all can be taken.
     pub(crate) fn give_up_writing(&mut self) {
         self.first_unwritten = NONE;
         self.last_unwritten = NONE;
+        self.first_unseen = NONE;
     }
 
     /// All requests, in no order.
@@ -204,6 +220,8 @@ mod tests {
         Write,
         Take(prop::sample::Index),
         GiveUp(prop::sample::Index),
+        See,
+        SeeAnew,
         TakeAll,
     }
 
@@ -213,6 +231,8 @@ mod tests {
             4 => Just(Step::Write),
             3 => any::<prop::sample::Index>().prop_map(Step::Take),
             2 => any::<prop::sample::Index>().prop_map(Step::GiveUp),
+            2 => Just(Step::See),
+            1 => Just(Step::SeeAnew),
             1 => Just(Step::TakeAll),
         ];
         prop::collection::vec(step, 0..200)
@@ -223,11 +243,14 @@ mod tests {
         fn requests_are_written_in_their_order_and_end_in_any(most in 1_usize..6, steps in steps()) {
             let mut places = Places::new(most);
             let (mut unwritten, mut written) = (VecDeque::new(), Vec::new());
+            // The numbers of those that wait and were not given yet.
+            let mut unseen = Vec::new();
             for (number, step) in (0_u64..).zip(steps) {
                 match step {
                     Step::Insert if places.len() < most => {
                         places.insert(request(number));
                         unwritten.push_back(number);
+                        unseen.push(number);
                     }
                     Step::Write => {
                         let next = places.next_unwritten().map(|(tag, request)| (tag, request.number));
@@ -246,6 +269,17 @@ mod tests {
                         prop_assert_eq!(places.take(tag).map(|request| request.number), unwritten.remove(position));
                     }
                     Step::Insert | Step::Take(_) | Step::GiveUp(_) => {}
+                    Step::See => {
+                        unseen.retain(|number| unwritten.contains(number));
+                        let next = || places.next_unseen().map(|(_, request)| request.number);
+                        let seen: Vec<u64> = std::iter::from_fn(next).collect();
+                        prop_assert_eq!(&seen, &unseen);
+                        unseen.clear();
+                    }
+                    Step::SeeAnew => {
+                        places.see_anew();
+                        unseen = unwritten.iter().copied().collect();
+                    }
                     Step::TakeAll => {
                         places.give_up_writing();
                         let taken = (0..most).filter_map(|tag| places.take(tag));

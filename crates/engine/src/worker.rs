@@ -7,13 +7,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, Nanos, Share, Unit};
+use loadcurve_plan::{HttpLoad, Model, Nanos, Share, Unit};
 use loadcurve_record::{Failure, Recorder, SlowCandidate};
 use loadcurve_wire::Exchange;
 
 use crate::activity::Activity;
 use crate::clock;
-use crate::connection::Connection;
+use crate::connection::{Connection, Room};
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
 use crate::places::{InFlight, Places};
@@ -47,6 +47,8 @@ pub(crate) struct WorkerConfiguration<E: Exchange> {
     share: Share,
     /// How many requests a connection carries at once.
     at_once: usize,
+    /// Whether a connection keeps that many under way.
+    keeps_up: bool,
     /// After how many requests a connection is closed.
     calls: u64,
     think: Nanos,
@@ -70,12 +72,18 @@ impl<E: Exchange> WorkerConfiguration<E> {
             settings,
             share,
             at_once: plan.work.conversation.requests_at_once(),
+            keeps_up: matches!(plan.model, Model::Closed { .. }),
             calls: plan.work.conversation.calls.unwrap_or(u64::MAX),
             think: Nanos::from_secs_f64(plan.work.conversation.think_s),
             timeout: plan.timeout(),
             unit: plan.model.unit(),
             spins,
         }
+    }
+
+    /// How many requests its slots carry.
+    fn room(&self) -> Room {
+        Room { at_once: self.at_once, is_kept: self.keeps_up }
     }
 }
 

@@ -88,8 +88,8 @@ impl<E: Exchange> Exchange for Tls<E> {
         self.complaint.as_deref().map(Cow::Borrowed).or_else(|| self.inner.complaint())
     }
 
-    fn is_limited(&self) -> bool {
-        self.inner.is_limited()
+    fn limit(&self) -> Option<usize> {
+        self.inner.limit()
     }
 
     fn take_counts(&mut self) -> Option<Http2Counts> {

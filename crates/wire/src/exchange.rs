@@ -47,9 +47,10 @@ pub trait Exchange: Send {
         None
     }
 
-    /// Whether the peer takes fewer requests at once than the connection was made for, and for no other reason.
-    fn is_limited(&self) -> bool {
-        false
+    /// How many requests at once the peer takes, where that is fewer than the connection was made for; nothing where a
+    /// request would wait for another reason, too, or in vain.
+    fn limit(&self) -> Option<usize> {
+        None
     }
 
     /// Takes what was counted of the connection since it was opened, or since this was last taken; nothing where a protocol

@@ -149,7 +149,7 @@ impl Exchange for Http2 {
 
     fn readiness(&self) -> Readiness {
         let most = self.most.min(self.peer.concurrent_streams_max);
-        let takes_none_ever = self.last_answered.is_some() || self.streams.are_used_up();
+        let takes_none_ever = !self.begins_any();
         if self.is_over || (takes_none_ever && self.streams.len() == 0) {
             Readiness::Closed
         } else if !self.has_peer_settings || (most == 0 && self.streams.len() == 0) {
@@ -166,8 +166,9 @@ impl Exchange for Http2 {
         self.complaint.as_deref().map(Cow::Borrowed)
     }
 
-    fn is_limited(&self) -> bool {
-        self.peer.concurrent_streams_max < self.most && self.last_answered.is_none()
+    fn limit(&self) -> Option<usize> {
+        let most = self.peer.concurrent_streams_max;
+        (most < self.most && self.begins_any()).then_some(most)
     }
 
     fn take_counts(&mut self) -> Option<Http2Counts> {

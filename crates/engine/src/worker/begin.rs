@@ -67,7 +67,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             let slot = *self.free.front()?;
             let connection = &mut self.connections[slot];
             // Since the slot came free, a server may have announced the end of the connection, or take no more at once.
-            if connection.rests_until.is_none() && connection.has_room(self.configuration.at_once) {
+            if connection.rests_until.is_none() && connection.has_room(self.configuration.room()) {
                 return Some(slot);
             }
             connection.is_listed = false;
@@ -165,7 +165,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 self.limit_waits(slot);
             }
             let connection = &mut self.connections[slot];
-            if !connection.has_room(self.configuration.at_once) {
+            if !connection.has_room(self.configuration.room()) {
                 connection.free_since = None;
             }
         }
@@ -250,10 +250,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     fn limit_waits(&mut self, slot: Slot) {
         let first_place = slot * self.configuration.at_once;
         let connection = &mut self.connections[slot];
-        if connection.exchange.is_limited() {
-            connection.requests.limit_unwritten(self.now);
-        }
-        for tag in connection.requests.unwritten() {
+        let is_limited = connection.exchange.limit().is_some();
+        while let Some((tag, request)) = connection.requests.next_unseen() {
+            if is_limited {
+                request.limited_since.get_or_insert(self.now);
+            }
             if !self.answer_deadlines.is_set(first_place + tag) {
                 self.answer_deadlines.set(first_place + tag, self.now + self.configuration.timeout);
             }

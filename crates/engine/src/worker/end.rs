@@ -222,6 +222,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.disconnect(slot);
         let connection = &mut self.connections[slot];
         connection.calls = connection.requests.len() as u64;
+        connection.requests.see_anew();
         self.connect(slot);
     }
 
@@ -475,7 +476,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(super) fn list_if_free(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         let has_room =
-            connection.has_room(self.configuration.at_once) && connection.calls < self.configuration.calls;
+            connection.has_room(self.configuration.room()) && connection.calls < self.configuration.calls;
         let is_bound = connection.session.is_some() || connection.rests_until.is_some();
         if has_room && !is_bound && !connection.is_listed {
             connection.is_listed = true;

@@ -77,12 +77,12 @@ impl Exchange for Multiplexed {
         }
     }
 
-    fn is_limited(&self) -> bool {
-        self.allowed < self.most
+    fn limit(&self) -> Option<usize> {
+        (self.allowed < self.most && self.readiness == Readiness::Ready).then_some(self.allowed)
     }
 
     fn take_counts(&mut self) -> Option<Http2Counts> {
-        Some(Http2Counts { was_limited: self.is_limited(), ..Http2Counts::default() })
+        Some(Http2Counts { was_limited: self.limit().is_some(), ..Http2Counts::default() })
     }
 
     fn has_output(&self) -> bool {

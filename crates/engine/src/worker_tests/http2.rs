@@ -1,6 +1,6 @@
 //! Loads over HTTP/2 against what arithmetic and the theory of queues give, as those over HTTP/1.x are.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, HttpVersion, Model, Nanos, Rate, Stop};
 use loadcurve_record::{Failure, TimeHistogram};
@@ -19,8 +19,26 @@ pub(super) const SETTINGS_ACKNOWLEDGED: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
 /// A server of HTTP/2 that answers each request with status 200 and no body, when `service` says.
 struct Server<S> {
     service: S,
-    /// The slots whose connection has begun.
-    begun: BTreeSet<Slot>,
+    /// How many streams of a connection it allows at once, if it has a limit.
+    allowed: Option<u32>,
+    /// The slots whose connection has begun, each with the times at which its requests are answered.
+    begun: BTreeMap<Slot, Vec<Nanos>>,
+}
+
+impl<S> Server<S> {
+    fn new(service: S) -> Self {
+        Self { service, allowed: None, begun: BTreeMap::new() }
+    }
+
+    /// A request has come that is answered then: those that are under way on its connection are as many as are allowed.
+    fn take(&mut self, slot: Slot, now: Nanos, done: Nanos) {
+        let under_way = self.begun.entry(slot).or_default();
+        under_way.retain(|done| *done > now);
+        under_way.push(done);
+        if let Some(allowed) = self.allowed {
+            assert!(under_way.len() <= allowed as usize, "{} streams on a connection", under_way.len());
+        }
+    }
 }
 
 impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
@@ -28,16 +46,17 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
         let mut answers = Vec::new();
         let mut frames = bytes;
         if let Some(behind) = bytes.strip_prefix(PREFACE) {
-            self.begun.insert(slot);
+            self.begun.insert(slot, Vec::new());
             frames = behind;
-            answers.push((now, [SETTINGS, SETTINGS_ACKNOWLEDGED].concat()));
+            answers.push((now, [settings(self.allowed), SETTINGS_ACKNOWLEDGED.into()].concat()));
         }
-        assert!(self.begun.contains(&slot), "a connection begins with the preface");
+        assert!(self.begun.contains_key(&slot), "a connection begins with the preface");
         while let [l0, l1, l2, kind, _, s0, s1, s2, s3, behind @ ..] = frames {
             frames = &behind[u32::from_be_bytes([0, *l0, *l1, *l2]) as usize..];
             if *kind == 1
                 && let Some(done) = (self.service)(now)
             {
+                self.take(slot, now, done);
                 // One field of the static table, :status 200; flags end the header block and the stream.
                 answers.push((done, vec![0, 0, 1, 1, 5, *s0, *s1, *s2, *s3, 0x88]));
             }
@@ -45,6 +64,12 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
         assert!(frames.is_empty(), "{frames:?} is no frame");
         answers
     }
+}
+
+/// The settings of a server that allows this many streams at once (MAX_CONCURRENT_STREAMS is 3).
+fn settings(allowed: Option<u32>) -> Vec<u8> {
+    let Some(allowed) = allowed else { return SETTINGS.into() };
+    [&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3], allowed.to_be_bytes().as_slice()].concat()
 }
 
 fn over_http2(
@@ -60,12 +85,26 @@ fn talking(
     conversation: Conversation,
     service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
 ) -> Outcome {
+    asking(plan, conversation, Server::new(service))
+}
+
+fn asking(plan: HttpLoad, conversation: Conversation, peer: impl Peer) -> Outcome {
     let plan = plan.with(|http| {
         http.http = HttpVersion::Http2;
         http.conversation = conversation;
     });
-    let server = Server { service, begun: BTreeSet::new() };
-    peer::run::<Http2>(&plan, Http2Settings::default(), Delays::default(), server)
+    peer::run::<Http2>(&plan, Http2Settings::default(), Delays::default(), peer)
+}
+
+/// Loads a server that allows fewer streams than the load asks for.
+fn limited(
+    plan: HttpLoad,
+    streams: usize,
+    allowed: u32,
+    service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
+) -> Outcome {
+    let server = Server { allowed: Some(allowed), ..Server::new(service) };
+    asking(plan, Conversation { streams, ..Conversation::default() }, server)
 }
 
 #[test]
@@ -76,6 +115,68 @@ fn a_closed_loop_of_connections_and_streams_keeps_their_product_of_requests_unde
     assert_eq!(recorder.requests.answered, 16_000);
     assert_eq!(recorder.latency().extremes(), Some((ms(2), ms(2))));
     assert_eq!(recorder.service_time.extremes(), Some((ms(2), ms(2))));
+}
+
+#[test]
+fn a_closed_loop_keeps_the_streams_of_its_load_under_way_even_where_the_server_allows_fewer() {
+    // Streams asked for and allowed, and what the slowest of the requests wait for: each answer lets the next one begin,
+    // which all others queue before, so it is sent after as many round trips as they fill.
+    for (streams, allowed, slowest_ms) in [(50, 8, 70), (50, 50, 10), (200, 100, 20), (1_000, 1, 10_000)] {
+        let connections = 2;
+        let plan = HttpLoad { warmup_s: 10.0, ..closed(connections, Stop::DurationS(30.0)) };
+        let recorder = limited(plan, streams, allowed, taking(ms(10))).recorder;
+        // The server ends `allowed` requests of each connection in 10 ms, 100 times a second.
+        assert_eq!(recorder.answered_within, connections as u64 * 3_000 * u64::from(allowed));
+        let (fastest, slowest) = recorder.latency().extremes().unwrap();
+        assert_eq!(slowest, ms(slowest_ms));
+        // Those that are answered together begin together, and differ by one round at most.
+        assert!(slowest - fastest <= ms(10), "{fastest:?} to {slowest:?}");
+        // Little's law: as many are under way as were asked for, and each of them counts from when it was due.
+        let rate_rps = recorder.answered_within as f64 / 30.0;
+        let under_way = rate_rps * recorder.latency().mean_ns().unwrap() / 1e9;
+        assert!((under_way / (connections * streams) as f64 - 1.0).abs() < 0.01, "{under_way}");
+        assert_eq!(recorder.service_time.extremes(), Some((ms(10), ms(10))));
+        let waits = &recorder.multiplexing.stream_wait;
+        if streams == allowed as usize {
+            assert_eq!(waits.count(), 0);
+        } else {
+            assert_eq!(waits.count(), recorder.requests.sent);
+            assert_eq!(waits.extremes().map(|(_, longest)| longest), Some(slowest - ms(10)));
+        }
+    }
+}
+
+#[test]
+fn a_closed_loop_ends_all_the_same_where_the_last_of_its_requests_wait_for_a_stream() {
+    // 1,000 requests of 50 streams through 8: 125 round trips.
+    let outcome = limited(closed(1, Stop::RequestsTotal(1_000)), 50, 8, taking(ms(10)));
+    assert_eq!(outcome.recorder.requests.answered, 1_000);
+    assert_eq!(outcome.written.last().map(|(time, _)| *time), Some(ms(1_240)));
+}
+
+#[test]
+fn requests_that_wait_for_a_stream_for_longer_than_an_answer_may_take_have_timed_out() {
+    // One stream of 10 ms each, and 20 requests under way: the last would begin after 190 ms.
+    let plan = HttpLoad { timeout_s: 0.1, ..closed(1, Stop::RequestsTotal(20)) };
+    let recorder = limited(plan, 20, 1, taking(ms(10))).recorder;
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::Timeout]), (10, 10));
+}
+
+#[test]
+fn a_request_that_is_due_goes_to_the_first_stream_that_comes_free_and_not_into_the_queue_of_a_connection() {
+    // Two connections of one stream each. While the first two requests take 20 ms, 18 more fall due; one of these takes
+    // 500 ms, and the others go on the other connection, 1 ms each.
+    let mut number = 0;
+    let service = move |arrived: Nanos| {
+        number += 1;
+        let takes = if number <= 2 { 20 } else { 1 + 499 * u64::from(number == 3) };
+        Some(arrived + ms(takes))
+    };
+    let recorder = limited(open(2, 1_000.0, Stop::RequestsTotal(100)), 10, 1, service).recorder;
+    let latencies = recorder.latency();
+    assert_eq!((latencies.count(), latencies.extremes().map(|(_, longest)| longest)), (100, Some(ms(518))));
+    // From the second slowest on, all were answered before the long one.
+    assert_eq!(recorder.slowest.in_order().iter().filter(|one| one.latency > ms(40)).count(), 1);
 }
 
 #[test]
@@ -203,7 +304,7 @@ fn a_server_that_floods_and_does_not_read_ends_as_malformed_and_is_answered_a_bo
 fn requests_to_a_server_that_does_not_read_any_more_time_out_with_their_connection() {
     // It never takes the acknowledgement of its settings: two requests wait behind that, and the third leaves with the one
     // of the next connection.
-    let server = Server { service: |_: Nanos| None::<Nanos>, begun: BTreeSet::new() };
+    let server = Server::new(|_: Nanos| None::<Nanos>);
     let outcome = not_reading(closed(1, Stop::RequestsTotal(3)), 2, server);
     assert_eq!(outcome.recorder.failures[Failure::Timeout], 3);
     assert_eq!((outcome.recorder.connections.opened, outcome.recorder.requests.sent), (2, 1));

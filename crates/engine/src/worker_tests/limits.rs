@@ -73,6 +73,20 @@ fn a_request_that_waits_too_long_for_a_server_that_takes_no_more_fails_alone() {
 }
 
 #[test]
+fn what_waits_when_its_connection_ends_has_as_long_on_the_next_one() {
+    // One at once. The first connection answers and ends after 1 ms; on the next one, 40 ms later, the second request is
+    // never answered, and the third waits behind it.
+    let welcome = vec![(ROUND_TRIP, Frame::Limit(1)), (ROUND_TRIP, Frame::Hello)];
+    let plan = HttpLoad { timeout_s: 0.1, ..streams(3, 3) };
+    let outcome = run_welcomed(&plan, welcome, |number, tag| match number {
+        0 => vec![(ms(1), Frame::Answered(tag)), (ms(1), Frame::Gone)],
+        _ => vec![],
+    });
+    assert_eq!(outcome.latencies(), [1, 141, 141].map(ms));
+    assert_eq!((outcome.recorder.connections.opened, outcome.recorder.requests.sent), (2, 2));
+}
+
+#[test]
 fn a_server_that_takes_nothing_for_a_while_gets_what_fell_due_when_it_takes_more() {
     // After the first answer, at 1 ms, it takes nothing from 2 to 52 ms. Request k is due at 10k ms.
     let welcome = vec![(ROUND_TRIP, Frame::Hello)];

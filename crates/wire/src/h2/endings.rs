@@ -60,6 +60,11 @@ impl Http2 {
         Received { consumed: if self.is_moving { 0 } else { held }, event: moved.map(Event::Moved) }
     }
 
+    /// Whether requests can begin on this connection, now or later.
+    pub(super) fn begins_any(&self) -> bool {
+        !self.is_over && self.last_answered.is_none() && !self.streams.are_used_up()
+    }
+
     /// Counts how many streams at once the peer allows, if it has set a limit.
     pub(super) fn count_streams_allowed(&mut self) {
         let Ok(allowed) = u32::try_from(self.peer.concurrent_streams_max) else { return };

@@ -38,7 +38,7 @@ fn nothing_is_counted_before_the_server_has_said_how_it_speaks() {
 #[test]
 fn the_streams_that_a_server_allows_are_kept_from_the_least_to_the_greatest() {
     let mut exchange = agreed(100, &[(3, 128)]);
-    assert!(!exchange.is_limited());
+    assert_eq!(exchange.limit(), None);
     receive(&mut exchange, &[settings(&[(3, 8)]), settings(&[(3, 256)])]);
     let counted = counts(&mut exchange);
     assert_eq!((counted.streams_allowed, counted.was_limited), (Some((8, 256)), true));
@@ -47,7 +47,7 @@ fn the_streams_that_a_server_allows_are_kept_from_the_least_to_the_greatest() {
     assert_eq!((counted.streams_allowed, counted.was_limited), (Some((256, 256)), false));
     exchange.open();
     receive(&mut exchange, &[settings(&[(3, 99)])]);
-    assert!(exchange.is_limited());
+    assert_eq!(exchange.limit(), Some(99));
     assert_eq!(counts(&mut exchange).streams_allowed, Some((99, 99)));
 }
 
