@@ -3,8 +3,8 @@
 from support.explained_run import Data, distribution_of, evidence, found, speak_http2
 
 
-def limit(record: Data, waits_ms: list[float], *, connections: int = 10) -> None:
-    allowed = {"min": 8, "max": 8}
+def limit(record: Data, waits_ms: list[float], *, connections: int = 10, least: int = 8) -> None:
+    allowed = {"min": least, "max": 8}
     waits = distribution_of(waits_ms)
     speak_http2(record, streams_allowed=allowed, connections_limited=connections, stream_wait_ms=waits)
     record["load"]["requests"]["sent"] = 1000
@@ -17,6 +17,23 @@ def test_requests_that_wait_for_fewer_streams_than_were_asked_for_are_a_finding(
     assert "requested 100" in finding.seen
     assert evidence(finding)["requests that waited for a stream"] == 0.92
     assert evidence(finding)["median wait for a stream"] == 3.0
+
+
+def test_the_finding_says_how_many_requests_waited_and_how_much_of_the_latency_that_is():
+    def plant(record: Data, *_: float) -> None:
+        limit(record, [3.0] * 920)
+        record["load"]["latency_ms"] = distribution_of([4.0] * 1000)
+
+    [finding] = found(plant).values()
+    # 920 waits of 3 ms in 1,000 latencies of 4 ms: 2,760 of 4,000 ms.
+    assert evidence(finding)["part of all latency that is this wait"] == 2_760 / 4_000
+    assert "up to 92% of the requests, 920 of them, waited for a stream" in finding.seen
+    assert "which made 69% of all latency" in finding.seen
+
+
+def test_a_limit_that_was_zero_at_first_is_a_range():
+    [finding] = found(lambda record, *_: limit(record, [3.0] * 920, least=0)).values()
+    assert "allowed 0 to 8 streams per connection" in finding.seen
 
 
 def test_a_limit_that_hardly_any_request_meets_is_none():

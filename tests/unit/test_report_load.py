@@ -9,7 +9,7 @@ from loadcurve.report.text import ABSENT
 from loadcurve.result.load import LoadResult
 from support import synthetic_database_run, terminal
 from support import synthetic_run as synthetic
-from support.encrypted_run import tls_result
+from support.encrypted_run import http2_result, tls_result
 
 
 def printed(**changes: Any) -> list[str]:
@@ -157,6 +157,18 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
         ["right", "lost", *[ABSENT] * 7],
     ]
     assert "segments retransmitted: left 1,234" in [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize(("least", "said"), [(32, "32"), (0, "0 to 32")])
+def test_a_limit_on_streams_is_shown_with_what_was_requested_and_how_many_waited(least: int, said: str):
+    http2 = http2_result([3.0] * 400) | {"streams_allowed": {"min": least, "max": 32}}
+    load = synthetic.load_result("nginx", 1)["load"] | {"http": "2", "streams": 100}
+    lines = printed(load=load, http2=http2)
+    first = next(number for number, line in enumerate(lines) if line.startswith("HTTP/2"))
+    assert [line.rstrip() for line in lines[first : first + 2]] == [
+        f"HTTP/2       {said} streams allowed per connection, 100 requested",
+        "             400 requests waited for a stream, 3.000 ms (p50)",
+    ]
 
 
 def test_full_and_resumed_handshakes_of_the_window_have_their_own_times_and_rates():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.load import Http2Result
+from loadcurve.result.load import Http2Result, StreamsAllowed
 from loadcurve.result.records import PointRecord
 
 LIMITED = FindingCode(
@@ -36,6 +36,8 @@ class Waiting:
     streams: int
     http2: Http2Result
     waited_share: float
+    latency_share: float | None
+    """How much of the time of all answers the waits are, where answers came."""
     refused_share: float
     failed: int
 
@@ -71,10 +73,14 @@ def _waiting(record: PointRecord) -> Waiting | None:
         return None
     # Refused streams are counted in the whole load, warm-up included, as connections are.
     replies = load.connections.replies
+    waits, latency = load.http2.stream_wait_ms, load.latency_ms
+    waited_ms, answered_ms = waits.count * (waits.mean or 0.0), latency.count * (latency.mean or 0.0)
     return Waiting(
         streams=load.load.streams,
         http2=load.http2,
-        waited_share=load.http2.stream_wait_ms.count / load.requests.sent,
+        waited_share=waits.count / load.requests.sent,
+        # Requests that failed may have waited, too.
+        latency_share=min(waited_ms / answered_ms, 1.0) if answered_ms else None,
         refused_share=load.http2.streams_refused / max(replies, 1.0),
         failed=load.errors["stream_refused"] or 0,
     )
@@ -82,20 +88,25 @@ def _waiting(record: PointRecord) -> Waiting | None:
 
 def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> Explanation:
     details = [one.detail for one in seen]
-    allowed = [one.http2.streams_allowed for one in details]
-    least = min((one.min for one in allowed if one is not None), default=0)
+    known = [allowed for one in details if (allowed := one.http2.streams_allowed) is not None]
+    allowed = StreamsAllowed(
+        min=min((one.min for one in known), default=0), max=max((one.max for one in known), default=0)
+    )
     asked = max(one.streams for one in details)
-    most = max(details, key=lambda one: one.waited_share)
+    most = max(details, key=lambda one: (one.waited_share, one.latency_share or 0.0))
     waits = [one.http2.stream_wait_ms for one in details]
+    cost = "" if most.latency_share is None else f", which made {most.latency_share:.0%} of all latency"
     return Explanation(
         weight="explains",
         certainty="shown",
-        seen=f"{subject.name} allowed {least:,} streams per connection, and the load requested {asked:,}: up "
-        f"to {most.waited_share:.0%} of the requests waited for a stream.",
+        seen=f"{subject.name} allowed {allowed} streams per connection, and the load requested {asked:,}: up "
+        f"to {most.waited_share:.0%} of the requests, {most.http2.stream_wait_ms.count:,} of them, waited "
+        f"for a stream{cost}.",
         evidence=[
-            *ranged("streams allowed per connection", "", [one.min for one in allowed if one]),
+            *ranged("streams allowed per connection", "", [one.max for one in known]),
             *ranged("streams requested", "", [one.streams for one in details]),
             *ranged("requests that waited for a stream", "share", [one.waited_share for one in details]),
+            *ranged("part of all latency that is this wait", "share", [one.latency_share for one in details]),
             *ranged("median wait for a stream", "ms", [one.p50 for one in waits]),
             *ranged(
                 "median latency, including the wait", "ms", [one.record.load.latency_ms.p50 for one in seen]
@@ -103,10 +114,12 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
         ],
         cause="The server announces how many concurrent streams it allows per connection "
         "(MAX_CONCURRENT_STREAMS), and the client holds back the other requests. Their latency counts "
-        "from when they were due, so it includes the wait.",
+        "from when they were due, so it includes the wait. More requests waiting do not make the server "
+        "faster: the throughput is that of the streams that it allows.",
         advice="Raise the server's limit (http2_max_concurrent_streams in nginx, H2MaxSessionStreams in "
-        "Apache), use fewer streams, or spread them over more connections.",
-        briefly=f"{least:,} streams allowed per connection, and {asked:,} requested",
+        "Apache, http2-max-concurrent-requests-per-connection in h2o, maxConcurrentStreams in Tomcat; "
+        "lighttpd's is fixed), use fewer streams, or spread them over more connections.",
+        briefly=f"{allowed} streams allowed per connection, and {asked:,} requested",
     )
 
 

@@ -179,7 +179,7 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table.add_row("connections", _connections(result.connections))
     if result.tls is not None:
         table.add_row("TLS", _tls(result.tls))
-    if result.http2 is not None and (limits := _http2(result.http2)):
+    if result.http2 is not None and (limits := _http2(result.http2, result.load.streams)):
         table.add_row("HTTP/2", limits)
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
@@ -217,12 +217,14 @@ def _tls(tls: TlsResult) -> str:
     return "\n".join(reversed(lines))
 
 
-def _http2(http2: Http2Result) -> str:
+def _http2(http2: Http2Result, streams: int) -> str:
     """Say what its limits have done; nothing where they have done nothing."""
-    allowed, waited = http2.streams_allowed, http2.stream_wait_ms.count
+    waits = http2.stream_wait_ms
     facts: list[str] = []
-    if allowed is not None and http2.connections_limited:
-        facts.append(f"at most {allowed.min:,} streams at once, for which {waited:,} requests waited")
+    if http2.streams_allowed is not None and http2.connections_limited:
+        facts.append(f"{http2.streams_allowed} streams allowed per connection, {streams:,} requested")
+        wait = "" if waits.p50 is None else f", {_time(waits.p50)} ms (p50)"
+        facts.append(f"{waits.count:,} requests waited for a stream{wait}")
     counts = {
         "streams refused": http2.streams_refused,
         "connections ended by the server": http2.connections_ended,

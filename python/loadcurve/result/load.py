@@ -72,6 +72,10 @@ class StreamsAllowed(Record):
     min: Count
     max: Count
 
+    def __str__(self) -> str:
+        """Return the number, or the least and the greatest: a server may announce one after the other."""
+        return f"{self.max:,}" if self.min == self.max else f"{self.min:,} to {self.max:,}"
+
 
 class Http2Result(Record):
     """What the limits of HTTP/2 and the ends of its connections did in the whole load, warm-up included."""
