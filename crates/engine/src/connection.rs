@@ -69,7 +69,9 @@ pub(crate) struct Connection<E> {
     /// Until when the slot rests, after a failed attempt to connect or to think.
     pub(crate) rests_until: Option<Nanos>,
     /// Requests answered on this connection.
-    answers: u64,
+    pub(crate) answers: u64,
+    /// How many of these there were when the load began, or this level of it; none if it was opened later.
+    pub(crate) answers_at_begin: Option<u64>,
     /// Whether the slot stands in the list of those that can take a request.
     pub(crate) is_listed: bool,
     /// Since when the slot can take a request; absent if it could take no more when it was last written to.
@@ -99,6 +101,7 @@ impl<E: Exchange> Connection<E> {
             is_unwritten: false,
             rests_until: None,
             answers: 0,
+            answers_at_begin: None,
             is_listed: false,
             free_since: Some(Nanos::ZERO),
             is_spoiled: false,
@@ -117,11 +120,17 @@ impl<E: Exchange> Connection<E> {
         (self.number, request.due)
     }
 
+    /// Whether the connection has been open since the load began, or this level of it, and has carried answers since.
+    pub(crate) fn has_lasted(&self) -> bool {
+        self.answers_at_begin.is_some_and(|before| self.answers > before)
+    }
+
     /// Makes the slot ready for a new connection.
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;
         self.calls = 0;
         self.answers = 0;
+        self.answers_at_begin = None;
         self.writing_since = None;
     }
 
@@ -280,8 +289,8 @@ fn recorded(counts: Http2Counts) -> ConnectionLimits {
     ConnectionLimits {
         streams_allowed: counts.streams_allowed,
         was_limited: counts.was_limited,
-        was_ended: counts.was_ended,
-        was_ended_by_error: counts.was_ended_by_error,
+        ended_by: counts.ended_by,
+        streams_abandoned: counts.streams_abandoned,
         streams_refused: counts.streams_refused,
         bodies_delayed: counts.bodies_delayed,
         windows_used_up: counts.windows_used_up,

@@ -1,12 +1,13 @@
 //! The result of one load: the object that `load --json` prints.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{
-    Distribution, Failure, FailureCounts, Gap, Multiplexing, Period, Recorder, SlowRequest, StatusCounts,
-    TimeHistogram,
+    Distribution, Endings, Failure, FailureCounts, Gap, Multiplexing, Period, Recorder, SlowRequest,
+    StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
@@ -109,6 +110,36 @@ pub struct Connections {
     pub rate_cps: Option<f64>,
     pub replies_per_connection: Option<f64>,
     pub lifetime_ms: Distribution,
+    /// None where connections are not those of requests, or their driver's.
+    pub ended_by_server: Option<EndedByServer>,
+    /// Connections that were open from the begin of the load to its end, and carried answers; none likewise.
+    pub lasting: Option<u64>,
+}
+
+/// The connections that the server has ended, announced or not.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct EndedByServer {
+    pub count: u64,
+    /// How many answers each of them had carried; none without one.
+    pub answers: Option<AnswersEach>,
+}
+
+/// The answers that one connection has carried.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct AnswersEach {
+    pub min: u64,
+    pub mean: f64,
+    pub max: u64,
+}
+
+impl From<&Endings> for EndedByServer {
+    fn from(endings: &Endings) -> Self {
+        let mean = endings.answers as f64 / endings.count as f64;
+        let answers = endings.extremes.map(|(min, max)| AnswersEach { min, mean, max });
+        Self { count: endings.count, answers }
+    }
 }
 
 /// What the limits of HTTP/2 and the ends of its connections did, over the whole load, warm-up included.
@@ -125,6 +156,10 @@ pub struct Http2Summary {
     pub streams_refused: u64,
     pub connections_ended: u64,
     pub connections_ended_by_error: u64,
+    /// The first code with which the server has announced the end, and of how many connections.
+    pub connections_ended_by: BTreeMap<&'static str, u64>,
+    /// Streams that it was to answer by that, and has not.
+    pub streams_abandoned: u64,
     pub bodies_delayed: u64,
     pub windows_used_up: u64,
     pub answers_behind_long: u64,
@@ -146,8 +181,10 @@ impl From<&Multiplexing> for Http2Summary {
             stream_wait_ms: (&counted.stream_wait).into(),
             moved_wait_ms: (&counted.moved_wait).into(),
             streams_refused: counted.streams_refused,
-            connections_ended: counted.connections_ended,
-            connections_ended_by_error: counted.connections_ended_by_error,
+            connections_ended: counted.connections_ended.total(),
+            connections_ended_by_error: counted.connections_ended.by_error(),
+            connections_ended_by: counted.connections_ended.named().collect(),
+            streams_abandoned: counted.streams_abandoned,
             bodies_delayed: counted.bodies_delayed,
             windows_used_up: counted.windows_used_up,
             answers_behind_long: counted.answers_behind_long,

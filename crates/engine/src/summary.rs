@@ -90,7 +90,7 @@ impl Summary {
             handshake_ms: (&recorder.handshake).into(),
             first_byte_ms: (&recorder.first_byte).into(),
             transfer_ms: (&recorder.transfer).into(),
-            connections: merged.connections(),
+            connections: merged.connections(speaks_http),
             tls: None,
             http2: None,
             bytes: speaks_http.then(|| Bytes::from(recorder)),
@@ -189,7 +189,8 @@ impl Merged {
         }
     }
 
-    fn connections(&self) -> Connections {
+    /// `are_of_requests` where they carry requests, and not operations of a database's driver.
+    fn connections(&self, are_of_requests: bool) -> Connections {
         let ConnectionCounts { opened, failed, reused, concurrent_max, .. } = self.recorder.connections;
         let rate_cps = (self.whole > Nanos::ZERO).then(|| opened as f64 / self.whole.as_secs_f64());
         let replies = self.recorder.replies;
@@ -204,6 +205,8 @@ impl Merged {
             rate_cps,
             replies_per_connection: (opened > 0).then(|| replies as f64 / opened as f64),
             lifetime_ms: (&self.recorder.lifetime).into(),
+            ended_by_server: are_of_requests.then(|| (&self.recorder.endings).into()),
+            lasting: are_of_requests.then_some(self.recorder.endings.lasting),
         }
     }
 

@@ -13,7 +13,7 @@ use loadcurve_wire::Exchange;
 
 use crate::activity::Activity;
 use crate::clock;
-use crate::connection::{Connection, Room};
+use crate::connection::{Connection, Room, State};
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
 use crate::places::{InFlight, Places};
@@ -237,6 +237,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         for connection in &mut self.connections {
             connection.free_since = Some(self.now);
         }
+        self.await_endings();
         let started = self.now;
         self.reach.heard(started);
         self.go_through(scheduler, should_stop, observe);
@@ -372,8 +373,17 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         (self.recorder, self.now)
     }
 
-    /// Records what was counted of the connections that are open.
+    /// The connections that are open now may last until the end of the load, or of this level of it.
+    fn await_endings(&mut self) {
+        for connection in &mut self.connections[..self.used] {
+            connection.answers_at_begin = (connection.state == State::Open).then_some(connection.answers);
+        }
+    }
+
+    /// Records what was counted of the connections that are open, and which have lasted.
     fn record_all_counts(&mut self) {
+        let used = &self.connections[..self.used];
+        self.recorder.endings.lasting = used.iter().filter(|one| one.has_lasted()).count() as u64;
         for slot in 0..self.connections.len() {
             self.record_counts(slot);
         }

@@ -7,6 +7,7 @@ mod agreements;
 mod classes;
 mod delays;
 mod distribution;
+mod endings;
 mod explanation;
 mod gap;
 mod histogram;
@@ -24,10 +25,11 @@ pub use classes::{
 };
 pub use delays::delays;
 pub use distribution::{Distribution, PERCENTILES, Percentile};
+pub use endings::Endings;
 pub use explanation::{Explanation, Explanations};
 pub use gap::{GAPS_MAX, Gap};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
-pub use multiplexing::{ConnectionLimits, Multiplexing};
+pub use multiplexing::{ConnectionLimits, EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};
 pub use recorder::{

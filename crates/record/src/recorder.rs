@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Agreement, Agreements, Answer, Explanations, FailedRequest, Failure, FailureCounts, HandshakeTimes,
-    HttpAnswer, MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest, Slowest, StatusClass,
-    StatusCounts, TimeHistogram, Window,
+    Agreement, Agreements, Answer, Endings, Explanations, FailedRequest, Failure, FailureCounts,
+    HandshakeTimes, HttpAnswer, MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest,
+    Slowest, StatusClass, StatusCounts, TimeHistogram, Window,
 };
 
 mod edges;
@@ -104,6 +104,9 @@ pub struct Recorder {
     /// What a protocol's limits on requests that are under way together did; nothing where it has none.
     #[serde(default)]
     pub multiplexing: Multiplexing,
+    /// Which connections the server has ended, and which have lasted.
+    #[serde(default)]
+    pub endings: Endings,
     /// From the begin of connecting to the close, of the connections that were closed.
     pub lifetime: TimeHistogram,
     pub first_byte: TimeHistogram,
@@ -411,6 +414,7 @@ impl Recorder {
         self.handshakes_within.merge(&other.handshakes_within);
         self.agreements.merge(&other.agreements);
         self.multiplexing.merge(&other.multiplexing);
+        self.endings.merge(&other.endings);
         self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);
         self.transfer.merge(&other.transfer);

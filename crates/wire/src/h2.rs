@@ -221,6 +221,10 @@ impl Exchange for Http2 {
     }
 
     fn end_of_input(&mut self) -> Option<Event> {
+        // Those behind the last one that the peer answers have moved.
+        if self.last_answered.is_some() && !self.is_over {
+            self.counts.streams_abandoned += self.streams.len() as u64;
+        }
         self.is_over = true;
         None
     }

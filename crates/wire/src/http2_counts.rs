@@ -7,10 +7,11 @@ pub struct Http2Counts {
     pub streams_allowed: Option<(u32, u32)>,
     /// Whether that was less than the connection was made for, at any time.
     pub was_limited: bool,
-    /// Whether the peer has announced the end of the connection (GOAWAY).
-    pub was_ended: bool,
-    /// Whether it has given an error as the reason.
-    pub was_ended_by_error: bool,
+    /// Why the peer has announced the end of the connection, if it has: the code of its first GOAWAY. What it says later
+    /// is of an end that is under way, and may be about what crossed it.
+    pub ended_by: Option<u32>,
+    /// Streams that it was to answer by its last GOAWAY, and that were under way when it closed the connection.
+    pub streams_abandoned: u64,
     /// Streams that the peer has refused without looking at them (`REFUSED_STREAM`).
     pub streams_refused: u64,
     /// Requests whose bodies had to wait for a window of the peer.

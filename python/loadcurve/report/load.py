@@ -153,12 +153,19 @@ def _messages_table(messages: list[ErrorMessage]) -> Table:
 
 
 def _connections(counts: Connections) -> str:
+    """Say how many there were; where the server has ended any, after how many answers, and what it kept."""
     facts = {
         "{:,} opened": counts.opened,
         "{:,} failed": counts.failed,
         "at most {:,} at once": counts.concurrent_max,
     }
-    return ", ".join(fact.format(count) for fact, count in facts.items() if count is not None) or ABSENT
+    lines = [", ".join(fact.format(count) for fact, count in facts.items() if count is not None) or ABSENT]
+    ended = counts.ended_by_server
+    if ended is not None and ended.answers is not None:
+        lines.append(f"{ended.count:,} closed by the server after {ended.answers} answers each")
+        if counts.lasting:
+            lines.append(f"{counts.lasting:,} kept open throughout")
+    return "\n".join(lines)
 
 
 def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
@@ -225,12 +232,18 @@ def _http2(http2: Http2Result, streams: int) -> str:
         facts.append(f"{http2.streams_allowed} streams allowed per connection, {streams:,} requested")
         wait = "" if waits.p50 is None else f", {_time(waits.p50)} ms (p50)"
         facts.append(f"{waits.count:,} requests waited for a stream{wait}")
-    counts = {
-        "streams refused": http2.streams_refused,
-        "connections ended by the server": http2.connections_ended,
-        "bodies that waited for windows": http2.bodies_delayed,
-    }
-    facts += [f"{count:,} {name}" for name, count in counts.items() if count]
+    if http2.streams_refused:
+        facts.append(f"{http2.streams_refused:,} streams refused")
+    if http2.connections_ended:
+        by_code = http2.connections_ended_by or {}
+        codes = ", ".join(
+            name if len(by_code) == 1 else f"{count:,} {name}" for name, count in by_code.items()
+        )
+        facts.append(f"{http2.connections_ended:,} connections ended by GOAWAY{codes and f': {codes}'}")
+    if http2.streams_abandoned:
+        facts.append(f"{http2.streams_abandoned:,} requests left unanswered on them, despite the GOAWAY")
+    if http2.bodies_delayed:
+        facts.append(f"{http2.bodies_delayed:,} bodies that waited for windows")
     return "\n".join(facts)
 
 

@@ -29,6 +29,26 @@ class RequestRate(Record):
     answered: Time | None
 
 
+class AnswersEach(Record):
+    """How many answers one connection has carried."""
+
+    min: Count
+    mean: Time
+    max: Count
+
+    def __str__(self) -> str:
+        """Return the number for a sentence, or the least and the greatest."""
+        return f"exactly {self.min:,}" if self.min == self.max else f"{self.min:,} to {self.max:,}"
+
+
+class EndedByServer(Record):
+    """Connections that the server has ended, announced or not, in the whole load."""
+
+    count: Count
+    answers: AnswersEach | None
+    """``None`` where it has ended none."""
+
+
 class Connections(Record):
     """The connections of the whole load, warm-up included; ``reused`` counts requests that found one open."""
 
@@ -47,6 +67,10 @@ class Connections(Record):
     replies_per_connection: Time | None
     lifetime_ms: Distribution | None
     """From the begin of connecting to the close, of the connections that were closed."""
+    ended_by_server: EndedByServer | None = None
+    """``None`` of a database's driver, of other generators, and in records of versions that did not count."""
+    lasting: Count | None = None
+    """Connections that were open throughout the load, and carried answers; ``None`` likewise."""
 
     @property
     def replies(self) -> float:
@@ -77,6 +101,26 @@ class StreamsAllowed(Record):
         return f"{self.max:,}" if self.min == self.max else f"{self.min:,} to {self.max:,}"
 
 
+ErrorCode = Literal[
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
+    "unknown",
+]
+"""The codes with which HTTP/2 ends connections (RFC 9113 §7); ``unknown`` is any other."""
+
+
 class Http2Result(Record):
     """What the limits of HTTP/2 and the ends of its connections did in the whole load, warm-up included."""
 
@@ -96,7 +140,14 @@ class Http2Result(Record):
     connections_ended: Count
     """Connections whose end the server announced (GOAWAY)."""
     connections_ended_by_error: Count
-    """Those of them for which it gave an error as the reason."""
+    """Those of them for which it gave an error as the reason, in the first announcement."""
+    connections_ended_by: dict[ErrorCode, Count] | None = None
+    """The codes of these announcements. ``None`` in records of versions that did not count them."""
+    streams_abandoned: Count | None = None
+    """Streams that the server was to answer by its announcement, and left when it closed the connection.
+
+    ``None`` likewise.
+    """
     bodies_delayed: Count
     """Requests whose bodies had to wait for a window of the server."""
     windows_used_up: Count

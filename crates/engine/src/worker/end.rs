@@ -35,6 +35,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 return true;
             }
             Event::Broken(failure) => {
+                // Whatever this completes ends with the connection.
+                let _ = self.connections[slot].exchange.end_of_input();
+                self.record_end(slot);
                 self.fail(slot, failure);
                 return true;
             }
@@ -164,8 +167,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// What was not sent waits for the next connection where the server has said that this one ends, or has said so of a
     /// request before it closed.
     fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
-        if failure == Failure::Malformed {
-            self.say_last(slot);
+        match failure {
+            Failure::Malformed => self.say_last(slot),
+            Failure::ClosedEarly => self.record_end(slot),
+            _ => {}
         }
         let connection = &self.connections[slot];
         let (requests, is_open) = (&connection.requests, connection.state == State::Open);
@@ -439,6 +444,14 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
         self.activity.failed(failure);
         self.in_flight -= 1;
+    }
+
+    /// Records that the server has ended a slot's connection.
+    fn record_end(&mut self, slot: Slot) {
+        let connection = &self.connections[slot];
+        if connection.state == State::Open {
+            self.recorder.endings.add(connection.answers);
+        }
     }
 
     /// Records what was counted of a slot's connection.

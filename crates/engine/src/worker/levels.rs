@@ -62,6 +62,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.handover = level.handover;
         self.begun = 0;
         self.held_up = 0;
+        self.await_endings();
         let began = self.now;
         self.use_slots(level.slots, scheduler, &should_stop);
         self.go_through(scheduler, should_stop, observe);

@@ -1,7 +1,7 @@
 //! A protocol with a handshake of one round trip, whose answers come in any order: what HTTP/1.x never asks of a worker.
 
 use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
-use loadcurve_record::Failure;
+use loadcurve_record::{Endings, Failure};
 use loadcurve_wire::{
     ErrorCode, Event, Exchange, Http2Counts, InvalidRequest, Malformed, Readiness, Received, Refusal,
     Request, Response, Tag,
@@ -391,6 +391,28 @@ fn a_connection_that_takes_no_more_is_left_when_its_last_request_times_out() {
     assert_eq!((recorder.failures[Failure::Timeout], recorder.requests.answered), (1, 1));
     assert_eq!(recorder.connections.opened, 2);
     assert_eq!(outcome.latencies(), [ms(100), ms(100) + CONNECTING + ROUND_TRIP + ms(1)]);
+}
+
+#[test]
+fn connections_that_the_server_ends_are_counted_with_the_answers_that_each_has_carried() {
+    // Every tenth answer is the last on its connection.
+    let ending = |arrived: u64, tag| {
+        let gone = (arrived % 10 == 9).then_some((ms(1), Frame::Gone));
+        [(ms(1), Frame::Answered(tag))].into_iter().chain(gone).collect()
+    };
+    let endings = run(&streams(1, 95), false, ending).recorder.endings;
+    assert_eq!(endings, Endings { count: 9, answers: 90, extremes: Some((10, 10)), lasting: 0 });
+}
+
+#[test]
+fn connections_that_the_load_keeps_have_lasted_and_those_that_it_closes_itself_are_no_ends_of_the_servers() {
+    let answering = |_, tag| vec![(ms(1), Frame::Answered(tag))];
+    for (calls, lasting) in [(None, 3), (Some(5), 0)] {
+        let plan = closed(3, Stop::RequestsTotal(60));
+        let plan = plan.with(|http| http.conversation = Conversation { calls, ..Conversation::default() });
+        let endings = run(&plan, false, answering).recorder.endings;
+        assert_eq!(endings, Endings { lasting, ..Endings::default() });
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
     }
 }
 
-/// The settings of a server that allows this many streams at once (MAX_CONCURRENT_STREAMS is 3).
+/// The settings of a server that allows this many streams at once (setting 3).
 fn settings(allowed: Option<u32>) -> Vec<u8> {
     let Some(allowed) = allowed else { return SETTINGS.into() };
     [&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3], allowed.to_be_bytes().as_slice()].concat()

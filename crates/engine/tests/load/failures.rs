@@ -78,6 +78,8 @@ fn a_server_that_closes_silently_after_nine_answers_loses_at_most_every_tenth_re
     assert!(failed <= 10, "{failed} failed");
     assert!(measured.errors().iter().all(|(class, _)| ["closed_early", "reset"].contains(class)));
     assert_eq!(measured.count("/connections/opened"), seen.accepted);
+    let ended = |of: &str| measured.count(&format!("/connections/ended_by_server/answers/{of}"));
+    assert_eq!((ended("min"), ended("max"), measured.count("/connections/lasting")), (9, 9, 0));
 }
 
 #[test]

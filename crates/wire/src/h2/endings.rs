@@ -35,11 +35,12 @@ impl Http2 {
         if stream != 0 {
             return Err(Http2Error::FrameStream { kind, stream }.into());
         }
-        let Some((&[l0, l1, l2, l3, code @ ..], _)) = frame.payload.split_first_chunk::<8>() else {
+        let Some((&[l0, l1, l2, l3, c0, c1, c2, c3], _)) = frame.payload.split_first_chunk::<8>() else {
             return Err(Http2Error::FrameLength { kind, bytes }.into());
         };
-        self.counts.was_ended = true;
-        self.counts.was_ended_by_error |= code != [0; 4];
+        if self.last_answered.is_none() {
+            self.counts.ended_by = Some(u32::from_be_bytes([c0, c1, c2, c3]));
+        }
         // All behind an earlier one's last have moved already, so that a later one that names more allows nothing.
         let last_id = u32::from_be_bytes([l0, l1, l2, l3]) & LAST_ID;
         self.last_answered = Some(last_id);

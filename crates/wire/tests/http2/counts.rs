@@ -57,13 +57,36 @@ fn the_end_of_a_connection_and_refused_streams_are_counted() {
     // REFUSED_STREAM is 7, CANCEL is 8.
     receive(&mut exchange, &[reset(1, 7), reset(3, 7), reset(5, 8), go_away(7), go_away(7)]);
     let counted = counts(&mut exchange);
-    assert_eq!((counted.streams_refused, counted.was_ended, counted.was_ended_by_error), (2, true, false));
-    let mut exchange = with_requests(&["GET"]);
-    // ENHANCE_YOUR_CALM is 11.
-    let calm = frame(GOAWAY, 0, 0, &[1_u32.to_be_bytes(), 11_u32.to_be_bytes()].concat());
-    receive(&mut exchange, &[calm]);
-    let counted = counts(&mut exchange);
-    assert_eq!((counted.was_ended, counted.was_ended_by_error), (true, true));
+    assert_eq!((counted.streams_refused, counted.ended_by), (2, Some(0)));
+}
+
+#[test]
+fn the_first_goaway_gives_the_reason_for_the_end_whatever_later_ones_say() {
+    // ENHANCE_YOUR_CALM is 11, PROTOCOL_ERROR is 1.
+    let with_code = |code: u32| frame(GOAWAY, 0, 0, &[1_u32.to_be_bytes(), code.to_be_bytes()].concat());
+    for (first, later) in [(0, 1), (11, 0), (11, 1)] {
+        let mut exchange = with_requests(&["GET"; 2]);
+        receive(&mut exchange, &[with_code(first), with_code(later)]);
+        assert_eq!(counts(&mut exchange).ended_by, Some(first));
+        // It is counted once, even if it was asked for between the two.
+        receive(&mut exchange, &[with_code(later)]);
+        assert_eq!(counts(&mut exchange).ended_by, None);
+    }
+}
+
+#[test]
+fn streams_that_a_server_was_to_answer_and_left_when_it_closed_the_connection_are_counted() {
+    // Of four streams the first is answered, the third is the last that the server answers, and the fourth moves.
+    let mut exchange = with_requests(&["GET"; 4]);
+    let answered = frame(HEADERS, END_HEADERS | END_STREAM, 1, &[STATUS_200]);
+    receive(&mut exchange, &[answered, go_away(5)]);
+    exchange.end_of_input();
+    exchange.end_of_input();
+    assert_eq!(counts(&mut exchange).streams_abandoned, 2);
+    // Without an announcement it was to answer nothing.
+    let mut exchange = with_requests(&["GET"; 4]);
+    exchange.end_of_input();
+    assert_eq!(counts(&mut exchange).streams_abandoned, 0);
 }
 
 #[test]
