@@ -69,3 +69,65 @@ def test_connections_replaced_after_failures_are_reported_as_errors_and_not_as_c
 
 def test_a_close_after_a_thousand_requests_is_too_rare_to_matter():
     assert found(lambda record, *_: close_after(record, 1000.0)) == {}
+
+
+def end_by_server(record: Data, answers: tuple[int, float, int], *, lasting: int = 0) -> None:
+    """The server ended 50 connections, by the least, the mean and the greatest number of their answers."""
+    least, mean, greatest = answers
+    close_after(record, mean)
+    each = {"min": least, "mean": mean, "max": greatest}
+    record["load"]["connections"] |= {
+        "ended_by_server": {"count": 50, "answers": each},
+        "lasting": lasting,
+    }
+
+
+def keep_all(record: Data) -> None:
+    record["load"]["connections"] |= {"ended_by_server": {"count": 0, "answers": None}}
+
+
+def test_connections_that_all_carried_the_same_number_of_answers_show_a_limit_without_any_setting():
+    [finding] = found(lambda record, *_: end_by_server(record, (100, 100.0, 100))).values()
+    assert finding.certainty == "shown"
+    assert finding.cause.startswith("The server closes a connection after exactly 100 answers.")
+    assert evidence(finding)["fewest answers before a close"] == 100
+    assert evidence(finding)["most answers before a close"] == 100
+
+
+def test_nearly_the_same_number_of_answers_is_likely_a_limit():
+    [finding] = found(lambda record, *_: end_by_server(record, (96, 99.0, 101))).values()
+    assert finding.certainty == "likely"
+    assert finding.cause.startswith("The server closes a connection after about 99 answers.")
+
+
+def test_a_server_that_keeps_some_connections_and_closes_all_others_after_one_answer_limits_connections():
+    def plant(record: Data, *_: float) -> None:
+        end_by_server(record, (1, 1.0, 1), lasting=27)
+        record["load"]["connections"]["replies_per_connection"] = 60.0
+
+    [finding] = found(plant).values()
+    assert finding.certainty == "shown"
+    assert finding.cause.startswith("The server keeps at most 27 connections open")
+    assert "use at most 27 connections" in finding.advice
+    assert evidence(finding)["connections kept open throughout"] == 27
+
+
+def test_a_server_that_closes_connections_only_where_there_are_many_limits_them_or_lets_none_wait():
+    # 5, 10, 25, 50 and 100 connections; from 50 on it closes some, after any number of answers.
+    def plant(record: Data, _trial: int, connections: float) -> None:
+        if connections >= 50:
+            end_by_server(record, (10, 11.6, 1041))
+        else:
+            keep_all(record)
+
+    [finding] = found(plant).values()
+    assert finding.certainty == "likely"
+    assert "With up to 25 connections the server closed none" in finding.cause
+    assert "after 10 to 1,041 answers" in finding.cause
+    assert "when others wait for a worker" in finding.cause
+
+
+def test_any_number_of_answers_before_a_close_is_no_limit_on_requests():
+    [finding] = found(lambda record, *_: end_by_server(record, (1, 4.7, 53))).values()
+    assert finding.certainty == "likely"
+    assert "not after a fixed number" in finding.cause

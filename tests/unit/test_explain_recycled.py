@@ -51,3 +51,35 @@ def test_connections_that_close_unannounced_are_still_those_of_another_finding()
         record["load"]["connections"] |= {"opened": 400, "replies_per_connection": 100.0}
 
     assert set(found(plant)) == {"reconnects"}
+
+
+def test_a_server_that_ends_each_connection_after_the_same_number_of_answers_has_a_limit():
+    def plant(record: Data, *_: float) -> None:
+        recycle(record)
+        record["load"]["http2"] |= {"connections_ended_by": {"NO_ERROR": 50}, "streams_abandoned": 0}
+        each = {"min": 101, "mean": 101.0, "max": 101}
+        record["load"]["connections"]["ended_by_server"] = {"count": 50, "answers": each}
+
+    [finding] = found(plant).values()
+    assert finding.certainty == "shown"
+    assert finding.cause.startswith("The server ends a connection after exactly 101 answers.")
+    assert "requests left unanswered" not in evidence(finding)
+
+
+def test_the_error_of_the_announcements_is_named_with_what_it_says():
+    def plant(record: Data, *_: float) -> None:
+        recycle(record, by_error=49)
+        record["load"]["http2"]["connections_ended_by"] = {"NO_ERROR": 1, "ENHANCE_YOUR_CALM": 49}
+
+    [finding] = found(plant).values()
+    assert "because of an error (ENHANCE_YOUR_CALM: it found the load excessive)" in finding.cause
+
+
+def test_requests_that_the_server_was_to_answer_and_has_not_are_counted():
+    def plant(record: Data, *_: float) -> None:
+        recycle(record)
+        record["load"]["http2"]["streams_abandoned"] = 545
+
+    [finding] = found(plant).values()
+    assert "Up to 545 requests that it was to answer by its announcement failed" in finding.seen
+    assert evidence(finding)["requests left unanswered"] == 545

@@ -1,11 +1,13 @@
-"""The server closes connections after N requests, or idle ones, so reconnecting is part of the figure."""
+"""The server closes connections, by one of its rules, so reconnecting is part of the figure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.explain.endings import ENDED_MIN, ConstantAnswers, answers_evidence, constant_answers
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
+from loadcurve.result.load import AnswersEach, EndedByServer
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
@@ -18,8 +20,6 @@ CODE = FindingCode(
 RECONNECTS_SHARE = 0.005
 """New connections for each answer. A connection costs both sides about as much as some requests, so one for
 every 200 requests takes a few percent of the throughput; the usual default of 1,000 stays below that."""
-RECONNECTS_MIN = 5
-"""Fewer may be accidents at the end of a load."""
 NEAR_LIMIT = (0.5, 1.1)
 """Replies per connection, in parts of a limit on requests, by which that limit explains the closing: the last
 connections have not come to it, and some servers do not count the first request."""
@@ -34,6 +34,10 @@ class Reconnecting:
     reconnects: int
     share: float
     replies_per_connection: float
+    ended: EndedByServer | None
+    """What the server closed; ``None`` where it is not known of these connections alone."""
+    lasting: int
+    """Connections that stayed open throughout."""
     lifetime_p50_ms: float | None
     connect_p50_ms: float | None
     closed_early: int
@@ -64,7 +68,7 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
     announced = load.http2.connections_ended if load.http2 else 0
     reconnects = connections.opened - (load.load.connections or 0) - failed - announced
     replies = connections.replies_per_connection
-    if reconnects < max(RECONNECTS_MIN, failed) or not replies:
+    if reconnects < max(ENDED_MIN, failed) or not replies:
         return None
     # Of the whole load, warm-up included, as connections are counted.
     share = reconnects / (replies * connections.opened)
@@ -74,6 +78,8 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         reconnects=reconnects,
         share=min(share, 1.0),
         replies_per_connection=replies,
+        ended=None if announced else connections.ended_by_server,
+        lasting=connections.lasting or 0,
         lifetime_p50_ms=connections.lifetime_ms.p50 if connections.lifetime_ms else None,
         connect_p50_ms=load.connect_ms.p50 if load.connect_ms else None,
         closed_early=(load.errors["closed_early"] or 0) + (load.errors["reset"] or 0),
@@ -106,6 +112,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
             *ranged("reconnections", "", [detail.reconnects for detail in details]),
             *ranged("reconnections per answer", "share", [detail.share for detail in details]),
             *ranged("replies per connection", "", [detail.replies_per_connection for detail in details]),
+            *answers_evidence([detail.ended for detail in details]),
+            *ranged("connections kept open throughout", "", [detail.lasting or None for detail in details]),
             *ranged("median lifetime of a connection", "ms", [detail.lifetime_p50_ms for detail in details]),
             *ranged("median time to connect", "ms", [detail.connect_p50_ms for detail in details]),
             *ranged(
@@ -133,7 +141,11 @@ class Why:
 
 
 def _why(subject: Subject, most: Reconnecting) -> Why:
-    """Return the setting that explains the closing, or that none is known."""
+    """Return what explains the closing: a setting, or how many answers the connections had carried."""
+    return _why_by_settings(subject, most) or _why_by_answers(subject, most)
+
+
+def _why_by_settings(subject: Subject, most: Reconnecting) -> Why | None:
     limit, idle_s = subject.number_setting("keepalive_requests"), subject.number_setting("keepalive_timeout")
     replies = most.replies_per_connection
     if idle_s and _lived_idle(most, idle_s):
@@ -154,6 +166,12 @@ def _why(subject: Subject, most: Reconnecting) -> Why:
             f"The server is configured to close a connection after {limit:,} requests",
             "Raise the setting keepalive_requests",
         )
+    return None
+
+
+def _why_by_answers(subject: Subject, most: Reconnecting) -> Why:
+    if most.ended is not None and (found := constant_answers(most.ended)) is not None:
+        return _why_constant(most, found)
     if most.processes_changed:
         return Why(
             "likely",
@@ -162,10 +180,68 @@ def _why(subject: Subject, most: Reconnecting) -> Why:
             "Warm up for longer, let the server begin with the processes that this load needs",
             same="number of processes",
         )
+    if most.ended is not None and most.ended.answers is not None:
+        return _why_varying(subject, most.ended.answers)
     return Why(
         "likely",
         "The server closes connections by its own rule: after a number of requests, or after an idle time",
         "Look for a limit on requests per connection and an idle timeout in the server's documentation",
+    )
+
+
+def _why_constant(most: Reconnecting, found: ConstantAnswers) -> Why:
+    if found.answers == 1 and most.lasting:
+        return Why(
+            "shown",
+            f"The server keeps at most {most.lasting:,} connections open: it closed all others after their "
+            "first answer",
+            f"Raise its limit on connections that it keeps open, use at most {most.lasting:,} connections",
+        )
+    if found.answers == 1:
+        return Why(
+            "shown",
+            "The server closes each connection after its first answer",
+            "Let it keep connections open",
+        )
+    return Why(
+        found.certainty,
+        f"The server closes a connection after {found}",
+        "Raise its limit on requests per connection",
+    )
+
+
+def _why_varying(subject: Subject, answers: AnswersEach) -> Why:
+    """Return what may close connections after any number of answers; fewer connections may tell."""
+    quiet = _quiet_connections(subject)
+    if quiet is not None:
+        return Why(
+            "likely",
+            f"With up to {quiet:,} connections the server closed none, and with more it closed connections "
+            f"after {answers} answers: it keeps a limited number of connections open, or closes one when "
+            "others wait for a worker",
+            "Raise its limit on connections that it keeps open, give it more workers or threads",
+            same="number of workers",
+        )
+    return Why(
+        "likely",
+        f"The server closed connections after {answers} answers, so not after a fixed number: after an idle "
+        "time, because it keeps a limited number of connections open, or when others wait for a worker",
+        "Look for these rules in the server's documentation, measure fewer connections, which shows whether "
+        "it then closes none",
+        same="rule",
+    )
+
+
+def _quiet_connections(subject: Subject) -> int | None:
+    """Return the most connections with which the server closed none, below the fewest with which it did."""
+    counted = [
+        (record.load.load.connections, ended.count)
+        for record in subject.records
+        if (ended := record.load.connections.ended_by_server) is not None and record.load.load.connections
+    ]
+    fewest = min((connections for connections, count in counted if count), default=0)
+    return max(
+        (connections for connections, count in counted if not count and connections < fewest), default=None
     )
 
 

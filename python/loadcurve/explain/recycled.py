@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.explain.endings import ENDED_MIN, answers_evidence, constant_answers
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.reconnects import NEAR_LIMIT
 from loadcurve.explain.subject import Subject
+from loadcurve.result.load import EndedByServer, ErrorCode
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
@@ -19,7 +21,15 @@ CODE = FindingCode(
 )
 
 ENDED_SHARE = 0.005
-ENDED_MIN = 5
+REASONS: dict[ErrorCode, str] = {
+    "PROTOCOL_ERROR": "it saw a breach of the protocol",
+    "INTERNAL_ERROR": "something unexpected within the server",
+    "FLOW_CONTROL_ERROR": "it saw more data than a window allowed",
+    "ENHANCE_YOUR_CALM": "it found the load excessive",
+    "INADEQUATE_SECURITY": "it found the encryption too weak",
+    "HTTP_1_1_REQUIRED": "it wants these requests over HTTP/1.1",
+}
+"""What codes of errors say (RFC 9113 §7), where their names do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,10 @@ class Recycling:
 
     ended: int
     by_error: int
+    codes: dict[ErrorCode, int]
+    """Of the first announcements; empty where they were not recorded."""
+    abandoned: int
+    answers: EndedByServer | None
     share: float
     replies_per_connection: float | None
     moved: int | None
@@ -56,6 +70,9 @@ def _recycling(record: PointRecord) -> Recycling | None:
     return Recycling(
         ended=ended,
         by_error=by_error,
+        codes=load.http2.connections_ended_by or {},
+        abandoned=load.http2.streams_abandoned or 0,
+        answers=connections.ended_by_server,
         share=min(share, 1.0),
         replies_per_connection=connections.replies_per_connection,
         moved=load.requests.moved,
@@ -67,14 +84,23 @@ def _explain(subject: Subject, seen: Sequence[Observation[Recycling]]) -> Explan
     details = [one.detail for one in seen]
     most = max(details, key=lambda one: one.ended)
     certainty, cause, advice = _why(subject, most)
+    abandoned = max(one.abandoned for one in details)
+    left = (
+        f" Up to {abandoned:,} requests that it was to answer by its announcement failed, because it closed "
+        "their connections."
+        if abandoned
+        else ""
+    )
     return Explanation(
         weight="distorts",
         certainty=certainty,
         seen=f"{subject.name} announced the end of up to {most.ended:,} connections, one per "
-        f"{1 / most.share:,.0f} answers, and new ones replaced them.",
+        f"{1 / most.share:,.0f} answers, and new ones replaced them.{left}",
         evidence=[
             *ranged("connections that the server ended", "", [one.ended for one in details]),
             *ranged("ended with an error", "", [one.by_error if one.by_error else None for one in details]),
+            *answers_evidence([one.answers for one in details]),
+            *ranged("requests left unanswered", "", [one.abandoned or None for one in details]),
             *ranged("replies per connection", "", [one.replies_per_connection for one in details]),
             *ranged("requests sent again", "", [one.moved for one in details]),
             *ranged("median time of a handshake", "ms", [one.handshake_p50_ms for one in details]),
@@ -85,12 +111,21 @@ def _explain(subject: Subject, seen: Sequence[Observation[Recycling]]) -> Explan
     )
 
 
+def _named_error(most: Recycling) -> str:
+    """Return the most frequent error in parentheses, with what it says; nothing where it was not recorded."""
+    errors: dict[ErrorCode, int] = {code: count for code, count in most.codes.items() if code != "NO_ERROR"}
+    if not errors:
+        return ""
+    code = max(errors, key=errors.__getitem__)
+    return f" ({code}: {REASONS[code]})" if code in REASONS else f" ({code})"
+
+
 def _why(subject: Subject, most: Recycling) -> tuple[Certainty, str, str]:
     limit, replies = subject.number_setting("keepalive_requests"), most.replies_per_connection
     if most.by_error > most.ended / 2:
         return (
             "shown",
-            "The server ended connections because of an error, such as an excessive load.",
+            f"The server ended connections because of an error{_named_error(most)}.",
             "Look for the reason in the server's log, use fewer streams",
         )
     if limit and replies and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
@@ -98,6 +133,12 @@ def _why(subject: Subject, most: Recycling) -> tuple[Certainty, str, str]:
             "shown",
             f"The server is configured to end a connection after {limit:,} requests.",
             "Raise the setting keepalive_requests",
+        )
+    if most.answers is not None and (found := constant_answers(most.answers)) is not None:
+        return (
+            found.certainty,
+            f"The server ends a connection after {found}.",
+            "Raise its limit on requests per connection",
         )
     return (
         "likely",
