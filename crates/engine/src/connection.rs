@@ -120,6 +120,11 @@ impl<E: Exchange> Connection<E> {
         (self.number, request.due)
     }
 
+    /// Whether the server has answered on the connection.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.answers > 0
+    }
+
     /// Whether the connection has been open since the load began, or this level of it, and has carried answers since.
     pub(crate) fn has_lasted(&self) -> bool {
         self.answers_at_begin.is_some_and(|before| self.answers > before)
@@ -213,7 +218,7 @@ impl<E: Exchange> Connection<E> {
     pub(crate) fn take_unanswered(&mut self, tag: Tag, event: Event, now: Nanos) -> Option<Unanswered> {
         let is_moved = matches!(event, Event::Moved(_));
         // A server that answers and then ends its connections recycles them, and does not refuse this request.
-        let again = if is_moved { self.requests.take_moved(tag, now, self.answers > 0) } else { None };
+        let again = if is_moved { self.requests.take_moved(tag, now, self.has_answered()) } else { None };
         let Some(request) = again else {
             return self.take_failed(tag, failure_of(event), now).map(Unanswered::Failed);
         };

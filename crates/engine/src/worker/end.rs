@@ -37,8 +37,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             Event::Broken(failure) => {
                 // Whatever this completes ends with the connection.
                 let _ = self.connections[slot].exchange.end_of_input();
-                self.record_end(slot);
-                self.fail(slot, failure);
+                self.break_off(slot, failure);
                 return true;
             }
         };
@@ -164,17 +163,18 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Leaves a connection that is of no more use; the requests that are still under way have failed.
     ///
-    /// What was not sent waits for the next connection where the server has said that this one ends, or has said so of a
-    /// request before it closed.
+    /// What was not sent waits for the next connection where the server has said that this one ends, has said so of a
+    /// request before it closed, or has answered on this one: each connection that is tried then gets on.
     fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
         match failure {
             Failure::Malformed => self.say_last(slot),
-            Failure::ClosedEarly => self.record_end(slot),
+            Failure::ClosedEarly | Failure::Reset => self.record_end(slot),
             _ => {}
         }
         let connection = &self.connections[slot];
         let (requests, is_open) = (&connection.requests, connection.state == State::Open);
-        let goes_on = requests.unwritten().any(|tag| !is_end || requests.was_moved(tag));
+        let may_go_on = !is_end || connection.has_answered();
+        let goes_on = requests.unwritten().any(|tag| may_go_on || requests.was_moved(tag));
         if goes_on && is_open && failure == Failure::ClosedEarly {
             self.replace(slot, failure);
             return;
@@ -182,6 +182,18 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if connection.requests.is_empty() && connection.state == State::Open {
             self.disconnect(slot);
             self.connections[slot].is_spoiled = failure == Failure::Malformed;
+        } else {
+            self.fail(slot, failure);
+        }
+    }
+
+    /// Leaves a connection that has broken; what was not sent waits for the next one as where it is closed.
+    fn break_off(&mut self, slot: Slot, failure: Failure) {
+        self.record_end(slot);
+        let connection = &self.connections[slot];
+        let goes_on = connection.requests.has_unwritten() && connection.has_answered();
+        if goes_on && connection.state == State::Open {
+            self.replace(slot, failure);
         } else {
             self.fail(slot, failure);
         }

@@ -27,11 +27,13 @@ pub(super) enum Frame {
     GoAway,
     Gone,
     Ping,
+    /// The end of the connection.
+    End,
 }
 
 impl Frame {
-    fn bytes(self) -> [u8; 2] {
-        match self {
+    fn bytes(self) -> Vec<u8> {
+        let bytes = match self {
             Self::Hello => [b'H', 0],
             Self::Limit(most) => [b'L', most],
             Self::Begun(tag) => [b'B', tag],
@@ -41,7 +43,9 @@ impl Frame {
             Self::GoAway => [b'G', 0],
             Self::Gone => [b'C', 0],
             Self::Ping => [b'P', 0],
-        }
+            Self::End => return Vec::new(),
+        };
+        bytes.to_vec()
     }
 }
 
@@ -168,7 +172,7 @@ impl Peer for Server {
                 _ => {}
             }
         }
-        answers.into_iter().map(|(delay, frame)| (now + delay, frame.bytes().to_vec())).collect()
+        answers.into_iter().map(|(delay, frame)| (now + delay, frame.bytes())).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 //! lateness of the generator.
 
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, Model, Nanos, Rate, Stop};
+use loadcurve_record::{Endings, Failure};
 
 use super::exchanges::{Frame, ROUND_TRIP, run_welcomed, streams};
 use super::peer::Outcome;
@@ -84,6 +85,30 @@ fn what_waits_when_its_connection_ends_has_as_long_on_the_next_one() {
     });
     assert_eq!(outcome.latencies(), [1, 141, 141].map(ms));
     assert_eq!((outcome.recorder.connections.opened, outcome.recorder.requests.sent), (2, 2));
+}
+
+#[test]
+fn what_was_never_sent_does_not_fail_with_a_connection_on_which_others_were_answered() {
+    // Two at once, of six. The first is answered after 1 ms; 1 ms later the connection ends with the second and the third
+    // under way, and the other three go on the next one.
+    let welcome = vec![(ROUND_TRIP, Frame::Limit(2)), (ROUND_TRIP, Frame::Hello)];
+    let outcome = run_welcomed(&streams(6, 6), welcome, |number, tag| match number {
+        0 => vec![(ms(1), Frame::Answered(tag)), (ms(2), Frame::End)],
+        1 | 2 => vec![],
+        _ => vec![(ms(1), Frame::Answered(tag))],
+    });
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::ClosedEarly]), (4, 2));
+    assert_eq!((recorder.connections.opened, recorder.requests.sent), (2, 6));
+    assert_eq!(recorder.endings, Endings { count: 1, answers: 1, extremes: Some((1, 1)), lasting: 0 });
+}
+
+#[test]
+fn where_a_server_closes_before_any_answer_all_that_wait_on_the_connection_have_failed() {
+    let welcome = vec![(ROUND_TRIP, Frame::Limit(2)), (ROUND_TRIP, Frame::Hello)];
+    let outcome = run_welcomed(&streams(6, 6), welcome, |_, _| vec![(ms(1), Frame::End)]);
+    let recorder = &outcome.recorder;
+    assert_eq!((recorder.failures[Failure::ClosedEarly], recorder.connections.opened), (6, 1));
 }
 
 #[test]

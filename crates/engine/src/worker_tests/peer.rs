@@ -18,7 +18,7 @@ use crate::worker::{Worker, WorkerConfiguration};
 
 /// The other end of all connections.
 pub(super) trait Peer {
-    /// What arrives at the client, and when, because these bytes have arrived on a slot's connection.
+    /// What arrives at the client, and when, because these bytes have arrived on a slot's connection; no bytes are its end.
     fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)>;
 }
 
@@ -137,6 +137,7 @@ impl<P: Peer> Io for PeerIo<P> {
                         self.full.remove(&slot);
                         io::Event::Written
                     }
+                    What::Arrived(bytes) if bytes.is_empty() => io::Event::Closed,
                     What::Arrived(bytes) => {
                         self.bytes = bytes;
                         io::Event::Received(&self.bytes)
