@@ -27,7 +27,7 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
     inner: E::Settings,
     speaker: S,
 ) -> Result<S::Outcome, StartError> {
-    let client = Client::new(tls, protocol.name, protocol.is_required)
+    let client = Client::new(tls, plan.model.connections(), protocol.name, protocol.is_required)
         .map_err(|InvalidSettings(text)| StartError::Plan(text))?;
     let end = clock::now() + plan.timeout();
     let left = || Duration::from_nanos((end - clock::now()).0);
@@ -45,7 +45,7 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
 pub(crate) fn is_spoken(plan: &HttpLoad) -> bool {
     let name = plan.work.address.ip().to_string();
     let any = Plan { verify: Verify::None, ..Plan::of(&name) };
-    let Ok(client) = Client::new(&any, "http/1.1", false) else { return false };
+    let Ok(client) = Client::new(&any, 1, "http/1.1", false) else { return false };
     let end = clock::now() + plan.timeout();
     tls::look(plan.work.address, &client, || Duration::from_nanos((end - clock::now()).0)).is_ok()
 }

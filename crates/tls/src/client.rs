@@ -45,15 +45,21 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client of a plan, which offers `protocol`; where that `is_required`, a server must choose it.
+    /// The client of a plan with this number of connections at once, which offers `protocol`; where that `is_required`, a
+    /// server must choose it.
     ///
     /// # Errors
     /// A name is none of TLS, a file cannot be used, or what is asked for does not go together.
-    pub fn new(plan: &Tls, protocol: &'static str, is_required: bool) -> Result<Arc<Self>, InvalidSettings> {
-        Self::of(plan, protocol, is_required).map(Arc::new).map_err(InvalidSettings)
+    pub fn new(
+        plan: &Tls,
+        connections: usize,
+        protocol: &'static str,
+        is_required: bool,
+    ) -> Result<Arc<Self>, InvalidSettings> {
+        Self::of(plan, connections, protocol, is_required).map(Arc::new).map_err(InvalidSettings)
     }
 
-    fn of(plan: &Tls, protocol: &'static str, is_required: bool) -> Result<Self, String> {
+    fn of(plan: &Tls, connections: usize, protocol: &'static str, is_required: bool) -> Result<Self, String> {
         let server_name = ServerName::try_from(plan.server_name.clone()).map_err(|_| {
             format!(
                 "{:?} is neither a host name nor an IP address, which a certificate can be checked for",
@@ -66,7 +72,7 @@ impl Client {
         // An answer that is over as fast as this library can has its records checked as any other.
         full.resumption = Resumption::disabled();
         let mut resuming = full.clone();
-        resuming.resumption = Resumption::store(Arc::new(Tickets::default()))
+        resuming.resumption = Resumption::store(Arc::new(Tickets::for_connections(connections)))
             .tls12_resumption(Tls12Resumption::SessionIdOrTickets);
         Ok(Self {
             server_name,
@@ -238,7 +244,7 @@ mod tests {
     use super::{Client, is_full};
 
     fn refusal(plan: &Tls) -> String {
-        Client::new(plan, "http/1.1", false).expect_err("the settings cannot be used").0
+        Client::new(plan, 1, "http/1.1", false).expect_err("the settings cannot be used").0
     }
 
     proptest! {
@@ -254,7 +260,7 @@ mod tests {
     #[test]
     fn settings_that_cannot_be_used_are_refused_with_what_could_be() {
         let any = Tls { verify: Verify::None, ..Tls::of("localhost") };
-        assert!(Client::new(&any, "http/1.1", false).is_ok());
+        assert!(Client::new(&any, 1, "http/1.1", false).is_ok());
         for (plan, part) in [
             (Tls::of("not a name"), "neither a host name nor an IP address"),
             (

@@ -7,27 +7,36 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// More tickets than a load has connections at once would only grow old.
-const MOST_TICKETS: usize = 16_384;
-
-/// The tickets of one server, for all connections of a load. One of version 1.3 is used once, the oldest first; one of
-/// version 1.2 again and again.
+/// The tickets of one server, for all connections of a load. One of version 1.3 is used once, the newest first, as other
+/// clients do: a server that keeps its sessions in a bounded store has dropped the oldest. One of version 1.2 is used again
+/// and again.
 ///
 /// One lock serves all threads: a handshake takes it five times for some 60 ns each, and itself takes 100 µs of a processor or
 /// more, so it would take hundreds of threads to make one wait.
-#[derive(Debug, Default)]
-pub(crate) struct Tickets(Mutex<Kept>);
+#[derive(Debug)]
+pub(crate) struct Tickets {
+    /// How many of version 1.3 are kept.
+    most: usize,
+    kept: Mutex<Kept>,
+}
 
 #[derive(Debug, Default)]
 struct Kept {
     group: Option<NamedGroup>,
     session: Option<Tls12ClientSessionValue>,
+    /// The newest last.
     tickets: VecDeque<Tls13ClientSessionValue>,
 }
 
 impl Tickets {
+    /// None yet, of a load with this number of connections at once: more tickets than these would only grow old, and that all of
+    /// them need one at once is the most that can happen.
+    pub(crate) fn for_connections(connections: usize) -> Self {
+        Self { most: connections.max(1), kept: Mutex::default() }
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,13 +63,13 @@ impl ClientSessionStore for Tickets {
 
     fn insert_tls13_ticket(&self, _: ServerName<'static>, ticket: Tls13ClientSessionValue) {
         let tickets = &mut self.kept().tickets;
-        if tickets.len() == MOST_TICKETS {
+        if tickets.len() == self.most {
             tickets.pop_front();
         }
         tickets.push_back(ticket);
     }
 
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        self.kept().tickets.pop_front()
+        self.kept().tickets.pop_back()
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::{fs, process};
 
 use loadcurve_plan::{Tls as Plan, TlsVersion, Verify};
-use loadcurve_tls::Tls;
+use loadcurve_tls::{Client, Settings, Tls};
 use loadcurve_wire::{Event, Exchange as _, Http1, Malformed, Readiness, Response};
 use proptest::prelude::*;
 use rustls::crypto::CryptoProvider;
+use rustls::server::ServerSessionMemoryCache;
 use rustls::{HandshakeKind, NamedGroup, ServerConfig};
 use server::{
     ANSWER, Server, any_certificate, read, request, server_config, settings, shake_hands, with_certificate,
@@ -155,6 +156,47 @@ fn as_many_connections_resume_a_session_as_were_asked_to() {
             assert_eq!(full, most_full, "{version:?}, {full_handshakes}");
         }
     }
+}
+
+/// Makes connections one after the other, each with a request, and counts those that resumed a session.
+fn resumed(config: &Arc<ServerConfig>, client: &mut Tls<Http1>, connections: usize) -> usize {
+    let resumed = |_| {
+        let mut server = Server::of(config, ANSWER);
+        shake_hands(client, &mut server, &[5000]).unwrap();
+        let is_resumed = client.agreement().unwrap().is_resumed;
+        let tickets = server.serve(&written(client));
+        read(client, &tickets, &[5000]).unwrap();
+        is_resumed
+    };
+    (0..connections).map(resumed).filter(|is_resumed| *is_resumed).count()
+}
+
+#[test]
+fn a_server_that_keeps_few_sessions_resumes_as_one_that_keeps_all() {
+    let mut config = ServerConfig::clone(&server_config());
+    config.session_storage = ServerSessionMemoryCache::new(8);
+    let plan = Plan { full_handshakes: 0.0, versions: vec![TlsVersion::Tls13], ..any_certificate() };
+    let client = Client::new(&plan, 50, "http/1.1", false).unwrap();
+    let mut client = Tls::<Http1>::new(1, &Settings { client, inner: () });
+    // Each connection brings two tickets, so those that are kept soon outnumber what the server remembers.
+    assert_eq!(resumed(&Arc::new(config), &mut client, 60), 59);
+}
+
+#[test]
+fn as_many_tickets_are_kept_as_there_are_connections_at_once() {
+    let mut config = ServerConfig::clone(&server_config());
+    config.send_tls13_tickets = 10;
+    let config = Arc::new(config);
+    let plan = Plan { full_handshakes: 0.0, versions: vec![TlsVersion::Tls13], ..any_certificate() };
+    let settings = Settings { client: Client::new(&plan, 3, "http/1.1", false).unwrap(), inner: () };
+    assert_eq!(resumed(&config, &mut Tls::new(1, &settings), 1), 0);
+    // They take their tickets before any of them brings new ones.
+    let mut clients: [Tls<Http1>; 5] = std::array::from_fn(|_| Tls::new(1, &settings));
+    for client in &mut clients {
+        shake_hands(client, &mut Server::of(&config, ANSWER), &[5000]).unwrap();
+    }
+    let resumed = clients.each_ref().map(|client| client.agreement().unwrap().is_resumed);
+    assert_eq!(resumed, [true, true, true, false, false]);
 }
 
 #[test]

@@ -61,8 +61,9 @@ pub(crate) fn any_certificate() -> Plan {
     Plan { verify: Verify::None, ..Plan::of("localhost") }
 }
 
+/// Settings of a load with one connection at a time.
 pub(crate) fn settings(plan: &Plan, protocol: &'static str, is_required: bool) -> Settings<()> {
-    Settings { client: Client::new(plan, protocol, is_required).unwrap(), inner: () }
+    Settings { client: Client::new(plan, 1, protocol, is_required).unwrap(), inner: () }
 }
 
 pub(crate) fn request() -> <Http1 as Exchange>::Template {
