@@ -22,6 +22,7 @@ def tls_result(
     *,
     full_ms: list[float] | None = None,
     resumed_ms: list[float] | None = None,
+    refused: int = 0,
     duration_s: float = synthetic.DURATION_S,
 ) -> Data:
     """What a load says of its handshakes, of which these were within the window; of none without times."""
@@ -34,6 +35,7 @@ def tls_result(
             "resumed_ms": synthetic.distribution(resumed_ms or []),
             "full_per_s": len(full_ms or []) / duration_s,
             "resumed_per_s": len(resumed_ms or []) / duration_s,
+            "refused": refused,
         }
         if measured
         else None,

@@ -13,7 +13,7 @@ use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::speaker::Look;
 use crate::summary::{Loaded, Merged, Summary, Terms};
-use crate::verdict::{KeptUp, OddBody};
+use crate::verdict::{KeptUp, OddBody, Resumption};
 
 /// What a load on a web server is summarised by.
 pub(crate) struct HttpSummary<'a, E: Exchange> {
@@ -51,7 +51,9 @@ impl<E: Exchange> HttpSummary<'_, E> {
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
+        let resumption = Resumption::of(self.plan, &summary.merged.recorder.handshakes_within);
         let evidence = &mut summary.evidence;
+        evidence.resumption = resumption;
         evidence.odd_bodies = odd_bodies(self.requests, &summary.merged.recorder.operations);
         evidence.descriptors = self.capacity.map(|capacity| capacity.descriptors.shortage());
         evidence.ports = ports;

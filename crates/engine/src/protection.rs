@@ -54,7 +54,7 @@ pub(crate) fn is_spoken(plan: &HttpLoad) -> bool {
 pub(crate) fn summary(plan: &HttpLoad, merged: &Merged, look: Option<&Look>) -> Option<TlsSummary> {
     plan.work.tls.as_ref()?;
     let agreements = &merged.recorder.agreements;
-    let HandshakeTimes { full, resumed } = &merged.recorder.handshakes_within;
+    let HandshakeTimes { full, resumed, refused } = &merged.recorder.handshakes_within;
     Some(TlsSummary {
         handshakes: Handshakes { full: agreements.count(false), resumed: agreements.count(true) },
         measured: MeasuredHandshakes {
@@ -62,6 +62,7 @@ pub(crate) fn summary(plan: &HttpLoad, merged: &Merged, look: Option<&Look>) -> 
             resumed_ms: resumed.into(),
             full_per_s: merged.per_second(full.count()),
             resumed_per_s: merged.per_second(resumed.count()),
+            refused: *refused,
         },
         agreed: agreements
             .most_frequent()

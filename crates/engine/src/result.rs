@@ -223,6 +223,8 @@ pub struct MeasuredHandshakes {
     /// Absent if the window has no length.
     pub full_per_s: Option<f64>,
     pub resumed_per_s: Option<f64>,
+    /// How many of the full ones had offered to resume a session.
+    pub refused: u64,
 }
 
 /// What some of the handshakes have agreed on, by the names that IANA has registered.

@@ -6,6 +6,7 @@ mod evidence;
 mod outcomes;
 mod pace;
 mod reported;
+mod resumption;
 mod service;
 mod stationarity;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub use codes::{Code, CodeRow, Kind};
 pub use evidence::KeptUp;
 pub(crate) use evidence::{Busy, Evidence, GeneratorEvidence, OddBody, PeriodMeans, Scheduled, TimeSeries};
 pub use reported::Reported;
+pub(crate) use resumption::Resumption;
 
 /// How far a result may be trusted, in rising order of doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -66,6 +68,7 @@ impl Verdict {
         verdict.judge_capacity(evidence);
         verdict.judge_sent_rate(evidence);
         verdict.judge_answered_rate(evidence);
+        verdict.judge_resumption(evidence);
         verdict.judge_lateness(evidence);
         verdict.judge_saturation(evidence);
         verdict.judge_littles_law(evidence);

@@ -18,6 +18,15 @@ pub struct Agreement {
     pub is_resumed: bool,
 }
 
+/// One handshake, as it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handshake {
+    /// What it has agreed on.
+    pub agreement: Agreement,
+    /// Whether the server began a session although an earlier one was offered.
+    pub is_refused: bool,
+}
+
 /// How often each agreement was reached. There are few different ones in a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreements(Vec<(Agreement, u64)>);
@@ -60,18 +69,22 @@ pub struct HandshakeTimes {
     pub full: TimeHistogram,
     /// Those that resumed one.
     pub resumed: TimeHistogram,
+    /// How many of those that began one had offered an earlier one.
+    pub refused: u64,
 }
 
 impl HandshakeTimes {
     /// Counts a handshake of this length.
-    pub fn record(&mut self, length: Nanos, is_resumed: bool) {
-        if is_resumed { &mut self.resumed } else { &mut self.full }.record(length);
+    pub fn record(&mut self, length: Nanos, handshake: Handshake) {
+        if handshake.agreement.is_resumed { &mut self.resumed } else { &mut self.full }.record(length);
+        self.refused += u64::from(handshake.is_refused);
     }
 
     /// Adds what another one has counted.
     pub fn merge(&mut self, other: &Self) {
         self.full.merge(&other.full);
         self.resumed.merge(&other.resumed);
+        self.refused += other.refused;
     }
 }
 

@@ -19,7 +19,7 @@ mod series;
 mod slowest;
 mod window;
 
-pub use agreements::{Agreement, Agreements, HandshakeTimes};
+pub use agreements::{Agreement, Agreements, Handshake, HandshakeTimes};
 pub use classes::{
     Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
 };

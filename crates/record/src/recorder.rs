@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Agreement, Agreements, Answer, Endings, Explanations, FailedRequest, Failure, FailureCounts,
+    Agreement, Agreements, Answer, Endings, Explanations, FailedRequest, Failure, FailureCounts, Handshake,
     HandshakeTimes, HttpAnswer, MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest,
     Slowest, StatusClass, StatusCounts, TimeHistogram, Window,
 };
@@ -181,13 +181,13 @@ impl Recorder {
 
     /// Both sides of a connection, which was established at `connected`, agreed at `agreed` how to go on; on what, where
     /// there was a choice.
-    pub fn agreed(&mut self, connected: Nanos, agreed: Nanos, agreement: Option<Agreement>) {
+    pub fn agreed(&mut self, connected: Nanos, agreed: Nanos, handshake: Option<Handshake>) {
         let length = agreed - connected;
         self.handshake.record(length);
-        let Some(agreement) = agreement else { return };
-        self.agreements.add(agreement, 1);
+        let Some(handshake) = handshake else { return };
+        self.agreements.add(handshake.agreement, 1);
         if self.window.contains(agreed) {
-            self.handshakes_within.record(length, agreement.is_resumed);
+            self.handshakes_within.record(length, handshake);
         }
     }
 

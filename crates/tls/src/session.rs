@@ -7,6 +7,8 @@ use loadcurve_wire::Agreement;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, Error, HandshakeKind};
 
+use crate::tickets;
+
 /// One connection's TLS.
 pub(crate) struct Session {
     connection: ClientConnection,
@@ -14,15 +16,18 @@ pub(crate) struct Session {
     arrived: usize,
     /// Whether the peer has said that it sends no more, so that nobody has cut the connection off.
     has_ended: bool,
+    /// Whether it has offered to go on with an earlier one.
+    is_offered: bool,
 }
 
 impl Session {
     /// The session of a new connection, whose first bytes are to be sent at once.
     pub(crate) fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
-        let mut connection = ClientConnection::new(config, name)?;
+        let (connection, is_offered) = tickets::offering(|| ClientConnection::new(config, name));
+        let mut connection = connection?;
         // What is given to be sent is sent, and no more of it is held than one write.
         connection.set_buffer_limit(None);
-        Ok(Self { connection, arrived: 0, has_ended: false })
+        Ok(Self { connection, arrived: 0, has_ended: false, is_offered })
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
@@ -38,6 +43,7 @@ impl Session {
             version: self.connection.protocol_version()?.into(),
             suite: self.connection.negotiated_cipher_suite()?.suite().into(),
             group: self.connection.negotiated_key_exchange_group().map(|group| group.name().into()),
+            is_offered: self.is_offered,
             is_resumed: self.connection.handshake_kind() == Some(HandshakeKind::Resumed),
         })
     }

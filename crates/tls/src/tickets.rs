@@ -1,11 +1,31 @@
 //! Where the tickets wait with which sessions go on.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
+
+thread_local! {
+    /// Whether this thread was given a session since [`offering`] began.
+    static GIVEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Begins a connection, and says whether it offers an earlier session. The library looks for one when the connection is made,
+/// and does not say what it has found.
+pub(crate) fn offering<T>(begin: impl FnOnce() -> T) -> (T, bool) {
+    GIVEN.set(false);
+    let begun = begin();
+    (begun, GIVEN.get())
+}
+
+/// A session that is handed out.
+fn given<T>(session: Option<T>) -> Option<T> {
+    GIVEN.set(GIVEN.get() || session.is_some());
+    session
+}
 
 /// The tickets of one server, for all connections of a load. One of version 1.3 is used once, the newest first, as other
 /// clients do: a server that keeps its sessions in a bounded store has dropped the oldest. One of version 1.2 is used again
@@ -54,7 +74,7 @@ impl ClientSessionStore for Tickets {
     }
 
     fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        self.kept().session.clone()
+        given(self.kept().session.clone())
     }
 
     fn remove_tls12_session(&self, _: &ServerName<'static>) {
@@ -70,6 +90,6 @@ impl ClientSessionStore for Tickets {
     }
 
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        self.kept().tickets.pop_back()
+        given(self.kept().tickets.pop_back())
     }
 }

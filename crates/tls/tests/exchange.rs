@@ -172,6 +172,26 @@ fn resumed(config: &Arc<ServerConfig>, client: &mut Tls<Http1>, connections: usi
 }
 
 #[test]
+fn a_session_that_was_offered_and_one_that_there_was_not_are_told_apart() {
+    for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+        let plan = Plan { full_handshakes: 0.0, versions: vec![version], ..any_certificate() };
+        let mut client = Tls::<Http1>::new(1, &settings(&plan, "http/1.1", false));
+        let mut kinds = Vec::new();
+        let first = server_config();
+        // The other one knows nothing of the sessions of the first.
+        for config in [&first, &first, &server_config()] {
+            let mut server = Server::of(config, ANSWER);
+            shake_hands(&mut client, &mut server, &[5000]).unwrap();
+            let agreement = client.agreement().unwrap();
+            kinds.push((agreement.is_offered, agreement.is_resumed));
+            let tickets = server.serve(&written(&mut client));
+            read(&mut client, &tickets, &[5000]).unwrap();
+        }
+        assert_eq!(kinds, [(false, false), (true, true), (true, false)], "{version:?}");
+    }
+}
+
+#[test]
 fn a_server_that_keeps_few_sessions_resumes_as_one_that_keeps_all() {
     let mut config = ServerConfig::clone(&server_config());
     config.session_storage = ServerSessionMemoryCache::new(8);

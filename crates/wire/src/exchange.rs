@@ -169,6 +169,8 @@ pub struct Agreement {
     pub suite: u16,
     /// The group of the key exchange; `None` if there was no exchange of keys.
     pub group: Option<u16>,
+    /// Whether the client has offered to go on with an earlier session.
+    pub is_offered: bool,
     /// Whether an earlier session goes on, so that nobody has shown a certificate.
     pub is_resumed: bool,
 }

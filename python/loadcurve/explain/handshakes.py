@@ -1,7 +1,8 @@
-"""Handshakes of TLS: full ones that take much of the server's CPU, and where sessions were to go on.
+"""Handshakes of TLS: full ones that take much of the server's CPU.
 
 How much of the CPU they take is shown where points of one trial differ in their share of full handshakes
-alone: by what an answer cost with many of them and with few. Elsewhere it is estimated: their rate times the
+alone: by what an answer cost with many of them and with few, in proportion to how many more there were,
+because servers do not resume every session that they could. Elsewhere it is estimated: their rate times the
 time of the fastest one, which waited for no other, less what the generator's own end took of it.
 """
 
@@ -16,22 +17,16 @@ from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PointRecord
 from loadcurve.result.tls import MeasuredHandshakes
 
-MANY = FindingCode(
+CODE = FindingCode(
     "handshakes",
     title="TLS handshakes took much of the CPU time",
     seen_where="at least 20 full handshakes took a quarter of the server's CPU time: shown if an answer "
-    "cost that much less at a point of the trial with at most half as many handshakes and no other "
-    "difference; likely if their rate times the time of the fastest one, minus the generator's CPU time, "
-    "amounts to it; likely, too, if that is not known and there was one per ten answers or fewer",
+    "cost so much less, in proportion, at a point of the trial with at most half as many handshakes and no "
+    "other difference; likely if their rate times the time of the fastest one, minus the generator's CPU "
+    "time, amounts to it; likely, too, if that is not known and there was one per ten answers or fewer",
     because="the fastest handshake waited for no other one, so the rest of its time is the server's and the "
     "network's; a full handshake costs a server as much as ten to a hundred small answers, depending "
     "on the key",
-)
-NOT_RESUMED = FindingCode(
-    "not_resumed",
-    title="TLS sessions were not resumed",
-    seen_where="of at least 20 connections that offered to resume a session, fewer than half resumed it",
-    because="the first connections have no session to resume, and tickets may arrive too late",
 )
 
 SWEPT = "full_handshakes"
@@ -39,9 +34,9 @@ SWEPT = "full_handshakes"
 CPU_SHARE = 0.25
 FEWER = 0.5
 """A point is one of fewer full handshakes if it has at most this part of them for each answer."""
+WORTH_A_WORD = 0.01
 PER_ANSWER = 0.1
 LEAST_HANDSHAKES = 20
-RESUMED_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +46,15 @@ class Compared:
     here_us: float
     fewer_us: float
     fewer_at: Point
+    per_answer: float
+    """How many full handshakes there were for each answer."""
+    fewer_per_answer: float
 
     @property
     def share(self) -> float:
-        """Which part of the CPU time the full handshakes took that the other point had not."""
-        return 1.0 - self.fewer_us / self.here_us
+        """Which part of the CPU time all full handshakes took, if each cost as those that the other lacks."""
+        more = 1.0 - self.fewer_per_answer / self.per_answer
+        return min(1.0, (1.0 - self.fewer_us / self.here_us) / more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,6 @@ class Handshaking:
     resumed: int
     full_per_s: float | None
     per_answer: float
-    offered: float
-    """How many connections offered to resume a session, as far as there was one."""
     handshake_p50_ms: float | None
     estimated_share: float | None
     """Which part of the server's CPU time full handshakes took, by their rate and time, if known."""
@@ -90,7 +87,7 @@ class Handshaking:
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find points where full handshakes are many, and points where they should have been fewer."""
+    """Find points where full handshakes are many."""
     fewest = _fewest(subject)
     seen = [
         Observation(record, shaken)
@@ -98,15 +95,7 @@ def find(subject: Subject) -> list[Finding]:
         if (shaken := _handshaking(record, fewest.get(_apart_from_handshakes(record)))) is not None
     ]
     many = [one for one in seen if one.detail.are_many]
-    refused = [
-        one
-        for one in seen
-        if one.detail.offered >= LEAST_HANDSHAKES and one.detail.resumed < RESUMED_SHARE * one.detail.offered
-    ]
-    return [
-        *merged(MANY, subject, many, _explain_many),
-        *merged(NOT_RESUMED, subject, refused, _explain_refused),
-    ]
+    return merged(CODE, subject, many, _explain)
 
 
 def _apart_from_handshakes(record: PointRecord) -> tuple[int, PointKey]:
@@ -139,7 +128,6 @@ def _handshaking(record: PointRecord, fewest: PointRecord | None) -> Handshaking
         return None
     handshakes, connections, measured = load.tls.handshakes, load.connections, load.tls.measured
     total = handshakes.full + handshakes.resumed
-    share = load.load.full_handshakes
     certificate = load.tls.certificate
     names = [] if certificate is None else [f"a key of {certificate.key}"]
     for one in load.tls.agreed[:1]:
@@ -152,8 +140,6 @@ def _handshaking(record: PointRecord, fewest: PointRecord | None) -> Handshaking
         if measured is not None
         else of_whole_load and of_whole_load * handshakes.full,
         per_answer=per_answer,
-        # As many connections as are open at once find no session at the start.
-        offered=max(0.0, (1.0 - share) * total - (load.load.connections or 0)),
         handshake_p50_ms=_median_ms(record),
         estimated_share=_estimated_share(record, measured),
         compared=_compared(record, fewest),
@@ -185,15 +171,17 @@ def _estimated_share(record: PointRecord, measured: MeasuredHandshakes | None) -
 
 def _compared(record: PointRecord, fewest: PointRecord | None) -> Compared | None:
     """Compare a point with the one of its trial that had the fewest full handshakes."""
-    if fewest is None or (_per_answer(fewest) or 0.0) > FEWER * (_per_answer(record) or 0.0):
+    per_answer = _per_answer(record)
+    fewer = None if fewest is None else _per_answer(fewest)
+    if fewest is None or not per_answer or fewer is None or fewer > FEWER * per_answer:
         return None
     here, there = record.probe.server, fewest.probe.server
     if here is None or there is None or not here.cpu_per_request_us or there.cpu_per_request_us is None:
         return None
-    return Compared(here.cpu_per_request_us, there.cpu_per_request_us, fewest.point)
+    return Compared(here.cpu_per_request_us, there.cpu_per_request_us, fewest.point, per_answer, fewer)
 
 
-def _explain_many(subject: Subject, seen: Sequence[Observation[Handshaking]]) -> Explanation:
+def _explain(subject: Subject, seen: Sequence[Observation[Handshaking]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: (detail.cpu_share or 0.0, detail.per_answer))
     cpus = [one.record.probe.server.cpu_share for one in seen if one.record.probe.server]
@@ -213,6 +201,12 @@ def _explain_many(subject: Subject, seen: Sequence[Observation[Handshaking]]) ->
             *ranged("CPU of the server", "CPUs", cpus),
             *ranged("CPU per answer", "µs", [one.here_us for one in compared]),
             *ranged("CPU per answer with fewer full handshakes", "µs", [one.fewer_us for one in compared]),
+            *ranged("full handshakes per answer", "", [one.per_answer for one in compared]),
+            *ranged(
+                "full handshakes per answer where they were fewer",
+                "",
+                [one.fewer_per_answer for one in compared],
+            ),
             *ranged("share of the CPU time, by comparison", "share", [one.share for one in compared]),
             *ranged(
                 "share of the CPU time, by rate and shortest time",
@@ -234,7 +228,8 @@ def _words(subject: Subject, most: Handshaking, often: str) -> str:
         fewer = ", ".join(f"{key} = {value:g}" for key, value in compared.fewer_at.items())
         return (
             f"Full TLS handshakes took {compared.share:.0%} of the CPU time of {subject.name}: an answer "
-            f"cost {rounded(compared.here_us)} µs, compared with {rounded(compared.fewer_us)} µs at {fewer}."
+            f"cost {rounded(compared.here_us)} µs, compared with {rounded(compared.fewer_us)} µs at {fewer}"
+            f"{_still(compared)}."
         )
     if most.estimated_share is not None:
         return (
@@ -244,28 +239,15 @@ def _words(subject: Subject, most: Handshaking, often: str) -> str:
     return f"There was {often}; their share of the CPU time is not known."
 
 
+def _still(compared: Compared) -> str:
+    """Say how many full handshakes there still were at the other point, unless next to none."""
+    part = compared.fewer_per_answer / compared.per_answer
+    return f", where there were still {part:.0%} as many" if part >= WORTH_A_WORD else ""
+
+
 def _answers(each: Sequence[float]) -> str:
     """Say how many answers there were for one handshake, at one point or at several."""
     least, most = (rounded(max(1.0, answers)) for answers in (min(each), max(each)))
     if least != most:
         return f"{least} to {most} answers"
     return "answer" if least == "1" else f"{least} answers"
-
-
-def _explain_refused(subject: Subject, seen: Sequence[Observation[Handshaking]]) -> Explanation:
-    details = [one.detail for one in seen]
-    least = min(details, key=lambda detail: detail.resumed / detail.offered)
-    return Explanation(
-        weight="explains",
-        certainty="likely" if least.resumed else "shown",
-        seen=f"{subject.name} resumed {least.resumed:,} of about {round(least.offered):,} TLS sessions that "
-        "the load offered to resume.",
-        evidence=[
-            *ranged("full handshakes", "", [detail.full for detail in details]),
-            *ranged("resumed handshakes", "", [detail.resumed for detail in details]),
-        ],
-        cause="The server issued no tickets and keeps no sessions, or fewer than the connections require: a "
-        "TLS 1.3 ticket is used once, and not every server issues a new one on each connection.",
-        advice="Turn on session tickets or a session cache in the server's configuration. If it resumes only "
-        "some, compare TLS 1.2 (versions in tls), whose tickets can be used repeatedly.",
-    )

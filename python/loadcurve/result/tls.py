@@ -20,6 +20,8 @@ class MeasuredHandshakes(Record):
     full_per_s: Time | None
     """``None`` where the window has no length."""
     resumed_per_s: Time | None
+    refused: Count | None = None
+    """How many of the full ones had offered to resume a session; records of earlier versions lack it."""
 
 
 class Agreed(Record):

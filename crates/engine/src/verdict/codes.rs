@@ -142,6 +142,11 @@ table! {
         meaning: "on a schedule: share answered of what fell due, up to a mean latency before the end",
         suspect: Some("below 99 %"),
     }
+    ResumptionNotReached {
+        code: "resumption_not_reached", origin: Some(Origin::Server),
+        meaning: "share of full handshakes among at least 20 in the window, beyond the share that was asked for",
+        suspect: Some("above 5 points"),
+    }
     GeneratorLate {
         code: "generator_late", origin: Some(Origin::Generator),
         meaning: "p99 of lateness",

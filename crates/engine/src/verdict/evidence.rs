@@ -3,6 +3,7 @@
 use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{FailureCounts, LostServer, StatusCounts, Unserved, WarmUpCounts};
 
+use super::resumption::Resumption;
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
 use crate::summary::{Loaded, Merged};
 
@@ -43,6 +44,8 @@ pub(crate) struct Evidence {
     pub(crate) kept_up: Option<KeptUp>,
     /// None in a closed loop, and where no window had begun.
     pub(crate) scheduled: Option<Scheduled>,
+    /// None without TLS, and where it is not known.
+    pub(crate) resumption: Option<Resumption>,
     pub(crate) answered_rps: Option<f64>,
     pub(crate) mean_latency_ms: Option<f64>,
     pub(crate) time_series: TimeSeries,
@@ -188,6 +191,7 @@ impl Evidence {
             ports: None,
             kept_up: pace.arriving.is_none().then_some(kept_up),
             scheduled: Scheduled::of(result, pace, merged),
+            resumption: None,
             answered_rps: result.rate_rps.answered,
             mean_latency_ms: result.latency_ms.mean,
             time_series: TimeSeries::of(&result.series, pace),

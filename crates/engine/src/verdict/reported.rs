@@ -80,6 +80,7 @@ impl Reported {
                 sent_rps: due_rps,
                 never_sent_while_free: 0,
             }),
+            resumption: None,
             answered_rps,
             mean_latency_ms: self.mean_latency_ms,
             time_series: TimeSeries { warmup_s: self.warmup_s, rate_changes: false, periods: Vec::new() },

@@ -4,8 +4,8 @@ use loadcurve_plan::Stop;
 use loadcurve_record::{Failure, FailureCounts, StatusClass, Unserved, WarmUpCounts};
 
 use super::{
-    Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Scheduled, Status,
-    TimeSeries, Verdict,
+    Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Resumption, Scheduled,
+    Status, TimeSeries, Verdict,
 };
 use crate::result::{Lateness, Requests};
 use crate::summary::Loaded;
@@ -47,6 +47,7 @@ fn closed() -> Evidence {
         ports: None,
         kept_up: Some(KeptUp { requests: 50, think_ms: 0.0 }),
         scheduled: None,
+        resumption: None,
         answered_rps: Some(10_000.0),
         mean_latency_ms: Some(5.0),
         time_series: TimeSeries { warmup_s: 2.0, rate_changes: false, periods: vec![PERIOD; 10] },
@@ -490,4 +491,39 @@ fn a_rate_that_changes_on_purpose_and_a_load_of_a_few_seconds_are_not_judged() {
     let mut short = warming_up();
     short.periods.truncate(7);
     assert_eq!(verdict(&Evidence { time_series: short, ..closed() }).0, Status::Valid);
+}
+
+#[test]
+fn full_handshakes_more_than_five_points_beyond_the_share_that_was_asked_for_cast_doubt() {
+    let shaken = |asked, full, resumed, refused| {
+        let resumption = Some(Resumption { asked, full, resumed, refused });
+        Evidence { resumption, ..closed() }
+    };
+    for reached in [
+        shaken(1.0, 1_000, 0, 0),
+        shaken(0.0, 50, 950, 50),
+        shaken(0.5, 550, 450, 0),
+        // Connections that stay open have no handshakes in the window, or too few for a share.
+        shaken(0.0, 0, 0, 0),
+        shaken(0.0, 19, 0, 0),
+    ] {
+        assert_eq!(verdict(&reached), (Status::Valid, vec![]));
+    }
+    for (fewer, parts) in [
+        (
+            shaken(0.0, 333, 667, 0),
+            ["333 of 1,000 handshakes (33 %)", "full instead of 0 %", "no ticket was left for 333"],
+        ),
+        (
+            shaken(0.25, 751, 249, 501),
+            ["751 of 1,000", "instead of 25 %", "did not resume 501 sessions that it was offered"],
+        ),
+        (
+            shaken(0.125, 20, 0, 0),
+            ["20 of 20", "instead of 12.5 %", "17 connections had no session to resume"],
+        ),
+    ] {
+        assert_eq!(verdict(&fewer), (Status::Suspect, vec![Code::ResumptionNotReached]));
+        assert_says(&fewer, Code::ResumptionNotReached, &parts);
+    }
 }

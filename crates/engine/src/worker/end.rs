@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Agreement, Failure, Origin};
+use loadcurve_record::{Agreement, Failure, Handshake, Origin};
 use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Tag};
 
 use super::Worker;
@@ -511,7 +511,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 }
 
 /// An agreement as results count it.
-fn recorded(agreement: wire::Agreement) -> Agreement {
-    let wire::Agreement { version, suite, group, is_resumed } = agreement;
-    Agreement { version, suite, group, is_resumed }
+fn recorded(agreement: wire::Agreement) -> Handshake {
+    let wire::Agreement { version, suite, group, is_offered, is_resumed } = agreement;
+    Handshake {
+        agreement: Agreement { version, suite, group, is_resumed },
+        is_refused: is_offered && !is_resumed,
+    }
 }

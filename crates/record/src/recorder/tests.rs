@@ -1,7 +1,7 @@
 //! What becomes of the outcomes that a recorder gets.
 
 use super::{Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts, Window};
-use crate::{Agreement, Answer, FailedRequest, Failure, HttpAnswer, MismatchedBody};
+use crate::{Agreement, Answer, FailedRequest, Failure, Handshake, HttpAnswer, MismatchedBody};
 use loadcurve_plan::Nanos;
 
 const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -192,13 +192,16 @@ fn a_request_that_failed_late_is_slower_than_one_that_was_answered_sooner() {
 #[test]
 fn handshakes_are_timed_by_their_kind_where_they_end_within_the_window_and_counted_from_the_begin_of_the_load()
  {
-    const FULL: Agreement = Agreement { version: 0x0304, suite: 0x1301, group: Some(29), is_resumed: false };
-    const RESUMED: Agreement = Agreement { is_resumed: true, ..FULL };
+    const AGREEMENT: Agreement =
+        Agreement { version: 0x0304, suite: 0x1301, group: Some(29), is_resumed: false };
+    const FULL: Handshake = Handshake { agreement: AGREEMENT, is_refused: false };
+    const REFUSED: Handshake = Handshake { is_refused: true, ..FULL };
+    const RESUMED: Handshake = Handshake { agreement: Agreement { is_resumed: true, ..AGREEMENT }, ..FULL };
     let mut recorder = recorder();
     // The window lasts from 1,000 on to 2,000.
     for (connected, agreed, agreement) in [
-        (500, 999, Some(FULL)),
-        (960, 1_000, Some(FULL)),
+        (500, 999, Some(REFUSED)),
+        (960, 1_000, Some(REFUSED)),
         (1_200, 1_210, Some(RESUMED)),
         (1_980, 1_999, Some(RESUMED)),
         (1_900, 2_000, Some(FULL)),
@@ -215,11 +218,13 @@ fn handshakes_are_timed_by_their_kind_where_they_end_within_the_window_and_count
     let (full, resumed) = (&both.handshakes_within.full, &both.handshakes_within.resumed);
     assert_eq!((full.count(), full.extremes()), (2, Some((Nanos(40), Nanos(40)))));
     assert_eq!((resumed.count(), resumed.extremes()), (4, Some((Nanos(10), Nanos(19)))));
+    assert_eq!(both.handshakes_within.refused, 2);
 }
 
 #[test]
 fn a_handshake_counts_for_the_level_in_which_it_ends() {
-    const FULL: Agreement = Agreement { version: 0x0304, suite: 0x1301, group: None, is_resumed: false };
+    const AGREEMENT: Agreement = Agreement { version: 0x0304, suite: 0x1301, group: None, is_resumed: false };
+    const FULL: Handshake = Handshake { agreement: AGREEMENT, is_refused: false };
     let mut recorder = recorder();
     recorder.agreed(Nanos(1_100), Nanos(1_200), Some(FULL));
     recorder.begin_level(WINDOW.end);
