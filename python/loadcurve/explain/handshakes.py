@@ -34,7 +34,7 @@ SWEPT = "full_handshakes"
 CPU_SHARE = 0.25
 FEWER = 0.5
 """A point is one of fewer full handshakes if it has at most this part of them for each answer."""
-WORTH_A_WORD = 0.01
+WORTH_A_WORD = 0.05
 PER_ANSWER = 0.1
 LEAST_HANDSHAKES = 20
 
