@@ -9,6 +9,9 @@ use crate::http::Status;
 /// The bodies of files by the path that a request names, such as `/pictures/a.png`.
 pub type Content = HashMap<String, Arc<[u8]>>;
 
+/// How many bytes a body may be too long by.
+const MOST_PADDING_BYTES: usize = 1;
+
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
@@ -81,7 +84,7 @@ impl Reply {
             Outcome::Reset => Self { ending: Ending::Reset, ..self },
             Outcome::Error => Self::plain(Status::InternalServerError),
             Outcome::Truncated => Self { ending: Ending::Truncated, ..self },
-            Outcome::WrongLength => Self { padding_bytes: 1, ..self },
+            Outcome::WrongLength => Self { padding_bytes: MOST_PADDING_BYTES, ..self },
         }
     }
 
@@ -95,6 +98,16 @@ impl Reply {
     #[must_use]
     pub fn body_bytes(&self) -> usize {
         if self.has_body { self.stated_bytes() } else { 0 }
+    }
+
+    /// What comes from this place of the body on that follows the head, up to where it does not lie in one piece.
+    #[must_use]
+    pub fn body_from(&self, offset: usize) -> &[u8] {
+        let body = self.body.as_deref().unwrap_or_default();
+        match body.get(offset..) {
+            Some(rest) if !rest.is_empty() => rest,
+            _ => &[b' '; MOST_PADDING_BYTES][..self.padding_bytes],
+        }
     }
 
     /// Appends a part of the body that follows the head.

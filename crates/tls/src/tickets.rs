@@ -17,8 +17,8 @@ thread_local! {
 /// and does not say what it has found.
 pub(crate) fn offering<T>(begin: impl FnOnce() -> T) -> (T, bool) {
     GIVEN.set(false);
-    let begun = begin();
-    (begun, GIVEN.get())
+    let connection = begin();
+    (connection, GIVEN.get())
 }
 
 /// A session that is handed out.

@@ -36,6 +36,11 @@ impl Resumption {
 
     /// How many full ones there were beyond those that were asked for and those that the server refused to resume: no session
     /// was left for them.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a number is no larger"
+    )]
     fn without_session(self) -> u64 {
         let asked = (self.asked * self.total() as f64).round() as u64;
         self.full.saturating_sub(asked).saturating_sub(self.refused)

@@ -79,7 +79,7 @@ impl Connection {
             Protocol::Http1(http1) => http1.is_idle(),
             Protocol::Http2(http2) => http2.is_idle(),
         };
-        waits_for_nothing && self.transport.unsent.is_empty()
+        waits_for_nothing && self.transport.is_clear()
     }
 
     /// When the next answer is due of those that wait for their time.
@@ -102,7 +102,7 @@ impl Connection {
 
     /// The socket takes more: sends what can be sent.
     pub(super) fn go_on(&mut self, batch: &mut Vec<u8>) -> Step {
-        if !self.transport.unsent.is_empty() {
+        if !self.transport.is_clear() {
             self.transport.send_unsent()?;
         }
         match &mut self.protocol {

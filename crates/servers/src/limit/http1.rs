@@ -9,7 +9,7 @@ use memchr::memmem;
 
 use super::script::Played;
 use super::step::Step;
-use super::transport::{BATCH_BYTES, End, Transport};
+use super::transport::{BATCH_BYTES, End, LongBody, Transport};
 
 /// A request header longer than this is refused.
 const LONGEST_HEADER_BYTES: usize = 16 * 1024;
@@ -27,7 +27,7 @@ pub(super) struct Http1 {
 #[derive(Debug)]
 struct Held {
     due: Duration,
-    bytes: Vec<u8>,
+    answer: Answer,
     end: Option<End>,
 }
 
@@ -77,14 +77,14 @@ impl Http1 {
             consumed += length;
             let answer = answers.last();
             transport.close_when_sent |= answer.close;
-            let is_last = consumed == bytes.len() || answer.close;
+            let ends_batch = consumed == bytes.len() || answer.close || answer.body.is_some();
             // What is written at once anyway need not be copied.
-            if batch.is_empty() && (is_last || answer.bytes.len() >= BATCH_BYTES) {
-                transport.write(&answer.bytes)?;
+            if batch.is_empty() && ends_batch {
+                transport.write_with(&answer.bytes, answer.body.clone())?;
             } else {
                 batch.extend_from_slice(&answer.bytes);
-                if is_last || batch.len() >= BATCH_BYTES {
-                    transport.write(batch)?;
+                if ends_batch || batch.len() >= BATCH_BYTES {
+                    transport.write_with(batch, answer.body.clone())?;
                     batch.clear();
                 }
             }
@@ -151,7 +151,7 @@ impl Http1 {
                 return transport.reset();
             }
             transport.close_when_sent = held.end.is_some();
-            transport.write(&held.bytes)?;
+            transport.write_with(&held.answer.bytes, held.answer.body)?;
         }
         Step::Continue(())
     }
@@ -162,17 +162,20 @@ fn scripted_answer(answers: &Answers, played: &mut Played<'_>) -> Held {
     let fate = played.fate();
     let due = fate.due.unwrap_or(played.came);
     if fate.outcome == Outcome::Reset {
-        return Held { due, bytes: Vec::new(), end: Some(End::Reset) };
+        return Held { due, answer: Answer::default(), end: Some(End::Reset) };
     }
     let is_announced = fate.last.is_some_and(|last| last.is_announced);
-    let Answer { bytes, close } = answers.changed(fate.outcome, is_announced);
-    Held { due, bytes, end: (close || fate.last.is_some()).then_some(End::Close) }
+    let answer = answers.changed(fate.outcome, is_announced);
+    let is_last = answer.close || fate.last.is_some();
+    Held { due, answer, end: is_last.then_some(End::Close) }
 }
 
 /// An answer, ready to be written.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     bytes: Vec<u8>,
+    /// The body that follows, where it is too long to be among the bytes.
+    body: Option<LongBody>,
     /// Whether it is the last one of its connection.
     close: bool,
 }
@@ -215,7 +218,10 @@ impl Answers {
         let directed = Directed { reply: reply.with_outcome(outcome), connection };
         let mut answer = directed.encoded();
         if directed.reply.ending == Ending::Truncated {
-            answer.bytes.pop();
+            match &mut answer.body {
+                Some(body) => body.rest.end -= 1,
+                None => drop(answer.bytes.pop()),
+            }
             answer.close = true;
         }
         answer
@@ -283,9 +289,13 @@ impl Directed {
         let Reply { status, .. } = self.reply;
         let length_bytes = self.reply.stated_bytes();
         let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length_bytes}\r\n{connection}\r\n");
-        let mut bytes = head.into_bytes();
-        self.reply.append_body(0..self.reply.body_bytes(), &mut bytes);
-        Answer { bytes, close: self.connection == Persistence::Close }
+        let (mut bytes, body) = (head.into_bytes(), 0..self.reply.body_bytes());
+        let close = self.connection == Persistence::Close;
+        if body.len() > BATCH_BYTES {
+            return Answer { bytes, body: Some(LongBody { reply: self.reply.clone(), rest: body }), close };
+        }
+        self.reply.append_body(body, &mut bytes);
+        Answer { bytes, body: None, close }
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn answer(
 ) -> Step {
     let mut rest = bytes;
     while !rest.is_empty() {
-        let most_bytes = if transport.unsent.is_empty() { BATCH_BYTES } else { 0 };
+        let most_bytes = if transport.is_clear() { BATCH_BYTES } else { 0 };
         let consumed = http2.receive(rest, streams, &mut Output { bytes: batch, most_bytes });
         rest = &rest[consumed..];
         if let Some(Played { script, .. }) = &streams.played {
@@ -63,7 +63,7 @@ pub(super) fn release(
 
 /// Sends what can be sent of the answers that are under way.
 pub(super) fn go_on(http2: &mut Connection, transport: &mut Transport, batch: &mut Vec<u8>) -> Step {
-    while transport.unsent.is_empty() && !transport.close_when_sent {
+    while transport.is_clear() && !transport.close_when_sent {
         http2.send(&mut Output { bytes: batch, most_bytes: BATCH_BYTES });
         if batch.is_empty() && !http2.is_over() {
             break;
@@ -85,7 +85,7 @@ pub(super) fn end_of_requests(http2: &mut Connection, transport: &mut Transport)
     http2.end_of_input();
     transport.lingers = false;
     transport.close_when_sent |= http2.is_over();
-    let is_done = transport.is_shut || (http2.is_over() && transport.unsent.is_empty());
+    let is_done = transport.is_shut || (http2.is_over() && transport.is_clear());
     if is_done { Step::Break(()) } else { Step::Continue(()) }
 }
 

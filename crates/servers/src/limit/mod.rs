@@ -258,7 +258,7 @@ mod tests {
         let mut connection = Connection::new(server.into(), ClientId::default());
         let mut server = Server::new(content, None);
         let step = pieces.iter().try_for_each(|piece| server.answer(&mut connection, piece));
-        assert_eq!(connection.transport.unsent.len(), 0, "the socket took everything");
+        assert!(connection.transport.is_clear(), "the socket took everything");
         drop(connection);
         let mut answers = Vec::new();
         client.read_to_end(&mut answers).unwrap();
@@ -284,6 +284,59 @@ mod tests {
     fn long_answers_in_a_burst_come_whole() {
         let (answers, _) = conversation(BATCH_BYTES / 2, &[&b"GET /a HTTP/1.1\r\n\r\n".repeat(3)]);
         assert_eq!(String::from_utf8(answers).unwrap().matches('x').count(), 3 * BATCH_BYTES / 2);
+    }
+
+    /// What a server did for a client that reads all that there is each time.
+    struct Work {
+        /// How often it wrote.
+        turns: usize,
+        /// How many bytes it held each time, all in all.
+        held_bytes: usize,
+        read: Vec<u8>,
+        step: Step,
+    }
+
+    fn work(body_bytes: usize, requests: &[u8]) -> Work {
+        let content = Content::from([("/a".into(), vec![b'x'; body_bytes].into())]);
+        let (mut client, server) = UnixStream::pair().unwrap();
+        for socket in [&client, &server] {
+            socket.set_nonblocking(true).unwrap();
+        }
+        let mut connection = Connection::new(server.into(), ClientId::default());
+        let mut server = Server::new(content, None);
+        let step = server.answer(&mut connection, requests);
+        let mut work = Work { turns: 1, held_bytes: 0, read: Vec::new(), step };
+        loop {
+            // It ends with the error that nothing is there to be read.
+            let _ = client.read_to_end(&mut work.read);
+            if work.step.is_break() || connection.transport.is_clear() {
+                return work;
+            }
+            work.turns += 1;
+            work.held_bytes += connection.transport.held_bytes();
+            work.step = connection.go_on(&mut server.batch);
+        }
+    }
+
+    #[test]
+    fn an_answer_four_times_as_long_is_four_times_the_work() {
+        let [once, four_times] =
+            [5_000_000, 20_000_000].map(|body_bytes| work(body_bytes, b"GET /a HTTP/1.1\r\n\r\n"));
+        assert!(four_times.turns <= 6 * once.turns, "{} of {}", four_times.turns, once.turns);
+        assert!(four_times.held_bytes <= 6 * once.held_bytes);
+    }
+
+    #[test]
+    fn answers_behind_long_ones_come_in_order_and_the_last_ends_the_connection_when_it_is_whole() {
+        let long = 1_000_000;
+        let burst =
+            b"GET /a HTTP/1.1\r\n\r\nHEAD /a HTTP/1.1\r\n\r\nGET /a HTTP/1.1\r\n\r\nGET /a HTTP/1.0\r\n\r\n";
+        let Work { read, step, .. } = work(long, burst);
+        let [head, body] = [format!("HTTP/1.1 200 OK\r\nContent-Length: {long}\r\n"), "x".repeat(long)];
+        let expected =
+            format!("{head}\r\n{body}{head}\r\n{head}\r\n{body}{head}Connection: close\r\n\r\n{body}");
+        assert!(String::from_utf8(read).unwrap() == expected);
+        assert_eq!(step, Step::Break(()));
     }
 
     #[test]
