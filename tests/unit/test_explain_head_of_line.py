@@ -10,12 +10,18 @@ def slow(done_s: float, latency_ms: float, connection: int = 3) -> Data:
     return slow_request(done_s - latency_ms / 1000, latency_ms, connection)
 
 
-def lose(record: Data, *, requests: list[Data], lost_at: int | None = 10, streams: int = 100) -> None:
-    """Plant slow requests, and segments that were sent again in one sample of the probe."""
+def lose(
+    record: Data, *, requests: list[Data], lost_at: int | None = 10, streams: int = 100, arrived: int = 0
+) -> None:
+    """Plant slow requests, and segments that were sent again in one sample, of which some had arrived."""
     speak_http2(record, streams=streams)
     record["load"]["slowest"] = requests
     retransmits = [3 if sample == lost_at else 0 for sample in range(SAMPLES)]
-    record["probe"]["series"] = series(SAMPLES, retransmits=retransmits)
+    record["probe"]["series"] = series(
+        SAMPLES,
+        retransmits=retransmits,
+        dsacks_received=[arrived if sample == lost_at else 0 for sample in range(SAMPLES)],
+    )
 
 
 TOGETHER = [slow(1.1, 210.0 + place) for place in range(8)]
@@ -27,11 +33,18 @@ def test_slow_requests_that_are_answered_together_after_a_loss_on_their_connecti
     assert (finding.code, finding.certainty) == ("blocked_by_loss", "likely")
     assert evidence(finding)["slow requests that were answered together"] == 8
     assert evidence(finding)["longest latency of these"] == 217.0
-    assert evidence(finding)["segments retransmitted meanwhile"] == 3
+    assert evidence(finding)["segments retransmitted that had not arrived"] == 3
 
 
 def test_without_a_segment_that_was_sent_again_it_was_something_else():
     assert found(lambda record, *_: lose(record, requests=TOGETHER, lost_at=None)) == {}
+
+
+def test_segments_that_had_arrived_when_they_were_sent_again_were_not_lost():
+    # A probe for a loss at the end goes out when an acknowledgement is delayed, and its receiver says so.
+    assert found(lambda record, *_: lose(record, requests=TOGETHER, arrived=3)) == {}
+    [finding] = found(lambda record, *_: lose(record, requests=TOGETHER, arrived=2)).values()
+    assert evidence(finding)["segments retransmitted that had not arrived"] == 1
 
 
 def test_a_loss_at_another_time_explains_nothing():

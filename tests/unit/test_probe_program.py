@@ -383,6 +383,7 @@ def test_counters_of_tcp_are_those_of_the_kernels_tables(tree):
         "listen_drops": "ListenDrops",
         "syn_retransmits": "TCPSynRetrans",
         "retransmits": "RetransSegs",
+        "dsacks_received": "TCPDSACKRecv",
         "resets_sent": "OutRsts",
         "connections_reset": "EstabResets",
     }

@@ -16,6 +16,8 @@ pub struct TcpCounters {
     pub listen_overflows: Option<u64>,
     /// Connection requests dropped at a listening socket, for a full queue or any other reason.
     pub listen_drops: Option<u64>,
+    /// Acknowledgements that waited for a timer, because nothing was sent that could have carried them.
+    pub delayed_acks: Option<u64>,
 }
 
 impl TcpCounters {
@@ -33,6 +35,7 @@ impl TcpCounters {
             retransmits: growth(self.retransmits, earlier.retransmits),
             listen_overflows: growth(self.listen_overflows, earlier.listen_overflows),
             listen_drops: growth(self.listen_drops, earlier.listen_drops),
+            delayed_acks: growth(self.delayed_acks, earlier.delayed_acks),
         }
     }
 
@@ -44,6 +47,7 @@ impl TcpCounters {
             retransmits: sum(self.retransmits, other.retransmits),
             listen_overflows: sum(self.listen_overflows, other.listen_overflows),
             listen_drops: sum(self.listen_drops, other.listen_drops),
+            delayed_acks: sum(self.delayed_acks, other.delayed_acks),
         }
     }
 
@@ -54,6 +58,7 @@ impl TcpCounters {
             retransmits: tcp.get("RetransSegs").copied(),
             listen_overflows: extended.get("ListenOverflows").copied(),
             listen_drops: extended.get("ListenDrops").copied(),
+            delayed_acks: extended.get("DelayedACKs").copied(),
         }
     }
 }
@@ -73,7 +78,7 @@ mod tests {
     const SNMP: &str =
         "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 17\n";
     const NETSTAT: &str =
-        "TcpExt: ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 3 4 5\nIpExt: InOctets\nIpExt: 9\n";
+        "TcpExt: DelayedACKs ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 6 3 4 5\nIpExt: InOctets\nIpExt: 9\n";
 
     #[test]
     fn counters_are_found_by_name() {
@@ -83,6 +88,7 @@ mod tests {
             retransmits: Some(17),
             listen_overflows: Some(3),
             listen_drops: Some(4),
+            delayed_acks: Some(6),
         };
         assert_eq!(counters, expected);
     }
@@ -101,6 +107,7 @@ mod tests {
             retransmits: Some(10 * first),
             listen_overflows: Some(100 * first),
             listen_drops: Some(1_000 * first),
+            delayed_acks: Some(10_000 * first),
         };
         assert_eq!(counters(7).since(counters(5)), counters(2));
         assert_eq!(counters(7).and(counters(5)), counters(12));

@@ -20,6 +20,8 @@ pub(crate) struct TcpCounters {
     syn_retransmits: Option<u64>,
     /// Segments sent again.
     retransmits: Option<u64>,
+    /// Segments that had arrived already when they arrived again, as the other end says (D-SACK, RFC 2883).
+    dsacks_received: Option<u64>,
     /// Resets sent.
     resets_sent: Option<u64>,
     /// Established connections that a reset ended.
@@ -95,8 +97,8 @@ impl Machine {
         let names = ["RetransSegs", "OutRsts", "EstabResets", "CurrEstab"];
         let [retransmits, resets_sent, connections_reset, established] =
             self.snmp.read(buffer, |bytes| Some(named(bytes, b"Tcp:", names))).unwrap_or_default();
-        let names = ["ListenOverflows", "ListenDrops", "TCPSynRetrans"];
-        let [listen_overflows, listen_drops, syn_retransmits] =
+        let names = ["ListenOverflows", "ListenDrops", "TCPSynRetrans", "TCPDSACKRecv"];
+        let [listen_overflows, listen_drops, syn_retransmits, dsacks_received] =
             self.netstat.read(buffer, |bytes| Some(named(bytes, b"TcpExt:", names))).unwrap_or_default();
         let [time_wait, orphaned] = self
             .sockstat
@@ -107,6 +109,7 @@ impl Machine {
             listen_drops,
             syn_retransmits,
             retransmits,
+            dsacks_received,
             resets_sent,
             connections_reset,
         };

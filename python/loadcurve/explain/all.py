@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from loadcurve.explain import (
     cipher,
     cpu_credits,
+    delayed_ack,
     exhaustion,
     flow_control,
     handshakes,
@@ -48,6 +49,7 @@ FINDERS: tuple[Callable[[Subject], list[Finding]], ...] = (
     streams.find,
     flow_control.find,
     head_of_line.find,
+    delayed_ack.find,
     handshakes.find,
     resumption.find,
     cipher.find,
@@ -84,6 +86,7 @@ FINDINGS: Mapping[str, FindingCode] = {
         flow_control.CLIENT,
         head_of_line.LOST,
         head_of_line.LONG,
+        delayed_ack.CODE,
         handshakes.CODE,
         resumption.CODE,
         cipher.CODE,

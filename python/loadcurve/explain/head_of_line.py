@@ -8,7 +8,7 @@ from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import SlowRequest
-from loadcurve.result.probe import ProbeSeries
+from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
 
 LOST = FindingCode(
@@ -16,7 +16,7 @@ LOST = FindingCode(
     title="A lost segment held back the answers of its connection",
     seen_where="over HTTP/2, at least five of the ten slowest requests were answered on one connection "
     "within 1 ms, each after at least 20 ms and 5 times the median, and the kernel retransmitted segments "
-    "while all of them waited",
+    "while all of them waited, more than the receiver said had arrived already (D-SACK)",
     because="TCP delivers nothing after a missing segment, so all streams of its connection wait for it",
 )
 LONG = FindingCode(
@@ -45,6 +45,7 @@ class Together:
     requests: int
     longest_ms: float
     retransmits: float
+    """Without those that had arrived all the same, as after a probe for a loss at the end (RFC 8985)."""
     p50_ms: float | None
 
 
@@ -89,8 +90,9 @@ def _together(record: PointRecord) -> Together | None:
     # All of them were under way from when the last one was sent.
     end_s = max(map(_done_s, group))
     start_s = end_s - min(one.service_time_ms or 0.0 for one in group) / 1000
-    retransmits = _retransmits(series, start_s, end_s)
-    if not retransmits:
+    retransmits = _within(series, series.retransmits, start_s, end_s)
+    retransmits -= _within(series, series.dsacks_received, start_s, end_s)
+    if retransmits <= 0:
         return None
     times_ms = [one.service_time_ms or 0.0 for one in group]
     return Together(len(group), max(times_ms), retransmits, median_ms)
@@ -109,9 +111,8 @@ def _done_s(one: SlowRequest) -> float:
     return one.due_s + one.latency_ms / 1000
 
 
-def _retransmits(series: ProbeSeries, start_s: float, end_s: float) -> float:
-    """Return how many segments were sent again in the samples that reach into a stretch of time."""
-    column = series.retransmits
+def _within(series: ProbeSeries, column: Column, start_s: float, end_s: float) -> float:
+    """Return what was counted in the samples that reach into a stretch of time."""
     if column is None:
         return 0.0
     places = range(1, len(series.t_s))
@@ -142,7 +143,7 @@ def _explain_lost(_: Subject, seen: Sequence[Observation[Together]]) -> Explanat
             *ranged("slow requests that were answered together", "", [one.requests for one in details]),
             *ranged("longest latency of these", "ms", [one.longest_ms for one in details]),
             *ranged("median latency, for comparison", "ms", [one.p50_ms for one in details]),
-            *ranged("segments retransmitted meanwhile", "", [one.retransmits for one in details]),
+            *ranged("segments retransmitted that had not arrived", "", [one.retransmits for one in details]),
             *ranged("streams on a connection", "", [one.record.load.load.streams for one in seen]),
         ],
         cause="TCP delivers the bytes of a connection in order: after a lost segment, the answers of all its "

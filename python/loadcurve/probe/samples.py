@@ -110,6 +110,7 @@ class TcpSample(Line):
     retransmits: int | None
     resets_sent: int | None
     connections_reset: int | None
+    dsacks_received: int | None = None
 
 
 class SocketsSample(Line):

@@ -61,6 +61,7 @@ def series_of(
         listen_drops=change(figure("tcp.listen_drops")),
         syn_retransmits=change(figure("tcp.syn_retransmits")),
         retransmits=change(figure("tcp.retransmits")),
+        dsacks_received=change(figure("tcp.dsacks_received")),
         resets_sent=change(figure("tcp.resets_sent")),
         connections_reset=change(figure("tcp.connections_reset")),
         throttled_s=change(figure("throttling.throttled_s")),

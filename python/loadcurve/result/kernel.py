@@ -10,3 +10,5 @@ class Kernel(Record):
     retransmits: Count | None
     listen_overflows: Count | None
     listen_drops: Count | None
+    delayed_acks: Count | None = None
+    """Acknowledgements that waited for a timer; records may lack it."""

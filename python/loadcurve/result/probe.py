@@ -120,6 +120,8 @@ class TcpUse(Record):
     retransmits: Count | None
     resets_sent: Count | None
     connections_reset: Count | None
+    dsacks_received: Count | None = None
+    """Segments that were retransmitted although they had arrived (D-SACK); records may lack it."""
 
 
 class SocketsUse(Record):
@@ -183,6 +185,7 @@ class ProbeSeries(Record):
     retransmits: Column
     resets_sent: Column
     connections_reset: Column
+    dsacks_received: Column = None
     throttled_s: Column
     pressure_cpu_some_share: Column
     pressure_memory_some_share: Column

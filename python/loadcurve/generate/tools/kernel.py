@@ -10,6 +10,7 @@ _COUNTERS = {
     "retransmits": ("Tcp", "RetransSegs"),
     "listen_overflows": ("TcpExt", "ListenOverflows"),
     "listen_drops": ("TcpExt", "ListenDrops"),
+    "delayed_acks": ("TcpExt", "DelayedACKs"),
 }
 
 

@@ -1,0 +1,96 @@
+"""Answers in two writes without TCP_NODELAY: the second waits for a delayed acknowledgement of the first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
+from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.subject import Subject
+from loadcurve.result.records import PointRecord
+
+CODE = FindingCode(
+    "delayed_acks",
+    title="Answers waited for delayed acknowledgements",
+    seen_where="the median time from the first byte of an answer to its last was 35 to 50 ms or 190 to "
+    "250 ms although answers are no longer than two segments; shown where the kernel of the load delayed at "
+    "least one acknowledgement for every two answers, likely where it does not count them, and otherwise no "
+    "finding",
+    because="a second short write waits until the first is acknowledged (Nagle's algorithm, RFC 896), and "
+    "receivers delay acknowledgements by 40 ms (Linux) or 200 ms (RFC 1122 allows up to 500 ms)",
+)
+
+DELAYS_MS = ((35.0, 50.0), (190.0, 250.0))
+"""How long acknowledgements are delayed, by Linux and by others, with what timers and a busy machine add."""
+SEGMENTS = 2
+LONGEST_SEGMENT_BYTES = 65_483
+"""On loopback, whose packets are of 64 KiB: 65,535 bytes without the headers of IPv4 and TCP."""
+ETHERNET_SEGMENT_BYTES = 1_460
+PER_ANSWER = 0.5
+"""Delayed acknowledgements for each answer: more than the half that the median is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """The transfers of one record, whose median is as long as an acknowledgement is delayed."""
+
+    transfer_p50_ms: float
+    answer_bytes: float
+    acknowledgements: float | None
+    """Delayed ones for each answer; ``None`` where they were not counted."""
+
+
+def find(subject: Subject) -> list[Finding]:
+    """Find points at which the end of an answer came as late as a delayed acknowledgement."""
+    seen = [
+        Observation(record, delayed)
+        for record in subject.records
+        if (delayed := _delayed(record)) is not None
+    ]
+    return merged(CODE, subject, seen, _explain)
+
+
+def _delayed(record: PointRecord) -> Delayed | None:
+    load = record.load
+    answered, carried = load.requests.answered, load.bytes
+    transfer_ms = None if load.transfer_ms is None else load.transfer_ms.p50
+    if transfer_ms is None or not any(least <= transfer_ms <= most for least, most in DELAYS_MS):
+        return None
+    if not answered or carried is None or carried.body is None:
+        return None
+    answer_bytes = (carried.body + (carried.header or 0)) / answered
+    replies, delayed = load.connections.replies, load.kernel.delayed_acks
+    per_answer = delayed / replies if delayed is not None and replies else None
+    is_counted = per_answer is not None
+    segment_bytes = LONGEST_SEGMENT_BYTES if is_counted else ETHERNET_SEGMENT_BYTES
+    if answer_bytes > SEGMENTS * segment_bytes or (per_answer is not None and per_answer < PER_ANSWER):
+        return None
+    return Delayed(transfer_ms, answer_bytes, per_answer)
+
+
+def _explain(subject: Subject, seen: Sequence[Observation[Delayed]]) -> Explanation:
+    details = [one.detail for one in seen]
+    longest = max(details, key=lambda one: one.transfer_p50_ms)
+    is_shown = all(one.acknowledgements is not None for one in details)
+    seconds = longest.transfer_p50_ms / 1000
+    return Explanation(
+        weight="explains",
+        certainty="shown" if is_shown else "likely",
+        seen=f"Half of the answers of {subject.name} took {rounded(longest.transfer_p50_ms)} ms or more from "
+        f"their first byte to their last, although they are of {rounded(longest.answer_bytes)} bytes.",
+        evidence=[
+            *ranged("median time from first to last byte", "ms", [one.transfer_p50_ms for one in details]),
+            *ranged("mean length of an answer", "bytes", [one.answer_bytes for one in details]),
+            *ranged("delayed acknowledgements per answer", "", [one.acknowledgements for one in details]),
+            *ranged("median latency", "ms", [one.record.load.latency_ms.p50 for one in seen]),
+        ],
+        cause="The server writes an answer in several parts without TCP_NODELAY. Its kernel holds the last "
+        "part back until the part before is acknowledged (Nagle's algorithm), and the client's kernel delays "
+        "acknowledgements for data to send with them.",
+        advice="Turn on TCP_NODELAY in the server, or have it write head and body at once. Until then a "
+        f"connection carries no more than about {1 / seconds:.0f} requests per second, and the latency is "
+        "the timer's, not the server's work.",
+        briefly=f"answers waited {rounded(longest.transfer_p50_ms)} ms for delayed acknowledgements, because "
+        "the server writes them in parts without TCP_NODELAY"
+        if is_shown
+        else None,
+    )
