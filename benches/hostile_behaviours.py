@@ -1,13 +1,19 @@
 """A server on a free port of 127.0.0.1 that does harm in one of many ways, each a few lines."""
 
 import contextlib
+import functools
 import gzip
 import itertools
 import socket
+import ssl
 import struct
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+from loadcurve._engine import make_certificates
 
 DRIP_S = 0.05
 """Between two bytes: far below every timeout of a single read."""
@@ -18,6 +24,8 @@ BLOCK_BYTES = 64 * 1024
 QUEUE_FILLERS = 4
 RECEIVE_BUFFER_BYTES = 4096
 LONGEST_WRITE_S = 60.0
+TLS_HANDSHAKE = b"\x16"
+"""What a client of TLS begins with: the content type of its first record."""
 
 
 class Peer:
@@ -26,6 +34,15 @@ class Peer:
     def __init__(self, connection: socket.socket, number: int, ended: threading.Event) -> None:
         """Take a connection that was accepted, the ``number``-th from zero."""
         self.connection, self.number, self.ended = connection, number, ended
+
+    def encrypt(self) -> None:
+        """Shake hands with a client of TLS, and go on within."""
+        self.connection = _tls().wrap_socket(self.connection, server_side=True)
+
+    def wants_tls(self) -> bool:
+        """Wait for the first byte, leave it there, and say whether it begins a handshake."""
+        is_encrypted = isinstance(self.connection, ssl.SSLSocket)
+        return not is_encrypted and self.connection.recv(1, socket.MSG_PEEK) == TLS_HANDSHAKE
 
     def asked(self) -> bytes:
         """Wait for something to be asked, and return it; empty after the end."""
@@ -56,6 +73,18 @@ class Peer:
         """End the connection by a reset."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    _, certificate, key = make_certificates("ecdsa", ["127.0.0.1"])
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder, "certificate.pem"), Path(folder, "key.pem")
+        files[0].write_text(certificate)
+        files[1].write_text(key)
+        context.load_cert_chain(*files)
+    return context
 
 
 Behaviour = Callable[[Peer], None]
@@ -112,6 +141,15 @@ def _answers_first(peer: Peer) -> None:
     peer.hold()
 
 
+def _refuses_clear_text_and_floods(peer: Peer) -> None:
+    """Answer clear text as servers of TLS do, and send without end to those who speak TLS."""
+    if peer.wants_tls():
+        peer.encrypt()
+        peer.flood(b"x")
+    peer.asked()
+    peer.say(b"HTTP/1.1 400 Bad Request\r\nServer: hostile/1.0\r\nContent-Length: 0\r\n\r\n")
+
+
 def _redirects(peer: Peer) -> None:
     while peer.asked():
         peer.say(b"HTTP/1.1 302 Found\r\nServer: hostile/1.0\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
@@ -153,6 +191,7 @@ MANNERS: dict[str, Manners] = {
     "sends garbage": Manners(_answer(bytes(range(256)) * 16)),
     "sends garbage for ever": Manners(lambda peer: peer.flood(bytes(range(256)))),
     "sends a TLS alert": Manners(_answer(b"\x15\x03\x03\x00\x02\x02\x46")),
+    "refuses clear text and floods over TLS": Manners(_refuses_clear_text_and_floods),
     "drops SYNs": Manners(Peer.hold, accepts=False, queue=0),
     "accepts nobody": Manners(Peer.hold, accepts=False),
     "never reads": Manners(Peer.hold, is_sent_much=True),
@@ -169,9 +208,15 @@ MANNERS: dict[str, Manners] = {
 
 
 @contextlib.contextmanager
-def hostile_server(manners: Manners) -> Iterator[int]:
-    """Run a server for the length of a block; yields its port."""
+def hostile_server(manners: Manners, *, is_encrypted: bool = False) -> Iterator[int]:
+    """Run a server for the length of a block, if need be behind handshakes of TLS; yields its port."""
     ended = threading.Event()
+
+    def serve(peer: Peer) -> None:
+        if is_encrypted:
+            peer.encrypt()
+        manners.serve(peer)
+
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket())
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
@@ -184,7 +229,7 @@ def hostile_server(manners: Manners) -> Iterator[int]:
                 filler.settimeout(0)
                 filler.connect_ex(("127.0.0.1", port))
         if manners.accepts:
-            threading.Thread(target=_accept, args=(listener, manners, ended), daemon=True).start()
+            threading.Thread(target=_accept, args=(listener, serve, ended), daemon=True).start()
         try:
             yield port
         finally:
@@ -193,7 +238,7 @@ def hostile_server(manners: Manners) -> Iterator[int]:
                 listener.shutdown(socket.SHUT_RDWR)
 
 
-def _accept(listener: socket.socket, manners: Manners, ended: threading.Event) -> None:
+def _accept(listener: socket.socket, serve: Behaviour, ended: threading.Event) -> None:
     for number in itertools.count():
         try:
             connection, _ = listener.accept()
@@ -202,9 +247,12 @@ def _accept(listener: socket.socket, manners: Manners, ended: threading.Event) -
         # A thread that writes to a client that has gone on without it must end, too.
         connection.settimeout(LONGEST_WRITE_S)
         peer = Peer(connection, number, ended)
-        threading.Thread(target=_serve, args=(peer, manners), daemon=True).start()
+        threading.Thread(target=_serve, args=(peer, serve), daemon=True).start()
 
 
-def _serve(peer: Peer, manners: Manners) -> None:
-    with contextlib.suppress(OSError), peer.connection:
-        manners.serve(peer)
+def _serve(peer: Peer, serve: Behaviour) -> None:
+    with contextlib.suppress(OSError):
+        try:
+            serve(peer)
+        finally:
+            peer.connection.close()

@@ -17,9 +17,11 @@ from pathlib import Path
 from benches.hostile_behaviours import BODY, MANNERS, Manners, hostile_server
 from benches.rig import machine
 from loadcurve._engine import Database, DatabaseError, Load, workload
+from loadcurve.errors import NothingMeasured
 from loadcurve.generate.engine import ENGINE
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.loads.tls import TlsTable
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import WebSite, verify_answers
 from loadcurve.server.asked import Site
@@ -28,7 +30,7 @@ from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
 from loadcurve.server.running import find_running_server
-from loadcurve.server.transport import CLEAR_TEXT
+from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 GRACE_S = 2.0
 LOAD_S = 0.3
@@ -38,6 +40,7 @@ CONTENT = {FILE: ContentRecord(bytes=len(BODY), sha256=sha256(BODY).hexdigest())
 CATALOG = load_catalog([])
 NOTHING_WRONG = "nothing wrong"
 DATABASES = ("mongodb", "postgresql")
+TRANSPORTS = {"http": CLEAR_TEXT, "https": Transport("https", TlsTable(verify="none"))}
 
 Phase = Callable[[str, int, float, Manners], str]
 """What is done to the server of a scheme on a port within a timeout, and how that ended, in words."""
@@ -45,8 +48,9 @@ Phase = Callable[[str, int, float, Manners], str]
 
 def ready(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
     """Ask once whether it is ready."""
-    if scheme == "http":
-        refusal = WebSite("127.0.0.1", port, f"/{FILE}", Path(), CONTENT).refusal(timeout_s)
+    if scheme in TRANSPORTS:
+        site = WebSite("127.0.0.1", port, f"/{FILE}", Path(), CONTENT, TRANSPORTS[scheme])
+        refusal = site.refusal(timeout_s)
     else:
         refusal = RunningDatabase(url_of(scheme, port)).refusal(timeout_s)
     return refusal or NOTHING_WRONG
@@ -60,9 +64,9 @@ def version(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
 
 def verify(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
     """Compare what it answers with what it should."""
-    if scheme == "http":
+    if scheme in TRANSPORTS:
         address = f"127.0.0.1:{port}"
-        verify_answers(Site(address, address, CLEAR_TEXT, timeout_s), [f"/{FILE}"], CONTENT)
+        verify_answers(Site(address, address, TRANSPORTS[scheme], timeout_s), [f"/{FILE}"], CONTENT)
     else:
         RunningDatabase(url_of(scheme, port)).verify([], timeout_s=timeout_s)
     return NOTHING_WRONG
@@ -71,7 +75,9 @@ def verify(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
 def load(scheme: str, port: int, timeout_s: float, manners: Manners) -> str:
     """Put a short load on it."""
     errors = (
-        web_load(port, timeout_s, manners) if scheme == "http" else database_load(scheme, port, timeout_s)
+        web_load(scheme, port, timeout_s, manners)
+        if scheme in TRANSPORTS
+        else database_load(scheme, port, timeout_s)
     )
     return ", ".join(f"{count} {name}" for name, count in errors.items()) or NOTHING_WRONG
 
@@ -88,10 +94,10 @@ DATABASE_PHASES: list[Phase] = [*WEB_PHASES, teardown]
 
 def url_of(scheme: str, port: int) -> str:
     """Return where a server of this machine is."""
-    return f"{scheme}://127.0.0.1:{port}" + ("" if scheme == "http" else "/test")
+    return f"{scheme}://127.0.0.1:{port}" + ("" if scheme in TRANSPORTS else "/test")
 
 
-def web_load(port: int, timeout_s: float, manners: Manners) -> dict[str, int]:
+def web_load(scheme: str, port: int, timeout_s: float, manners: Manners) -> dict[str, int]:
     """Return the errors of a closed loop of two connections."""
     with tempfile.NamedTemporaryFile() as body:
         options = {
@@ -109,6 +115,9 @@ def web_load(port: int, timeout_s: float, manners: Manners) -> dict[str, int]:
             load=ClosedLoad.model_validate(options),
             address=f"127.0.0.1:{port}",
             authority=f"127.0.0.1:{port}",
+            scheme=TRANSPORTS[scheme].scheme,
+            host="127.0.0.1",
+            verify="none",
             body_bytes={f"/{FILE}": len(BODY)},
             threads=1,
         )
@@ -165,11 +174,11 @@ def row_of(behaviour: str, scheme: str, phase: Phase, timeout_s: float) -> Row:
     manners = MANNERS[behaviour]
     given_s = timeout_s + (LOAD_S if phase is load else 0)
     is_named = True
-    with hostile_server(manners) as port:
+    with hostile_server(manners, is_encrypted=scheme == "https") as port:
         began_s = time.monotonic()
         try:
             result = phase(scheme, port, timeout_s, manners)
-        except (ServerFailure, DatabaseError) as failure:
+        except (ServerFailure, DatabaseError, NothingMeasured) as failure:
             result = str(failure)
         except Exception as error:  # noqa: BLE001 -- whatever it is, it is a row of the table
             result, is_named = repr(error), False
@@ -184,14 +193,14 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=1.0, metavar="SECONDS", help="of every phase")
     parser.add_argument("--at-once", type=int, default=8, metavar="N", help="how many servers at once")
     parser.add_argument("--only", default="", metavar="TEXT", help="behaviours with this text in their names")
-    parser.add_argument("--schemes", nargs="+", default=["http", *DATABASES], metavar="SCHEME")
+    parser.add_argument("--schemes", nargs="+", default=[*TRANSPORTS, *DATABASES], metavar="SCHEME")
     arguments = parser.parse_args()
     cells = [
         (behaviour, scheme, phase, arguments.timeout)
         for behaviour in MANNERS
         if arguments.only in behaviour
         for scheme in arguments.schemes
-        for phase in (WEB_PHASES if scheme == "http" else DATABASE_PHASES)
+        for phase in (WEB_PHASES if scheme in TRANSPORTS else DATABASE_PHASES)
     ]
     print(machine())
     with ThreadPoolExecutor(arguments.at_once) as pool:

@@ -11,7 +11,7 @@ FEWEST_BEHAVIOURS = 25
 def test_whatever_a_server_does_each_phase_of_a_run_ends_in_time_and_says_what_was_wrong():
     script = [sys.executable, "-m", "benches.hostile_servers", "--timeout", "0.3", "--at-once", "16"]
     finished = subprocess.run(
-        [*script, "--schemes", "http"], cwd=ROOT, capture_output=True, text=True, check=False
+        [*script, "--schemes", "http", "https"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     behaviours = int(finished.stdout.splitlines()[-2].split()[0])

@@ -1,6 +1,6 @@
 //! Whether a server speaks in clear text as a plan asks for, which is known before its load.
 
-use loadcurve_plan::HttpLoad;
+use loadcurve_plan::{HttpLoad, Nanos};
 use loadcurve_record::Failure;
 use loadcurve_wire::{Exchange, Readiness};
 
@@ -8,41 +8,52 @@ use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
 use crate::io::epoll::Epoll;
 use crate::io::route::Route;
+use crate::limit::Limit;
 use crate::protection;
+
+/// How long it is waited for what only explains a failure.
+const LONGEST_EXPLANATION: Nanos = Nanos::from_millis(2_000);
 
 /// Sees whether a server begins to speak a protocol whose two sides agree on something first. One that cannot be reached
 /// does not say so yet: the load does.
 ///
 /// # Errors
 /// It does not; the sentence says why.
-pub(crate) fn agree<E: Exchange>(plan: &HttpLoad, settings: &E::Settings) -> Result<(), StartError> {
+pub(crate) fn agree<E: Exchange>(
+    plan: &HttpLoad,
+    limit: Limit<'_>,
+    settings: &E::Settings,
+) -> Result<(), StartError> {
     let mut exchange = E::new(1, settings);
     exchange.open();
     if exchange.readiness() != Readiness::Handshaking {
         return Ok(());
     }
-    let patience = Patience { timeout: plan.timeout(), counted_bytes_max: 0, is_interrupted: &|| false };
+    let patience =
+        Patience { timeout: limit.left(), counted_bytes_max: 0, is_interrupted: limit.is_interrupted };
     match Dialogue::<_, E>::open(epoll(plan)?, settings, patience) {
         Ok(dialogue) => {
             dialogue.say_goodbye();
-            Ok(())
+            limit.go_on()
         }
-        Err(Unanswered { failure: Failure::ConnectRefused | Failure::ConnectTimeout, .. }) => Ok(()),
+        Err(Unanswered { failure: Failure::ConnectRefused | Failure::ConnectTimeout, .. }) => limit.go_on(),
         Err(Unanswered { text, .. }) => {
-            refuse_tls(plan)?;
+            refuse_tls(plan, limit.is_interrupted)?;
             let authority = &plan.work.authority;
             Err(StartError::Machine(format!("HTTP/2 in clear text failed with {authority}: {text}")))
         }
     }
 }
 
-/// Refuses to speak in clear text with a server that speaks TLS.
+/// Refuses to speak in clear text with a server that speaks TLS. Whether it does explains why it did not answer as expected,
+/// so it is waited for a short time only.
 ///
 /// # Errors
 /// It does.
-pub(crate) fn refuse_tls(plan: &HttpLoad) -> Result<(), StartError> {
+pub(crate) fn refuse_tls(plan: &HttpLoad, is_interrupted: &dyn Fn() -> bool) -> Result<(), StartError> {
     let authority = &plan.work.authority;
-    if protection::is_spoken(plan) {
+    let limit = Limit::new(plan.timeout().min(LONGEST_EXPLANATION), is_interrupted);
+    if protection::is_spoken(plan, limit) {
         let text =
             format!("{authority} requires TLS on this port, but the URL asks for clear text: use https://");
         return Err(StartError::Machine(text));

@@ -12,8 +12,6 @@ use crate::requests::RequestSource;
 use crate::speaker::{Speaker, Spoken};
 use crate::spoken::speak;
 
-/// The part of an answer of unknown length that may take more time than the timeout.
-const UNKNOWN_BYTES_MAX: u64 = 16 << 20;
 /// What servers of TLS that know HTTP answer a request in clear text.
 const BAD_REQUEST: u16 = 400;
 
@@ -31,7 +29,7 @@ pub struct Answer {
 /// with the place of their request.
 ///
 /// A request has the timeout of the plan for everything, connecting and handshakes included, and more for a long body
-/// that does not come slowly. Where `is_interrupted` says so, what is not answered yet has failed.
+/// of known length, of either side, that does not come slowly. Where `is_interrupted` says so, what is not answered yet has failed.
 ///
 /// # Errors
 /// The plan is not sound, or gives no requests, or its server does not agree to how it is to be spoken with.
@@ -40,9 +38,9 @@ pub fn ask(
     take_body: &mut dyn FnMut(usize, &[u8]),
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Result<Answer, Unanswered>>, StartError> {
-    let outcomes = speak(plan, Asking { plan, take_body, is_interrupted })?;
+    let outcomes = speak(plan, is_interrupted, Asking { plan, take_body, is_interrupted })?;
     if plan.work.tls.is_none() && outcomes.first().is_some_and(may_come_from_tls) {
-        refuse_tls(plan)?;
+        refuse_tls(plan, is_interrupted)?;
     }
     Ok(outcomes)
 }
@@ -75,9 +73,10 @@ impl Speaker for Asking<'_> {
         let mut outcomes = Vec::with_capacity(given.len());
         for place in 0..given.len() {
             let template = requests.template(place);
+            let sent_bytes = template.body.as_ref().map_or(0, |body| body.length());
             let patience = Patience {
                 timeout: plan.timeout(),
-                counted_bytes_max: template.expected_body_bytes.unwrap_or(UNKNOWN_BYTES_MAX),
+                counted_bytes_max: template.expected_body_bytes.unwrap_or(0).saturating_add(sent_bytes),
                 is_interrupted,
             };
             let io = epoll(plan)?;

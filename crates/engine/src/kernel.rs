@@ -77,8 +77,7 @@ mod tests {
 
     const SNMP: &str =
         "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 17\n";
-    const NETSTAT: &str =
-        "TcpExt: DelayedACKs ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 6 3 4 5\nIpExt: InOctets\nIpExt: 9\n";
+    const NETSTAT: &str = "TcpExt: DelayedACKs ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 6 3 4 5\nIpExt: InOctets\nIpExt: 9\n";
 
     #[test]
     fn counters_are_found_by_name() {

@@ -42,7 +42,10 @@ pub struct RunningLevels {
 ///
 /// # Errors
 /// When a plan is not sound, when one cannot follow another, or when they ask for more than this machine allows.
-pub fn start_levels(plans: Vec<HttpLoad>) -> Result<RunningLevels, StartError> {
+pub fn start_levels(
+    plans: Vec<HttpLoad>,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<RunningLevels, StartError> {
     let Some(first) = plans.first() else {
         return Err(StartError::Plan("a load requires at least 1 level".into()));
     };
@@ -51,7 +54,7 @@ pub fn start_levels(plans: Vec<HttpLoad>) -> Result<RunningLevels, StartError> {
         check_follows(plan, first).map_err(StartError::Plan)?;
     }
     let widest = widest(&plans)?;
-    speak(&widest, Levels { plans, widest: &widest })
+    speak(&widest, is_interrupted, Levels { plans, widest: &widest })
 }
 
 /// Checks that a level can be of one load with the first one: what of it may differ is the model with its numbers, and how

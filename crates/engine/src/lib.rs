@@ -19,6 +19,7 @@ mod io;
 mod kernel;
 mod last_second;
 mod levels;
+mod limit;
 mod load;
 // The models of `ycsb` use it, too.
 #[cfg(loom)]

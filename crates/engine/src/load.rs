@@ -31,15 +31,20 @@ use crate::worker::{Worker, WorkerConfiguration};
 /// # Errors
 /// When the plan is not sound, or asks for more than this machine allows.
 pub fn start(plan: &HttpLoad) -> Result<RunningLoad<LoadResult>, StartError> {
-    start_to_begin(plan, Begins::WhenReady)
+    start_to_begin(plan, Begins::WhenReady, &|| false)
 }
 
-/// Starts a load on a web server as [`start`], which begins as `begins` says.
+/// Starts a load on a web server as [`start`], which begins as `begins` says; where `is_interrupted` says so before, there is
+/// none.
 ///
 /// # Errors
 /// As for [`start`].
-pub fn start_to_begin(plan: &HttpLoad, begins: Begins) -> Result<RunningLoad<LoadResult>, StartError> {
-    speak(plan, Whole { plan, begins })
+pub fn start_to_begin(
+    plan: &HttpLoad,
+    begins: Begins,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<RunningLoad<LoadResult>, StartError> {
+    speak(plan, is_interrupted, Whole { plan, begins })
 }
 
 /// Starts a machine's share of a load on a web server, as [`start`]. Its connections are opened at once; the load begins
@@ -47,8 +52,12 @@ pub fn start_to_begin(plan: &HttpLoad, begins: Begins) -> Result<RunningLoad<Loa
 ///
 /// # Errors
 /// As for [`start`], and when there are more threads than connections in the share.
-pub fn start_part(plan: &HttpLoad, share: Share) -> Result<RunningLoad<Finished>, StartError> {
-    speak(plan, Shared { plan, share })
+pub fn start_part(
+    plan: &HttpLoad,
+    share: Share,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<RunningLoad<Finished>, StartError> {
+    speak(plan, is_interrupted, Shared { plan, share })
 }
 
 /// A load that this process carries out alone.

@@ -4,6 +4,7 @@ use loadcurve_plan::{HttpLoad, Tls as Plan};
 use loadcurve_wire::Exchange;
 
 use crate::error::StartError;
+use crate::limit::Limit;
 use crate::result::TlsSummary;
 use crate::speaker::{Look, Protocol, Speaker};
 use crate::summary::Merged;
@@ -14,6 +15,7 @@ use crate::summary::Merged;
 /// Always.
 pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
     _: &HttpLoad,
+    _: Limit<'_>,
     _: &Plan,
     _: Protocol,
     _: E::Settings,
@@ -23,7 +25,7 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
 }
 
 /// Nobody knows.
-pub(crate) fn is_spoken(_: &HttpLoad) -> bool {
+pub(crate) fn is_spoken(_: &HttpLoad, _: Limit<'_>) -> bool {
     false
 }
 

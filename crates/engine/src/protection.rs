@@ -1,14 +1,12 @@
 //! TLS on the connections of a load: what is asked for, looked at before the load, and reported after it.
 
-use std::time::Duration;
-
 use loadcurve_plan::{HttpLoad, Tls as Plan, Verify};
 use loadcurve_record::HandshakeTimes;
 use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
 use loadcurve_wire::Exchange;
 
-use crate::clock;
 use crate::error::StartError;
+use crate::limit::Limit;
 use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
 use crate::speaker::{Look, Protocol, Speaker, Spoken};
 use crate::summary::Merged;
@@ -22,6 +20,7 @@ use crate::summary::Merged;
 /// The settings cannot be used, the server does not agree to them, and as the speaker says.
 pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
     plan: &HttpLoad,
+    limit: Limit<'_>,
     tls: &Plan,
     protocol: Protocol,
     inner: E::Settings,
@@ -29,9 +28,9 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
 ) -> Result<S::Outcome, StartError> {
     let client = Client::new(tls, plan.model.connections(), protocol.name, protocol.is_required)
         .map_err(|InvalidSettings(text)| StartError::Plan(text))?;
-    let end = clock::now() + plan.timeout();
-    let left = || Duration::from_nanos((end - clock::now()).0);
-    let look = match tls::look(plan.work.address, &client, left) {
+    let look = tls::look(plan.work.address, &client, || limit.left_duration());
+    limit.go_on()?;
+    let look = match look {
         Ok(look) => Some(look),
         Err(NoTls::Unreachable) => None,
         Err(NoTls::Refused(text)) => {
@@ -42,12 +41,11 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
 }
 
 /// Whether the server of a plan in clear text answers a handshake of TLS.
-pub(crate) fn is_spoken(plan: &HttpLoad) -> bool {
+pub(crate) fn is_spoken(plan: &HttpLoad, limit: Limit<'_>) -> bool {
     let name = plan.work.address.ip().to_string();
     let any = Plan { verify: Verify::None, ..Plan::of(&name) };
     let Ok(client) = Client::new(&any, 1, "http/1.1", false) else { return false };
-    let end = clock::now() + plan.timeout();
-    tls::look(plan.work.address, &client, || Duration::from_nanos((end - clock::now()).0)).is_ok()
+    tls::look(plan.work.address, &client, || limit.left_duration()).is_ok()
 }
 
 /// What a result says of the handshakes of a load; none in clear text.

@@ -5,6 +5,7 @@ use loadcurve_wire::{Exchange, Hpack, Http1, Http2, Http2Settings, Scheme};
 
 use crate::agreement;
 use crate::error::StartError;
+use crate::limit::Limit;
 use crate::protection;
 use crate::speaker::{Protocol, Speaker, Spoken};
 
@@ -14,17 +15,23 @@ const HTTP1: Protocol = Protocol { name: "http/1.1", is_required: false };
 /// The same of HTTP/2, to which nobody has agreed who does not name it.
 const HTTP2: Protocol = Protocol { name: "h2", is_required: true };
 
-/// Lets `speaker` speak as a plan asks for.
+/// Lets `speaker` speak as a plan asks for. What is asked of the server before has the timeout of the plan, all together, and
+/// ends where `is_interrupted` says so.
 ///
 /// # Errors
 /// The plan is not sound, its server does not agree to how it is to be spoken with, and as the speaker says.
-pub(crate) fn speak<S: Speaker>(plan: &HttpLoad, speaker: S) -> Result<S::Outcome, StartError> {
+pub(crate) fn speak<S: Speaker>(
+    plan: &HttpLoad,
+    is_interrupted: &dyn Fn() -> bool,
+    speaker: S,
+) -> Result<S::Outcome, StartError> {
     plan.validate()?;
+    let limit = Limit::new(plan.timeout(), is_interrupted);
     match plan.work.http {
-        HttpVersion::Http10 | HttpVersion::Http11 => over::<Http1, S>(plan, HTTP1, (), speaker),
+        HttpVersion::Http10 | HttpVersion::Http11 => over::<Http1, S>(plan, limit, HTTP1, (), speaker),
         HttpVersion::Http2 => {
             let scheme = if plan.work.tls.is_some() { Scheme::Https } else { Scheme::Http };
-            over::<Http2, S>(plan, HTTP2, http2_settings(&plan.work.h2, scheme), speaker)
+            over::<Http2, S>(plan, limit, HTTP2, http2_settings(&plan.work.h2, scheme), speaker)
         }
     }
 }
@@ -32,16 +39,17 @@ pub(crate) fn speak<S: Speaker>(plan: &HttpLoad, speaker: S) -> Result<S::Outcom
 /// Lets `speaker` speak in clear text, or protected.
 fn over<E: Exchange + 'static, S: Speaker>(
     plan: &HttpLoad,
+    limit: Limit<'_>,
     protocol: Protocol,
     settings: E::Settings,
     speaker: S,
 ) -> Result<S::Outcome, StartError> {
     match &plan.work.tls {
         None => {
-            agreement::agree::<E>(plan, &settings)?;
+            agreement::agree::<E>(plan, limit, &settings)?;
             speaker.speak::<E>(Spoken { settings, look: None })
         }
-        Some(tls) => protection::over_tls::<E, S>(plan, tls, protocol, settings, speaker),
+        Some(tls) => protection::over_tls::<E, S>(plan, limit, tls, protocol, settings, speaker),
     }
 }
 

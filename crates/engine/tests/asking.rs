@@ -1,11 +1,13 @@
 //! A few requests outside of a load, against peers whose every byte is scripted.
 
+use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, spawn};
 
-use loadcurve_engine::{Answer, StartError, Unanswered, ask, start};
-use loadcurve_plan::{Body, HttpLoad, HttpVersion, IoChoice, Request, Requests};
+use loadcurve_engine::{Answer, Begins, StartError, Unanswered, ask, start, start_to_begin};
+use loadcurve_plan::{Body, HttpLoad, HttpVersion, IoChoice, Request, Requests, Tls, Verify};
+use loadcurve_record::Failure;
 use plans::get;
 
 #[path = "load/support/plans.rs"]
@@ -193,4 +195,39 @@ fn an_interrupted_request_is_waited_for_no_longer() {
     plan.timeout_s = 3600.0;
     let outcomes = ask(&plan, &mut |_, _| (), &|| true).unwrap();
     assert!(matches!(outcomes.as_slice(), [Err(_)]), "{outcomes:?}");
+}
+
+#[test]
+fn an_interrupted_look_is_waited_for_no_longer_and_starts_no_load() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let any = Tls { verify: Verify::None, ..Tls::of("localhost") };
+    for (http, tls) in [(HttpVersion::Http11, Some(any)), (HttpVersion::Http2, None)] {
+        let plan = plan(listener.local_addr().unwrap(), http, vec![get("/")]).with(|work| work.tls = tls);
+        let plan = HttpLoad { timeout_s: 3600.0, ..plan };
+        // It is interrupted when the server has been waited for.
+        let looks = Cell::new(0);
+        let is_interrupted = || looks.replace(looks.get() + 1) > 3;
+        let started = start_to_begin(&plan, Begins::WhenReady, &is_interrupted);
+        assert!(matches!(started, Err(StartError::Machine(_))), "{http:?}");
+    }
+}
+
+#[test]
+fn a_body_without_a_length_and_without_an_end_has_the_timeout_and_no_more() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let plan = plan(listener.local_addr().unwrap(), HttpVersion::Http11, vec![get("/")]);
+    let plan = HttpLoad { timeout_s: 0.2, ..plan };
+    let server = spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        while stream.write_all(&[b'x'; 64 * 1024]).is_ok() {}
+    });
+    let (outcomes, bodies) = asked(&plan).unwrap();
+    let [Err(Unanswered { failure: Failure::Timeout, text })] = outcomes.as_slice() else {
+        panic!("{outcomes:?}")
+    };
+    // However much has come, it counts for no more time.
+    assert_eq!(text, "no complete answer within 0.200 s");
+    assert!(bodies[0].len() > 64 * 1024);
+    server.join().unwrap();
 }

@@ -1,18 +1,14 @@
 //! A few requests outside of a load.
 
-use std::cell::{Cell, RefCell};
-
-use loadcurve_engine::{Answer, Unanswered, now};
-use loadcurve_plan::{HttpLoad, Nanos};
+use loadcurve_engine::{Answer, Unanswered};
+use loadcurve_plan::HttpLoad;
 use loadcurve_record::Class as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::plan::{Plan, read_plan, start_error};
-
-/// Between two looks whether somebody has pressed Ctrl-C.
-const SIGNALS_EVERY: Nanos = Nanos::from_millis(50);
+use crate::interrupts::Interrupts;
+use crate::plan::{Plan, read_plan};
 
 /// Of a request its status and the length of its answer's body, or the class of its failure and an explanation.
 type Outcome = (Option<(u16, u64)>, Option<(&'static str, String)>);
@@ -29,32 +25,15 @@ pub(crate) fn ask(py: Python<'_>, plan: &str, take_body: Bound<'_, PyAny>) -> Py
 
 /// What becomes of the requests; what Python raises meanwhile ends the asking.
 fn asked(plan: &HttpLoad, take_body: &Py<PyAny>) -> PyResult<Vec<Result<Answer, Unanswered>>> {
-    let raised = RefCell::new(None);
-    let looked_at = Cell::new(now());
-    let keep = |outcome: PyResult<()>| {
-        if let Err(error) = outcome {
-            raised.borrow_mut().get_or_insert(error);
-        }
-    };
-    let mut take = |place: usize, part: &[u8]| {
-        if !part.is_empty() {
-            let call = |py: Python<'_>| take_body.call1(py, (place, PyBytes::new(py, part))).map(drop);
-            keep(Python::attach(call));
-        }
-    };
-    let is_interrupted = || {
-        if now() - looked_at.get() >= SIGNALS_EVERY {
-            looked_at.set(now());
-            let look = |py: Python<'_>| py.check_signals();
-            keep(Python::attach(look));
-        }
-        raised.borrow().is_some()
-    };
-    let outcomes = loadcurve_engine::ask(plan, &mut take, &is_interrupted);
-    match raised.into_inner() {
-        Some(error) => Err(error),
-        None => outcomes.map_err(start_error),
-    }
+    Interrupts::watching(|interrupts| {
+        let mut take = |place: usize, part: &[u8]| {
+            if !part.is_empty() {
+                let call = |py: Python<'_>| take_body.call1(py, (place, PyBytes::new(py, part))).map(drop);
+                interrupts.keep(Python::attach(call));
+            }
+        };
+        loadcurve_engine::ask(plan, &mut take, &|| interrupts.are_there())
+    })
 }
 
 fn shown(outcome: Result<Answer, Unanswered>) -> Outcome {

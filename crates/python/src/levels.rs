@@ -5,8 +5,9 @@ use loadcurve_plan::HttpLoad;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::interrupts::Interrupts;
 use crate::load::{ShownProgress, already_finished, shown};
-use crate::plan::{Plan, read_plan, start_error};
+use crate::plan::{Plan, read_plan};
 
 /// A load that goes through several levels on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]
@@ -19,8 +20,9 @@ impl Levels {
     fn start(py: Python<'_>, plans: Vec<String>) -> PyResult<Self> {
         let plans = plans.iter().map(|plan| web_plan(plan)).collect::<PyResult<Vec<HttpLoad>>>()?;
         // Before a load over TLS one handshake is waited for.
-        let load = py.detach(|| start_levels(plans));
-        Ok(Self(Some(load.map_err(start_error)?)))
+        let load =
+            py.detach(|| Interrupts::watching(|interrupts| start_levels(plans, &|| interrupts.are_there())))?;
+        Ok(Self(Some(load)))
     }
 
     fn progress(&mut self) -> PyResult<ShownProgress> {

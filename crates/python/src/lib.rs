@@ -7,6 +7,7 @@ mod certificates;
 mod database;
 mod echo;
 mod histogram;
+mod interrupts;
 mod levels;
 mod load;
 mod parts;

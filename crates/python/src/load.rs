@@ -8,6 +8,7 @@ use loadcurve_record::Class;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::interrupts::Interrupts;
 use crate::parts::start_part;
 use crate::plan::{Plan, read_plan, start_error};
 
@@ -30,10 +31,11 @@ impl Load {
         let begins = if begins_on_request { Begins::OnRequest } else { Begins::WhenReady };
         // Before a load over TLS one handshake is waited for.
         let load = py.detach(|| match plan {
-            Plan::Http(load) => loadcurve_engine::start_to_begin(&load, begins),
-            Plan::Ycsb(load) => loadcurve_database::start_to_begin(load, begins),
-        });
-        let load = load.map_err(start_error)?;
+            Plan::Http(load) => Interrupts::watching(|interrupts| {
+                loadcurve_engine::start_to_begin(&load, begins, &|| interrupts.are_there())
+            }),
+            Plan::Ycsb(load) => loadcurve_database::start_to_begin(load, begins).map_err(start_error),
+        })?;
         Ok(Self(Some(load.map(|result| serde_json::to_string(&result)))))
     }
 

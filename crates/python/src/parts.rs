@@ -5,6 +5,7 @@ use loadcurve_plan::{Nanos, Pace, Share};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::interrupts::Interrupts;
 use crate::plan::{Plan, read_plan, start_error};
 
 /// Starts a share of a load, which comes to the form in which its part travels.
@@ -23,10 +24,11 @@ pub(crate) fn start_part(
     let share = Share::new(index, count);
     let warmup = pace_of(&plan).warmup();
     let load = py.detach(|| match &plan {
-        Plan::Http(load) => loadcurve_engine::start_part(load, share),
-        Plan::Ycsb(load) => loadcurve_database::start_part(load, share),
-    });
-    let load = load.map_err(start_error)?;
+        Plan::Http(load) => Interrupts::watching(|interrupts| {
+            loadcurve_engine::start_part(load, share, &|| interrupts.are_there())
+        }),
+        Plan::Ycsb(load) => loadcurve_database::start_part(load, share).map_err(start_error),
+    })?;
     Ok(load.map(move |finished| Ok(finished.encode(finished.part.window.start - warmup))))
 }
 

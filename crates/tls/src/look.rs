@@ -1,10 +1,14 @@
 //! One handshake before a load: whether the server speaks TLS as it was asked for, and what it shows of itself.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use loadcurve_wire::Agreement;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use rustls::Error;
 
 use crate::certificate::Certificate;
@@ -12,8 +16,10 @@ use crate::client::Client;
 use crate::failure;
 use crate::session::Session;
 
-/// How long a server may take for each part of what it sends to the last.
+/// How long a server may take for what it sends to the last.
 const LONGEST_GOODBYE: Duration = Duration::from_millis(100);
+/// The longest sleep, so that an interruption is noticed soon.
+const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
 /// What a server has shown of itself in a handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +41,13 @@ pub enum NoTls {
     Refused(String),
 }
 
-/// Makes one full handshake with a server and leaves; `left` says how much of the time for it is left.
+/// Makes one full handshake with a server and leaves; `left` says how much of the time for all of it is left, which is none
+/// where nobody wants to know any more. It is asked at least every 50 ms.
 ///
 /// # Errors
 /// There is none.
 pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -> Result<Look, NoTls> {
-    let in_time = || if left().is_zero() { Err(lost(ErrorKind::TimedOut)) } else { Ok(left()) };
-    let mut stream = TcpStream::connect_timeout(&address, in_time()?).map_err(|_| NoTls::Unreachable)?;
+    let mut stream = connected(address, &left)?;
     let refused = |error: &Error| NoTls::Refused(failure::in_words(error));
     let mut session =
         Session::new(client.full_config(), client.server_name.clone()).map_err(|error| refused(&error))?;
@@ -49,47 +55,102 @@ pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -
     loop {
         let mut output = Vec::new();
         session.protect(&mut output);
-        let limited =
-            stream.set_read_timeout(Some(in_time()?)).and(stream.set_write_timeout(Some(in_time()?)));
-        limited.map_err(|error| NoTls::Refused(error.to_string()))?;
-        stream.write_all(&output).map_err(|error| lost(error.kind()))?;
+        write_all(&mut stream, &output, &left).map_err(|error| lost(error.kind()))?;
         if let Some(agreement) = session.agreement() {
             failure::require_protocol(client.required_protocol, session.protocol())
                 .map_err(NoTls::Refused)?;
-            let _ = leave(&mut stream, &mut session);
+            let _ = leave(&mut stream, &mut session, &left);
             return Ok(Look {
                 agreement,
                 protocol: session.protocol().map(|chosen| String::from_utf8_lossy(chosen).into_owned()),
                 certificate: Certificate::of(session.certificates()),
             });
         }
-        let read = read_from(&mut stream, &mut buffer).map_err(|error| lost(error.kind()))?;
+        let read = read(&mut stream, &mut buffer, &left).map_err(|error| lost(error.kind()))?;
         if read == 0 {
             return Err(lost(ErrorKind::UnexpectedEof));
         }
         let mut rest = &buffer[..read];
-        while !rest.is_empty() {
+        // What comes behind the handshake is nobody's.
+        while !rest.is_empty() && session.agreement().is_none() {
             let taken = session.receive(rest).map_err(|error| with_certificate(&error, client))?;
             rest = &rest[taken..];
         }
     }
 }
 
-/// Ends a connection so that nothing is on its way when it is closed: a server that has just sent tickets would meet a
-/// reset.
-fn leave(stream: &mut TcpStream, session: &mut Session) -> std::io::Result<()> {
-    let mut goodbye = Vec::new();
-    session.end(&mut goodbye);
-    stream.write_all(&goodbye)?;
-    stream.shutdown(Shutdown::Write)?;
-    stream.set_read_timeout(Some(LONGEST_GOODBYE))?;
-    while read_from(stream, &mut [0; 4096])? > 0 {}
+/// A connection that waits for nothing by itself.
+fn connected(address: SocketAddr, left: &impl Fn() -> Duration) -> Result<TcpStream, NoTls> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let unreachable = |_| NoTls::Unreachable;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(unreachable)?;
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS | Errno::INTR) => {
+            wait(&socket, PollFlags::OUT, left).map_err(|_| NoTls::Unreachable)?;
+            sockopt::socket_error(&socket).and_then(|outcome| outcome).map_err(unreachable)?;
+        }
+        Err(_) => return Err(NoTls::Unreachable),
+    }
+    Ok(socket.into())
+}
+
+/// Waits until a socket is ready, or its time is over.
+fn wait(socket: &impl AsFd, wanted: PollFlags, left: &impl Fn() -> Duration) -> io::Result<()> {
+    loop {
+        let left = left().min(LONGEST_WAIT);
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        let left = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(socket, wanted)], Some(&left)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+fn read(stream: &mut TcpStream, buffer: &mut [u8], left: &impl Fn() -> Duration) -> io::Result<usize> {
+    loop {
+        // Also where there is always something to be read, time passes.
+        wait(stream, PollFlags::IN, left)?;
+        match read_from(stream, buffer) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            read => return read,
+        }
+    }
+}
+
+fn write_all(stream: &mut TcpStream, mut bytes: &[u8], left: &impl Fn() -> Duration) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => wait(stream, PollFlags::OUT, left)?,
+            Err(error) => return Err(error),
+        }
+    }
     Ok(())
 }
 
-/// Reads, whatever interrupts it. No signal is needed for that: the kernel also interrupts a read that has a time limit to
-/// clear away the rings of a load that has ended.
-fn read_from(stream: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+/// Ends a connection so that nothing is on its way when it is closed: a server that has just sent tickets would meet a
+/// reset. One that goes on sending meets it all the same.
+fn leave(stream: &mut TcpStream, session: &mut Session, left: &impl Fn() -> Duration) -> io::Result<()> {
+    let before = left();
+    let left = || LONGEST_GOODBYE.saturating_sub(before.saturating_sub(left())).min(left());
+    let mut goodbye = Vec::new();
+    session.end(&mut goodbye);
+    write_all(stream, &goodbye, &left)?;
+    stream.shutdown(Shutdown::Write)?;
+    while read(stream, &mut [0; 4096], &left)? > 0 {}
+    Ok(())
+}
+
+/// Reads, whatever interrupts it. No signal is needed for that: the kernel also interrupts a thread to clear away the rings of
+/// a load that has ended.
+fn read_from(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -13,7 +13,7 @@ const SHORT: Stop = Stop::DurationS(SHORT_S);
 fn measured(plans: Vec<HttpLoad>) -> Vec<LoadResult> {
     let _among_others = among_others();
     drop(start(HttpLoad { stop: Stop::RequestsTotal(1), ..plans[0].clone() }).finish());
-    let results = start_levels(plans).unwrap().finish();
+    let results = start_levels(plans, &|| false).unwrap().finish();
     for result in &results {
         drop(Measured::from(result));
     }
@@ -103,7 +103,7 @@ fn the_result_of_a_level_is_there_while_the_next_one_is_measured() {
     drop(start(closed(server.address, 1, 1)).finish());
     let plan = HttpLoad { stop: SHORT, ..closed(server.address, 1, 1) };
     let endless = HttpLoad { stop: Stop::DurationS(1_000.0), ..plan.clone() };
-    let mut load = start_levels(vec![plan.clone(), plan, endless]).unwrap();
+    let mut load = start_levels(vec![plan.clone(), plan, endless], &|| false).unwrap();
     let mut results = Vec::new();
     while results.len() < 2 {
         results.extend(load.take_result());
@@ -120,7 +120,7 @@ fn the_result_of_a_level_is_there_while_the_next_one_is_measured() {
 #[test]
 fn what_cannot_go_on_with_the_same_connections_is_refused() {
     let address = "127.0.0.1:9".parse().unwrap();
-    let refusal = |plans: Vec<HttpLoad>| match start_levels(plans) {
+    let refusal = |plans: Vec<HttpLoad>| match start_levels(plans, &|| false) {
         Err(StartError::Plan(text)) => text,
         Err(StartError::Machine(text)) => panic!("not the machine's fault: {text}"),
         Ok(_) => panic!("it was started"),

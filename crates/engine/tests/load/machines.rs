@@ -12,7 +12,8 @@ const MOMENT: Nanos = Nanos::from_millis(1);
 
 /// The shares of a plan that two machines have, with their connections open.
 fn two_ready_parts(plan: &HttpLoad) -> Vec<RunningLoad<Finished>> {
-    let parts: Vec<_> = (0..2).map(|index| start_part(plan, Share::new(index, 2)).unwrap()).collect();
+    let parts: Vec<_> =
+        (0..2).map(|index| start_part(plan, Share::new(index, 2), &|| false).unwrap()).collect();
     while !parts.iter().all(RunningLoad::is_ready) {
         sleep_until(now() + MOMENT);
     }
@@ -73,7 +74,9 @@ fn a_moment_that_has_passed_is_an_error_and_nothing_is_sent_until_another_is_giv
 #[test]
 fn a_share_has_a_connection_for_each_of_its_threads() {
     let plan = HttpLoad { threads: 3, ..closed("127.0.0.1:1".parse().unwrap(), 5, 10) };
-    let Err(StartError::Plan(problem)) = start_part(&plan, Share::new(1, 2)) else { panic!("it has two") };
+    let Err(StartError::Plan(problem)) = start_part(&plan, Share::new(1, 2), &|| false) else {
+        panic!("it has two")
+    };
     assert_eq!(
         problem,
         "3 threads require at least as many connections, but a share of this load has 2: \
