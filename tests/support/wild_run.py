@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,9 @@ class WildRun:
     """Which share of the points is measured again."""
     end: Literal["complete", "interrupted", "cut off", "resumed", "at once"]
     adaptive: bool
+    near: float | None = None
+    """By how much, as a standard deviation of logarithms, trials differ of servers that are near one another:
+    the throughput and the latencies that are left unchanged by the above. ``None`` for examples at random."""
 
     def write(self, folder: Path) -> Path:
         """Write the folder."""
@@ -76,6 +80,28 @@ def wild_runs(most: int = 12 * 5 * 10) -> some.SearchStrategy[WildRun]:
         end=some.sampled_from(["complete", "complete", "interrupted", "cut off", "resumed", "at once"]),
         adaptive=some.booleans(),
     ).filter(lambda wild: wild.servers * wild.trials * wild.points <= most)
+
+
+def near_runs() -> some.SearchStrategy[WildRun]:
+    """Return runs of servers near one another, so that some differences are chance and some are not."""
+    share = some.sampled_from([0.0, 0.0, 0.1])
+    return some.builds(
+        WildRun,
+        seed=some.integers(0, 2**32),
+        servers=some.integers(1, 4),
+        trials=some.integers(1, 5),
+        points=some.integers(1, 6),
+        mode=some.sampled_from(["closed", "closed", "rate", "two keys", "database"]),
+        restart=some.just("point"),
+        changed=some.just(0.0),
+        nulls=share,
+        zeros=some.just(0.0),
+        failing=some.sampled_from([0.0, 0.0, 0.3]),
+        repeated=some.just(0.0),
+        end=some.sampled_from(["complete", "interrupted"]),
+        adaptive=some.just(False),
+        near=some.sampled_from([0.001, 0.02, 0.1, 0.5]),
+    )
 
 
 def _values(wild: WildRun, drawn: Random, file: str) -> WildValues:
@@ -167,6 +193,8 @@ def _study(
         study["servers"] = {names[0]: {"load": {**load, "pipeline": 8}}}
     if sweep:
         study["claims"] = {"claims": list(_claims(names, next(iter(sweep))))}
+    if wild.near is not None:
+        study["limits"] = f"p99 < {Random(wild.seed + 2).choice([0.5, 1, 2, 4, 8])}ms"
     return study
 
 
@@ -235,13 +263,37 @@ def _point(
     *,
     is_disturbed: bool,
 ) -> dict[str, Any]:
-    example = _example(wild.mode, drawn.randrange(3), drawn.randrange(3))
+    if wild.near is None:
+        example = _example(wild.mode, drawn.randrange(3), drawn.randrange(3))
+    else:
+        example = _near_example(wild, drawn, planned["server"], point)
     values = _values(wild, drawn, "trial.schema.json")
     made: dict[str, Any] = values.like({"$ref": "#/$defs/PointRecord"}, example)
     if is_disturbed:
         reason = {"code": "steal", "text": "the host did not run a CPU"}
         made["measurements"]["load"]["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
     return made | planned | {"point": point, "started_at": STARTED_AT, "attempt": attempt}
+
+
+def _near_example(wild: WildRun, drawn: Random, server: str, point: dict[str, float]) -> dict[str, Any]:
+    """Return a point whose throughput rises and falls with its load, and whose latencies rise."""
+    example: dict[str, Any] = json.loads(json.dumps(_example(wild.mode, 0, 1)))
+    ability = Random(f"{wild.seed} {server} {sorted(point.items())}").gauss(0, 0.05)
+    place = math.log2(1 + next(iter(point.values()), 1))
+    load = example["measurements"]["load"]
+    faster = math.exp(place / 2 - (place / 5) ** 2 + ability + drawn.gauss(0, wild.near or 0))
+    slower = math.exp(place / 3 - ability + drawn.gauss(0, wild.near or 0))
+    _scale(load["rate_rps"], faster)
+    _scale(load["latency_ms"], slower)
+    for operation in load.get("operations") or []:
+        _scale(operation.get("latency_ms") or {}, slower)
+    return example
+
+
+def _scale(figures: dict[str, Any], factor: float) -> None:
+    for name, value in figures.items():
+        if isinstance(value, float):
+            figures[name] = value * factor
 
 
 @functools.cache

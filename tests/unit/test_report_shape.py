@@ -17,8 +17,9 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import SearchRecord
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
-from loadcurve.stats.price import Leader, Offer
+from loadcurve.stats.price import Offer
 from loadcurve.stats.slo import parse_objective
 from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 from support import synthetic_run as synthetic
@@ -209,18 +210,39 @@ def test_offers_end_with_what_lies_above():
     )
 
 
+def leaders_words(*ranges: Leader, measure: str = "throughput", not_compared: tuple[float, ...] = ()) -> str:
+    return shape_words.leaders_words(WEB, "rate", Leaders(ranges, not_compared), measure)
+
+
+def test_a_leader_with_the_best_figures_has_them_at_every_load():
+    assert leaders_words(Leader("a", (10, 100))) == "a answers the most requests at every load."
+    assert leaders_words(Leader("a", (10, 100)), measure="p99") == "a has the lowest p99 at every load."
+    assert leaders_words(Leader("a", (10, 100)), not_compared=(50,)) == (
+        "a answers the most requests at every load that could be compared."
+    )
+
+
+def test_a_leader_that_another_is_ahead_of_is_not_shown_to_be_beaten():
+    found = Leader("a", (1, 10, 100), ahead={"b": (1, 10), "c": (100,)}, alike={"b": (1, 10), "c": (100,)})
+    assert leaders_words(found, measure="p99") == (
+        "a is not shown to be beaten in p99 at any load (ahead of it, by no more than chance explains: "
+        "b at 1 and 10 per second, c at 100 per second)."
+    )
+
+
+def test_servers_that_are_not_told_apart_from_the_leader_are_named_with_their_loads():
+    found = Leader("a", (1, 10, 100), alike={"b": (1, 10, 100), "c": (10,)})
+    assert leaders_words(found) == (
+        "a answers the most requests at every load "
+        "(not told apart from it: b throughout, c at 10 per second)."
+    )
+
+
 def test_leaders_are_listed_range_by_range():
-    found = [Leader("a", 100, ("b",)), Leader("c", 1_000, ())]
-    assert shape_words.leaders_words(WEB, "rate", found, "p99") == (
-        "up to 100 per second a and b (which cannot be told apart) have the lowest p99; "
-        "then up to 1,000 per second c."
-    )
-    alike = [Leader("a", 100, ("b", "c"))]
-    assert shape_words.leaders_words(WEB, "rate", alike, "throughput") == (
-        "a, b and c (which cannot be told apart) answer the most requests at every load."
-    )
-    assert shape_words.leaders_words(WEB, "rate", [Leader("a", 100, ())], "throughput") == (
-        "a answers the most requests at every load."
+    found = (Leader("a", (10, 100), alike={"b": (10, 100)}), Leader("c", (500, 1_000)))
+    assert leaders_words(*found, measure="p99", not_compared=(200,)) == (
+        "up to 100 per second a has the lowest p99 (not told apart from it: b throughout); "
+        "then up to 1,000 per second c has the lowest p99; nothing is compared at 200 per second."
     )
 
 

@@ -47,10 +47,18 @@ def test_one_trial_has_a_peak_without_an_interval_and_tells_nothing_apart():
     assert (found.load, found.value.low, found.value.high, found.alike) == (100, None, None, None)
 
 
-def test_a_load_that_most_trials_lack_is_left_out_and_so_is_a_trial_that_lacks_another():
-    trials = [[1.0, 2.0, 9.0, None], [1.0, 2.0, 3.0, None], [1.0, None, 3.0, 99.0]]
+def test_a_load_that_most_trials_lack_is_left_out_and_named():
+    trials = [[1.0, 2.0, 8.0, None], [1.0, 2.0, 4.0, None], [1.0, None, 2.0, 99.0]]
     found = peak([1, 2, 3, 4], trials)
-    assert (found.load, found.value.n, found.place) == (3, 2, "last")
+    assert (found.load, found.place, found.not_compared) == (3, "last", (4,))
+    # The figure is that of the table, of all trials that have one: (8 * 4 * 2) ** (1 / 3).
+    assert (found.value.n, found.value.value) == (3, pytest.approx(4))
+
+
+def test_the_peak_is_where_the_figures_of_all_trials_put_it():
+    # In the trials that have both loads the first is ahead; over all, as the table shows, the second.
+    trials = [[10.0, 9.0], [10.0, 9.0], [None, 27.0]]
+    assert peak([1, 2], trials).load == 2
 
 
 def test_nothing_usable_has_no_peak():

@@ -101,6 +101,8 @@ class JudgedClaim:
     """Those that were used."""
     ratio: Estimate | None = None
     """What decides of ratios, and of a trend the last place over the first; ``None`` of other claims."""
+    ends: tuple[str, str] | None = None
+    """Of a trend the first and the last server or load that it was judged by."""
     peak: Greatest | None = None
     grid: tuple[float, float] | None = None
     """The measured loads around the claimed peak."""
@@ -237,13 +239,14 @@ class _Judge:
         taken = [place for place, load in enumerate(loads) if claim.takes(load)]
         base = replace(base, loads=self._loads(claim))
         if len(claim.servers) == 1:
-            names = [f"{loads[place]:g}" for place in taken]
+            names = [f"{loads[place]:,.10g}" for place in taken]
             table = [[row[place] for place in taken] for row in self._figures(claim, claim.servers[0])]
         else:
             names = claim.servers
             table = self._means_by_block(claim, taken)
         kept, rows = complete_rows(range(len(names)), table)
-        if len(rows) < TRIALS_MIN or len(kept) < TRIALS_MIN:
+        is_short = len(kept) < len(names) if len(claim.servers) > 1 else len(kept) < _fewest_loads(claim)
+        if len(rows) < TRIALS_MIN or is_short:
             return self._without(base)
         trend = _TRENDS[claim.kind](rows, claim.within)
         step = trend.contrary_step
@@ -252,6 +255,7 @@ class _Judge:
             replace(
                 base,
                 ratio=trend.ratio,
+                ends=(named[0], named[-1]),
                 contrary_step=None
                 if step is None
                 else ContraryStep(named[step[0]], named[step[0] + 1], step[1]),

@@ -138,9 +138,10 @@ def measures_of(load: LoadKind, kinds: Sequence[str]) -> list[Measure]:
     return [*measures(load).values(), *of_kinds, *([LOADING] if kinds else [])]
 
 
-def curves(run: Run) -> list[Curve]:
-    """Return the curve of every server that was found, in the order of the study."""
-    by = [*measures_of(run.kind, kinds_of(run)), *protocol_measures(run.points)]
+def curves(run: Run, by: Sequence[Measure] | None = None) -> list[Curve]:
+    """Return the curve of every server that was found, in the order of the study; by all measures or some."""
+    if by is None:
+        by = [*measures_of(run.kind, kinds_of(run)), *protocol_measures(run.points)]
     ends = list(run.curve_ends.values())
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:

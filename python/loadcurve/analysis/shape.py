@@ -3,15 +3,17 @@
 import contextlib
 from dataclasses import dataclass
 
+from loadcurve.analysis.curves import at_point, curves, usable_logs
 from loadcurve.analysis.limits import CLIENT_KEYS, observed, observed_failure
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
-from loadcurve.result.measures import LATENCIES, MEASURES, THROUGHPUT
-from loadcurve.result.records import PointRecord
+from loadcurve.result.measures import LATENCIES, MEASURES, THROUGHPUT, Measure, point_key
 from loadcurve.stats.capacity import Capacity, capacity
+from loadcurve.stats.leaders import Leaders, Standing, leaders
 from loadcurve.stats.peak import Greatest, knee, peak
-from loadcurve.stats.price import Cost, Leader, Offer, cheapest, cost, leaders
+from loadcurve.stats.price import Cost, Offer, cheapest, cost
+from loadcurve.stats.ranking import rank
 from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective
 from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
 
@@ -42,8 +44,8 @@ class SliceShapes:
     shapes: list[Shape]
     cheapest: list[Offer]
     """Who keeps the limits for the least money, range by range; empty without limits or prices."""
-    leaders: list[Leader]
-    """Who is the fastest without regard to price, range by range; empty with fewer than two servers."""
+    leaders: Leaders | None
+    """Who is the fastest without regard to price, range by range; ``None`` with fewer than two servers."""
     leading_measure: str
     """What the leaders lead by: the latency that is limited, as limits name it, or a measure by its name."""
 
@@ -104,13 +106,13 @@ def _limits_of_study(run: Run, parts: list[Slice]) -> Objective | None:
 
 
 def _slice_shapes(run: Run, part: Slice, objective: Objective | None, *, is_closed: bool) -> SliceShapes:
-    curves = [curve for curve in trial_curves(run, part) if curve.blocks]
+    of_trials = [curve for curve in trial_curves(run, part) if curve.blocks]
     is_scalable = is_closed and part.key in CLIENT_KEYS
-    found = [_shape(run, curve, objective, is_scalable=is_scalable) for curve in curves]
+    found = [_shape(run, curve, objective, is_scalable=is_scalable) for curve in of_trials]
     latency = None if objective is None else _limited_latency(objective)
     measure = latency or run.default_measure
-    is_comparable = len(curves) > 1 and run.run.search is None
-    leading = _leaders(part, curves, measure) if is_comparable else []
+    is_comparable = len(of_trials) > 1 and run.run.search is None
+    leading = _leaders(run, part, MEASURES[LATENCY_FIELDS.get(measure, measure)]) if is_comparable else None
     return SliceShapes(part, objective, found, _cheapest(found), leading, measure)
 
 
@@ -172,14 +174,18 @@ def _limited_latency(objective: Objective) -> str | None:
     return next((limit.measure for limit in objective.limits if limit.measure in LATENCY_FIELDS), None)
 
 
-def _leaders(part: Slice, curves: list[TrialCurves], measure: str) -> list[Leader]:
-    by = MEASURES[LATENCY_FIELDS.get(measure, measure)]
-
-    def figure(record: PointRecord) -> float | None:
-        value = by.value(record)
-        if by.better == "higher":
-            return value
-        return 1 / value if value else None
-
-    values = {curve.server: dict(zip(curve.blocks, curve.figures(figure), strict=True)) for curve in curves}
-    return leaders(part.values, values)
+def _leaders(run: Run, part: Slice, measure: Measure) -> Leaders | None:
+    """Return who leads, by the figures and the rankings that the report shows at each load."""
+    key, better = part.key, measure.better
+    if key is None or better is None:
+        return None
+    found = curves(run, [measure])
+    places = {point_key(at.point): place for place, at in enumerate(found[0].points)}
+    _, logs = usable_logs(found, measure)
+    standings = []
+    for point in part.rising:
+        place = places[point_key(point)]
+        estimates = {curve.server: curve.points[place].estimate(measure) for curve in found}
+        figures = {server: one.value for server, one in estimates.items() if one is not None}
+        standings.append(Standing(point[key], rank(at_point(logs, place), better), figures))
+    return leaders(standings, better)

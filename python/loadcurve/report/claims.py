@@ -10,6 +10,7 @@ from rich.text import Text
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.claims import JudgedClaim, JudgedOffer, Obstacle
 from loadcurve.report import text
+from loadcurve.report.shown import Shown
 from loadcurve.result.measures import PUBLISHED_MEASURES, Measure
 from loadcurve.stats.claims import Outcome
 from loadcurve.stats.peak import Greatest
@@ -70,8 +71,20 @@ def _row(analysis: Analysis, judged: JudgedClaim) -> ClaimRow:
         title=OUTCOMES[judged.outcome],
         text=judged.text,
         statement=_statement(judged, measure),
-        why=_why(judged),
+        why=_why(judged, None if measure is None else _shown(analysis, judged, measure)),
     )
+
+
+def _shown(analysis: Analysis, judged: JudgedClaim, measure: Measure) -> Shown:
+    """Return the points that the claim is judged by."""
+    points = [
+        point
+        for point in analysis.points
+        if judged.key is not None
+        and point.get(judged.key) in judged.loads
+        and judged.fixed.items() <= point.items()
+    ]
+    return Shown.of(analysis, measure, sorted(points, key=lambda point: point[judged.key or ""]))
 
 
 def _measure(analysis: Analysis, name: str) -> Measure:
@@ -129,15 +142,17 @@ def _load(judged: JudgedClaim, load: float | None) -> str:
     return value if judged.key is None else f"{judged.key} = {value}"
 
 
-def _why(judged: JudgedClaim) -> str:
+def _why(judged: JudgedClaim, shown: Shown | None) -> str:
     if judged.missing:
         return f"Not measured here: {text.listing(judged.missing)}."
     if judged.obstacle in _OBSTACLES:
         return _OBSTACLES[judged.obstacle]
     if judged.obstacle == "sweep_ends":
         return _why_beyond_the_sweep(judged)
+    if shown is not None and judged.kind != "peak":
+        return _why_of_ratio(judged, shown)
     words = {"peak": _why_of_peak, "cheapest": _why_of_cheapest, "best_value": _why_of_value}
-    return words.get(judged.kind, _why_of_ratio)(judged)
+    return words[judged.kind](judged)
 
 
 _OBSTACLES: dict[Obstacle | None, str] = {
@@ -200,17 +215,24 @@ def _why_of_value(judged: JudgedClaim) -> str:
     return f"Here its answers per dollar are {'; '.join(times)}."
 
 
-def _why_of_ratio(judged: JudgedClaim) -> str:
-    names = judged.servers
-    if judged.kind == "level":
-        said = f"Here the point furthest from the first is {text.ratio(judged.ratio)} times the first."
-    elif judged.kind not in {"rises", "falls"}:
-        said = f"Here the ratio of {names[0]} to {names[1]} is {text.ratio(judged.ratio)}."
-    elif len(names) > 1:
-        said = f"Here the ratio of {names[-1]} to {names[0]} is {text.ratio(judged.ratio)}."
-    else:
-        said = f"Here the last of these points is {text.ratio(judged.ratio)} times the first."
+def _why_of_ratio(judged: JudgedClaim, shown: Shown) -> str:
+    names, title = judged.servers, shown.measure.title
     step = judged.contrary_step
+    if judged.ends is None:
+        rests_on = shown.in_common(names[:1], names[1:], judged.ratio)
+        times = f"{text.ratio(judged.ratio)} times that of {names[1]}{rests_on}"
+        return f"Here the {title} of {names[0]} is {times}."
+    of = "of" if len(names) > 1 else f"at {judged.key} ="
+    first, last = (f"{of} {end}" for end in judged.ends)
+    times = text.ratio(judged.ratio)
+    if judged.kind == "level":
+        said = f"Here the {title} that is furthest from that {first} is {times} times as much."
+    elif len(names) > 1:
+        rests_on = shown.in_common([judged.ends[1]], [judged.ends[0]], judged.ratio)
+        said = f"Here the {title} {last} is {times} times that {first}{rests_on}."
+    else:
+        rests_on = shown.in_whole_trials(names[0], judged.ratio)
+        said = f"Here the {title} {last} is {times} times that {first}{rests_on}."
     if step is not None:
         said += f" From {step.first} to {step.second} it is {text.ratio(step.ratio)} times as much."
     return said

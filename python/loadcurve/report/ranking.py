@@ -11,6 +11,7 @@ from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
 from loadcurve.report.hopeless import difference_words, hopeless_words
 from loadcurve.report.leader import uncompared
+from loadcurve.report.shown import Shown
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.noise import Noise
 from loadcurve.stats.noise import Spread, visible_difference
@@ -84,7 +85,10 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
             visible=[],
             hopeless=" ".join(hopeless),
         )
-    over_curve = {measure.title: in_words(one.over_curve, measure) for measure, one in rankings}
+    over_curve = {
+        measure.title: in_words(one.over_curve, measure, Shown.of(analysis, measure))
+        for measure, one in rankings
+    }
     if not any(one.over_curve.decides for _, one in rankings):
         over_curve = {"every measure": next(iter(over_curve.values()))}
     return RankingContent(
@@ -97,7 +101,11 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
         },
         over_curve=over_curve,
         at_points=[
-            PointSentence(measure.title, text.point(at.point), in_words(at.ranking, measure))
+            PointSentence(
+                measure.title,
+                text.point(at.point),
+                in_words(at.ranking, measure, Shown.of(analysis, measure, [at.point])),
+            )
             for measure, one in rankings
             for at in one.at_points
             if len(one.at_points) > 1 and at.ranking.ranks
@@ -119,8 +127,11 @@ def _blocks(rankings: Rankings) -> int:
     return max(one.over_curve.blocks for _, one in rankings)
 
 
-def in_words(ranking: Ranking, measure: Measure) -> str:
-    """Return a ranking as a sentence: who cannot be told apart, and by how much the others differ."""
+def in_words(ranking: Ranking, measure: Measure, shown: Shown | None = None) -> str:
+    """Return a ranking as a sentence: who cannot be told apart, and by how much the others differ.
+
+    ``shown`` are the figures that stand beside the sentence.
+    """
     if len(ranking.ranks) < 2:  # noqa: PLR2004 - a comparison has two sides
         alone = "".join(rank.server for rank in ranking.ranks)
         return f"only {alone} has usable points, so there is nothing to compare"
@@ -137,7 +148,8 @@ def in_words(ranking: Ranking, measure: Measure) -> str:
         if alike:
             parts.append(", nor can ".join([f"{alike[0]} cannot be told apart", *alike[1:]]))
         if following is not None:
-            parts.append(_lead(tier, following, measure, of_many=bool(alike)))
+            common = shown.in_common(tier.servers, following.servers, tier.to_next) if shown else ""
+            parts.append(f"{_lead(tier, following, measure, of_many=bool(alike))}{common}")
     return "; ".join([*parts, *uncompared(ranking)])
 
 

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
-from loadcurve.result.measures import measures
+from loadcurve.report.leader import first_named
+from loadcurve.result.measures import THROUGHPUT, measures
 from loadcurve.stats.capacity import Capacity, TrialCapacity
+from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
-from loadcurve.stats.price import MILLION, Leader, Offer, scaled
+from loadcurve.stats.price import MILLION, Offer, scaled
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit
 from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 
@@ -59,7 +61,8 @@ def _scalability(found: SliceShapes, one: Shape) -> str:
     """Say how a server scales; nothing where the law was not fitted."""
     if not isinstance(one.scalability, ScalabilityFit):
         return ""
-    return scalability_words(one.scalability, found.part.values[-1], found.part.key or "")
+    key, largest = found.part.key or "", found.part.values[-1]
+    return scalability_words(one.scalability, largest, key, measured=one.peak)
 
 
 def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
@@ -68,12 +71,12 @@ def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
     said = []
     if found.cheapest:
         said.append(cheapest_words(key, found.cheapest, limits))
-    if found.leaders:
+    if found.leaders and found.leaders.ranges:
         named = measures(load).get(found.leading_measure)
         by = named.title if named else found.leading_measure
         words = leaders_words(load, key, found.leaders, by)
         # A single leader comes first in its sentence, and keeps its name.
-        first = words[:1] if len(found.leaders) == 1 else words[:1].upper()
+        first = words[:1] if len(found.leaders.ranges) == 1 else words[:1].upper()
         said.append(f"Without regard to price, {words}" if found.cheapest else f"{first}{words[1:]}")
     unfitted: dict[str, list[str]] = {}
     for one in found.shapes:
@@ -147,8 +150,18 @@ def peak_words(load: LoadKind, key: str, peak: Greatest) -> str:
     others = [load for load in peak.alike or () if load != peak.load]
     alike = f"; {_loads(key, others)} cannot be told apart from it" if others else ""
     if peak.place == "last":
-        return f"the peak was not reached: {at}, the highest usable load, with {rate}{alike}."
-    return f"{at}, with {rate}{alike}."
+        last = "the highest load compared" if peak.not_compared else "the highest usable load"
+        said = f"the peak was not reached: {at}, {last}, with {rate}{alike}"
+    else:
+        said = f"{at}, with {rate}{alike}"
+    return f"{said}{_not_compared(key, peak)}."
+
+
+def _not_compared(key: str, found: Greatest) -> str:
+    """Name the loads that a greatest figure was not chosen from although they have one."""
+    if not found.not_compared:
+        return ""
+    return f" (not compared: {_loads(key, found.not_compared)}, without a usable figure in most trials)"
 
 
 def knee_words(key: str, knee: Greatest) -> str:
@@ -157,23 +170,28 @@ def knee_words(key: str, knee: Greatest) -> str:
     alike = f" ({_loads(key, others)} cannot be told apart from it)" if others else ""
     at = f"{text.load(key, knee.load)}{alike}"
     if knee.place == "last":
-        return f"the knee was not reached: up to {at} more load brings more throughput than delay."
-    if knee.place == "first":
-        return f"the knee is at {at} or below: more load brings more delay than throughput."
-    return f"the knee is at {at}: above it, more load brings more delay than throughput."
+        said = f"the knee was not reached: up to {at} more load brings more throughput than delay"
+    elif knee.place == "first":
+        said = f"the knee is at {at} or below: more load brings more delay than throughput"
+    else:
+        said = f"the knee is at {at}: above it, more load brings more delay than throughput"
+    return f"{said}{_not_compared(key, knee)}."
 
 
-def scalability_words(fit: ScalabilityFit, largest: float, key: str) -> str:
+def scalability_words(
+    fit: ScalabilityFit, largest: float, key: str, *, measured: Greatest | None = None
+) -> str:
     """Say what the universal scalability law says of contention and coherency.
 
-    ``key`` is what the curve goes along: connections, or the threads of a load on a database.
+    ``key`` is what the curve goes along: connections, or the threads of a load on a database; ``measured`` is
+    the peak beside which the sentence stands.
     """
     doubled = _doubling(fit, largest, key)
     low, high = fit.sigma.low, fit.sigma.high
     span = "" if low is None or high is None else f" ({text.percent(low)} to {text.percent(high)})"
     serial = f"{text.percent(fit.sigma.value)} of the work is serial{span}"
     return (
-        f"by the universal scalability law, {serial}; {_coherency(fit, largest, key)}; {doubled}. "
+        f"by the universal scalability law, {serial}; {_coherency(fit, largest, key, measured)}; {doubled}. "
         f"{_misfit(fit.misfit, key)}"
     )
 
@@ -193,13 +211,19 @@ def _misfit(misfit: Misfit, key: str) -> str:
     return f"The curve is {share} {side} the law at {text.load(key, misfit.load)}: {meaning}."
 
 
-def _coherency(fit: ScalabilityFit, largest: float, key: str) -> str:
+def _coherency(fit: ScalabilityFit, largest: float, key: str, measured: Greatest | None) -> str:
     peak = fit.peak_load
+    rises, falls = (measured is not None and measured.place != end for end in ("first", "last"))
     if fit.sigma.value >= 1 or (peak is not None and peak.value <= 1):
-        return f"more than {text.load(key, 1)} does not increase throughput"
-    is_far = peak is not None and peak.value > FAR_BEYOND * largest
+        return (
+            f"the law has its peak at {text.load(key, 1)}"
+            if rises
+            else (f"more than {text.load(key, 1)} does not increase throughput")
+        )
+    is_far = peak is None or peak.value > FAR_BEYOND * largest
     if peak is None or is_far or (fit.kappa.low is not None and fit.kappa.low <= 0):
-        return f"no coherency cost is visible: more {key} do not reduce throughput"
+        at_most = f": more {key} do not reduce throughput"
+        return f"no coherency cost is visible{at_most if is_far and not falls else ''}"
     span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"
     where = f"N ≈ {peak.value:,.0f}{span}"
     beyond = ", which is beyond the sweep," if peak.value > largest else ""
@@ -220,9 +244,8 @@ def capacity_words(load: LoadKind, key: str, found: Capacity, objective_text: st
         least = text.load(key, min(loads))
         said = f"keeps {objective_text} at every load that could be judged: its capacity is at least {least}"
     elif found.bound == "below":
-        said = (
-            f"meets {objective_text} at no measured load: its capacity is below {text.load(key, max(loads))}"
-        )
+        never = never_words(found, objective_text)
+        said = f"{never}: its capacity is below {text.load(key, max(loads))}"
     elif found.load is not None:
         one = "" if found.load.n > 1 else " (one trial, so no interval)"
         said = f"keeps {objective_text} up to {capacity_figure(found)} {text.load_unit(key)}{one}"
@@ -261,11 +284,21 @@ def _bound_of_trial(trial: TrialCapacity) -> str:
 
 def capacity_briefly(found: Capacity) -> str:
     """Say up to which load limits hold that were named before, such as ``keeps them up to 84.8 ± 5.0 %``."""
-    if found.bound == "below":
-        return "meets the limits at no measured load"
     if found.load is None and found.bound != "at_least":
         return f"keeps them up to a load that differs between trials ({capacity_figure(found)})"
     return f"keeps them up to {capacity_figure(found)}"
+
+
+def never_words(found: Capacity, limits: str, *, are_many: bool = False) -> str:
+    """Say of a server, or of several, that limits fail at the lowest load already."""
+    if holds_again(found):
+        return f"{'do' if are_many else 'does'} not keep {limits} from the lowest load on"
+    return f"{'meet' if are_many else 'meets'} {limits} at no measured load"
+
+
+def holds_again(found: Capacity) -> bool:
+    """Say whether limits that had failed hold at a higher load in any trial."""
+    return any(trial.holds_again_at is not None for trial in found.trials)
 
 
 def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> str:
@@ -280,27 +313,41 @@ def cheapest_words(key: str, offers: Sequence[Offer], objective_text: str) -> st
     return f"{said}, {end}."
 
 
-def leaders_words(load: LoadKind, key: str, leaders: Sequence[Leader], measure: str) -> str:
-    """Say which server is the fastest in each range of load, or which servers, that cannot be told apart."""
-    is_one = not leaders[0].alike
-    if measure == "throughput":
-        by = f"{'answers' if is_one else 'answer'} the most {load.requests}"
-    else:
-        by = f"{'has' if is_one else 'have'} the lowest {measure}"
-    names = [_leading(leader) for leader in leaders]
-    if len(leaders) == 1:
-        return f"{names[0]} {by} at every load."
+def leaders_words(load: LoadKind, key: str, found: Leaders, measure: str) -> str:
+    """Say which server is the fastest in each range of load, as far as figures and trials show it."""
+    could = " that could be compared" if found.not_compared else ""
+    if len(found.ranges) == 1:
+        [leader] = found.ranges
+        where = f"at {'any' if leader.ahead else 'every'} load{could}"
+        return f"{_leads(load, leader, measure)} {where}{_reserve(key, leader)}."
     ranges = [
-        f"{'' if place == 0 else 'then '}up to {text.load(key, leader.up_to)} {name}"
-        + (f" {by}" if place == 0 else "")
-        for place, (leader, name) in enumerate(zip(leaders, names, strict=True))
+        f"{'then ' if place else ''}up to {text.load(key, leader.loads[-1])} "
+        f"{_leads(load, leader, measure)}{_reserve(key, leader)}"
+        for place, leader in enumerate(found.ranges)
     ]
-    return f"{'; '.join(ranges)}."
+    beyond = [f"nothing is compared at {_loads(key, found.not_compared)}"] if could else []
+    return f"{'; '.join([*ranges, *beyond])}."
 
 
-def _leading(leader: Leader) -> str:
-    names = text.listing([leader.server, *leader.alike])
-    return f"{names} (which cannot be told apart)" if leader.alike else names
+def _leads(load: LoadKind, leader: Leader, measure: str) -> str:
+    """Say that a server has the best figures, or else that no other is shown to beat it."""
+    if leader.ahead:
+        return f"{leader.server} is not shown to be beaten in {measure}"
+    if measure == THROUGHPUT.name:
+        return f"{leader.server} answers the most {load.requests}"
+    return f"{leader.server} has the lowest {measure}"
+
+
+def _reserve(key: str, leader: Leader) -> str:
+    """Name who is ahead of a leader and where, or else who cannot be told apart from it."""
+    if leader.ahead:
+        ahead = [f"{server} at {_loads(key, loads)}" for server, loads in leader.ahead.items()]
+        return f" (ahead of it, by no more than chance explains: {', '.join(ahead)})"
+    alike = [
+        f"{server} throughout" if loads == leader.loads else f"{server} at {_loads(key, loads)}"
+        for server, loads in leader.alike.items()
+    ]
+    return f" (not told apart from it: {', '.join(first_named(alike))})" if alike else ""
 
 
 def _by_load(trial: TrialCapacity) -> float:

@@ -29,6 +29,12 @@ class Estimate:
     method: str
 
     @property
+    def inverted(self) -> "Estimate":
+        """The estimate of the inverse of a positive quantity: that of B over A for one of A over B."""
+        low, high = (None if not end else 1 / end for end in (self.high, self.low))
+        return replace(self, value=1 / self.value, low=low, high=high)
+
+    @property
     def relative_half_width(self) -> float | None:
         """How far the farther end of the interval lies from ``value``, as a share of it: 0.03 is 3 %.
 

@@ -26,13 +26,15 @@ class Greatest:
 
     ``place`` says whether that is at an end of what could be used: at the last load the true peak was not
     reached. ``alike`` are the loads that cannot be told apart from the greatest, itself included; ``None``
-    with a single trial, which shows no difference.
+    with a single trial, which shows no difference. ``not_compared`` are loads with a figure that most trials
+    lack: what is said holds for the others.
     """
 
     load: float
     value: Estimate
     place: Place
     alike: tuple[float, ...] | None
+    not_compared: tuple[float, ...] = ()
 
 
 def peak(loads: Sequence[float], throughput_rps: Sequence[Sequence[float | None]]) -> Greatest | None:
@@ -56,7 +58,8 @@ def knee(
 def greatest(loads: Sequence[float], trials: Sequence[Sequence[float | None]]) -> Greatest | None:
     """Return the load whose geometric mean over the trials is greatest, and the value there.
 
-    The loads that are alike are those that no other beats, see :func:`loadcurve.stats.complete.not_beaten`.
+    A load's mean is that of all trials that have it. The loads that are alike are those that no other beats
+    in the trials that have all, see :func:`loadcurve.stats.complete.not_beaten`.
 
     A value that was chosen for being the greatest had luck, and the truth may be at any of the loads that
     are alike. So the interval of the greatest true value reaches from the greatest of their lower ends, each
@@ -66,7 +69,11 @@ def greatest(loads: Sequence[float], trials: Sequence[Sequence[float | None]]) -
     kept, rows = complete_rows(loads, trials)
     if not rows:
         return None
-    columns = list(zip(*rows, strict=True))
+    present = {
+        load: [value for row in trials if (value := row[place]) is not None and value > 0]
+        for place, load in enumerate(loads)
+    }
+    columns = [present[load] for load in kept]
     means = [geometric_interval(column) for column in columns]
     best = max(range(len(kept)), key=lambda place: means[place].value)
     alike = [place for place, may in enumerate(not_beaten(rows)) if may or place == best]
@@ -83,4 +90,5 @@ def greatest(loads: Sequence[float], trials: Sequence[Sequence[float | None]]) -
         value=replace(means[best], low=max(lows, default=None), high=high),
         place=place,
         alike=tuple(kept[j] for j in alike) if len(rows) > 1 else None,
+        not_compared=tuple(load for load in loads if present[load] and load not in kept),
     )

@@ -1,15 +1,12 @@
-"""Price and performance: what requests cost, and which server to take in each range of load."""
+"""Price and performance: what requests cost, and which server is the cheapest in each range of load."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.stats.complete import complete_rows, not_beaten
 from loadcurve.stats.interval import Estimate
 
 SECONDS_PER_HOUR = 3600
 MILLION = 1e6
-COMPARED_BLOCKS_MIN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,70 +61,3 @@ def cheapest(offers: Sequence[Offer]) -> list[Offer]:
         if offer.up_to > (chosen[-1].up_to if chosen else 0):
             chosen.append(offer)
     return chosen
-
-
-@dataclass(frozen=True, slots=True)
-class Leader:
-    """The server that leads from where the leader before it ends up to a load.
-
-    ``alike`` are the others that cannot be distinguished from it at any load of the range.
-    """
-
-    server: str
-    up_to: float
-    alike: tuple[str, ...]
-
-
-def leaders(
-    loads: Sequence[float],
-    values: Mapping[str, Mapping[int, Sequence[float | None]]],
-) -> list[Leader]:
-    """Return which server leads in each range of ``loads``, with as few ranges as the trials allow.
-
-    ``values[server][block]`` are positive figures along the loads, greater being better, and servers are
-    compared within blocks. A server may lead where no other beats it (:func:`not_beaten`); from the lowest
-    load on, the one that may lead the furthest does, and of several the one with the greatest mean. Nobody
-    leads where one block alone was measured, in which nothing beats anything.
-    """
-    standings = [_standing(values, place) for place in range(len(loads))]
-    found: list[Leader] = []
-    place = 0
-    while place < len(loads):
-        reach = {server: _reach(standings, place, server) for server in standings[place]}
-        if not reach:
-            place += 1
-            continue
-        end = max(reach.values())
-        furthest = [server for server, last in reach.items() if last == end]
-        lead = max(furthest, key=lambda name: math.fsum(one[name] for one in standings[place:end]))
-        alike = tuple(server for server in furthest if server != lead)
-        found.append(Leader(lead, loads[end - 1], alike))
-        place = end
-    return found
-
-
-def _standing(values: Mapping[str, Mapping[int, Sequence[float | None]]], place: int) -> dict[str, float]:
-    """Return the servers that may lead at one load, each with its mean logarithm."""
-    servers = list(values)
-    blocks = sorted({block for rows in values.values() for block in rows})
-    table = [
-        [values[server][block][place] if block in values[server] else None for server in servers]
-        for block in blocks
-    ]
-    kept, rows = complete_rows(range(len(servers)), table)
-    if len(rows) < COMPARED_BLOCKS_MIN:
-        return {}
-    means = [math.fsum(map(math.log, column)) / len(rows) for column in zip(*rows, strict=True)]
-    return {
-        servers[int(number)]: mean
-        for number, mean, may in zip(kept, means, not_beaten(rows), strict=True)
-        if may
-    }
-
-
-def _reach(standings: Sequence[Mapping[str, float]], place: int, server: str) -> int:
-    """Return the place behind the last up to which ``server`` may lead from ``place`` on."""
-    end = place
-    while end < len(standings) and server in standings[end]:
-        end += 1
-    return end

@@ -47,6 +47,13 @@ class Pair:
         """Whether the two differ by more than chance explains."""
         return self.p_value is not None and self.p_value <= ERROR_RATE
 
+    def seen_from(self, server: str) -> "Pair":
+        """Return the pair with ``server``, which is one of the two, as its first."""
+        if server == self.first:
+            return self
+        turned = None if self.ratio is None else self.ratio.inverted
+        return replace(self, first=self.second, second=self.first, ratio=turned)
+
 
 @dataclass(frozen=True, slots=True)
 class Rank:
@@ -81,6 +88,20 @@ class Ranking:
     tiers: tuple[Tier, ...]
     pairs: tuple[Pair, ...]
     blocks: int
+
+    @property
+    def leader(self) -> str | None:
+        """The first server that no other beats.
+
+        ``None`` where there is none: with missing blocks each may be beaten by another one.
+        """
+        return next((rank.server for rank in self.ranks if rank.best == 1), None)
+
+    def pairs_of(self, server: str) -> list[Pair]:
+        """Return the pairs of a server with each other one, in the order of these."""
+        pairs = [pair.seen_from(server) for pair in self.pairs if server in (pair.first, pair.second)]
+        places = {rank.server: place for place, rank in enumerate(self.ranks)}
+        return sorted(pairs, key=lambda pair: places[pair.second])
 
     @property
     def decides(self) -> bool:
