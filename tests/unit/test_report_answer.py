@@ -16,9 +16,11 @@ from loadcurve.report.answer import MOST_CAUSES, Answer, Group, answer, causes, 
 from loadcurve.report.appearance import appearances
 from loadcurve.report.figures import parts
 from loadcurve.report.leader import leader_words
+from loadcurve.report.shape_words import never_words
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.verdict import Verdict, VerdictReason
+from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.ranking import rank
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
@@ -56,9 +58,31 @@ def test_a_ranking_at_one_point_names_the_point_and_no_curve(tmp_path: Path):
 
 def test_limits_that_were_asked_for_come_before_the_ranking():
     # The p90 crosses 20 ms at 600 connections by construction; the larger machines stay below it.
-    [sentence] = answer_of(machine_run(), "p90 < 20ms").sentences
-    assert sentence.startswith("t2.medium keeps p90 < 20ms at every load that could be judged")
-    assert "t2.micro keeps them up to 600" in sentence
+    limited, ahead = answer_of(machine_run(), "p90 < 20ms").sentences
+    assert limited.startswith("t2.medium keeps p90 < 20ms at every load that could be judged")
+    assert "t2.micro keeps them up to 600" in limited
+    assert ahead.startswith("Over the curve, t2.large has the highest throughput, ")
+
+
+def test_which_server_is_ahead_is_answered_where_no_server_keeps_the_limits():
+    # By construction the p90 of every machine is 1 ms or more.
+    limited, ahead = answer_of(machine_run(), "p90 < 0.1ms").sentences
+    assert limited == "No server meets p90 < 0.1ms at any measured load."
+    assert ahead.startswith("Over the curve, t2.large has the highest throughput, ")
+
+
+def test_servers_that_keep_no_limit_are_named_together_behind_those_that_do():
+    # At one connection the p90 is 0.95, 0.97 and 1 times 20 / 600 ** 0.5 = 0.816 ms, give or take 0.01 %.
+    [limited, _] = answer_of(machine_run(), "p90 < 0.78ms").sentences
+    assert limited.startswith("t2.large keeps p90 < 0.78ms up to ")
+    assert limited.endswith(" Of the others, t2.micro and t2.medium meet them at no measured load.")
+
+
+def test_limits_that_hold_again_at_a_higher_load_are_not_said_to_be_met_nowhere():
+    again = Capacity((TrialCapacity(1, "below", None, 20),), None, None)
+    assert never_words(again, "p99 < 1s") == "does not keep p99 < 1s from the lowest load on"
+    never = Capacity((TrialCapacity(1, "below", None),), None, None)
+    assert never_words(never, "p99 < 1s") == "meets p99 < 1s at no measured load"
 
 
 def asking(run: Run, **keys: str) -> Run:
@@ -71,8 +95,8 @@ def test_the_limits_of_a_study_answer_its_question_as_those_of_a_reader_do():
     answered = answer_of(asking(machine_run(), limits=limits)).sentences
     assert answered == answer_of(machine_run(), limits).sentences
     # By construction the p90 of every machine is 1 ms or more.
-    stricter = answer_of(asking(machine_run(), limits=limits), "p90 < 0.1ms").sentences
-    assert all("at no measured load" in sentence for sentence in stricter)
+    stricter, _ = answer_of(asking(machine_run(), limits=limits), "p90 < 0.1ms").sentences
+    assert "p90 < 0.1ms at any measured load" in stricter
 
 
 @pytest.mark.parametrize("limits", ["rate >= 99 %", "no limits", 7])

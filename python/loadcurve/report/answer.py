@@ -1,6 +1,6 @@
 """The answer to a study's question: a sentence with its interval, and which servers cannot be told apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -19,7 +19,8 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.hopeless import hopeless_words
 from loadcurve.report.leader import first_named, leader_words
 from loadcurve.report.ranking import in_words
-from loadcurve.report.shape_words import capacity_briefly, capacity_words
+from loadcurve.report.shape_words import capacity_briefly, capacity_words, holds_again, never_words
+from loadcurve.report.shown import Shown
 from loadcurve.result.measures import THROUGHPUT, Measure
 from loadcurve.stats.capacity import Capacity
 from loadcurve.stats.interval import Estimate
@@ -73,14 +74,14 @@ NO_ANSWER = Answer(["The answer is missing because of an error in Loadcurve."], 
 
 
 def answer(analysis: Analysis) -> Answer:
-    """Return the answer by the limits of the reader, the search or the study, and else by the ranking."""
+    """Return the answer: who keeps the limits of the reader, the search or the study, and who is ahead."""
     load, measure = analysis.load_kind, analysis.measure(analysis.ranked_by)
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
     limited = [words for part in analysis.shapes if (words := _by_capacity(load, part)) is not None]
     hopeless = hopeless_words(analysis, measure)
-    said = _without_usable_points(analysis) or limited or hopeless or _by_ranking(analysis, ranking, measure)
-    said = said or _without_the_measure(analysis, measure)
+    ahead = hopeless or _by_ranking(analysis, ranking, measure)
+    said = _without_usable_points(analysis) or [*limited, *ahead] or _without_the_measure(analysis, measure)
     return Answer(
         sentences=said,
         ranked_by=measure.title,
@@ -146,7 +147,7 @@ def _nothing_measured(analysis: Analysis) -> str:
 
 
 def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
-    """Say up to which load the best server keeps the limits, and then the others."""
+    """Say up to which load the best server keeps the limits, and then the others; or that no server does."""
     if shaped.objective is None:
         return None
     limits, key = shaped.objective.text, shaped.part.key or ""
@@ -154,12 +155,27 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     judged = [(one.server, one.capacity) for one in shaped.shapes if one.capacity is not None]
     if not judged:
         return f"{where}no trial could be judged by {limits}."
-    (best, reached), *others = sorted(judged, key=_safe_load, reverse=True)
+    keeping = sorted((one for one in judged if one[1].bound != "below"), key=_safe_load, reverse=True)
+    below = [one for one in judged if one[1].bound == "below"]
+    if not keeping and len(below) > 1:
+        again = any(holds_again(one) for _, one in below)
+        how = f"keeps {limits} from the lowest load on" if again else f"meets {limits} at any measured load"
+        return f"{where}No server {how}."
+    (best, reached), *others = keeping or below
     said = f"{where}{best} {capacity_words(load, key, reached, limits)}"
-    if others:
+    if len(judged) > 1:
         named = [f"{name} {capacity_briefly(one)}" for name, one in others]
-        said += f" Of the others, {'; '.join(first_named(named))}."
+        said += f" Of the others, {'; '.join([*first_named(named), *_never(below)])}."
     return said
+
+
+def _never(below: Sequence[tuple[str, Capacity]]) -> Iterator[str]:
+    """Name together the servers that do not keep the limits at the lowest load already."""
+    for again in (False, True):
+        found = [(name, one) for name, one in below if holds_again(one) == again]
+        if found:
+            names = text.listing(first_named([name for name, _ in found]))
+            yield f"{names} {never_words(found[0][1], 'them', are_many=len(found) > 1)}"
 
 
 def _safe_load(judged: tuple[str, Capacity]) -> float:
@@ -170,7 +186,8 @@ def _by_ranking(analysis: Analysis, ranking: Ranking | None, measure: Measure) -
     if ranking is None:
         return []
     if len(ranking.ranks) > 1 and ranking.decides:
-        return [f"{_where(analysis.points)}{leader_words(ranking, measure)}."]
+        shown = Shown.of(analysis, measure)
+        return [f"{_where(analysis.points)}{leader_words(ranking, measure, shown)}."]
     undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
     each = _each_server(analysis, measure)
     return [*each, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
