@@ -22,7 +22,10 @@ EXIT_CODES = {
     EXIT_DONE: "Done.",
     LoadcurveError.exit_code: "A fault of Loadcurve.",
     BadInput.exit_code: "Bad input.",
-    EXIT_INVALID: "Measured, but invalid or beyond a limit that was asked for; of doctor: unfit to measure.",
+    EXIT_INVALID: (
+        "Measured, but invalid, beyond a limit that was asked for, or nothing usable of a planned server; "
+        "of doctor: unfit to measure."
+    ),
     NothingMeasured.exit_code: "Nothing could be measured.",
     EXIT_INTERRUPTED: "Interrupted; what was measured is kept.",
 }

@@ -75,7 +75,7 @@ def test_a_server_whose_image_is_nowhere_is_named_and_the_others_are_measured(
     servers = servers.replace(f'rootfs = "{containers.rootfs}"', 'image = "localhost/no-such-image"')
     sandbox.write("tiny.toml", study_text(servers, connections="[1]", trials=1))
     finished = sandbox.run("run", "tiny.toml", "--out", "out")
-    assert finished.returncode == 0
+    assert finished.returncode == 3
     assert "other is not measured: The image localhost/no-such-image does not exist" in finished.stderr
     assert "connection refused" in finished.stderr
     run = read_run(sandbox.work / "out")

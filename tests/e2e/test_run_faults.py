@@ -42,7 +42,7 @@ def failing(shared_sandbox):
         )
     shared_sandbox.write("tiny.toml", study_text(FAILING, warmup="0s", load="requests_total = 100", trials=1))
     finished = shared_sandbox.run("run", "tiny.toml", "--out", "run", "--catalog", "catalog")
-    assert finished.returncode == 0, finished.stderr
+    assert finished.returncode == 3, finished.stderr
     return shared_sandbox.work / "run", finished
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from loadcurve.analysis.comparison import COMPARED
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
+from loadcurve.result.verdict import Verdict, VerdictReason
 from support import encrypted_run
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -67,6 +68,87 @@ def test_a_regression_is_reported_with_its_interval_and_ends_with_3_only_where_a
 
 def test_a_regression_smaller_than_asked_for_is_no_failure(runs: Command):
     assert runs.run("compare", "base", "slower", "--fail-on-regression", "25 %").returncode == 0
+
+
+def invalid(record: PointRecord) -> PointRecord:
+    reason = VerdictReason.of("errors", "all 500 answers had the status 500")
+    return synthetic.with_load(record, verdict=Verdict(status="invalid", reasons=[reason], notes=[]))
+
+
+def lost_in(command: Command, name: str) -> str:
+    """Return what a gate says of a run in which nothing became slower, and that it fails."""
+    finished = command.run("compare", "base", name, "--fail-on-regression", "5%")
+    assert finished.returncode == 3
+    assert "worse" not in finished.stderr
+    heading, said = finished.stderr.split("\n", 1)
+    assert heading == "usable in BASE and without a usable figure in NEW:"
+    words = " ".join(said.split())
+    assert words in " ".join(finished.stdout.split())
+    [*lost] = json.loads(command.run("compare", "base", name, "--json", "--fail-on-regression", "5%").stdout)[
+        "lost"
+    ]
+    assert lost
+    return words
+
+
+def test_a_server_that_answers_with_errors_alone_does_not_pass_a_gate(runs: Command):
+    record = synthetic.run_record()
+    records = [
+        invalid(one) if isinstance(one, PointRecord) and one.server == "nginx" else one
+        for one in synthetic.trial_records(record)
+    ]
+    write(runs, "errors", record, records)
+    assert lost_in(runs, "errors") == ("nginx at connections = 1 to 200: all 500 answers had the status 500.")
+
+
+def test_a_server_that_ends_at_its_start_does_not_pass_a_gate(runs: Command):
+    record = synthetic.run_record()
+    records = synthetic.trial_records(record)
+    [failure] = [one for one in records if isinstance(one, FailureRecord)]
+    ended = [
+        failure.model_copy(
+            update={"trial": planned.trial, "block": planned.block, "server": "nginx", "point": None}
+        )
+        for planned in record.order
+        if planned.server == "nginx"
+    ]
+    write(runs, "ended", record, [*(one for one in records if one.server != "nginx"), *ended])
+    assert lost_in(runs, "ended") == f"nginx at connections = 1 to 200: {failure.reason.text}."
+
+
+def test_a_server_of_another_name_does_not_pass_a_gate(runs: Command):
+    record = synthetic.run_record()
+    renamed = {"web" if name == "nginx" else name: one for name, one in record.servers.items()}
+    order = [
+        planned.model_copy(update={"server": "web"}) if planned.server == "nginx" else planned
+        for planned in record.order
+    ]
+    records = [
+        one.model_copy(update={"server": "web"}) if one.server == "nginx" else one
+        for one in synthetic.trial_records(record)
+    ]
+    write(runs, "renamed", record.model_copy(update={"servers": renamed, "order": order}), records)
+    assert lost_in(runs, "renamed") == (
+        "nginx at connections = 1 to 200: the new run has no server of this name."
+    )
+
+
+def test_points_that_are_lost_are_named_without_those_between_them(runs: Command):
+    record = synthetic.run_record()
+    records = [
+        invalid(one)
+        if isinstance(one, PointRecord) and one.server == "nginx" and one.point["connections"] in {1, 2, 50}
+        else one
+        for one in synthetic.trial_records(record)
+    ]
+    write(runs, "some", record, records)
+    assert lost_in(runs, "some") == (
+        "nginx at connections = 1 to 2: all 500 answers had the status 500. "
+        "nginx at connections = 50: all 500 answers had the status 500."
+    )
+    # What was not usable before is not lost.
+    finished = runs.run("compare", "some", "base", "--fail-on-regression", "5%")
+    assert (finished.returncode, finished.stderr) == (0, "")
 
 
 def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(runs: Command):

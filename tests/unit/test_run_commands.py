@@ -127,6 +127,21 @@ def test_a_run_of_invalid_points_alone_ends_with_3(scripted):
     assert scripted.command(study_text(LIMIT, trials=1)) == 3
 
 
+def test_a_run_in_which_a_planned_server_has_nothing_usable_ends_with_3_and_names_it(scripted, capsys):
+    verdict = Verdict(status="valid", reasons=(), notes=()).with_reason("errors", "all failed", "invalid")
+    scripted.script.loads["limit"] = lambda plan, _: answered(plan, verdict=verdict.model_dump())
+    assert scripted.command(study_text(f"{LIMIT}\n[servers.simple]", trials=1)) == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith("without a usable figure: limit at connections = 1 to 2: all failed.")
+
+
+def test_a_run_in_which_a_planned_server_does_not_start_ends_with_3_and_names_it(scripted, capsys):
+    scripted.script.failures["simple", "start"] = ServerFailure("not_ready", "it is not ready")
+    assert scripted.command(study_text(f"{LIMIT}\n[servers.simple]", trials=1)) == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith("without a usable figure: simple at connections = 1 to 2: it is not ready.")
+
+
 def test_a_run_of_failures_alone_measures_nothing_and_names_the_file_with_the_reasons(scripted):
     scripted.script.failures["limit", "start"] = ServerFailure("not_ready", "it is not ready")
     with pytest.raises(NothingMeasured, match=r"trials\.jsonl records the reason for each trial"):

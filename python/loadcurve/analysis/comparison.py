@@ -10,6 +10,7 @@ import numpy as np
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import protocol_measures_in, usable_logs
 from loadcurve.analysis.sections import NotComputed, Sections
+from loadcurve.analysis.unusable import Unusable, lost
 from loadcurve.loads.values import Point
 from loadcurve.result.differences import (
     ConditionDifference,
@@ -67,6 +68,8 @@ class RunComparison:
     """Servers with usable points in one of the runs only."""
     points_in_one: tuple[Point, ...]
     """Points that only one of the runs has."""
+    lost: tuple[Unusable, ...] = ()
+    """What has usable figures in the base run and none in the new one."""
     not_computed: tuple[NotComputed, ...] = ()
     """What a fault of Loadcurve left out, of the runs' analyses and of the changes."""
 
@@ -108,6 +111,7 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         points=_adjusted(points) if len(in_both) > 1 else (),
         servers_in_one=tuple(sorted({*base.measured_servers} ^ {*new.measured_servers})),
         points_in_one=tuple(point for point in (*base.points, *new.points) if point not in in_both),
+        lost=sections.get("what has become unusable", partial(lost, base, new), ()),
         not_computed=tuple(sections.not_computed),
     )
 

@@ -77,6 +77,8 @@ class CurvePoint:
     pauses_explain: dict[str, list[int]] = field(default_factory=dict)
     """By the name of a percentile, such as ``p99``, the trials in which pauses of the platform alone explain
     half or more of it; a percentile of which they do in none is not there."""
+    invalid_because: str | None = None
+    """The first reason of the last invalid trial, where none is usable."""
 
     def estimate(self, measure: Measure) -> Estimate | None:
         """Return the estimate of a measure; ``None`` where it was not measured."""
@@ -201,7 +203,15 @@ def _curve_point(
         ),
         figures=figures,
         pauses_explain=_pauses_explain(trials),
+        invalid_because=_invalid_because(trials),
     )
+
+
+def _invalid_because(trials: Sequence[PointRecord]) -> str | None:
+    if any(trial.load.verdict.status != "invalid" for trial in trials):
+        return None
+    reasons = [trial.load.verdict.reasons[0].text for trial in trials if trial.load.verdict.reasons]
+    return reasons[-1] if reasons else None
 
 
 def _pauses_explain(trials: Sequence[PointRecord]) -> dict[str, list[int]]:

@@ -14,7 +14,13 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
-from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines, difference_line
+from loadcurve.report.comparison import (
+    changes_in_words,
+    comparison_json,
+    comparison_lines,
+    difference_line,
+    unusable_in_words,
+)
 from loadcurve.result.differences import ConditionDifference
 from loadcurve.toml.quantities import parse_share
 
@@ -48,13 +54,23 @@ def compare_command(options: CompareOptions, *, json_output: bool) -> int:
     else:
         new_console().print(comparison_lines(comparison))
     fail_where_left_out(comparison.not_computed)
-    if not regressions:
+    if regressions is None:
         return EXIT_DONE
+    return _judge(changes_in_words(regressions), unusable_in_words(comparison.lost), options)
+
+
+def _judge(worse: Sequence[str], lost: Sequence[str], options: CompareOptions) -> int:
+    """Say what fails a gate, and return the exit code: what cannot be compared any more has not passed."""
     talk = new_console(stderr=True)
-    talk.print(f"worse by {options.fail_on_regression} or more:")
-    for sentence in changes_in_words(regressions):
-        talk.print(Text(f"  {sentence}"))
-    return EXIT_INVALID
+    for heading, sentences in (
+        (f"worse by {options.fail_on_regression} or more:", worse),
+        ("usable in BASE and without a usable figure in NEW:", lost),
+    ):
+        if sentences:
+            talk.print(Text(heading))
+        for sentence in sentences:
+            talk.print(Text(f"  {sentence}"))
+    return EXIT_INVALID if worse or lost else EXIT_DONE
 
 
 def _least_regression(share: str) -> float:

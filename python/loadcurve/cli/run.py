@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
@@ -70,7 +71,8 @@ def run_command(
         runs = _show_all(study_run, talk, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
-    if not any(map(has_usable_points, runs)):
+    usable = [_is_usable(run, talk) for run in runs]
+    if not usable or not all(usable):
         return EXIT_INVALID
     if resumed is None and talk.is_terminal:
         steps = next_steps(argument or "", study_run.study_file, study_run.folder, options)
@@ -184,8 +186,18 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     return run
 
 
-def has_usable_points(run: Run) -> bool:
-    """Say whether any point of a run can be used."""
+def _is_usable(run: Run, talk: Console) -> bool:
+    """Say whether each planned server of a run has a usable point, and name those without one."""
     from loadcurve.result.measures import is_usable
 
-    return any(map(is_usable, run.points))
+    planned = list(dict.fromkeys(trial.server for trial in run.run.order))
+    if {record.server for record in run.points if is_usable(record)} >= set(planned):
+        return True
+    from loadcurve.analysis.numbers import analysis_of
+    from loadcurve.analysis.unusable import without_usable_figures
+    from loadcurve.report.comparison import unusable_in_words
+
+    talk.print("without a usable figure:")
+    for words in unusable_in_words(without_usable_figures(analysis_of(run.folder), planned)):
+        talk.print(Text(f"  {words}"))
+    return False

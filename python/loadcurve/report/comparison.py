@@ -9,7 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.analysis.comparison import Change, RunComparison
+from loadcurve.analysis.unusable import Unusable
+from loadcurve.errors import sentence
 from loadcurve.report import text
+from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.terminal import POINT_WIDTH, add_point_column
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
@@ -78,6 +81,10 @@ def comparison_json(comparison: RunComparison, regressions: Sequence[Change] | N
         "points": [_change_json(change) for change in comparison.points],
         "servers_in_one_run": list(comparison.servers_in_one),
         "points_in_one_run": list(comparison.points_in_one),
+        "lost": [
+            {"server": one.server, "points": list(one.points), "reason": one.reason}
+            for one in comparison.lost
+        ],
         "not_computed": [asdict(one) for one in comparison.not_computed],
         "regressions": None if regressions is None else [_change_json(change) for change in regressions],
     }
@@ -157,8 +164,7 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
         )
     elif not shown:
         yield Text("No difference is shown: chance alone can explain the measured differences.")
-    for sentence in changes_in_words(shown):
-        yield Text(sentence)
+    yield from map(Text, changes_in_words(shown))
     if changes:
         yield Text(
             "The runs were measured one after the other, so the ratios include what changed on the machine "
@@ -168,7 +174,16 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
         )
 
 
+def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
+    """Return a sentence for each server and reason, such as ``nginx at connections = 1 to 200: it ended``."""
+    return [sentence(f"{one.server} at {points_in_words(one.points)}: {one.reason}") for one in found]
+
+
 def _left_out(comparison: RunComparison) -> Iterable[Text]:
+    if comparison.lost:
+        yield Text("without a usable figure in the new run:", style="yellow")
+    for words in unusable_in_words(comparison.lost):
+        yield Text(f"  {words}", style="yellow")
     if comparison.servers_in_one:
         yield Text(f"only one run has measured: {', '.join(comparison.servers_in_one)}", style="dim")
     if comparison.points_in_one:
