@@ -84,7 +84,7 @@ limits = { cpus = 4000 }
     shared_sandbox.write("tiny.toml", study)
     before = groups_of_servers()
     finished = shared_sandbox.run("run", "tiny.toml", "--out", "out")
-    assert finished.returncode == 0, finished.stderr
+    assert finished.returncode == 3, finished.stderr
     return Limited(read_run(shared_sandbox.work / "out"), finished.stderr, groups_of_servers() - before)
 
 

@@ -10,6 +10,7 @@ from loadcurve.result.differences import (
     condition_differences,
     conditions_of,
     differences,
+    server_differences,
     server_facts,
 )
 from loadcurve.result.folder import Run
@@ -146,3 +147,32 @@ def test_what_is_known_of_a_servers_machine_is_that_of_the_one_where_it_ran(run:
     assert run.run.host_of(server) is run.run.host
     elsewhere = server.model_copy(update={"server_machine": "web"})
     assert with_machine(run, kernel="5.10.0").run.host_of(elsewhere)["kernel"] == "5.10.0"
+
+
+def table_differing(base: dict[str, Any], new: dict[str, Any], server: ServerRecord) -> list[Difference]:
+    return server_differences(server_facts(server, base), server_facts(server, new))
+
+
+def test_whatever_differs_of_a_servers_table_is_a_difference(run: Run):
+    nginx = run.run.servers["nginx"]
+    base = {"use": "command", "start": ["python3", "/srv/app.py"], "environment": {"WORKERS": "1"}}
+    new = {**base, "start": ["python3", "-O", "/srv/app.py"], "environment": {"WORKERS": "2"}, "user": "www"}
+    assert table_differing(base, new, nginx) == [
+        Difference("start", ["python3", "/srv/app.py"], ["python3", "-O", "/srv/app.py"]),
+        Difference("environment.WORKERS", "1", "2"),
+        Difference("user", None, "www"),
+    ]
+    # A later version knows more keys, and writes them with their defaults.
+    later = {**base, "optional": False, "cwd": None, "driver": {}}
+    assert table_differing(base, later, nginx) == []
+
+
+def test_another_digest_is_a_difference_and_one_that_was_not_recorded_is_none(run: Run):
+    nginx = run.run.servers["nginx"].model_copy(update={"binary_sha256": "a" * 64})
+    base = nginx.model_copy(update={"start_sha256": {"/srv/app.py": "b" * 64}})
+    new = nginx.model_copy(update={"start_sha256": {"/srv/app.py": "c" * 64}})
+    assert server_differences(server_facts(base), server_facts(new)) == [
+        Difference("sha256./srv/app.py", "b" * 64, "c" * 64)
+    ]
+    old = nginx.model_copy(update={"binary_sha256": None})
+    assert server_differences(server_facts(old), server_facts(base)) == []

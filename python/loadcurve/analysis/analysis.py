@@ -235,7 +235,7 @@ def servers_of(run: Run) -> dict[str, ServerFacts]:
             server.title,
             server.version,
             server.status,
-            server_facts(server),
+            server_facts(server, run.run.study.get("servers", {}).get(name)),
             run.own_load(name),
             server.documentation,
         )

@@ -16,7 +16,7 @@ from loadcurve.result.differences import (
     ConditionDifference,
     Difference,
     condition_differences,
-    differences,
+    server_differences,
 )
 from loadcurve.result.measures import Measure, measures
 from loadcurve.stats.independent import IndependentRatio
@@ -103,7 +103,7 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
     return RunComparison(
         conditions=tuple(condition_differences(base.run.conditions, new.run.conditions)),
         servers={
-            name: tuple(differences(server.facts, new.run.servers[name].facts))
+            name: tuple(server_differences(server.facts, new.run.servers[name].facts))
             for name, server in base.run.servers.items()
             if name in new.run.servers
         },

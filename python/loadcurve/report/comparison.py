@@ -35,9 +35,12 @@ def comparison_lines(comparison: RunComparison) -> RenderableType:
 
 def difference_line(difference: Difference) -> str:
     """Return ``kernel: 6.1.0 → 6.12.3``; a text of several lines is only said to differ."""
-    if any("\n" in str(value) for value in (difference.base, difference.new)):
-        return f"{difference.name}: not the same"
-    return f"{difference.name}: {_fact(difference.base)} → {_fact(difference.new)}"
+    base, new = _fact(difference.base), _fact(difference.new)
+    is_long = any("\n" in str(value) for value in (difference.base, difference.new))
+    # Of long facts what is shown may be the same.
+    return (
+        f"{difference.name}: not the same" if is_long or base == new else f"{difference.name}: {base} → {new}"
+    )
 
 
 def changes_in_words(changes: Iterable[Change]) -> list[str]:

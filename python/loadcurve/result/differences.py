@@ -19,6 +19,9 @@ Aspect = Literal["load", "content", "machine", "generator"]
 WITHOUT_INFLUENCE = frozenset({"python", "cpus"})
 """Facts of the host that no figure depends on; the CPUs in use are those of server and load."""
 
+DIGESTS = "sha256"
+"""The name of the digests among the facts of a server."""
+
 _PLACEHOLDERS = ("{port}", "{folder}", "{content}")
 """What a recorded configuration has in the place of what every start has anew."""
 _CONTENT_OF_A_RUN = re.compile(r"[^\s\"';=]*/loadcurve-content-[^\s\"';/]+")
@@ -113,9 +116,16 @@ _CONDITIONS: Mapping[Aspect, Callable[[Run], Mapping[str, Any]]] = {
 }
 
 
-def server_facts(server: ServerRecord) -> dict[str, Any]:
-    """Return what may differ of a server between runs: entry, version, settings, limits, machine and more."""
+def server_facts(server: ServerRecord, table: Facts | None = None) -> dict[str, Any]:
+    """Return what may differ of a server between runs: entry, version, settings, limits, machine and more.
+
+    ``table`` is the server's in the recorded study; what is of it elsewhere among these facts, or among the
+    conditions of the run, is not there twice. What is off or empty is as absent as in a study of an earlier
+    version, which does not know it.
+    """
+    elsewhere = {"use", "load", "sweep", *ServerRecord.model_fields, *server.settings}
     return {
+        **{key: value for key, value in (table or {}).items() if value and key not in elsewhere},
         "catalog_entry": server.catalog_entry,
         "version": server.version,
         "settings": server.settings,
@@ -127,7 +137,17 @@ def server_facts(server: ServerRecord) -> dict[str, Any]:
         "server_machine": server.server_machine,
         "load_machines": None if server.load_machines is None else [*server.load_machines],
         "configuration": {name: _with_placeholders(text) for name, text in server.configuration.items()},
+        DIGESTS: {"program": server.binary_sha256, **server.start_sha256},
     }
+
+
+def server_differences(base: Facts, new: Facts) -> list[Difference]:
+    """Return what two runs record differently of a server; a digest that one of them lacks is no difference."""
+    return [
+        one
+        for one in differences(base, new)
+        if not one.name.startswith(f"{DIGESTS}.") or None not in (one.base, one.new)
+    ]
 
 
 def _with_placeholders(configuration: str) -> str:

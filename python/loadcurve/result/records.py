@@ -88,6 +88,11 @@ class ServerRecord(Record):
     binary: str | None
     binary_sha256: str | None = None
     """The digest of the program; ``None`` where it is in a container, or ran before."""
+    start_sha256: dict[str, str] = Field(default_factory=dict)
+    """The digest of each file that the server's command names beside its program, such as a script, by path.
+
+    Records may lack it.
+    """
     settings: dict[str, Any]
     driver: dict[str, Any] = Field(default_factory=dict)
     """How a load asks a database, by the settings of its driver."""

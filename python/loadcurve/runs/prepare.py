@@ -20,7 +20,7 @@ from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, ServerOnMachine
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
-from loadcurve.server.found_record import container_record, digest_of
+from loadcurve.server.found_record import container_record, digest_of, files_of_start
 from loadcurve.server.here import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
@@ -344,6 +344,7 @@ def server_record(
         version=server.version,
         binary=None if server.binary is None else str(server.binary),
         binary_sha256=_digest(server),
+        start_sha256=files_of_start(server) if isinstance(server, FoundServer) else {},
         settings=dict(known.settings),
         driver=dict(asked.driver),
         configuration=dict(known.configuration),

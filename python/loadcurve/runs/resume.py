@@ -9,7 +9,7 @@ from typing import Any
 from loadcurve.analysis.ending import ending
 from loadcurve.errors import BadInput
 from loadcurve.redaction import study_without_secrets
-from loadcurve.result.differences import WITHOUT_INFLUENCE, Difference, differences, server_facts
+from loadcurve.result.differences import DIGESTS, WITHOUT_INFLUENCE, Difference, differences, server_facts
 from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
 from loadcurve.result.run_files import STUDY_FILE, has_several_loads
@@ -193,8 +193,9 @@ def _influential(facts: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _server(server: ServerRecord) -> Mapping[str, Any]:
-    kept = {"status", "binary", "binary_sha256", "problem", "container"}
-    return {**server_facts(server), **server.model_dump(include=kept)}
+    kept = {"status", "binary", "binary_sha256", "start_sha256", "problem", "container"}
+    facts = {name: fact for name, fact in server_facts(server).items() if name != DIGESTS}
+    return {**facts, **server.model_dump(include=kept)}
 
 
 def _in_words(change: Difference) -> str:

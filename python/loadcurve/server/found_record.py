@@ -1,9 +1,15 @@
 """What records say of a server that was found: the digest of its program, and its container."""
 
+import contextlib
+from pathlib import Path
+
 from loadcurve.files import sha256_of
 from loadcurve.result.records import ContainerRecord
 from loadcurve.server.container.location import InContainer
 from loadcurve.server.found import FoundServer
+
+LARGEST_FILE = 64 << 20
+"""Bytes of a file that is digested because the command of a server names it."""
 
 
 def digest_of(server: FoundServer) -> str | None:
@@ -14,6 +20,25 @@ def digest_of(server: FoundServer) -> str | None:
         return sha256_of(server.binary)
     except OSError:
         return None
+
+
+def files_of_start(server: FoundServer) -> dict[str, str]:
+    """Return the digest of each file that the command of a server names beside its program, by its path.
+
+    A script that an interpreter runs is the program in all but name. Files of a container, and those larger
+    than :data:`LARGEST_FILE`, which are rather data, are left out.
+    """
+    if isinstance(server.location, InContainer):
+        return {}
+    named = [word.replace("{entry}", str(server.entry.folder)) for word in server.start]
+    paths = [Path(word.rpartition("=")[2].replace("{{", "{").replace("}}", "}")) for word in named]
+    digests = {}
+    for path in paths:
+        with contextlib.suppress(OSError, ValueError):
+            is_other = path.is_absolute() and path.is_file() and not path.samefile(server.binary)
+            if is_other and path.stat().st_size <= LARGEST_FILE:
+                digests[str(path)] = sha256_of(path)
+    return digests
 
 
 def container_record(server: FoundServer) -> ContainerRecord | None:
