@@ -33,6 +33,9 @@ settings.load_profile("reproducible")
 for ignored, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     # A shell starts what it puts into the background with these ignored, which the tested commands inherit.
     signal.signal(ignored, default)
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Beside each other tests are each other's other programs. Those that measure run alone, and are judged.
+    os.environ["LOADCURVE_OTHER_PROGRAMS"] = "note"
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
 
 

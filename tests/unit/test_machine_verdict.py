@@ -2,7 +2,8 @@
 
 import pytest
 
-from loadcurve.result.machine import explained_percentiles, is_disturbed, judged
+from loadcurve.result.cpu_time import CpuTime, ProgramTime
+from loadcurve.result.machine import disturbance, explained_percentiles, is_disturbed, judged
 from support.disturbed import SERVER_CPUS, cpus, load, paused_for, pauses, probe
 
 
@@ -70,6 +71,99 @@ def test_a_generator_that_its_limit_held_back_is_no_measure_of_the_server():
     result = judged(load({"throttling": held_back}))
     assert (result.verdict.status, codes(result)) == ("invalid", ["generator_throttled"])
     assert "for 3 s of 10 s" in result.verdict.reasons[0].text
+
+
+@pytest.fixture
+def others_count(monkeypatch):
+    """Other programs are a reason for doubt, as they are unless somebody expects them."""
+    monkeypatch.delenv("LOADCURVE_OTHER_PROGRAMS", raising=False)
+
+
+def taken(share: float, *, cpus: tuple[int, ...] = (0,), server: float | None = None, uncertain: float = 0.0):
+    """Return a division of CPUs of which other programs took this share."""
+    named = ProgramTime(name="yes", processes=1, pid=4711, cpu=cpus[0], cpu_share=share)
+    return CpuTime(
+        cpus=list(cpus),
+        server=server,
+        generator=None,
+        kernel=0.0,
+        host=0.0,
+        others=share,
+        idle=1 - share - (server or 0.0),
+        softirq_share=0.0,
+        uncertain=uncertain,
+        programs=[named] if share else [],
+    ).model_dump()
+
+
+@pytest.mark.usefixtures("others_count")
+@pytest.mark.parametrize(
+    ("share", "status"),
+    [(0.019, "valid"), (0.049, "valid"), (0.05, "suspect"), (0.199, "suspect"), (0.2, "invalid")],
+)
+@pytest.mark.parametrize("side", ["generator", "server"])
+def test_what_other_programs_take_of_either_sides_cpus_counts_by_its_share(share, status, side):
+    result = (
+        judged(load({"cpu_time": taken(share)}), probe(), SERVER_CPUS)
+        if side == "generator"
+        else judged(load(), probe(cpu_time=taken(share)), SERVER_CPUS)
+    )
+    assert (result.verdict.status, codes(result)) == (status, ["cpu_taken"] if status != "valid" else [])
+    notes = [note.code for note in result.verdict.notes]
+    assert notes == (["cpu_taken_noted"] if 0.02 <= share < 0.05 else [])
+    assert is_disturbed(result) == (status != "valid"), "the point is measured again"
+
+
+@pytest.mark.usefixtures("others_count")
+def test_the_reason_names_the_programs_and_the_cpus():
+    [reason] = judged(load(), probe(cpu_time=taken(0.38, cpus=(0, 1, 2, 5))), SERVER_CPUS).verdict.reasons
+    assert reason.text == (
+        "other programs took 38% of the time of the server's CPUs (CPUs 0-2,5): yes (process 4711) 38% of a "
+        "CPU; end them, or bind them to other CPUs, and measure again"
+    )
+
+
+@pytest.mark.usefixtures("others_count")
+def test_programs_that_nobody_saw_are_said_to_be_unseen():
+    unseen = {**taken(0.38), "programs": []}
+    [reason] = judged(load({"cpu_time": unseen})).verdict.reasons
+    assert (
+        "38% of the time of the load's CPUs (CPU 0), which ended meanwhile or cannot be seen" in reason.text
+    )
+
+
+@pytest.mark.usefixtures("others_count")
+def test_what_the_ticks_of_the_kernel_leave_open_is_held_against_nobody():
+    assert judged(load(), probe(cpu_time=taken(0.06, uncertain=0.02)), SERVER_CPUS).verdict.status == "valid"
+    assert (
+        judged(load(), probe(cpu_time=taken(0.08, uncertain=0.02)), SERVER_CPUS).verdict.status == "suspect"
+    )
+
+
+@pytest.mark.usefixtures("others_count")
+def test_in_a_short_window_a_few_ticks_are_no_reason_for_doubt():
+    short = load({"cpu_time": taken(0.2)}).model_copy(update={"duration_s": 0.2})
+    assert judged(short).verdict.status == "valid"
+
+
+@pytest.mark.usefixtures("others_count")
+def test_programs_beside_a_server_that_was_not_started_here_may_work_for_it():
+    [reason] = (result := judged(load({"cpu_time": taken(0.6, server=0.3)}))).verdict.reasons
+    assert result.verdict.status == "suspect"
+    assert reason.text.endswith("unless they work for the server, end them and measure again")
+
+
+def test_where_other_programs_are_expected_they_are_noted(monkeypatch):
+    monkeypatch.setenv("LOADCURVE_OTHER_PROGRAMS", "note")
+    result = judged(load(), probe(cpu_time=taken(0.6)), SERVER_CPUS)
+    assert (result.verdict.status, is_disturbed(result)) == ("valid", False)
+    assert [note.code for note in result.verdict.notes] == ["cpu_taken_noted"]
+
+
+def test_of_two_attempts_the_one_with_less_taken_is_the_less_disturbed():
+    of_server = [disturbance(load(), probe(cpu_time=taken(share)), SERVER_CPUS) for share in (0.1, 0.3)]
+    of_load = [disturbance(load({"cpu_time": taken(share)}), probe(), SERVER_CPUS) for share in (0.1, 0.3)]
+    assert of_server == of_load == pytest.approx([0.1, 0.3])
 
 
 def test_a_machine_short_of_memory_is_suspect_and_not_measured_again_for_that():

@@ -9,8 +9,9 @@ from loadcurve.analysis.limits import observed
 from loadcurve.analysis.shape import shapes
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.run import followed, measured, show_results
+from loadcurve.cli.run import followed, measured, note_disturbance, show_results
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
+from loadcurve.host.look import Look
 from loadcurve.report.shape_words import limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run
@@ -75,12 +76,14 @@ def capacity_command(
     Raises ``LoadcurveError``: the limits or the study cannot be used, nothing was measured, or a record could
     not be written; its exit code says which.
     """
+    look = Look()
     search = SearchOptions(parse_objective(slo), key, low, high)
     talk = new_console(stderr=True)
     with ExitStack() as followers:
         with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
             study_run = StudyRun(find_study(argument), options, display, search)
             followers.enter_context(followed(study_run, display, watch_at))
+            note_disturbance(look, display)
             display.begins(study_run.studies, study_run.order)
             interrupted = measured(study_run)
         run = show_results(study_run.folder, talk, interrupted=interrupted)

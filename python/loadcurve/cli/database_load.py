@@ -5,10 +5,17 @@ from contextlib import contextmanager, suppress
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.cli.load_study import Options, cpus_of, database_load
-from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched_by
+from loadcurve.cli.watched_load import (
+    failures_in_words,
+    print_result,
+    talk,
+    warn_of_disturbance,
+    watched_by,
+)
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
+from loadcurve.host.look import Look
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.redaction import without_password
@@ -29,6 +36,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         NothingMeasured: the database cannot be reached, or nothing was answered.
 
     """
+    look = Look()
     url = _with_given_password(url, options)
     load = database_load(options, url)
     if load.generator != ENGINE_NAME:
@@ -40,6 +48,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     plans = DatabasePlans(url, options.pairs("settings"), cpus_of(options.values["cpus"]))
     seed = options.values["seed"]
     plan = plans.load_phase(load, seed) if load.phase == "load" else plans.run_phase(load, seed)
+    warn_of_disturbance(look)
     with _refusals_reported(plan.url):
         table = Database(plan.target.to_json())
         before = _made_ready(table, plan, options)

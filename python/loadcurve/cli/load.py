@@ -1,13 +1,20 @@
 """``loadcurve load``: one load against one URL."""
 
 from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
-from loadcurve.cli.watched_load import failures_in_words, print_result, talk, watched_by
+from loadcurve.cli.watched_load import (
+    failures_in_words,
+    print_result,
+    talk,
+    warn_of_disturbance,
+    watched_by,
+)
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.exact import require_exact
+from loadcurve.host.look import Look
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
@@ -41,6 +48,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         NothingMeasured: the URL leads nowhere, or nothing was answered.
 
     """
+    look = Look()
     target = read_url(url)
     load = http_load(options, url, target.path)
     if target.scheme == "http":
@@ -66,6 +74,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         io=options.values["io"],
     )
     announce()
+    warn_of_disturbance(look)
     try:
         result = watched_by(options, plan)
     except LoadInterrupted as interrupt:

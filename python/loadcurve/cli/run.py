@@ -15,7 +15,9 @@ from loadcurve.cli.live_metrics import published
 from loadcurve.cli.next_steps import next_steps
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal, sentence
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
+from loadcurve.host.look import Look, warning
 from loadcurve.result.folder import Run
+from loadcurve.result.machine import others_are_expected
 from loadcurve.result.progress import ProgressFile
 from loadcurve.result.run_files import has_several_loads
 from loadcurve.runs.resume import interrupted_run
@@ -52,7 +54,7 @@ def run_command(
     Raises ``LoadcurveError``: nothing was measured, or a record could not be written; its exit code says
     which.
     """
-    talk = new_console(stderr=True)
+    look, talk = Look(), new_console(stderr=True)
     with ExitStack() as stack:
         with shown(RunDisplay(talk, live=talk.is_terminal), talk) as display:
             if resumed is not None:
@@ -66,6 +68,7 @@ def run_command(
             )
             if live is not None:
                 display.publishes(live)
+            note_disturbance(look, display)
             display.begins(study_run.studies, study_run.order, study_run.first_block)
             interrupted = measured(study_run)
         runs = _show_all(study_run, talk, interrupted=interrupted)
@@ -114,6 +117,12 @@ def followed(study_run: StudyRun, display: RunDisplay, watch_at: str | None) -> 
             stack.enter_context(page)
         display.keeps(stack.enter_context(ProgressFile(study_run.folder)))
         yield
+
+
+def note_disturbance(look: Look, display: RunDisplay) -> None:
+    """Say what else takes CPU time on this machine, unless that is expected."""
+    if not others_are_expected() and (found := look.disturbance()) is not None:
+        display.note(warning(found))
 
 
 def measured(study_run: StudyRun) -> bool:

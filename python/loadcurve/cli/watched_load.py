@@ -15,9 +15,10 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Generator, LoadInterrupted, Plan, Progress
 from loadcurve.generate.load_machine import LoadMachine
+from loadcurve.host.look import Look, warning
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.result.load import LoadResult
-from loadcurve.result.machine import judged
+from loadcurve.result.machine import judged, others_are_expected
 
 REFRESH_PER_SECOND = 4
 
@@ -25,6 +26,12 @@ REFRESH_PER_SECOND = 4
 def talk() -> Console:
     """Return the console for what is no result."""
     return new_console(stderr=True)
+
+
+def warn_of_disturbance(look: Look) -> None:
+    """Say what else takes CPU time on this machine, unless that is expected."""
+    if not others_are_expected() and (found := look.disturbance()) is not None:
+        talk().print(warning(found), markup=False, highlight=False)
 
 
 def watched_by(options: Options, plan: Plan) -> LoadResult:

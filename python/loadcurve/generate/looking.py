@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LastSecond, Plan, Progress
+from loadcurve.generate.whose_time import TimeWatch, work_of
 from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
@@ -23,10 +24,14 @@ ShownProgress = tuple[float | None, int, Mapping[str, int], ShownSecond | None, 
 class WindowWatch:
     """Notes what has been withheld from this process when the window begins, so far as a look can tell."""
 
-    def __init__(self, warmup_s: float, cpus: Sequence[int]) -> None:
-        """Look for the first time, before a load on these CPUs (all, where none is named), or its level."""
+    def __init__(self, warmup_s: float, cpus: Sequence[int], work: Mapping[str, str] | None = None) -> None:
+        """Look for the first time, before a load on these CPUs (all, where none is named), or its level.
+
+        Whose the time of the CPUs is can be said where ``work`` names the server.
+        """
         self._warmup_s = warmup_s
         self._cpus = cpus or sorted(os.sched_getaffinity(0))
+        self._time = None if work is None else TimeWatch(work, self._cpus)
         self._before = Withheld.until_now(TICKS_PER_S)
         self._until_end: Withheld | None = None
         self._has_begun = False
@@ -34,7 +39,7 @@ class WindowWatch:
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Look for the first time, before the load of a plan or at the begin of its level."""
-        return cls(plan.load.warmup_s, plan.cpus)
+        return cls(plan.load.warmup_s, plan.cpus, work_of(plan))
 
     def look(self, progress: Progress) -> None:
         """Note when the window has begun."""
@@ -46,12 +51,15 @@ class WindowWatch:
     def ends(self) -> None:
         """Note that the window is over, where the load goes on."""
         self._until_end = Withheld.until_now(TICKS_PER_S)
+        if self._time is not None:
+            self._time.ends()
 
-    def withheld(self, duration_s: float) -> dict[str, Any]:
+    def withheld(self, duration_s: float, pauses: Pauses | None = None) -> dict[str, Any]:
         """Return the figures of a generator that tell what was withheld from it in a window that is over."""
         steal_s, throttling = self.withheld_until_end()
         share = None if steal_s is None or duration_s <= 0 else min(steal_s / duration_s, 1.0)
-        return {"steal_share": share, "throttling": throttling}
+        cpu_time = None if self._time is None else self._time.divided(pauses.paused_s if pauses else 0.0)
+        return {"steal_share": share, "throttling": throttling, "cpu_time": cpu_time}
 
     def withheld_until_end(self) -> tuple[float | None, Throttling | None]:
         """Return the steal in s, of the CPU that lost most, and the throttling in the window."""
@@ -81,7 +89,7 @@ def result_of(plan: Plan, text: str, watch: WindowWatch) -> LoadResult:
     measured = json.loads(text)
     generator = measured["generator"]
     generator["pauses"] = pauses_of(generator, measured["duration_s"])
-    generator |= watch.withheld(measured["duration_s"])
+    generator |= watch.withheld(measured["duration_s"], generator["pauses"])
     return load_result(plan, measured)
 
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from loadcurve.loads.values import Count, Record, Time
+from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.pauses import Pauses
 from loadcurve.result.throttling import Throttling
 
@@ -37,6 +38,8 @@ class Generator(Record):
     """Of the CPU that lost most: for how much of the window it had work and the host did not run it."""
     throttling: Throttling | None = None
     """How limits of processor time held back the process that sends the load."""
+    cpu_time: CpuTime | None = None
+    """Whose the time of the load's CPUs was, and the server's where both share any; records may lack it."""
 
     @property
     def cpu_busy_s(self) -> float | None:

@@ -4,22 +4,27 @@ docs/methodology/verdicts.md gives the thresholds and the reasons for them.
 """
 
 import math
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
+from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses, together
 from loadcurve.result.probe import ProbeRecord
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.verdict import Verdict, VerdictNote
 
 Status = Literal["suspect", "invalid"]
 
 GENERATOR_PAUSED: Final = "generator_paused"
 SUSPENDED: Final = "machine_suspended"
+TAKEN: Final = "cpu_taken"
 DISTURBANCES: Final = frozenset(
-    {GENERATOR_PAUSED, "generator_throttled", SUSPENDED, "platform_paused", "steal"}
+    {GENERATOR_PAUSED, "generator_throttled", SUSPENDED, "platform_paused", "steal", TAKEN}
 )
-"""The reasons for which a point is disturbed: what the host or a limit did, whatever the server did."""
+"""The reasons for which a point is disturbed: what the host, a limit or other programs did, whatever the
+server did."""
 
 SUSPECT_PAUSED: Final = 0.01
 INVALID_PAUSED: Final = 0.10
@@ -27,12 +32,18 @@ LONG_PAUSE_S: Final = 0.5
 SUSPECT_STEAL: Final = 0.05
 INVALID_STEAL: Final = 0.25
 SUSPECT_MEMORY: Final = 0.01
+NOTED_TAKEN: Final = 0.02
+SUSPECT_TAKEN: Final = 0.05
+INVALID_TAKEN: Final = 0.20
+EXPECTED_VARIABLE: Final = "LOADCURVE_OTHER_PROGRAMS"
+"""A variable of the environment: ``note`` where other programs are expected, and no reason for doubt."""
 SHORTEST_SUSPECT_S: Final = 0.05
 """The kernel counts steal in ticks of 10 ms, and single pauses are as long: less of them says nothing."""
 SHORTEST_INVALID_S: Final = 0.5
 EXPLAINED_SHARE: Final = 0.5
 """A percentile of which pauses alone explain this part is theirs rather than the server's."""
 SHARES: Final = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+NAMED_MAX: Final = 3
 AGAIN: Final = "measure again, at another time or on a dedicated machine"
 
 
@@ -45,6 +56,8 @@ def judged(load: LoadResult, probe: ProbeRecord | None = None, cpus: Collection[
     found = [*_of_generator(load), *(_of_server(load, probe, cpus) if probe else ())]
     for code, text, status in found:
         verdict = verdict.with_reason(code, text, status)
+    for taken in _taken(load, probe):
+        verdict = taken.said_in(verdict)
     explained = explained_percentiles(load, probe)
     if explained:
         names = ", ".join(name.replace("_", ".") for name in explained)
@@ -57,6 +70,11 @@ def judged(load: LoadResult, probe: ProbeRecord | None = None, cpus: Collection[
     return load.model_copy(update={"verdict": verdict})
 
 
+def others_are_expected() -> bool:
+    """Say whether other programs on the CPUs are expected, by the environment of this process."""
+    return os.environ.get(EXPECTED_VARIABLE) == "note"
+
+
 def is_disturbed(load: LoadResult) -> bool:
     """Say whether the machine was disturbed during a judged load."""
     return any(reason.code in DISTURBANCES for reason in load.verdict.reasons)
@@ -65,9 +83,9 @@ def is_disturbed(load: LoadResult) -> bool:
 def disturbance(load: LoadResult, probe: ProbeRecord, cpus: Collection[int]) -> float:
     """Return how much of the window the machine was disturbed for, to compare loads of one length.
 
-    The sum of pauses of both sides, of steal on the CPU of the load or the server that lost most, and of
-    throttling, as shares. A suspension, whose length is not recorded, counts as the whole window. ``cpus``
-    are those of the server.
+    The sum of pauses of both sides, of steal on the CPU of the load or the server that lost most, of what
+    other programs took on the side that lost most, and of throttling, as shares. A suspension, whose length
+    is not recorded, counts as the whole window. ``cpus`` are those of the server.
     """
     if load.duration_s <= 0:
         return math.inf
@@ -76,8 +94,9 @@ def disturbance(load: LoadResult, probe: ProbeRecord, cpus: Collection[int]) -> 
     throttled_s = generator.throttling.throttled_s if generator.throttling else 0.0
     of_server = (cpu.steal_share for cpu in probe.cpus or [] if cpu.cpu in cpus)
     steal = max([generator.steal_share or 0.0, *of_server])
+    taken = max((time.others for time in (generator.cpu_time, probe.cpu_time) if time), default=0.0)
     suspended = any(reason.code == SUSPENDED for reason in load.verdict.reasons)
-    return (paused_s + throttled_s) / load.duration_s + steal + suspended
+    return (paused_s + throttled_s) / load.duration_s + steal + taken + suspended
 
 
 def _of_generator(load: LoadResult) -> Iterator[tuple[str, str, Status]]:
@@ -147,6 +166,66 @@ def _stolen(side: str, share: float | None, duration_s: float) -> Iterator[tuple
             f"(steal): the figures are off by at least as much; {AGAIN}"
         )
         yield "steal", text, status
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What other programs took of the CPUs of a side."""
+
+    time: CpuTime
+    side: str
+    duration_s: float
+    may_belong: bool
+    """Whether they may work for the server: it was not started here, so its programs are not known."""
+
+    def said_in(self, verdict: Verdict) -> Verdict:
+        """Return a verdict with what is to be said of it; with nothing where that is little."""
+        time = self.time
+        certain = time.others - time.uncertain
+        status = _status(certain * self.duration_s, self.duration_s, SUSPECT_TAKEN, INVALID_TAKEN)
+        if status is None or others_are_expected():
+            if status is None and certain * self.duration_s < max(
+                NOTED_TAKEN * self.duration_s, SHORTEST_SUSPECT_S
+            ):
+                return verdict
+            notes = [*verdict.notes, VerdictNote.of("cpu_taken_noted", self._seen())]
+            return verdict.model_copy(update={"notes": notes})
+        return verdict.with_reason(
+            TAKEN, f"{self._seen()}; {self._advice()}", "suspect" if self.may_belong else status
+        )
+
+    def _seen(self) -> str:
+        cpus = self.time.cpus
+        place = f"CPU {cpus[0]}" if len(cpus) == 1 else f"CPUs {_runs(cpus)}"
+        who = ", ".join(one.text for one in self.time.programs[:NAMED_MAX])
+        seen = f": {who}" if who else ", which ended meanwhile or cannot be seen from here"
+        return f"other programs took {self.time.others:.0%} of the time of {self.side} ({place}){seen}"
+
+    def _advice(self) -> str:
+        if self.may_belong:
+            return "unless they work for the server, end them and measure again"
+        return "end them, or bind them to other CPUs, and measure again"
+
+
+def _taken(load: LoadResult, probe: ProbeRecord | None) -> Iterator[_Taken]:
+    of_load, of_server = load.generator.cpu_time, probe.cpu_time if probe else None
+    if of_server is not None:
+        yield _Taken(of_server, "the server's CPUs", load.duration_s, may_belong=False)
+    if of_load is not None:
+        shared = of_load.server is not None
+        side = "the CPUs of server and load" if shared else "the load's CPUs"
+        yield _Taken(of_load, side, load.duration_s, may_belong=shared)
+
+
+def _runs(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as the kernel writes lists of CPUs: ``0-3,8``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def _status(lost_s: float, duration_s: float, suspect: float, invalid: float) -> Status | None:

@@ -8,6 +8,7 @@ measured", never zero. docs/methodology/probe.md says how each figure is measure
 from typing import Literal
 
 from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.link import LinkUse
 from loadcurve.result.pauses import Pauses
 from loadcurve.result.throttling import Throttling
@@ -247,3 +248,6 @@ class ProbeRecord(Record):
     """Of the machine; records may lack it."""
     link: LinkUse | None = None
     """What went over the link to another machine; ``None`` on the same machine."""
+    cpu_time: CpuTime | None = None
+    """Whose the time of the server's CPUs was; records may lack it, and where the load shares any of these
+    CPUs its generator has it."""

@@ -1,10 +1,12 @@
 """The servers of a start while they live, and the records of what was measured on them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from loadcurve.generate.generator import Plan
 from loadcurve.loads.values import Point
+from loadcurve.result.cpu_time import with_more_of_server
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged
 from loadcurve.result.probe import ProbeRecord
@@ -53,6 +55,9 @@ class Live:
         attempt: int = 1,
     ) -> PointRecord:
         """Return the record of a point, with what its machine gives as reasons for doubt."""
+        if self.member.cpus.overlap:
+            # What sends the load runs there too, and has the time of both.
+            seen = seen.model_copy(update={"cpu_time": None})
         others = {name: judged(load) for name, load in loads.items() if name != MEASURED}
         measured = judged(loads[MEASURED], seen, self.member.cpus.server)
         return PointRecord(
@@ -65,6 +70,27 @@ class Live:
             limit_use=limit_use,
             attempt=attempt,
         )
+
+
+def together(lives: Sequence[Live], probes: Sequence[ProbeRecord]) -> list[ProbeRecord]:
+    """Return what was seen of servers that lived together, none of which is another program to the others."""
+    return [
+        seen.model_copy(update={"cpu_time": with_more_of_server(seen.cpu_time, _beside(live, lives, probes))})
+        if seen.cpu_time is not None and len(lives) > 1
+        else seen
+        for live, seen in zip(lives, probes, strict=True)
+    ]
+
+
+def _beside(live: Live, lives: Sequence[Live], probes: Sequence[ProbeRecord]) -> float:
+    """Return which share of a server's CPUs the other servers used, where they may run there."""
+    cpus = set(live.member.cpus.server)
+    used = [
+        seen.server.cpu_share or 0.0
+        for other, seen in zip(lives, probes, strict=True)
+        if other is not live and seen.server is not None and cpus.intersection(other.member.cpus.server)
+    ]
+    return sum(used) / len(cpus)
 
 
 def limit_use_since(before: LimitUse | None, after: LimitUse | None) -> LimitUse | None:

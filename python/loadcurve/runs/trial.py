@@ -24,7 +24,7 @@ from loadcurve.result.verdict import Reason
 from loadcurve.runs.beside import Beside
 from loadcurve.runs.continued import ContinuedSweep
 from loadcurve.runs.display import Display
-from loadcurve.runs.lives import Live, Records, limit_use_since, utc_now
+from loadcurve.runs.lives import Live, Records, limit_use_since, together, utc_now
 from loadcurve.runs.member import Member
 from loadcurve.runs.points import PointChooser
 from loadcurve.runs.prepare import serve
@@ -176,16 +176,21 @@ class TrialRunner:
         beside = Beside()
         points = [live.member.own_point(point) for live in lives]
         measured = self._loaded(lives, points, beside)
+        probes = [
+            seen_during(loads[MEASURED], live.probe) for live, loads in zip(lives, measured, strict=True)
+        ]
         return [
             live.recorded(
                 own_point,
                 loads,
-                beside.marked(seen_during(loads[MEASURED], live.probe)),
+                beside.marked(seen),
                 started_at=started_at,
                 limit_use=limit_use_since(used, limit_use_after(live.server)),
                 attempt=attempt,
             )
-            for live, own_point, loads, used in zip(lives, points, measured, used_before, strict=True)
+            for live, own_point, loads, seen, used in zip(
+                lives, points, measured, together(lives, probes), used_before, strict=True
+            )
         ]
 
     def _loaded(self, lives: Sequence[Live], points: Sequence[Point], beside: Beside) -> list[Loads]:

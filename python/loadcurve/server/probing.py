@@ -15,11 +15,13 @@ from typing import Self
 from loadcurve.errors import BadInput
 from loadcurve.probe.figures import Window
 from loadcurve.probe.samples import SampleReader
+from loadcurve.probe.whose_time import with_cpu_time
 from loadcurve.probe.window import nothing_observed, summed_up
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.verdict import Caveat
 from loadcurve.server.adoption import start_own
+from loadcurve.server.beside import BesideWatch
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.launch import ServerMarks
 from loadcurve.server.probe_reading import SteadyReader
@@ -89,6 +91,7 @@ class Probe:
         self._interval_ms = round(interval_s * 1000)
         self._running: RunningProbe | None = None
         self._trouble: Caveat | None = None
+        self._beside = BesideWatch(marks, server_cpus)
 
     def __enter__(self) -> Self:
         """Start the probe and wait for its first sample, as far as there will be one."""
@@ -100,6 +103,7 @@ class Probe:
             self._trouble = Caveat.of("probe_not_started", text)
         else:
             self._read_until(time.monotonic(), START_TIMEOUT_S)
+            self._beside.since_last(self._running.process.pid)
         return self
 
     def __exit__(
@@ -131,11 +135,13 @@ class Probe:
         caveats = [] if trouble is None else [trouble]
         if self._running is None:
             return nothing_observed(caveats)
+        beside = self._beside.since_last(self._running.process.pid)
         with self._running.reader.kept() as store:
             if not store.samples:
                 return nothing_observed(caveats)
             try:
                 record = summed_up(store.samples, window, answered, self._interval_ms / 1000, caveats)
+                record = with_cpu_time(record, store.samples, window, beside)
             except MemoryError:
                 # What the load has measured must not be lost for it.
                 text = "not enough memory to read the probe's samples"

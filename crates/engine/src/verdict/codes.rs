@@ -179,6 +179,12 @@ table! {
         meaning: "share of the window for which the host did not run a CPU of the server or the load that had work",
         suspect: Some("from 5 % and 50 ms"), invalid: Some("from 25 %"),
     }
+    CpuTaken {
+        code: "cpu_taken",
+        meaning: "share of the time of the CPUs of the server or the load that other programs took, less what the \
+        kernel's ticks leave open",
+        suspect: Some("from 5 % and 50 ms"), invalid: Some("from 20 % and 0.5 s"),
+    }
     MemoryPressure {
         code: "memory_pressure",
         meaning: "share of the window in which all processes of the machine waited for memory",
@@ -232,6 +238,11 @@ table! {
     PausesExplain {
         code: "pauses_explain", kind: Kind::Note,
         meaning: "percentiles of the latency of which pauses of the platform explain half or more",
+    }
+    CpuTakenNoted {
+        code: "cpu_taken_noted", kind: Kind::Note,
+        meaning: "other programs took from 2 % of the time of the CPUs of the server or the load, or more where \
+        that is expected",
     }
     WarmupErrors {
         code: "warmup_errors", kind: Kind::Note,

@@ -30,6 +30,7 @@ from loadcurve.generate.tools.kernel import counters_now, increase
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.generate.tools.request_head import request_sent
 from loadcurve.generate.tools.results import Seen, asked_rps, result_of, window_began_s
+from loadcurve.generate.whose_time import work_of
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.protocol import protocol_of_url
 from loadcurve.result.load import LoadResult
@@ -91,7 +92,7 @@ class Driven(Generator):
             with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
                 _warm_up(process, plan.load.warmup_s, look)
         own_warmup_s = plan.load.warmup_s if warmup == "own" else 0.0
-        watch, pause_watch = WindowWatch(own_warmup_s, plan.cpus), PauseWatch(plan.cpus)
+        watch, pause_watch = WindowWatch(own_warmup_s, plan.cpus, work_of(plan)), PauseWatch(plan.cpus)
         interrupts_s = self._interrupted_after_s(plan)
         before = counters_now()
         with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
@@ -120,6 +121,7 @@ class Driven(Generator):
             )
             figures = self._figures(wanted, output, process, is_interrupted=is_interrupted)
             began_s = window_began_s(figures, process.started_s + own_warmup_s)
+            within = _pauses(pauses, began_s, began_s + figures.duration_s)
             seen = Seen(
                 began_s=began_s,
                 interrupted=is_interrupted,
@@ -127,8 +129,8 @@ class Driven(Generator):
                 threads=wanted.threads,
                 cpus=max(len(plan.cpus), 1),
                 waits_busily=self.tool.table.waits_busily,
-                withheld=watch.withheld(figures.duration_s),
-                pauses=_pauses(pauses, began_s, began_s + figures.duration_s),
+                withheld=watch.withheld(figures.duration_s, within),
+                pauses=within,
                 kernel=kernel,
             )
         result = result_of(plan, figures, self._record(argv, figures, warmup, interrupts_s, request), seen)
