@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from loadcurve.analysis.claims import JudgedClaim, judged_claims
 from loadcurve.analysis.connections import ConnectionsOfServer, connections_of
+from loadcurve.analysis.cpu_time import DividedCpus, cpu_times
 from loadcurve.analysis.crosscheck import CrossChecked, cross_check
 from loadcurve.analysis.curves import (
     VERDICTS,
@@ -120,6 +121,8 @@ class Analysis:
     """Of every server whose connections were encrypted or carried streams, in the order of the study."""
     divided: list[DividedTime] = field(default_factory=list)
     """How the time of a request was divided among the programs of every server that has several."""
+    cpu_times: list[DividedCpus] = field(default_factory=list)
+    """Whose the time of each side's CPUs was, at every point where that is known."""
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     repeated: Repeated = Repeated(points=0, attempts=0)
@@ -220,6 +223,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         failures=run.failures,
         connections=sections.several("the connections", partial(connections_of, run)),
         divided=sections.several("the time of a request by program", partial(divided_times, run)),
+        cpu_times=sections.several("whose CPU time it was", partial(cpu_times, run)),
         gaps=run.gaps,
         repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),
         damage=list(run.damage),

@@ -1,7 +1,7 @@
 """What the report says, as plain data for the template."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.claims import ClaimRow, claim_rows
 from loadcurve.report.columns import Columns
 from loadcurve.report.connections import ConnectionsTable, connections_table
+from loadcurve.report.cpu_time import Strip, strips
 from loadcurve.report.crosscheck import GeneratorsContent, generators_content
 from loadcurve.report.division import DivisionTable, division_table
 from loadcurve.report.ending import trials_in_words
@@ -34,6 +35,7 @@ from loadcurve.report.reasons import FailedTrials, Remark, failed_trials, notes,
 from loadcurve.report.servers import MeasuredServer, measured_servers
 from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.report.trials import findings_of_trials, trial_columns
+from loadcurve.result.cpu_time import PARTS
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.result.records import RunRecord, ServerRecord
@@ -113,6 +115,10 @@ class Content:
     """Arms of other generators beside the same servers under our engine."""
     connections: ConnectionsTable | None
     """Of servers whose connections were encrypted or carried streams."""
+    cpu_times: list[Strip]
+    """Whose the time of each side's CPUs was."""
+    cpu_parts: Sequence[str]
+    """What that time is divided into, for the legend."""
     divided: DivisionTable | None
     """How the time of a request was divided among the programs of servers that have several."""
     trials: Trials | None
@@ -159,6 +165,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     )
     connected = sections.get("the connections in words", lambda: connections_table(analysis), None)
     divided = sections.get("the time of a request in words", lambda: division_table(analysis), None)
+    whose_time = sections.several("whose CPU time it was", lambda: strips(analysis))
     limit = sections.get("the smallest difference to be seen", lambda: visible_words(analysis), None)
     groups = sections.several("the findings by cause", lambda: grouped(analysis.findings, limit))
     trials = sections.get("single trials", lambda: _trials(run, analysis, sections), None)
@@ -205,6 +212,8 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         claims=claims,
         generators=generators,
         connections=connected,
+        cpu_times=whose_time,
+        cpu_parts=PARTS,
         divided=divided,
         trials=trials,
         keys=analysis.keys,

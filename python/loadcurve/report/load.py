@@ -8,6 +8,7 @@ from rich.text import Text
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
+from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_machines import machines_table
 from loadcurve.report.text import ABSENT, plural
@@ -204,6 +205,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     if generator.cpu_per_request_us is not None:
         facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per {kind.request}")
     table.add_row("generator", ", ".join(facts) or ABSENT)
+    if generator.cpu_time is not None:
+        table.add_row("CPU time", line_of_load(generator.cpu_time))
     if generator.lateness_ms is not None:
         table.add_row("lateness", _lateness(generator.lateness_ms))
     return table

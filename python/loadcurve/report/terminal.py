@@ -14,6 +14,7 @@ from loadcurve.report.answer import answer_words
 from loadcurve.report.arms import loads_in_words
 from loadcurve.report.claims import ClaimsInTerminal, claim_rows
 from loadcurve.report.connections import connections_in_terminal
+from loadcurve.report.cpu_time import cpu_time_in_terminal
 from loadcurve.report.division import division_in_terminal
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.findings import findings_text
@@ -59,10 +60,13 @@ def summary(analysis: Analysis) -> RenderableType:
     ]
     ranked = sections.several("the ranking in words", lambda: _ranking(analysis))
     connections = sections.several("the connections in words", lambda: _connections(analysis))
+    whose_time = sections.several("whose CPU time it was", lambda: _whose_time(analysis))
     divided = sections.several("the time of a request in words", lambda: _divided(analysis))
     servers = sections.several("the servers", lambda: _servers(analysis))
     left_out = [Text(one.words, style="yellow") for one in sections.not_computed]
-    return Group(*curves, *left_out, *map(Text, words), *ranked, *connections, *divided, *servers)
+    return Group(
+        *curves, *left_out, *map(Text, words), *ranked, *whose_time, *connections, *divided, *servers
+    )
 
 
 def _connections(analysis: Analysis) -> list[RenderableType]:
@@ -70,6 +74,16 @@ def _connections(analysis: Analysis) -> list[RenderableType]:
     if not analysis.connections:
         return []
     return [Text("\nconnections", style="bold"), connections_in_terminal(analysis)]
+
+
+def _whose_time(analysis: Analysis) -> list[RenderableType]:
+    """Return whose the time of the CPUs was, where that is known."""
+    if not analysis.cpu_times:
+        return []
+    return [
+        Text("\nwhose CPU time it was, in %, where others took most", style="bold"),
+        cpu_time_in_terminal(analysis),
+    ]
 
 
 def _divided(analysis: Analysis) -> list[RenderableType]:

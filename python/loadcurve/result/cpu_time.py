@@ -9,6 +9,8 @@ from typing import Final
 
 from loadcurve.loads.values import Count, Many, Record, Time
 
+PARTS: Final = ("server", "generator", "kernel", "host", "others", "idle")
+"""Of the time of CPUs, in the order in which they are shown."""
 TICK_S: Final = 0.01
 """The kernel publishes times of CPUs in ticks."""
 TICKS_OFF: Final = 3

@@ -196,7 +196,7 @@ class _Taken:
 
     def _seen(self) -> str:
         cpus = self.time.cpus
-        place = f"CPU {cpus[0]}" if len(cpus) == 1 else f"CPUs {_runs(cpus)}"
+        place = f"CPU {cpus[0]}" if len(cpus) == 1 else f"CPUs {numbers_in_runs(cpus)}"
         who = ", ".join(one.text for one in self.time.programs[:NAMED_MAX])
         seen = f": {who}" if who else ", which ended meanwhile or cannot be seen from here"
         return f"other programs took {self.time.others:.0%} of the time of {self.side} ({place}){seen}"
@@ -217,7 +217,7 @@ def _taken(load: LoadResult, probe: ProbeRecord | None) -> Iterator[_Taken]:
         yield _Taken(of_load, side, load.duration_s, may_belong=shared)
 
 
-def _runs(numbers: Sequence[int]) -> str:
+def numbers_in_runs(numbers: Sequence[int]) -> str:
     """Return ascending numbers as the kernel writes lists of CPUs: ``0-3,8``."""
     runs: list[list[int]] = []
     for number in numbers:

@@ -33,6 +33,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_ranking(content),
         *_curve(content),
         *_shapes(content),
+        *_cpu_times(content),
         *_connections(content),
         *_divided(content),
         *_claims(content),
@@ -152,6 +153,14 @@ def _shapes(content: Content) -> list[str]:
 def _connections(content: Content) -> list[str]:
     found = content.connections
     return ["### Connections", _table(found.titles, found.rows)] if found else []
+
+
+def _cpu_times(content: Content) -> list[str]:
+    if not content.cpu_times:
+        return []
+    titles = ["server", *map(text.key_title, content.keys), "CPUs", "time", "others, in the trial with most"]
+    rows = [[one.server, *one.at, one.whose, one.words, one.others] for one in content.cpu_times]
+    return ["### Whose CPU time it was", _table(titles, rows)]
 
 
 def _divided(content: Content) -> list[str]:
