@@ -39,8 +39,8 @@ _TLS = "and where there is a setting `tls`, `{certificate_file}` and `{certifica
 _KNOWN: Mapping[str, tuple[frozenset[str], str]] = {
     "binary": (BINARY_PLACES | {"build"}, ""),
     "build": (frozenset({"entry", "build"}), ""),
-    "folders": (PLACES, ""),
-    "files": (PLACES, "the names of `folders`"),
+    "folders": (PLACES | {"build"}, ""),
+    "files": (PLACES | {"build"}, "the names of `folders`"),
     "version": (PLACES, _OWN),
     "prepare, start, check": (START_PLACES, f"{_OWN}, the settings; {_TLS}"),
     "environment": (START_PLACES | SECRET_PLACES, f"{_OWN}, the settings; {_TLS}"),

@@ -73,6 +73,28 @@ def test_a_server_is_found_once_it_is_built(tiny):
     assert (found.version, found.binary) == ("1.0", missing.build.folder / "tiny")
 
 
+def test_a_server_run_by_a_program_of_the_machine_is_built_before_it_is_found_and_whichever_runs_it(
+    tiny, builds, tmp_path
+):
+    entry = tiny('mkdir "$1/classes"')
+    file = entry.folder / "server.toml"
+    text = file.read_text().replace('binary = ["{build}/tiny"]', 'binary = ["sh"]')
+    text = text.replace('["{binary}"]\npattern', '["{classes}/../tiny"]\npattern')
+    file.write_text(f'{text}[folders]\nclasses = ["{{build}}/classes"]\n')
+    entry = read_entry(entry.folder)
+    other = tmp_path / "other"
+    other.symlink_to("/bin/sh")
+    for overrides in (Overrides(), Overrides(binary=other)):
+        assert isinstance(find_server(entry, {}, overrides), MissingServer)
+    building(entry).run(silent)
+    for overrides, name in ((Overrides(), "sh"), (Overrides(binary=other), "other")):
+        found = find_server(entry, {}, overrides)
+        assert isinstance(found, FoundServer)
+        assert (found.version, found.binary.name) == ("1.0", name)
+        assert found.parts == {"classes": building(entry).folder / "classes"}
+    assert builds() == 1
+
+
 def test_a_server_is_built_once_and_only_then_is_it_said(tiny, builds):
     said: list[str] = []
     for _ in range(3):

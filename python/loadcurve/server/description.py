@@ -166,9 +166,10 @@ class ServerDescription(TomlTable):
     """One ``server.toml``.
 
     Its texts may hold placeholders: ``binary`` :data:`BINARY_PLACES`; ``build`` ``{entry}`` and
-    ``{build}``, a cache folder for this state of the sources, which ``binary`` then knows, too; ``folders``
-    all :data:`PLACES`; ``files`` the names of ``folders`` as well, and ``version`` those of both; ``start``,
-    ``prepare``, ``check`` and ``environment`` also :data:`START_PLACES` and the names of the settings. A
+    ``{build}``, a cache folder for this state of the sources, which ``binary``, ``folders`` and ``files``
+    then know, too; ``folders`` all :data:`PLACES`; ``files`` the names of ``folders`` as well, and
+    ``version`` those of both; ``start``, ``prepare``, ``check`` and ``environment`` also
+    :data:`START_PLACES` and the names of the settings. A
     template of ``config`` knows the same and :data:`TEMPLATE_PLACES`; ``environment`` knows
     :data:`SECRET_PLACES` besides, and ``url`` :data:`URL_PLACES` alone. All that know :data:`START_PLACES`
     know :data:`CERTIFICATE_PLACES`, too, where the server has the setting ``tls``.
@@ -306,6 +307,12 @@ class ServerDescription(TomlTable):
         return frozenset(self.folders.keys() | self.files.keys())
 
     @property
+    def has_built_parts(self) -> bool:
+        """Whether folders or files of the server are built from its sources, whatever its program is."""
+        parts = chain(self.folders.values(), self.files.values())
+        return any("build" in placeholders(text) for text in chain.from_iterable(parts))
+
+    @property
     def start_names(self) -> frozenset[str]:
         """The names that ``prepare``, ``start``, ``check`` and ``environment`` may use."""
         unknown = frozenset() if self.kind.serves_content else frozenset({"content"})
@@ -319,11 +326,12 @@ class ServerDescription(TomlTable):
 
     @model_validator(mode="after")
     def _check_placeholders(self) -> Self:
+        built = frozenset({"build"} if self.build else ())
         for key, texts, known in (
-            ("binary", self.binary, BINARY_PLACES | ({"build"} if self.build else set())),
+            ("binary", self.binary, BINARY_PLACES | built),
             ("build", self.build or [], frozenset({"entry", "build"})),
-            ("folders", chain.from_iterable(self.folders.values()), PLACES),
-            ("files", chain.from_iterable(self.files.values()), PLACES | self.folders.keys()),
+            ("folders", chain.from_iterable(self.folders.values()), PLACES | built),
+            ("files", chain.from_iterable(self.files.values()), PLACES | built | self.folders.keys()),
             ("version.command", self.version.command if self.version else [], PLACES | self.part_names),
             ("prepare", self.prepare or [], self.start_names),
             ("start", self.start or [], self.start_names),

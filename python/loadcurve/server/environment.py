@@ -16,12 +16,20 @@ OF_BUILDS = frozenset(
     {
         *("CC", "CXX", "AR", "LD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "CPATH"),
         *("LIBRARY_PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
+        *(
+            "HTTP_PROXY",
+            "HTTPS_PROXY",
+            "ALL_PROXY",
+            "NO_PROXY",
+            "XDG_CACHE_HOME",
+            "XDG_CONFIG_HOME",
+            "JAVA_HOME",
+        ),
     }
 )
 """The variables that a build gets besides, in capitals or not."""
 
-FAMILIES_OF_BUILDS = ("CARGO_", "CGO_", "GO", "RUST")
+FAMILIES_OF_BUILDS = ("CARGO_", "CGO_", "GO", "MAVEN_", "RUST")
 """How the names of further ones begin, except those that secrets have, such as registries' tokens."""
 
 

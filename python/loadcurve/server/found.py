@@ -163,7 +163,8 @@ def find_server(
     description = entry.description
     settings = choose_settings(entry.name, description.settings, given_settings)
     start = _start(entry, overrides)
-    build = build_of(entry) if overrides.binary is None and _uses_binary(start) else None
+    is_program_built = overrides.binary is None and _uses_binary(start)
+    build = build_of(entry) if is_program_built or description.has_built_parts else None
     if build is not None and not build.hold():
         return _unbuilt(entry, build)
     program = _program(entry, start, overrides, build, _user(entry, overrides))
@@ -172,7 +173,7 @@ def find_server(
             text = f"{description.title} cannot be started: {program}."
             return MissingServer(entry, program, None, fault=ServerFailure("not_started", text))
         return MissingServer(entry, program, install_command_here(description.install))
-    parts = _search_parts(entry, program, overrides.location)
+    parts = _search_parts(entry, program, overrides.location, build)
     if isinstance(parts, str):
         return MissingServer(entry, parts, install_command_here(description.install))
     version = overrides.version or read_version(
@@ -342,9 +343,11 @@ def _programs_of(
         yield name if file is None else str(file)
 
 
-def _search_parts(entry: CatalogEntry, binary: Path, location: Location) -> dict[str, Path] | str:
+def _search_parts(
+    entry: CatalogEntry, binary: Path, location: Location, build: Build | None
+) -> dict[str, Path] | str:
     """Return the installed server's folders and files, or which of them is missing."""
-    known = places(entry, binary)
+    known = places(entry, binary) | ({"build": str(build.folder)} if build is not None else {})
     parts: dict[str, Path] = {}
     for name, candidates in entry.description.folders.items():
         paths = [Path(candidate.format(**known)) for candidate in candidates]
