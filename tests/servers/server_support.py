@@ -33,9 +33,16 @@ T = TypeVar("T")
 NOBODY = 65534
 CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
-SERVERS = ["nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node", "python-http"]
+PROXIES = ["haproxy", "varnish"]
+SERVERS = [
+    *("nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node", "python-http"),
+    *("gunicorn", "uvicorn", "puma", *PROXIES),
+]
 """Every real server of the catalogue that Debian has."""
 
+
+KEEPING = {"gunicorn": {"worker_class": "gthread"}}
+"""The settings with which a server keeps connections that by default keeps none."""
 
 CHANGED_SETTINGS = {"access_log": True, "keepalive_requests": 3, "listen_backlog": 77}
 """Other values of settings that several servers share."""

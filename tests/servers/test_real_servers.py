@@ -12,6 +12,7 @@ from server_support import (
     APACHES,
     CATALOG,
     CHANGED_SETTINGS,
+    KEEPING,
     NOBODY,
     SERVERS,
     answer_to,
@@ -122,12 +123,12 @@ def test_every_process_is_bound_to_the_servers_cpus_and_this_one_is_not(running)
 
 @servers_with("keepalive", fixture="running")
 def test_a_connection_is_kept_unless_told_otherwise(running):
-    assert not answer_to(running.server, "/1k.txt").will_close
+    assert answer_to(running.server, "/1k.txt").will_close == (running.name in KEEPING)
 
 
 @servers_with("keepalive")
 def test_without_keepalive_the_first_answer_closes_the_connection(name, content_folder):
-    with server_of(CATALOG[name], content_folder, keepalive=False) as server:
+    with server_of(CATALOG[name], content_folder, keepalive=False, **KEEPING.get(name, {})) as server:
         assert answer_to(server, "/1k.txt").will_close
 
 
@@ -192,7 +193,8 @@ def test_an_idle_connection_is_closed_after_the_time_that_is_set(content_folder)
             missing = isinstance(find_server(entry, {}), MissingServer)
             if missing or "keepalive_timeout" not in entry.description.settings:
                 continue
-            server = stack.enter_context(server_of(entry, content_folder, keepalive_timeout=1))
+            settings = {"keepalive_timeout": 1, **KEEPING.get(name, {})}
+            server = stack.enter_context(server_of(entry, content_folder, **settings))
             waiting[name] = http.client.HTTPConnection("127.0.0.1", server.port, timeout=4)
             waiting[name].request("GET", "/1k.txt")
             waiting[name].getresponse().read()
@@ -210,13 +212,13 @@ def test_auto_and_zero_workers_are_one_for_each_cpu(name, given, content_folder)
         wait_until(lambda: len(members_of_session(server.pid)) == 1 + cpu_count)
 
 
-@servers("nginx", "lighttpd", "node")
+@servers("nginx", "lighttpd", "node", "gunicorn", "puma")
 def test_each_worker_is_a_process_beside_the_main_one(name, content_folder):
     with server_of(CATALOG[name], content_folder, workers=3) as server:
         wait_until(lambda: len(members_of_session(server.pid)) == 1 + 3)
 
 
-@servers("lighttpd", "node", fixture="running")
+@servers("lighttpd", "node", "uvicorn", "puma", fixture="running")
 def test_a_single_worker_is_the_main_process_itself(running):
     assert running.server.settings["workers"] == 1
     assert members_of_session(running.server.pid) == {running.server.pid}
@@ -285,9 +287,19 @@ def test_the_hello_world_of_node_is_the_answer_to_every_path(name, workers, stat
         server.verify(["/hello.txt", "/also.txt"])
 
 
-@servers("node", fixture="running")
+@servers("gunicorn")
+@pytest.mark.parametrize(("worker_class", "is_kept"), [("sync", False), ("gthread", True)])
+def test_a_worker_of_gunicorn_keeps_connections_where_its_class_does(
+    name, worker_class, is_kept, content_folder
+):
+    with server_of(CATALOG[name], content_folder, worker_class=worker_class) as server:
+        server.verify(["/1k.txt", "/deep/64k.txt"])
+        assert answer_to(server, "/1k.txt").will_close != is_kept
+
+
+@servers("node", "gunicorn", "uvicorn", "puma", fixture="running")
 @pytest.mark.parametrize("path", ["/none.txt", "/deep", "/%2e%2e/outside", "/..%2foutside", "/%ff", "//"])
-def test_node_serves_nothing_but_the_files_and_lives_on(running, path):
+def test_an_application_serves_nothing_but_the_files_and_lives_on(running, path):
     (running.place / "outside").touch()
     assert answer_to(running.server, path).status in {400, 404}
     running.server.verify(["/1k.txt"])

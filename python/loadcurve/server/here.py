@@ -32,6 +32,8 @@ LONGEST_WAIT_S = 0.1
 LEAST_ATTEMPT_S = 1.0
 """The last question before the timeout may wait so long: cut short, it would hide what the server answers."""
 FAILURE_LOG_LINES = 20
+PORT_TAKEN_WORDS = (os.strerror(errno.EADDRINUSE).lower(), "connection in use")
+"""By which a server says that another program has its port: the system's words, and Gunicorn's."""
 MIB = 1 << 20
 
 
@@ -254,7 +256,8 @@ class Server(LiveServer):
             self._fail("port_taken", f"{self._title} shares port {launch.port} with another program.")
 
     def _fail_because_it_ended(self, launch: Launch, ended: str) -> NoReturn:
-        if os.strerror(errno.EADDRINUSE).lower() in self.log_tail().lower():
+        said = self.log_tail().lower()
+        if any(words in said for words in PORT_TAKEN_WORDS):
             self._fail(
                 "port_taken", f"{self._title} could not use port {launch.port}: another program uses it."
             )
