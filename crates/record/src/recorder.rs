@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Agreement, Agreements, Answer, Endings, Explanations, FailedRequest, Failure, FailureCounts, Handshake,
+    Agreements, Answer, Endings, Explanations, FailedRequest, Failure, FailureCounts, Handshake,
     HandshakeTimes, HttpAnswer, MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest,
     Slowest, StatusClass, StatusCounts, TimeHistogram, Window,
 };
