@@ -48,6 +48,13 @@ impl Reach {
         self.fails = false;
     }
 
+    /// The server was heard of, if that is so.
+    pub(crate) fn heard_if(&mut self, is_heard: bool, now: Nanos) {
+        if is_heard {
+            self.heard(now);
+        }
+    }
+
     /// An attempt to connect has failed, and not for want of something here.
     pub fn failed(&mut self) {
         self.fails = true;

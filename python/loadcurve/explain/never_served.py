@@ -74,7 +74,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Unserved]]) -> Explana
         f"or load it with at most {'as many as it serves' if limit is None else limit}.",
         briefly=None
         if limit is None
-        else f"the others of its {client}s are never answered, because it serves {limit:,} at a time",
+        else f"{client}s beyond {limit:,} are never answered, because it serves {limit:,} at a time",
     )
 
 

@@ -25,23 +25,27 @@ fn is_update(command: &Document) -> bool {
     command.contains_key("update")
 }
 
+/// Of an operation: see the target of the test.
+#[expect(clippy::disallowed_methods, reason = "it is the server that takes its time")]
+fn take_longer_than_the_timeout() {
+    std::thread::sleep(Duration::from_millis(1_500));
+}
+
 /// A server on its own thread that takes longer than the timeout of an operation to count seven records.
 fn slow_to_count() -> String {
     let (known, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         run(async move {
-            let answer: fn(&Document) -> Document = |command| match command.keys().next().map(String::as_str)
-            {
-                Some("aggregate") => {
-                    std::thread::sleep(Duration::from_millis(1_500));
+            let answer: fn(&Document) -> Document = |command| {
+                let mut answer = nothing_found();
+                answer.insert("version", "7.0.14");
+                if command.contains_key("aggregate") {
+                    take_longer_than_the_timeout();
                     let batch = [doc! { "n": 7 }];
-                    doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "loadcurve.usertable", "firstBatch": batch } }
+                    let cursor = doc! { "id": 0_i64, "ns": "loadcurve.usertable", "firstBatch": batch };
+                    answer.insert("cursor", cursor);
                 }
-                _ => {
-                    let mut nothing = nothing_found();
-                    nothing.insert("version", "7.0.14");
-                    nothing
-                }
+                answer
             };
             known.send(serve(answer).await).unwrap();
             std::future::pending::<()>().await;

@@ -1,6 +1,6 @@
 //! Each doubt with the evidence that calls for it, and without.
 
-use loadcurve_plan::Stop;
+use loadcurve_plan::{Nanos, Stop};
 use loadcurve_record::{Failure, FailureCounts, StatusClass, Unserved, WarmUpCounts};
 
 use super::{
@@ -319,6 +319,66 @@ fn latencies_that_do_not_fill_the_connections_break_littles_law() {
     assert_says(&broken, Code::LittlesLaw, &["20.0 requests under way, but 50 were kept under way"]);
     let kept_up = Some(KeptUp { requests: 50, think_ms: 3.0 });
     assert_eq!(verdict(&Evidence { kept_up, ..broken }).0, Status::Valid);
+}
+
+#[test]
+fn more_under_way_than_was_kept_is_no_time_that_the_generator_spends() {
+    // 10,000 per second of 8 ms would keep 80 under way, and 50 were.
+    let more = Evidence { mean_latency_ms: Some(8.0), ..closed() };
+    assert_eq!(verdict(&more), (Status::Suspect, vec![Code::LittlesLaw]));
+    assert_says(&more, Code::LittlesLaw, &["80.0 requests under way, but 50", "a longer load has fewer"]);
+    assert!(!text_of(&Verdict::of(&more).reasons, Code::LittlesLaw).contains("generator"));
+}
+
+#[test]
+fn what_waited_through_the_window_was_under_way() {
+    // 20 of 2 ms at 10,000 per second, and 30 that waited, are the 50 that were kept.
+    let unserved =
+        Unserved { requests: 30, connections: 30, oldest: Nanos(12_000_000_000), asked: 50, served: 20 };
+    let starved = Evidence { mean_latency_ms: Some(2.0), unserved, ..closed() };
+    assert_eq!(verdict(&starved), (Status::Invalid, vec![Code::NeverServed]));
+    let parts = [
+        "30 requests, on 30 of 50 connections, waited through the whole window; the oldest 12.0 s",
+        "other 20",
+    ];
+    assert_says(&starved, Code::NeverServed, &parts);
+    let hidden = Evidence { mean_latency_ms: Some(1.0), ..starved };
+    assert_says(
+        &hidden,
+        Code::LittlesLaw,
+        &["10.0 requests under way beside the 30 that waited through the window"],
+    );
+}
+
+#[test]
+fn connections_whose_requests_all_fail_are_not_served() {
+    let unserved = |served| Unserved { asked: 200, served, ..Unserved::default() };
+    let failing = |served| Evidence { unserved: unserved(served), at_once: 200, ..closed() };
+    assert_eq!(verdict(&failing(198)), (Status::Suspect, vec![Code::NeverServed]));
+    assert_eq!(verdict(&failing(197)), (Status::Invalid, vec![Code::NeverServed]));
+    assert_says(&failing(197), Code::NeverServed, &["on 3 of 200 connections no request was answered"]);
+    // Where none is, that is the reason.
+    assert_eq!(verdict(&failing(0)).0, Status::Valid);
+}
+
+#[test]
+fn a_stream_that_waits_beside_others_that_are_answered_has_waited_on_a_served_connection() {
+    let unserved =
+        Unserved { requests: 1, connections: 1, oldest: Nanos(12_000_000_000), asked: 1, served: 1 };
+    let one_stream = Evidence { unserved, at_once: 100, ..closed() };
+    assert_eq!(verdict(&one_stream), (Status::Suspect, vec![Code::NeverServed]));
+    assert_says(&one_stream, Code::NeverServed, &["1 request, on 1 of 1 connections", "had other answers"]);
+}
+
+#[test]
+fn a_rate_of_which_all_that_is_missing_failed_at_once_is_kept() {
+    let failing = |failure| {
+        let requests = Requests { answered: 75_000, ok: 75_000, failed: 25_000, ..REQUESTS };
+        Evidence { answered_rps: Some(7_500.0), requests, failures: [(failure, 25_000)].into(), ..open() }
+    };
+    assert_eq!(verdict(&failing(Failure::Reset)), (Status::Invalid, vec![Code::Errors]));
+    // What has waited for the timeout may be what a server beyond its capacity leaves behind.
+    assert_eq!(verdict(&failing(Failure::Timeout)).1, [Code::Errors, Code::RateNotReached]);
 }
 
 #[test]

@@ -16,10 +16,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     pub(super) fn handle_next_event(&mut self, scheduler: Option<&Scheduler>) -> bool {
         let Some((slot, event)) = self.io.next() else { return false };
         let (mut rest, is_end): (&[u8], bool) = match event {
-            Event::Received(bytes) => {
-                self.reach.heard(self.now);
-                (bytes, false)
-            }
+            Event::Received(bytes) => (bytes, false),
             Event::Closed => (&[], true),
             Event::Connected => {
                 self.connected(slot);
@@ -41,6 +38,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 return true;
             }
         };
+        self.reach.heard_if(!is_end, self.now);
         let (mut ended, mut moved) = (false, false);
         // Why the connection is of no more use, where it is not.
         let useless = loop {

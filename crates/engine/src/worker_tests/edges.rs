@@ -1,9 +1,9 @@
 //! Where requests belong that are under way when a window begins or ends.
 
-use loadcurve_plan::{HttpLoad, Nanos, Share, Stop};
+use loadcurve_plan::{Arrivals, Conversation, HttpLoad, Model, Nanos, Rate, Share, Stop};
 
 use super::simulated::{START, Simulation};
-use super::{closed, ms};
+use super::{closed, ms, open, plan};
 use crate::part::Part;
 use crate::result::LoadResult;
 use crate::verdict::{Code, Status};
@@ -73,6 +73,26 @@ fn they_do_when_the_load_is_interrupted() {
     let result = Simulation { stop_at: START + ms(3_000), ..Simulation::of(&plan) }.result(serving(5, 20));
     assert_eq!(waited(&result), Some((15, 15, 20, 3_000.0)));
     assert_eq!(codes(&result), [Code::Interrupted, Code::NeverServed]);
+}
+
+/// Requests, or sessions of one request each, of which 100 are due per second; the slots take them in turn, and keep those of
+/// the 6th to the 20th, due 50 to 190 ms after the begin.
+#[test]
+fn they_do_on_a_schedule() {
+    let sessions = Model::Sessions {
+        connection_rate_cps: Rate::Constant(100.0),
+        arrivals: Arrivals::Constant,
+        connections: 20,
+    };
+    let once = Conversation { calls: Some(1), ..Conversation::default() };
+    let sessions = plan(sessions, Stop::DurationS(4.0)).with(|http| http.conversation = once);
+    for on_schedule in [open(20, 100.0, Stop::DurationS(4.0)), sessions] {
+        let plan = HttpLoad { warmup_s: 1.0, ..on_schedule };
+        let result = Simulation::of(&plan).result(serving(5, 20));
+        assert_eq!((result.requests.due, result.requests.answered), (400, 400));
+        assert_eq!(waited(&result), Some((15, 15, 20, 4_950.0)));
+        assert_eq!(codes(&result), [Code::NeverServed]);
+    }
 }
 
 #[test]

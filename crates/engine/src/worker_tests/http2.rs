@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, HttpVersion, Model, Nanos, Rate, Stop};
-use loadcurve_record::{Failure, TimeHistogram};
+use loadcurve_record::{Failure, TimeHistogram, Unserved};
 use loadcurve_wire::{Http2, Http2Settings};
 
 use super::md1::{poisson_arrivals, waits};
@@ -177,6 +177,21 @@ fn a_request_that_is_due_goes_to_the_first_stream_that_comes_free_and_not_into_t
     assert_eq!((latencies.count(), latencies.extremes().map(|(_, longest)| longest)), (100, Some(ms(518))));
     // From the second slowest on, all were answered before the long one.
     assert_eq!(recorder.slowest.in_order().iter().filter(|one| one.latency > ms(40)).count(), 1);
+}
+
+#[test]
+fn streams_that_wait_through_the_window_are_counted_on_connections_that_are_served() {
+    // Of 20 requests at once the last three wait on. A connection writes its ten together, so they are on one of them.
+    let plan = HttpLoad { warmup_s: 1.0, ..closed(2, Stop::DurationS(2.0)) };
+    let mut asked = 0;
+    let service = move |arrival| {
+        asked += 1;
+        (!(18..=20).contains(&asked)).then(|| arrival + ms(10))
+    };
+    let recorder = over_http2(plan, 10, service).recorder;
+    let unserved = Unserved { requests: 3, connections: 1, oldest: ms(3_000), asked: 2, served: 2 };
+    assert_eq!(recorder.unserved(START + ms(3_000)), unserved);
+    assert!(recorder.is_balanced());
 }
 
 #[test]

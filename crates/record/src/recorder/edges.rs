@@ -51,6 +51,7 @@ struct Waiting {
 }
 
 /// How a request ended that was due before the window.
+#[derive(Clone, Copy)]
 pub(super) struct EarlierEnd {
     pub(super) connection: usize,
     pub(super) due: Nanos,
@@ -179,7 +180,9 @@ impl Recorder {
     pub fn unserved(&self, end: Nanos) -> Unserved {
         let waiting: Vec<&Waiting> = self.waiting_at(end).collect();
         let (mut carrying, mut asked) = (Connections::default(), self.edges.in_vain.clone());
-        waiting.iter().for_each(|request| carrying.add(request.connection));
+        for request in &waiting {
+            carrying.add(request.connection);
+        }
         asked.merge(&carrying);
         asked.merge(&self.edges.served);
         let oldest = waiting.iter().map(|request| request.due).min();
