@@ -131,3 +131,16 @@ def test_any_number_of_answers_before_a_close_is_no_limit_on_requests():
     [finding] = found(lambda record, *_: end_by_server(record, (1, 4.7, 53))).values()
     assert finding.certainty == "likely"
     assert "not after a fixed number" in finding.cause
+
+
+def test_the_number_of_answers_holds_for_all_points_of_the_finding():
+    # The most reconnections for each answer are at 5 connections, and the most answers before a close at 100.
+    def plant(record: Data, _trial: int, connections: float) -> None:
+        end_by_server(record, (10, 20.0, 30) if connections < 100 else (10, 40.0, 1041))
+
+    [finding] = found(plant).values()
+    assert "after 10 to 1,041 answers" in finding.cause
+    assert evidence(finding)["fewest answers before a close"] == 10
+    assert (
+        max(one.high or one.value for one in finding.evidence if one.name.startswith("most answers")) == 1041
+    )

@@ -56,7 +56,8 @@ def test_connections_that_close_unannounced_are_still_those_of_another_finding()
 def test_a_server_that_ends_each_connection_after_the_same_number_of_answers_has_a_limit():
     def plant(record: Data, *_: float) -> None:
         recycle(record)
-        record["load"]["http2"] |= {"connections_ended_by": {"NO_ERROR": 50}, "streams_abandoned": 0}
+        by_code = [{"code": "NO_ERROR", "count": 50}]
+        record["load"]["http2"] |= {"connections_ended_by": by_code, "streams_abandoned": 0}
         each = {"min": 101, "mean": 101.0, "max": 101}
         record["load"]["connections"]["ended_by_server"] = {"count": 50, "answers": each}
 
@@ -69,7 +70,9 @@ def test_a_server_that_ends_each_connection_after_the_same_number_of_answers_has
 def test_the_error_of_the_announcements_is_named_with_what_it_says():
     def plant(record: Data, *_: float) -> None:
         recycle(record, by_error=49)
-        record["load"]["http2"]["connections_ended_by"] = {"NO_ERROR": 1, "ENHANCE_YOUR_CALM": 49}
+        codes = {"NO_ERROR": 1, "ENHANCE_YOUR_CALM": 49}
+        by_code = [{"code": code, "count": count} for code, count in codes.items()]
+        record["load"]["http2"]["connections_ended_by"] = by_code
 
     [finding] = found(plant).values()
     assert "because of an error (ENHANCE_YOUR_CALM: it found the load excessive)" in finding.cause

@@ -1,7 +1,6 @@
 //! The result of one load: the object that `load --json` prints.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
@@ -156,13 +155,21 @@ pub struct Http2Summary {
     pub streams_refused: u64,
     pub connections_ended: u64,
     pub connections_ended_by_error: u64,
-    /// The first code with which the server has announced the end, and of how many connections.
-    pub connections_ended_by: BTreeMap<&'static str, u64>,
+    /// The codes of the first announcements.
+    pub connections_ended_by: Vec<EndedBy>,
     /// Streams that it was to answer by that, and has not.
     pub streams_abandoned: u64,
     pub bodies_delayed: u64,
     pub windows_used_up: u64,
     pub answers_behind_long: u64,
+}
+
+/// Of how many connections the end was announced with this code of HTTP/2.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct EndedBy {
+    pub code: &'static str,
+    pub count: u64,
 }
 
 /// How many streams at once servers have allowed on a connection.
@@ -183,7 +190,9 @@ impl From<&Multiplexing> for Http2Summary {
             streams_refused: counted.streams_refused,
             connections_ended: counted.connections_ended.total(),
             connections_ended_by_error: counted.connections_ended.by_error(),
-            connections_ended_by: counted.connections_ended.named().collect(),
+            connections_ended_by: (counted.connections_ended.named())
+                .map(|(code, count)| EndedBy { code, count })
+                .collect(),
             streams_abandoned: counted.streams_abandoned,
             bodies_delayed: counted.bodies_delayed,
             windows_used_up: counted.windows_used_up,

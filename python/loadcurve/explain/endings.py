@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Certainty, Evidence, ranged
-from loadcurve.result.load import EndedByServer
+from loadcurve.result.load import AnswersEach, EndedByServer
 
 ENDED_MIN = 5
 """Fewer may be accidents at the end of a load."""
@@ -31,6 +31,21 @@ def constant_answers(ended: EndedByServer) -> ConstantAnswers | None:
     if answers is None or ended.count < ENDED_MIN or answers.max > NEAR_CONSTANT * answers.min:
         return None
     return ConstantAnswers("shown" if answers.min == answers.max else "likely", round(answers.mean))
+
+
+def together(ended: Iterable[EndedByServer | None]) -> EndedByServer | None:
+    """Return the ends of several loads as those of one; ``None`` where none were counted in any."""
+    counted = [one for one in ended if one is not None and one.count > 0]
+    known = [(one.count, one.answers) for one in counted if one.answers is not None]
+    if not known:
+        return None
+    count = sum(ends for ends, _ in known)
+    answers = AnswersEach(
+        min=min(one.min for _, one in known),
+        mean=sum(ends * one.mean for ends, one in known) / count,
+        max=max(one.max for _, one in known),
+    )
+    return EndedByServer(count=count, answers=answers)
 
 
 def answers_evidence(ended: Iterable[EndedByServer | None]) -> list[Evidence]:

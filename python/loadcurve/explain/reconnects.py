@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.endings import ENDED_MIN, ConstantAnswers, answers_evidence, constant_answers
+from loadcurve.explain.endings import ENDED_MIN, ConstantAnswers, answers_evidence, constant_answers, together
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
@@ -99,10 +99,20 @@ def _per_requests(share: float) -> str:
     return "per request" if requests <= 1 else f"per {requests:,} requests"
 
 
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The connections that the server closed, and how many it kept at most, over all records of a finding."""
+
+    ended: EndedByServer | None
+    lasting: int
+
+
 def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda detail: detail.share)
-    why = _why(subject, most)
+    # What is said of all of these connections has to hold at each point, and in each trial.
+    ends = Ends(together(detail.ended for detail in details), max(detail.lasting for detail in details))
+    why = _why(subject, most, ends)
     return Explanation(
         weight="distorts",
         certainty=why.certainty,
@@ -140,9 +150,9 @@ class Why:
     """What makes the cost the same for all servers, where all have it."""
 
 
-def _why(subject: Subject, most: Reconnecting) -> Why:
+def _why(subject: Subject, most: Reconnecting, ends: Ends) -> Why:
     """Return what explains the closing: a setting, or how many answers the connections had carried."""
-    return _why_by_settings(subject, most) or _why_by_answers(subject, most)
+    return _why_by_settings(subject, most) or _why_by_answers(subject, most, ends)
 
 
 def _why_by_settings(subject: Subject, most: Reconnecting) -> Why | None:
@@ -169,9 +179,9 @@ def _why_by_settings(subject: Subject, most: Reconnecting) -> Why | None:
     return None
 
 
-def _why_by_answers(subject: Subject, most: Reconnecting) -> Why:
-    if most.ended is not None and (found := constant_answers(most.ended)) is not None:
-        return _why_constant(most, found)
+def _why_by_answers(subject: Subject, most: Reconnecting, ends: Ends) -> Why:
+    if ends.ended is not None and (found := constant_answers(ends.ended)) is not None:
+        return _why_constant(ends, found)
     if most.processes_changed:
         return Why(
             "likely",
@@ -180,8 +190,8 @@ def _why_by_answers(subject: Subject, most: Reconnecting) -> Why:
             "Warm up for longer, let the server begin with the processes that this load needs",
             same="number of processes",
         )
-    if most.ended is not None and most.ended.answers is not None:
-        return _why_varying(subject, most.ended.answers)
+    if ends.ended is not None and ends.ended.answers is not None:
+        return _why_varying(subject, ends.ended.answers)
     return Why(
         "likely",
         "The server closes connections by its own rule: after a number of requests, or after an idle time",
@@ -189,13 +199,13 @@ def _why_by_answers(subject: Subject, most: Reconnecting) -> Why:
     )
 
 
-def _why_constant(most: Reconnecting, found: ConstantAnswers) -> Why:
-    if found.answers == 1 and most.lasting:
+def _why_constant(ends: Ends, found: ConstantAnswers) -> Why:
+    if found.answers == 1 and ends.lasting:
         return Why(
             "shown",
-            f"The server keeps at most {most.lasting:,} connections open: it closed all others after their "
+            f"The server keeps at most {ends.lasting:,} connections open: it closed all others after their "
             "first answer",
-            f"Raise its limit on connections that it keeps open, use at most {most.lasting:,} connections",
+            f"Raise its limit on connections that it keeps open, use at most {ends.lasting:,} connections",
         )
     if found.answers == 1:
         return Why(
@@ -217,14 +227,14 @@ def _why_varying(subject: Subject, answers: AnswersEach) -> Why:
         return Why(
             "likely",
             f"With up to {quiet:,} connections the server closed none, and with more it closed connections "
-            f"after {answers} answers: it keeps a limited number of connections open, or closes one when "
+            f"after {answers}: it keeps a limited number of connections open, or closes one when "
             "others wait for a worker",
             "Raise its limit on connections that it keeps open, give it more workers or threads",
             same="number of workers",
         )
     return Why(
         "likely",
-        f"The server closed connections after {answers} answers, so not after a fixed number: after an idle "
+        f"The server closed connections after {answers}, so not after a fixed number: after an idle "
         "time, because it keeps a limited number of connections open, or when others wait for a worker",
         "Look for these rules in the server's documentation, measure fewer connections, which shows whether "
         "it then closes none",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.endings import ENDED_MIN, answers_evidence, constant_answers
+from loadcurve.explain.endings import ENDED_MIN, answers_evidence, constant_answers, together
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.reconnects import NEAR_LIMIT
@@ -70,7 +70,7 @@ def _recycling(record: PointRecord) -> Recycling | None:
     return Recycling(
         ended=ended,
         by_error=by_error,
-        codes=load.http2.connections_ended_by or {},
+        codes={one.code: one.count for one in load.http2.connections_ended_by or ()},
         abandoned=load.http2.streams_abandoned or 0,
         answers=connections.ended_by_server,
         share=min(share, 1.0),
@@ -83,7 +83,7 @@ def _recycling(record: PointRecord) -> Recycling | None:
 def _explain(subject: Subject, seen: Sequence[Observation[Recycling]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda one: one.ended)
-    certainty, cause, advice = _why(subject, most)
+    certainty, cause, advice = _why(subject, most, together(one.answers for one in details))
     abandoned = max(one.abandoned for one in details)
     left = (
         f" Up to {abandoned:,} requests that it was to answer by its announcement failed, because it closed "
@@ -120,7 +120,7 @@ def _named_error(most: Recycling) -> str:
     return f" ({code}: {REASONS[code]})" if code in REASONS else f" ({code})"
 
 
-def _why(subject: Subject, most: Recycling) -> tuple[Certainty, str, str]:
+def _why(subject: Subject, most: Recycling, ended: EndedByServer | None) -> tuple[Certainty, str, str]:
     limit, replies = subject.number_setting("keepalive_requests"), most.replies_per_connection
     if most.by_error > most.ended / 2:
         return (
@@ -134,7 +134,7 @@ def _why(subject: Subject, most: Recycling) -> tuple[Certainty, str, str]:
             f"The server is configured to end a connection after {limit:,} requests.",
             "Raise the setting keepalive_requests",
         )
-    if most.answers is not None and (found := constant_answers(most.answers)) is not None:
+    if ended is not None and (found := constant_answers(ended)) is not None:
         return (
             found.certainty,
             f"The server ends a connection after {found}.",

@@ -163,7 +163,7 @@ def _connections(counts: Connections) -> str:
     lines = [", ".join(fact.format(count) for fact, count in facts.items() if count is not None) or ABSENT]
     ended = counts.ended_by_server
     if ended is not None and ended.answers is not None:
-        lines.append(f"{ended.count:,} closed by the server after {ended.answers} answers each")
+        lines.append(f"{ended.count:,} closed by the server after {ended.answers} each")
         if counts.lasting:
             lines.append(f"{counts.lasting:,} kept open throughout")
     return "\n".join(lines)
@@ -238,10 +238,8 @@ def _http2(http2: Http2Result, streams: int) -> str:
     if http2.streams_refused:
         facts.append(f"{http2.streams_refused:,} streams refused")
     if http2.connections_ended:
-        by_code = http2.connections_ended_by or {}
-        codes = ", ".join(
-            name if len(by_code) == 1 else f"{count:,} {name}" for name, count in by_code.items()
-        )
+        by_code = http2.connections_ended_by or []
+        codes = ", ".join(one.code if len(by_code) == 1 else f"{one.count:,} {one.code}" for one in by_code)
         facts.append(f"{http2.connections_ended:,} connections ended by GOAWAY{codes and f': {codes}'}")
     if http2.streams_abandoned:
         facts.append(f"{http2.streams_abandoned:,} requests left unanswered on them, despite the GOAWAY")

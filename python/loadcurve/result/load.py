@@ -38,7 +38,9 @@ class AnswersEach(Record):
 
     def __str__(self) -> str:
         """Return the number for a sentence, or the least and the greatest."""
-        return f"exactly {self.min:,}" if self.min == self.max else f"{self.min:,} to {self.max:,}"
+        answers = "answer" if self.max == 1 else "answers"
+        number = f"exactly {self.min:,}" if self.min == self.max else f"{self.min:,} to {self.max:,}"
+        return f"{number} {answers}"
 
 
 class EndedByServer(Record):
@@ -121,6 +123,13 @@ ErrorCode = Literal[
 """The codes with which HTTP/2 ends connections (RFC 9113 §7); ``unknown`` is any other."""
 
 
+class EndedByCode(Record):
+    """Of how many connections the server announced the end with this code."""
+
+    code: ErrorCode
+    count: Count
+
+
 class Http2Result(Record):
     """What the limits of HTTP/2 and the ends of its connections did in the whole load, warm-up included."""
 
@@ -141,8 +150,8 @@ class Http2Result(Record):
     """Connections whose end the server announced (GOAWAY)."""
     connections_ended_by_error: Count
     """Those of them for which it gave an error as the reason, in the first announcement."""
-    connections_ended_by: dict[ErrorCode, Count] | None = None
-    """The codes of these announcements. ``None`` in records of versions that did not count them."""
+    connections_ended_by: Many[EndedByCode] | None = None
+    """The codes of the first announcements. ``None`` in records of versions that did not count them."""
     streams_abandoned: Count | None = None
     """Streams that the server was to answer by its announcement, and left when it closed the connection.
 
