@@ -15,7 +15,7 @@ from loadcurve.report import shape_words
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import SearchRecord
-from loadcurve.stats.capacity import Capacity, TrialCapacity
+from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
@@ -99,6 +99,20 @@ def test_a_capacity_that_the_sweep_does_not_bound_is_described_in_words(
         shape_words.capacity_words(WEB, "connections", Capacity(tuple(trials), None, None), "p99 < 1s")
         == words
     )
+
+
+def test_a_capacity_below_loads_that_could_not_be_judged_says_so_and_what_would_do():
+    capacity = Capacity((TrialCapacity(64, "below", None),), None, None)
+    why = "p99 requires 368 answers, and 200 came"
+    unjudged = Unjudged((1, 8, 32), why, 3.68)
+    assert shape_words.capacity_words(WEB, "connections", capacity, "p99 < 1s", unjudged) == (
+        "meets p99 < 1s at no load that could be judged: its capacity is below 64 connections. At 3 loads "
+        "from 1 to 32 connections they cannot be judged: at 1 connection p99 requires 368 answers, and 200 "
+        "came; a duration of 3.7 s or more would do."
+    )
+    one = shape_words.unjudged_words("connections", Unjudged((1,), "the point is invalid (steal)", None))
+    assert one == "At 1 connection they cannot be judged: the point is invalid (steal)."
+    assert shape_words.enough_words(12.01) == "a duration of 13 s or more would do"
 
 
 def test_limits_that_fail_and_hold_again_are_reported():

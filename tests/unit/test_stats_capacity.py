@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from loadcurve.analysis.limits import observed
-from loadcurve.stats.capacity import Observation, capacity, trial_capacity
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.capacity import Observation, Unjudged, capacity, trial_capacity, unjudged
 from loadcurve.stats.slo import parse_objective
 from support.synthetic_run import point_record
 
@@ -68,6 +69,39 @@ def test_a_point_is_judged_by_its_limits():
     assert observed(point_record(**latency), 10, parse_objective("p99.9 < 8ms")).holds is None
     # One limit that is broken is enough, whatever the other one says.
     assert observed(point_record(**latency), 10, parse_objective("p99.9 < 8ms, p99 < 8ms")).holds is False
+
+
+def with_answers(count: int, **load: object) -> PointRecord:
+    """Return a point of 2 s with this many answers, too few for its p99."""
+    record = point_record()
+    latency = record.load.latency_ms.model_copy(update={"count": count, "p99": None}).model_dump()
+    plan = {**record.load.load.model_dump(by_alias=True), **load}
+    return point_record(latency_ms=latency, duration_s=2.0, load=plan)
+
+
+def test_a_percentile_of_too_few_answers_says_how_many_it_requires_and_which_duration_would_do():
+    seen = observed(with_answers(200), 10, P99)
+    # Hahn and Meeker: ln 0.025 / ln 0.99 = 367.04, so 368; at 100 answers in a second these take 3.68 s.
+    assert (seen.holds, seen.why_unknown) == (None, "p99 requires 368 answers, and 200 came")
+    assert seen.enough_s == pytest.approx(3.68)
+    assert observed(with_answers(0), 10, P99).enough_s is None, "nothing came, so no duration is known to do"
+
+
+def test_a_point_that_is_invalid_for_another_reason_than_the_server_says_for_which():
+    reasons = [{"code": code, "text": code} for code in ("generator_late", "cpu_taken", "cpu_taken")]
+    invalid = point_record(verdict={"status": "invalid", "reasons": reasons, "notes": []})
+    assert observed(invalid, 10, P99).why_unknown == "the point is invalid (generator_late, cpu_taken)"
+
+
+def test_loads_that_no_trial_could_judge_are_those_with_the_longest_duration_that_each_would_take():
+    def unknown(load: float, why: str, enough_s: float | None) -> Observation:
+        return Observation(load, None, why_unknown=why, enough_s=enough_s)
+
+    first = [unknown(1, "a", 9.0), unknown(2, "b", 5.0), unknown(4, "c", 2.0), Observation(64, holds=False)]
+    second = [Observation(2, holds=True)]
+    assert unjudged([first, second]) == Unjudged((1, 4), "a", 9.0)
+    assert unjudged([[*first, unknown(8, "invalid", None)]]).enough_s is None
+    assert unjudged([second]) is None
 
 
 @pytest.mark.parametrize(

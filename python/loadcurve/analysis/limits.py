@@ -2,6 +2,7 @@
 
 from loadcurve.result.classes import REASONS
 from loadcurve.result.measures import LATENCIES, is_usable, wrong_answers
+from loadcurve.result.percentiles import PERCENTILES, samples_needed
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
 from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, RATE_KEPT, Limit, Objective
@@ -38,17 +39,47 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
     values = tuple(limited_value(limit, record) for limit in objective.limits)
     rate = record.load.rate_rps.answered
     if not is_usable(record):
-        codes = {reason.code for reason in record.load.verdict.reasons}
-        is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
-        return Observation(load, False if is_servers_doing else None, values, rate)
+        codes = [reason.code for reason in record.load.verdict.reasons]
+        is_servers_doing = bool(SERVER_FAULTS.intersection(codes)) and not GENERATOR_FAULTS.intersection(
+            codes
+        )
+        if is_servers_doing:
+            return Observation(load, holds=False, values=values, throughput_rps=rate)
+        why = f"the point is invalid ({', '.join(dict.fromkeys(codes))})" if codes else "the point is invalid"
+        return Observation(load, None, values, rate, why)
     kept = [
         None if value is None else limit.holds(value)
         for limit, value in zip(objective.limits, values, strict=True)
     ]
     holds = False if False in kept else None if None in kept else True
-    return Observation(load, holds, values, rate)
+    if holds is not None:
+        return Observation(load, holds, values, rate)
+    lacking = [limit for limit, value in zip(objective.limits, values, strict=True) if value is None]
+    whys, enough_s = zip(*(_lacking(limit, record) for limit in lacking), strict=True)
+    lengths_s = [length_s for length_s in enough_s if length_s is not None]
+    longest_s = max(lengths_s) if len(lengths_s) == len(enough_s) else None
+    return Observation(load, None, values, rate, "; ".join(whys), longest_s)
+
+
+def _lacking(limit: Limit, record: PointRecord) -> tuple[str, float | None]:
+    """Say why a limited measure has no figure, and return the shortest duration that would give it one.
+
+    That is at the rate at which answers came; ``None`` where no duration is known to be enough.
+    """
+    load = record.load
+    share = PERCENTILES.get(LATENCY_FIELDS.get(limit.measure, ""))
+    if share is None:
+        return f"{limit.measure} was not measured", None
+    needed, came = samples_needed(share), load.latency_ms.count
+    if came >= needed:
+        return f"{limit.measure} was not measured", None
+    has_duration = load.load.duration_s is not None
+    enough_s = load.duration_s * needed / came if came and has_duration else None
+    return f"{limit.measure} requires {needed:,} answers, and {came:,} came", enough_s
 
 
 def observed_failure(failure: FailureRecord, load: float) -> Observation:
     """Judge a load that a server has failed under: it kept no limit if it did not survive."""
-    return Observation(load, holds=False if failure.reason.code in DEATHS else None)
+    if failure.reason.code in DEATHS:
+        return Observation(load, holds=False)
+    return Observation(load, holds=None, why_unknown=f"the trial failed ({failure.reason.code})")

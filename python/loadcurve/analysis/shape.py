@@ -9,7 +9,7 @@ from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import LATENCIES, MEASURES, THROUGHPUT, Measure, point_key
-from loadcurve.stats.capacity import Capacity, capacity
+from loadcurve.stats.capacity import Capacity, Observation, Unjudged, capacity, unjudged
 from loadcurve.stats.leaders import Leaders, Standing, leaders
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Offer, cheapest, cost
@@ -32,6 +32,8 @@ class Shape:
     scalability: ScalabilityFit | NoFit | None
     capacity: Capacity | None
     cost: Cost | None
+    unjudged: Unjudged | None = None
+    """The loads at which limits could not be judged, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,8 @@ def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scal
     top = peak(curve.loads, throughput) if is_sweep else None
     bend = knee(curve.loads, throughput, latency) if is_sweep else None
     scales = fit_scalability(curve.loads, throughput) if is_sweep and is_scalable else None
-    limit = None if objective is None else capacity_of(run, curve, objective)
+    seen = [] if objective is None else observations_of(run, curve, objective)
+    limit = None if objective is None else capacity(seen, objective)
     at_limit = limit.throughput_rps if limit else None
     rate = at_limit if objective is not None else top and top.value
     machine = run.run.servers[curve.server].machine
@@ -134,11 +137,17 @@ def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scal
         scalability=scales,
         capacity=limit,
         cost=cost(rate, machine.price_usd_per_hour) if rate and machine else None,
+        unjudged=unjudged(seen),
     )
 
 
 def capacity_of(run: Run, curve: TrialCurves, objective: Objective) -> Capacity | None:
     """Return the highest load at which one server keeps limits; ``None`` where no trial can be judged."""
+    return capacity(observations_of(run, curve, objective), objective)
+
+
+def observations_of(run: Run, curve: TrialCurves, objective: Objective) -> list[list[Observation]]:
+    """Return of each trial at which of its loads one server kept limits."""
     trials = {
         block: [
             observed(record, load, objective)
@@ -151,7 +160,7 @@ def capacity_of(run: Run, curve: TrialCurves, objective: Objective) -> Capacity 
         load = (failure.point or {}).get(curve.key)
         if failure.server == curve.server and load is not None:
             trials.setdefault(failure.block, []).append(observed_failure(failure, load))
-    return capacity(list(trials.values()), objective)
+    return list(trials.values())
 
 
 def _cheapest(found: list[Shape]) -> list[Offer]:

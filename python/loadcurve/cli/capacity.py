@@ -12,7 +12,7 @@ from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.run import followed, measured, note_disturbance, show_results
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.host.look import Look
-from loadcurve.report.shape_words import limited
+from loadcurve.report.shape_words import enough_words, limited
 from loadcurve.report.text import load, plural
 from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
@@ -59,7 +59,8 @@ class SearchDisplay(RunDisplay):
         said = "cannot be judged" if seen.holds is None else "holds" if seen.holds else "fails"
         figures = ", ".join(map(limited, self._objective.limits, seen.values))
         place = f"trial {record.trial + 1} of {self._trials_planned}, {record.server}"
-        self.note(f"{place}: {load(key, seen.load)}: {said} ({figures})")
+        why = "; ".join(filter(None, (seen.why_unknown, enough_words(seen.enough_s))))
+        self.note(f"{place}: {load(key, seen.load)}: {said} ({figures}){f': {why}' if why else ''}")
 
 
 def capacity_command(

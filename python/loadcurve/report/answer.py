@@ -1,6 +1,6 @@
 """The answer to a study's question: a sentence with its interval, and which servers cannot be told apart."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -19,10 +19,17 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.hopeless import hopeless_words
 from loadcurve.report.leader import first_named, leader_words
 from loadcurve.report.ranking import in_words
-from loadcurve.report.shape_words import capacity_briefly, capacity_words, holds_again, never_words
+from loadcurve.report.shape_words import (
+    capacity_briefly,
+    capacity_words,
+    holds_again,
+    load_of,
+    never_words,
+    unjudged_words,
+)
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import THROUGHPUT, Measure
-from loadcurve.stats.capacity import Capacity
+from loadcurve.stats.capacity import Capacity, Unjudged
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Ranking
 
@@ -153,29 +160,37 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     limits, key = shaped.objective.text, shaped.part.key or ""
     where = f"With {text.point(shaped.part.fixed)}: " if shaped.part.fixed else ""
     judged = [(one.server, one.capacity) for one in shaped.shapes if one.capacity is not None]
+    unjudged = {one.server: one.unjudged for one in shaped.shapes}
     if not judged:
-        return f"{where}no trial could be judged by {limits}."
+        why = next((words for one in unjudged.values() if (words := unjudged_words(key, one))), "")
+        no_trial = "no trial" if where else "No trial"
+        return " ".join(filter(None, (f"{where}{no_trial} could be judged by {limits}.", why)))
     keeping = sorted((one for one in judged if one[1].bound != "below"), key=_safe_load, reverse=True)
     below = [one for one in judged if one[1].bound == "below"]
     if not keeping and len(below) > 1:
+        is_unjudged = any(unjudged[name] for name, _ in below)
         again = any(holds_again(one) for _, one in below)
-        how = f"keeps {limits} from the lowest load on" if again else f"meets {limits} at any measured load"
+        how = f"keeps {limits} from the lowest load on" if again else f"meets {limits} at any {load_of(is_unjudged)}"
         return f"{where}No server {how}."
     (best, reached), *others = keeping or below
-    said = f"{where}{best} {capacity_words(load, key, reached, limits)}"
+    said = f"{where}{best} {capacity_words(load, key, reached, limits, unjudged[best])}"
     if len(judged) > 1:
         named = [f"{name} {capacity_briefly(one)}" for name, one in others]
-        said += f" Of the others, {'; '.join([*first_named(named), *_never(below)])}."
+        said += f" Of the others, {'; '.join([*first_named(named), *_never(below, unjudged)])}."
     return said
 
 
-def _never(below: Sequence[tuple[str, Capacity]]) -> Iterator[str]:
+def _never(
+    below: Sequence[tuple[str, Capacity]], unjudged: Mapping[str, Unjudged | None]
+) -> Iterator[str]:
     """Name together the servers that do not keep the limits at the lowest load already."""
     for again in (False, True):
         found = [(name, one) for name, one in below if holds_again(one) == again]
         if found:
             names = text.listing(first_named([name for name, _ in found]))
-            yield f"{names} {never_words(found[0][1], 'them', are_many=len(found) > 1)}"
+            is_unjudged = any(unjudged[name] for name, _ in found)
+            words = never_words(found[0][1], "them", are_many=len(found) > 1, is_unjudged=is_unjudged)
+            yield f"{names} {words}"
 
 
 def _safe_load(judged: tuple[str, Capacity]) -> float:

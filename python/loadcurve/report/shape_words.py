@@ -1,5 +1,6 @@
 """The shape of a curve in words: peak, knee, scalability, capacity, and whom to take where."""
 
+import math
 from collections.abc import Sequence
 
 from loadcurve.analysis.shape import Shape, SliceShapes
@@ -7,7 +8,7 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.leader import first_named
 from loadcurve.result.measures import THROUGHPUT, measures
-from loadcurve.stats.capacity import Capacity, TrialCapacity
+from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged
 from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.price import MILLION, Offer, scaled
@@ -52,9 +53,38 @@ def of_each_server(load: LoadKind, found: SliceShapes) -> dict[str, str]:
 
 
 def _capacity(load: LoadKind, found: SliceShapes, one: Shape) -> str:
-    """Say up to which load a server keeps the limits; nothing without a capacity."""
-    limits = found.objective.text if found.objective else ""
-    return capacity_words(load, found.part.key or "", one.capacity, limits) if one.capacity else ""
+    """Say up to which load a server keeps the limits, and where that could not be judged; nothing without."""
+    if found.objective is None:
+        return ""
+    limits, key = found.objective.text, found.part.key or ""
+    if one.capacity:
+        return capacity_words(load, key, one.capacity, limits, one.unjudged)
+    unjudged = unjudged_words(key, one.unjudged)
+    return f"has no capacity that could be judged by {limits}. {unjudged}" if unjudged else ""
+
+
+def unjudged_words(key: str, found: Unjudged | None) -> str:
+    """Say at which loads limits could not be judged, why, and what would do; nothing without any."""
+    if found is None:
+        return ""
+    first, last = found.loads[0], found.loads[-1]
+    lowest = text.load(key, first)
+    if len(found.loads) == 1:
+        said = f"At {lowest} they cannot be judged: {found.why}"
+    else:
+        span = f"{text.setting(first)} to {text.load(key, last)}"
+        said = f"At {len(found.loads)} loads from {span} they cannot be judged: at {lowest} {found.why}"
+    enough = enough_words(found.enough_s)
+    return f"{said}; {enough}." if enough else f"{said}."
+
+
+def enough_words(enough_s: float | None) -> str:
+    """Say which duration would do; nothing where that is not known."""
+    if enough_s is None:
+        return ""
+    # Rounded up, so that what is said is enough.
+    digits = 1 if enough_s < 10 else 0  # noqa: PLR2004 -- two digits or so
+    return f"a duration of {math.ceil(enough_s * 10**digits) / 10**digits:,.{digits}f} s or more would do"
 
 
 def _scalability(found: SliceShapes, one: Shape) -> str:
@@ -236,7 +266,9 @@ def _doubling(fit: ScalabilityFit, largest: float, key: str) -> str:
     return f"doubling the {key} from 1 multiplies throughput by {first}, from {largest / 2:,.0f} by {last}"
 
 
-def capacity_words(load: LoadKind, key: str, found: Capacity, objective_text: str) -> str:
+def capacity_words(
+    load: LoadKind, key: str, found: Capacity, objective_text: str, unjudged: Unjudged | None = None
+) -> str:
     """Say up to which load the limits hold, or that the sweep does not reach so far."""
     trials = found.trials
     loads = [trial.load for trial in trials]
@@ -244,7 +276,7 @@ def capacity_words(load: LoadKind, key: str, found: Capacity, objective_text: st
         least = text.load(key, min(loads))
         said = f"keeps {objective_text} at every load that could be judged: its capacity is at least {least}"
     elif found.bound == "below":
-        never = never_words(found, objective_text)
+        never = never_words(found, objective_text, is_unjudged=unjudged is not None)
         said = f"{never}: its capacity is below {text.load(key, max(loads))}"
     elif found.load is not None:
         one = "" if found.load.n > 1 else " (one trial, so no interval)"
@@ -262,7 +294,7 @@ def capacity_words(load: LoadKind, key: str, found: Capacity, objective_text: st
             f"; in {times} of {text.plural(len(trials), 'trial')} the limits fail and hold again higher up, "
             f"from {text.load(key, again[0])}"
         )
-    return f"{said}."
+    return " ".join(filter(None, (f"{said}.", unjudged_words(key, unjudged))))
 
 
 def capacity_figure(found: Capacity) -> str:
@@ -289,11 +321,18 @@ def capacity_briefly(found: Capacity) -> str:
     return f"keeps them up to {capacity_figure(found)}"
 
 
-def never_words(found: Capacity, limits: str, *, are_many: bool = False) -> str:
+def load_of(is_unjudged: bool) -> str:  # noqa: FBT001 -- the only thing that it depends on
+    """Return which loads are all of them, where limits could not be judged at each that was measured."""
+    return "load that could be judged" if is_unjudged else "measured load"
+
+
+def never_words(
+    found: Capacity, limits: str, *, are_many: bool = False, is_unjudged: bool = False
+) -> str:
     """Say of a server, or of several, that limits fail at the lowest load already."""
     if holds_again(found):
         return f"{'do' if are_many else 'does'} not keep {limits} from the lowest load on"
-    return f"{'meet' if are_many else 'meets'} {limits} at no measured load"
+    return f"{'meet' if are_many else 'meets'} {limits} at no {load_of(is_unjudged)}"
 
 
 def holds_again(found: Capacity) -> bool:

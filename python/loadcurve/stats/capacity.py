@@ -20,6 +20,39 @@ class Observation:
     holds: bool | None
     values: tuple[float | None, ...] = ()
     throughput_rps: float | None = None
+    why_unknown: str | None = None
+    """Why it is not known whether the limits held, in words."""
+    enough_s: float | None = None
+    """The shortest duration that would do, at the rate of the answers; ``None`` where none is known to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """The loads of which no trial says whether the limits held."""
+
+    loads: tuple[float, ...]
+    """Ascending."""
+    why: str
+    """At the lowest of them."""
+    enough_s: float | None
+    """The shortest duration that would do at each of them; ``None`` where that is not it."""
+
+
+def unjudged(trials: Sequence[Sequence[Observation]]) -> Unjudged | None:
+    """Return the loads that no trial could judge; ``None`` where there are none, or no reason is known."""
+    seen = [one for trial in trials for one in trial]
+    judged = {one.load for one in seen if one.holds is not None}
+    left = [one for one in seen if one.load not in judged and one.why_unknown is not None]
+    if not left:
+        return None
+    lowest = min(left, key=lambda one: one.load)
+    lengths_s = [one.enough_s for one in left]
+    known_s = [one_s for one_s in lengths_s if one_s is not None]
+    return Unjudged(
+        loads=tuple(sorted({one.load for one in left})),
+        why=lowest.why_unknown or "",
+        enough_s=max(known_s) if len(known_s) == len(lengths_s) else None,
+    )
 
 
 Bound = Literal["exact", "at_least", "below"]

@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from loadcurve.generate.tools.figures import Completeness, Times
-from loadcurve.generate.tools.percentiles import PERCENTILES, WHOLE, distribution
+from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.result.counted import (
     LONGEST_NS,
     Counted,
@@ -25,6 +25,7 @@ from loadcurve.result.counted import (
 )
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import SeriesPeriod
+from loadcurve.result.percentiles import PERCENTILES, WHOLE
 
 Nanoseconds = NDArray[numpy.int64]
 
