@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadcurve.result.machine import GENERATOR_PAUSED
+from loadcurve.result.machine import GENERATOR_PAUSED, TAKEN
 from support.explained_run import Data, evidence, found, series, slow_request
 
 
@@ -69,6 +69,7 @@ def test_a_stall_in_which_the_host_took_the_processor_is_reported_as_that(
 
 LATE = {"p50": 0.1, "p99": 0.2, "p99_9": 1, "max": 580}
 STOPPED = {"status": "suspect", "reasons": [{"code": GENERATOR_PAUSED, "text": "stopped"}]}
+TAKEN_FROM = {"status": "suspect", "reasons": [{"code": TAKEN, "text": "taken"}]}
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,7 @@ STOPPED = {"status": "suspect", "reasons": [{"code": GENERATOR_PAUSED, "text": "
         pytest.param({"rate_rps": {"answered": 20.0}}, id="requests are 50 ms apart"),
         pytest.param({"generator": {"lateness_ms": LATE}}, id="the generator stood still itself"),
         pytest.param({"verdict": STOPPED}, id="the process that sends the load was stopped"),
+        pytest.param({"verdict": TAKEN_FROM}, id="other programs had the CPUs"),
     ],
 )
 def test_a_silence_that_is_not_the_servers_is_no_stall(otherwise: Data):

@@ -39,14 +39,11 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
     values = tuple(limited_value(limit, record) for limit in objective.limits)
     rate = record.load.rate_rps.answered
     if not is_usable(record):
-        codes = [reason.code for reason in record.load.verdict.reasons]
-        is_servers_doing = bool(SERVER_FAULTS.intersection(codes)) and not GENERATOR_FAULTS.intersection(
-            codes
-        )
-        if is_servers_doing:
-            return Observation(load, holds=False, values=values, throughput_rps=rate)
-        why = f"the point is invalid ({', '.join(dict.fromkeys(codes))})" if codes else "the point is invalid"
-        return Observation(load, None, values, rate, why)
+        said = dict.fromkeys(reason.code for reason in record.load.verdict.reasons)
+        codes = set(said)
+        is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
+        why = None if is_servers_doing else f"the point is invalid ({', '.join(said)})"
+        return Observation(load, False if is_servers_doing else None, values, rate, why)
     kept = [
         None if value is None else limit.holds(value)
         for limit, value in zip(objective.limits, values, strict=True)

@@ -9,7 +9,7 @@ from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
-from loadcurve.result.machine import GENERATOR_PAUSED
+from loadcurve.result.machine import GENERATOR_PAUSED, TAKEN
 from loadcurve.result.pauses import Stretch, time_within, together
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
@@ -19,8 +19,8 @@ CODE = FindingCode(
     title="The server stalled",
     seen_where="no answer for at least 0.1 s and 20 times the mean time between answers, while one of the "
     "ten slowest requests was in flight for 80 % of that time, the generator was neither paused nor late "
-    "for half of it, and the platform was not paused for 80 % of it; the cause is likely, or shown where "
-    "throttling by the CPU limit was counted for half of it",
+    "for half of it, the platform was not paused for 80 % of it, and the verdict is not `cpu_taken`; the "
+    "cause is likely, or shown where throttling by the CPU limit was counted for half of it",
     because="random gaps are that long once in e²⁰; without a request in flight there was nothing to "
     "answer. The probe's samples in the stall show what the server did",
 )
@@ -127,7 +127,7 @@ def _stalled(record: PointRecord) -> Stalled | None:
     lateness = load.generator.lateness_ms
     if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * longest.length_ms:
         return None
-    if any(reason.code == GENERATOR_PAUSED for reason in load.verdict.reasons):
+    if any(reason.code in (GENERATOR_PAUSED, TAKEN) for reason in load.verdict.reasons):
         return None
     server = record.probe.server
     return Stalled(

@@ -86,7 +86,7 @@ class _Looking:
     def _begin_next(self, progress: Progress) -> None:
         self._watches[-1].ends()
         self._level += 1
-        self._watches.append(WindowWatch.of(self._plans[self._level]))
+        self._watches.append(WindowWatch.of(self._plans[self._level], self._watches[0]))
         self._before = progress
 
     def watch_of_ended(self, level: int) -> WindowWatch:

@@ -24,22 +24,30 @@ ShownProgress = tuple[float | None, int, Mapping[str, int], ShownSecond | None, 
 class WindowWatch:
     """Notes what has been withheld from this process when the window begins, so far as a look can tell."""
 
-    def __init__(self, warmup_s: float, cpus: Sequence[int], work: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        warmup_s: float,
+        cpus: Sequence[int],
+        work: Mapping[str, str] | None = None,
+        level_before: "WindowWatch | None" = None,
+    ) -> None:
         """Look for the first time, before a load on these CPUs (all, where none is named), or its level.
 
-        Whose the time of the CPUs is can be said where ``work`` names the server.
+        Whose the time of the CPUs is can be said where ``work`` names the server, which is that of the level
+        before, where there is one.
         """
         self._warmup_s = warmup_s
         self._cpus = cpus or sorted(os.sched_getaffinity(0))
-        self._time = None if work is None else TimeWatch(work, self._cpus)
+        before = None if level_before is None else level_before.time
+        self.time: TimeWatch | None = None if work is None else TimeWatch(work, self._cpus, before)
         self._before = Withheld.until_now(TICKS_PER_S)
         self._until_end: Withheld | None = None
         self._has_begun = False
 
     @classmethod
-    def of(cls, plan: Plan) -> Self:
+    def of(cls, plan: Plan, level_before: "WindowWatch | None" = None) -> Self:
         """Look for the first time, before the load of a plan or at the begin of its level."""
-        return cls(plan.load.warmup_s, plan.cpus, work_of(plan))
+        return cls(plan.load.warmup_s, plan.cpus, work_of(plan), level_before)
 
     def look(self, progress: Progress) -> None:
         """Note when the window has begun."""
@@ -51,14 +59,14 @@ class WindowWatch:
     def ends(self) -> None:
         """Note that the window is over, where the load goes on."""
         self._until_end = Withheld.until_now(TICKS_PER_S)
-        if self._time is not None:
-            self._time.ends()
+        if self.time is not None:
+            self.time.ends()
 
     def withheld(self, duration_s: float, pauses: Pauses | None = None) -> dict[str, Any]:
         """Return the figures of a generator that tell what was withheld from it in a window that is over."""
         steal_s, throttling = self.withheld_until_end()
         share = None if steal_s is None or duration_s <= 0 else min(steal_s / duration_s, 1.0)
-        cpu_time = None if self._time is None else self._time.divided(pauses.paused_s if pauses else 0.0)
+        cpu_time = None if self.time is None else self.time.divided(pauses.paused_s if pauses else 0.0)
         return {"steal_share": share, "throttling": throttling, "cpu_time": cpu_time}
 
     def withheld_until_end(self) -> tuple[float | None, Throttling | None]:

@@ -49,11 +49,20 @@ class _ServerHere:
 class TimeWatch:
     """Reads who has used the CPUs before a load; asked after it, it says whose their time was."""
 
-    def __init__(self, work: Mapping[str, str], cpus: Collection[int]) -> None:
-        """Read it before a load on these CPUs and on what ``work`` names, by its address or its URL."""
+    def __init__(
+        self, work: Mapping[str, str], cpus: Collection[int], level_before: "TimeWatch | None" = None
+    ) -> None:
+        """Read it before a load on these CPUs and on what ``work`` names, by its address or its URL.
+
+        The server of the next level of a load is that of ``level_before``: looking for it takes CPU time,
+        which would be missing to a load that goes on.
+        """
         self._cpus = frozenset(cpus)
         self._before = _Moment.now()
-        self._server = _server_here(work, self._before.table)
+        self.server: _ServerHere | None = level_before.server if level_before else None
+        """``None`` where it is here and its processes cannot be found."""
+        if level_before is None:
+            self.server = _server_here(work, self._before.table)
         self._after: _Moment | None = None
 
     def ends(self) -> None:
@@ -66,7 +75,7 @@ class TimeWatch:
         That is the time of the load's CPUs, and of those on which the server may run where both share any.
         """
         after, before = self._after or _Moment.now(), self._before
-        server = self._server
+        server = self.server
         if server is None:
             return None
         shared = bool(server.cpus & self._cpus)
@@ -106,7 +115,7 @@ def work_of(plan: object) -> Mapping[str, str]:
 
 def _server_here(work: Mapping[str, str], table: ProcessTable) -> _ServerHere | None:
     """Return the server's processes on this machine; ``None`` where they cannot be found."""
-    places = named_ports(work)
+    places = named_ports(work) if work else []
     if not places:
         return None
     ports = {port for host, port in places if _is_here(host)}
