@@ -152,7 +152,7 @@ def _is_here(host: str) -> bool:
 
 
 def _holders(inodes: set[int], table: ProcessTable) -> set[int]:
-    """Return the processes that have one of these sockets open; none where one of them is a forwarder."""
+    """Return the processes that have one of these sockets open; no process if any is a forwarder."""
     deadline_s = time.monotonic() + LOOK_MAX_S
     found = set()
     # What was started last is the likeliest, and the first to be looked at.

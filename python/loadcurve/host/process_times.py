@@ -108,7 +108,7 @@ def used_by(uses: Collection[ProcessUse], pids: Collection[int]) -> float:
 
 
 def threads_of(pid: int, proc: Path = PROC) -> ProcessTable:
-    """Return the threads of a process, each as a process; none where it has ended."""
+    """Return the threads of a process, each as a process; an empty table if it has ended."""
     return ProcessTable.now(proc / str(pid) / "task")
 
 

@@ -13,7 +13,7 @@ def own_family(table: ProcessTable) -> set[int]:
 
 
 def strangers(uses: Sequence[ProcessUse], known: Collection[int], cpus: Collection[int]) -> list[ProcessUse]:
-    """Return the processes beside the known ones that ran on these CPUs, as far as the last place tells."""
+    """Return the processes beside the known ones that ran on these CPUs, by where they ran last."""
     return [
         use
         for use in uses

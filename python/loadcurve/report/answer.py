@@ -170,7 +170,8 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     if not keeping and len(below) > 1:
         is_unjudged = any(unjudged[name] for name, _ in below)
         again = any(holds_again(one) for _, one in below)
-        how = f"keeps {limits} from the lowest load on" if again else f"meets {limits} at any {load_of(is_unjudged)}"
+        at = "from the lowest load on" if again else f"at any {load_of(is_unjudged)}"
+        how = f"{'keeps' if again else 'meets'} {limits} {at}"
         return f"{where}No server {how}."
     (best, reached), *others = keeping or below
     said = f"{where}{best} {capacity_words(load, key, reached, limits, unjudged[best])}"

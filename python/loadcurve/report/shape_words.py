@@ -326,9 +326,7 @@ def load_of(is_unjudged: bool) -> str:  # noqa: FBT001 -- the only thing that it
     return "load that could be judged" if is_unjudged else "measured load"
 
 
-def never_words(
-    found: Capacity, limits: str, *, are_many: bool = False, is_unjudged: bool = False
-) -> str:
+def never_words(found: Capacity, limits: str, *, are_many: bool = False, is_unjudged: bool = False) -> str:
     """Say of a server, or of several, that limits fail at the lowest load already."""
     if holds_again(found):
         return f"{'do' if are_many else 'does'} not keep {limits} from the lowest load on"

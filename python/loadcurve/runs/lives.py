@@ -73,7 +73,7 @@ class Live:
 
 
 def together(lives: Sequence[Live], probes: Sequence[ProbeRecord]) -> list[ProbeRecord]:
-    """Return what was seen of servers that lived together, none of which is another program to the others."""
+    """Return what was seen of servers that lived together, which are no other programs to each other."""
     return [
         seen.model_copy(update={"cpu_time": with_more_of_server(seen.cpu_time, _beside(live, lives, probes))})
         if seen.cpu_time is not None and len(lives) > 1
