@@ -117,12 +117,14 @@ def looked_at(monkeypatch, tmp_path: Path, before: list[str], after: list[str]) 
 
 
 def test_a_look_names_the_programs_that_take_a_tenth_of_a_cpu(monkeypatch, tmp_path):
-    names = {7: "busy", 8: "cc1", 9: "cc1", 10: "little"}
+    names = {7: "busy", 8: "cc1", 9: "cc1", 10: "little", 11: "threaded"}
     before = [stat(pid, name, cpu=1, user=1000) for pid, name in names.items()]
-    used = {7: 190, 8: 50, 9: 30, 10: 19}
+    used = {7: 190, 8: 50, 9: 30, 10: 19, 11: 300}
     after = [stat(pid, name, cpu=1, user=1000 + used[pid]) for pid, name in names.items()]
     said = looked_at(monkeypatch, tmp_path, before, after)
-    assert said == "busy (process 7) 95% of CPU 1, cc1 (2 processes) 40% of a CPU"
+    assert said == (
+        "threaded (process 11) 150% of a CPU, busy (process 7) 95% of CPU 1, cc1 (2 processes) 40% of a CPU"
+    )
 
 
 def test_a_look_says_nothing_of_a_machine_that_is_left_alone(monkeypatch, tmp_path):

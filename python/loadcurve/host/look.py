@@ -37,7 +37,10 @@ class Look:
         cpus = sorted(set(times.by_cpu) & set(self._times.by_cpu))
         uses = strangers(table.since(self._table), own_family(table), cpus)
         programs = [one for one in named(uses, length_s) if one.cpu_share >= NAMED_FROM][:NAMED_MAX]
-        said = [one.text if one.processes > 1 else one.text_of_cpu for one in programs]
+        # What runs on several CPUs at once did not run on the last of them alone.
+        said = [
+            one.text_of_cpu if one.processes == 1 and one.cpu_share <= 1 else one.text for one in programs
+        ]
         spent = times.since(self._times, cpus)
         if spent is not None and spent.steal_s >= STEAL_FROM * length_s * len(cpus):
             said.append(
