@@ -181,9 +181,7 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     return said
 
 
-def _never(
-    below: Sequence[tuple[str, Capacity]], unjudged: Mapping[str, Unjudged | None]
-) -> Iterator[str]:
+def _never(below: Sequence[tuple[str, Capacity]], unjudged: Mapping[str, Unjudged | None]) -> Iterator[str]:
     """Name together the servers that do not keep the limits at the lowest load already."""
     for again in (False, True):
         found = [(name, one) for name, one in below if holds_again(one) == again]
