@@ -82,7 +82,8 @@ class WildValues:
         }
         more = schema.get("additionalProperties")
         if isinstance(more, dict):
-            others = [key for key in given or ("one", "other") if key not in members]
+            allowed = schema.get("propertyNames", {}).get("enum", ("one", "other"))
+            others = [key for key in given or allowed[:2] if key not in members]
             made |= {key: self.like(more, given.get(key), key) for key in others}
         elif not members or more is True:
             made = {**given, **made}
