@@ -35,7 +35,7 @@ NO_SECTIONS = {
     analysis: {"analyse", "_facts", "servers_of", "conditions_of", "server_facts", "unknown_ending",
                "unknown_disturbance", "unknown_noise", "unranked", "kinds_of", "measures_of", "kind_of_model",
                "place_of"},
-    comparison: {"compare_runs", "condition_differences", "differences", "_adjusted", "holm_adjusted",
+    comparison: {"compare_runs", "condition_differences", "server_differences", "_adjusted", "holm_adjusted",
                  "measures"},
     content: {"content_of", "appearances"},
     terminal: {"summary", "print_shapes", "print_findings", "closing", "answer_words"},

@@ -12,6 +12,7 @@ from loadcurve.analysis.sweep import slices
 from loadcurve.errors import clause
 from loadcurve.explain.finding import Finding
 from loadcurve.report import shape_words, text
+from loadcurve.report.alike import grouped_alike
 from loadcurve.report.answer import NO_ANSWER, Answer, answer, caution
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import loads_in_words, own_loads
@@ -131,6 +132,9 @@ class Content:
     has_paused_percentiles: bool
     """Whether any percentile in the table is marked, because pauses of the machine explain it."""
     caveats: list[Caveat]
+    """What must be known of servers."""
+    run_caveats: list[str]
+    """What must be known of the whole run."""
     failures: list[FailedTrials]
     servers: dict[str, MeasuredServer]
     """Those that were found, by name."""
@@ -171,6 +175,9 @@ def content_of(run: Run, analysis: Analysis) -> Content:
     trials = sections.get("single trials", lambda: _trials(run, analysis, sections), None)
     rows = sections.several("the table of all figures", lambda: _rows(analysis))
     rest = sections.get("the rest of the table", lambda: rest_of(rows, looks), None)
+    run_caveats = sections.several(
+        "what must be known of the run", lambda: [*grouped_alike(one.text for one in record.caveats)]
+    )
     failures = sections.several("the trials that failed", lambda: failed_trials(run))
     remarked = sections.several("the reasons of verdicts", lambda: remarks(run))
     noted = sections.several("the notes on points", lambda: notes(run))
@@ -225,6 +232,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
             at.is_marked(name) for curve in analysis.curves for at in curve.points for name in SHOWN_LATENCIES
         ),
         caveats=caveats,
+        run_caveats=run_caveats,
         failures=failures,
         servers={server.name: server for server in found},
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
@@ -355,8 +363,13 @@ def _estimate_cell(estimate: Estimate | None) -> Cell:
 
 
 def _caveats(run: Run) -> list[Caveat]:
+    """Return what must be known of servers, each once however its numbers differ between points."""
     found: dict[str, Counter[str]] = {}
     for point in run.points:
         for caveat in point.caveats:
             found.setdefault(caveat.text, Counter())[point.server] += 1
-    return [Caveat(said, dict(points)) for said, points in found.items()]
+    merged = grouped_alike(found)
+    return [
+        Caveat(said, dict(sum((found[text] for text in texts), Counter[str]())))
+        for said, texts in merged.items()
+    ]

@@ -142,7 +142,7 @@ def server_facts(server: ServerRecord, table: Facts | None = None) -> dict[str, 
 
 
 def server_differences(base: Facts, new: Facts) -> list[Difference]:
-    """Return what two runs record differently of a server; a digest that one of them lacks is no difference."""
+    """Return what two runs record differently of a server; a digest that only one has is none."""
     return [
         one
         for one in differences(base, new)
