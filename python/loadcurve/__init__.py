@@ -13,6 +13,10 @@ __version__: str
 __all__ = ["Load", "Run", "__version__", "load", "run"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> object:
     """Import what is asked for, when it is: starting the command must not wait for it."""
     if name == "__version__":

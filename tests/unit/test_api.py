@@ -127,3 +127,7 @@ def test_the_package_hands_out_the_functions_and_not_the_packages_of_their_names
 def test_another_name_is_an_error_that_names_it():
     with pytest.raises(AttributeError, match="no attribute 'lod'"):
         _ = loadcurve.lod
+
+
+def test_what_the_package_offers_is_listed():
+    assert {"Load", "Run", "load", "run"} <= set(dir(loadcurve))

@@ -97,6 +97,7 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
         ),
         (["--connection-rate", "0"], '--connection-rate: "0" is not a rate above 0'),
         (["-d", 0], '-d/--duration: found "0"; expected a duration above 0'),
+        (["-d", "300h"], '-d/--duration: found "300h"; expected a duration above 0, up to 10⁶ s'),
         (["-d", "1x"], '-d/--duration: found "1x"; expected a duration above 0'),
         (
             ["--rate", 5, "--think", "1s"],

@@ -55,6 +55,8 @@ def test_the_ends_of_a_wide_interval_are_told_apart():
     # Half and twice: the same distance on the scale of ratios on which the interval was made.
     assert text.short_estimate(Estimate(200.0, 100.0, 400.0, 3, "t")) == "200 (-50 to +100 %)"
     assert text.short_estimate(Estimate(200.0, 4.0, 10_000.0, 3, "t")) == "200 (factor of 50)"
+    # What bounds nothing has no figure that seems to.
+    assert text.short_estimate(Estimate(200.0, 1e-5, 3e9, 3, "t")) == "200 (factor above 1,000)"
     # Zero is no factor below anything.
     assert text.short_estimate(Estimate(200.0, 0.0, 4_000.0, 3, "t")) == "200 (-100 to +1,900 %)"
 

@@ -58,7 +58,7 @@ count = 3 -> count = 3\nwarmup = "10s"
 count = 3 -> count = 3\nwarmup = { rate = 0, duration = "10s" }
     :13: trials.warmup.rate: found 0; expected a rate above 0 and at most 10⁹ per second
 count = 3 -> count = 3\nwarmup = { rate = 15 }
-    :13: trials.warmup.duration: missing; expected a duration above 0, such as "500ms", "10s" or "1m"
+    :13: trials.warmup.duration: missing; expected a duration above 0, up to 10⁶ s, such as "500ms" or "1m"
 count = 3 -> count = 3\nuntil_drop = "0 %"
     :13: trials.until_drop: found "0 %"; expected a share in per cent, such as "3 %", below 100 %
 count = 3 -> until = "3 %"\nuntil_drop = "10 %"
@@ -102,9 +102,9 @@ requests = ["/1k.txt"] -> requests = ["/1k.tx"]
 warmup = "500ms" -> warmup = "soon"
     :7: load.warmup: found "soon"; expected a duration of at most a day, such as "500ms" or "2s"
 duration = "1s" -> duration = -1
-    :8: load.duration: found -1; expected a duration above 0, such as "500ms", "10s" or "1m"
+    :8: load.duration: found -1; expected a duration above 0, up to 10⁶ s, such as "500ms" or "1m"
 duration = "1s" -> duration = inf
-    :8: load.duration: found inf; expected a duration above 0, such as "500ms", "10s" or "1m"
+    :8: load.duration: found inf; expected a duration above 0, up to 10⁶ s, such as "500ms" or "1m"
 duration = "1s" ->
     :4: load.duration: missing; expected duration, such as "10s", or requests_total
 duration = "1s" -> duration = "1s"\nrequests_total = 5

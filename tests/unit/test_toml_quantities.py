@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadcurve.toml.quantities import (
+    parse_binary_size_bytes,
     parse_duration_s,
     parse_link_speed_bits_per_s,
     parse_share,
@@ -83,3 +84,11 @@ def test_the_speed_of_a_link_is_read_in_bits_per_second(text, bits_per_s):
 def test_what_is_no_speed_of_a_link_is_refused(text):
     with pytest.raises(ValueError, match=r"2\.5Gbit|less than one bit"):
         parse_link_speed_bits_per_s(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("16MB", 16 << 20), ("64kB", 64 << 10), ("1GB", 1 << 30), ("1MiB", 1 << 20), ("7", 7)]
+)
+def test_a_size_of_postgresql_has_units_of_1024(text: str, size: int):
+    # As its manual has it: 20.1.1, "the multiplier for memory units is 1024, not 1000".
+    assert parse_binary_size_bytes(text) == size

@@ -35,7 +35,7 @@ def list_command(catalogs: Sequence[Path]) -> None:
         kind: _rows((entry for entry in entries if kind in entry.description.kinds), here) for kind in KINDS
     }
     widths = [max(len(row[column]) for row in chain(*rows.values())) for column in range(2)]
-    out = new_console()
+    out = new_console(is_list=True)
     for kind, cells in rows.items():
         if kind is not KINDS[0]:
             out.print()

@@ -25,7 +25,7 @@ def list_command() -> None:
     for name, file in bundled_studies().items():
         study = studies_in(file)[0]
         table.add_row(name, Text(study.question or study.title))
-    new_console().print(table)
+    new_console(is_list=True).print(table)
 
 
 def check_command(argument: str) -> None:

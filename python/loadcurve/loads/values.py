@@ -33,7 +33,9 @@ Many = Annotated[list[Item], _FirstProblem()]
 """A list that is refused at its first wrong item: a record from outside may hold millions, each an error."""
 PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
 Duration = Annotated[
-    DurationS, Field(gt=0, le=1e6), Expected('a duration above 0, such as "500ms", "10s" or "1m"')
+    DurationS,
+    Field(gt=0, le=1e6),
+    Expected('a duration above 0, up to 10⁶ s, such as "500ms" or "1m"'),
 ]
 Warmup = Annotated[
     DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "500ms" or "2s"')

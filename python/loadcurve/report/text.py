@@ -25,6 +25,9 @@ MOST_EVEN = 0.2
 MOST_PERCENT = 10
 """An interval that reaches farther than this many times its value is given as a factor."""
 
+MOST_FACTOR = 1_000
+"""An interval that reaches farther than this factor bounds nothing, so that its own factor says nothing."""
+
 MOST_DIGITS = 9
 """An end of a ratio that is closer to 1 is shown as 1."""
 
@@ -144,6 +147,8 @@ def short_estimate(value: Estimate | None) -> str:
     if reach <= MOST_EVEN:
         return f"{number(value.value)} ± {percent(reach)}"
     factor = max(value.high / value.value, value.value / value.low if value.low > 0 else math.inf)
+    if MOST_FACTOR < factor < math.inf:
+        return f"{number(value.value)} (factor above {MOST_FACTOR:,})"
     if MOST_PERCENT < factor < math.inf:
         return f"{number(value.value)} (factor of {number(factor, 2)})"
     below, above = (number(100 * abs(end / value.value - 1), 2) for end in (value.low, value.high))

@@ -11,7 +11,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from loadcurve.errors import BadInput, sentence
 from loadcurve.server.settings import unknown_name
 from loadcurve.server.versions import is_before
-from loadcurve.toml.quantities import parse_size_bytes
+from loadcurve.toml.quantities import parse_binary_size_bytes
 
 
 class Templates:
@@ -79,7 +79,7 @@ def _environment(loader: jinja2.BaseLoader | None = None) -> jinja2.Environment:
         autoescape=False,
     )
     environment.filters["quoted"] = quoted
-    environment.filters["in_bytes"] = parse_size_bytes
+    environment.filters["in_binary_bytes"] = parse_binary_size_bytes
     environment.tests["before"] = is_before
     return environment
 

@@ -27,9 +27,12 @@ class BurstTable(TomlTable):
 class LimitsTable(TomlTable):
     """How much of the machine a server may use; ``None`` leaves a resource unlimited."""
 
-    cpus: Annotated[float, Field(ge=0.01, le=4096), Expected("a number of CPUs, such as 1 or 0.5")] | None = (
-        None
-    )
+    cpus: (
+        Annotated[
+            float, Field(ge=0.01, le=4096), Expected("a number of CPUs from 0.01 to 4,096, such as 1 or 0.5")
+        ]
+        | None
+    ) = None
     """CPU time: that of this many CPUs in each period of 100 ms."""
     memory_bytes: Annotated[SizeBytes, Field(ge=1 << 20), Expected('a size of at least "1MiB"')] | None = (
         Field(None, alias="memory")

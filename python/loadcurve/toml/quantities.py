@@ -71,6 +71,14 @@ def parse_size_bytes(text: str) -> int:
     return int(size)
 
 
+def parse_binary_size_bytes(text: str) -> int:
+    """Bytes of a size as PostgreSQL reads its units: a kB, MB or GB of it is a KiB, MiB or GiB.
+
+    Raises ``ValueError`` as :func:`parse_size_bytes`.
+    """
+    return parse_size_bytes(re.sub(r"[kK]B$", "KiB", re.sub(r"([MG])B$", r"\1iB", text.strip())))
+
+
 def parse_share(text: str) -> float:
     """Return a share of one from a text in per cent: 0.03 of ``"3 %"``.
 

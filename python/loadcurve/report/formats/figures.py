@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import count
 from typing import Any, TypeVar
 
 from loadcurve.report.charts.figure import Figure, Specification
@@ -78,9 +79,11 @@ def pictures(content: Content) -> list[Picture]:
     for path, note, figure in _figures(content, (), None):
         if not _has_its_rows(figure.specification):
             continue
-        name = _file_name(path)
-        while name in found:
-            name += "-"
+        first = name = _file_name(path)
+        for number in count(2):
+            if name not in found:
+                break
+            name = f"{first}-{number}"
         found[name] = Picture(name, _standing_alone(figure, note, measured))
     return [*found.values(), *_over_time(content)]
 
