@@ -45,6 +45,11 @@ version_command = ["{{binary}}", "--version"]
 use = "command"
 start = ["sh", "{{study}}/bin/server", {LIMIT_ARGUMENTS}]
 version = "from 2026"
+[servers.by-environment]
+use = "command"
+start = ["sh", "-c", 'exec "$0" limit --listen "$LISTEN" --root "$ROOT"', "{{study}}/bin/server"]
+version = "1"
+environment = {{ LISTEN = "{{address}}:{{port}}", ROOT = "{{content}}", JSON = '{{"a": 1}}' }}
 [servers.closing]
 use = "limit"
 load = {{ calls = 1 }}

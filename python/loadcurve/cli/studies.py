@@ -1,6 +1,7 @@
 """``loadcurve studies``: the studies that come with Loadcurve, and how long a study takes."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -9,6 +10,8 @@ from rich.text import Text
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import clock
 from loadcurve.errors import BadInput
+from loadcurve.runs.check import checked_studies
+from loadcurve.server.catalog import load_catalog
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.find import bundled_study, find_study
@@ -28,13 +31,13 @@ def list_command() -> None:
     new_console(is_list=True).print(table)
 
 
-def check_command(argument: str) -> None:
-    """Read a study as a run would, and print what it would measure and for how long; measure nothing.
+def check_command(argument: str, catalogs: Sequence[Path] = ()) -> None:
+    """Check a study as a run would, and print what it would measure and for how long; start nothing.
 
     Raises ``BadInput``: the study cannot be used.
     """
     file = find_study(argument)
-    studies = studies_in(file)
+    studies = checked_studies(file, load_catalog(catalogs))
     out = new_console()
     out.print(Text(f"{file}: {studies[0].title}"), soft_wrap=True)
     for words, shown in (("in full", studies), ("with --quick", [one.quick() for one in studies])):

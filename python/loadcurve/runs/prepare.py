@@ -1,7 +1,7 @@
 """Everything that is looked up before anything is measured."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +19,16 @@ from loadcurve.server.container.found import location_of
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, ServerOnMachine
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server, require_as_given
 from loadcurve.server.found_record import container_record, digest_of, files_of_start
 from loadcurve.server.here import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.live import LiveServer
-from loadcurve.server.location import THIS_MACHINE
+from loadcurve.server.location import THIS_MACHINE, Location
 from loadcurve.server.password import with_password
-from loadcurve.server.running import RunningServer, find_running_server
-from loadcurve.server.settings import UnusableSetting
+from loadcurve.server.running import RunningServer, find_running_server, given_of_running
+from loadcurve.server.settings import UnusableSetting, choose_settings
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.study.tables import Host, StudyServer
@@ -102,7 +102,7 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
         return
     if study.content.folder is not None:
         records = content_of_folder(study.content.folder)
-        _require_requested_files(study, document, records, seed)
+        require_requested_files(study, document, records, seed)
         yield Served(study.content.folder, records)
         return
     entry: LedgerEntry | None = None
@@ -112,7 +112,7 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
             entry = LedgerEntry("content", Path(tempfile.gettempdir()))
         folder = entry.start.private_folder
         records = make_content(folder, study.content.files, seed)
-        _require_requested_files(study, document, records, seed)
+        require_requested_files(study, document, records, seed)
         yield Served(folder, records)
     finally:
         if entry is not None:
@@ -120,12 +120,11 @@ def served_content(study: Study, document: TomlDocument, seed: int) -> Iterator[
                 entry.remove()
 
 
-def _require_requested_files(
-    study: Study, document: TomlDocument, records: Mapping[str, ContentRecord], seed: int
-) -> None:
+def require_requested_files(study: Study, document: TomlDocument, names: Collection[str], seed: int) -> None:
+    """Raise ``BadInput`` with its line where a request asks for a file that the content does not have."""
     folder = study.content.folder if study.content else None
     where = "[content]" if folder is None else str(folder)
-    paths = [f"/{name}" for name in records]
+    paths = [f"/{name}" for name in names]
     problems = {
         Problem(
             (*arm.place("requests"), str(index)),
@@ -134,7 +133,7 @@ def _require_requested_files(
         for arm in study.arms.values()
         if arm.load.answer_rule == "content"
         for index, path in enumerate(arm.paths_to_verify(seed))
-        if content_name(path) not in records
+        if content_name(path) not in names
     }
     if problems:
         raise BadInput("\n".join(document.report(problem) for problem in problems))
@@ -157,6 +156,7 @@ def find_servers(
         NothingMeasured: none of the servers can be measured.
 
     """
+    require_fitting(study, document, catalog)
     found: dict[str, Found | MissingServer] = {}
     problems = []
     for name, server in study.servers.items():
@@ -166,9 +166,6 @@ def find_servers(
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
             continue
         problems += map(document.report, misfits(study.arms[name], found[name], study.points()[0]))
-        if study.content is None and _serves_content(study.arms[name], found[name]):
-            text = f"missing; expected files or a folder for the server {name} to serve"
-            problems.append(document.report(Problem(("content",), text)))
     if problems:
         raise BadInput("\n".join(problems))
     _build_what_is_unbuilt(study, found, say)
@@ -194,7 +191,23 @@ def _find(
         location = THIS_MACHINE if elsewhere else location_of(entry, server, server.start, say)
     except ServerFailure as failure:
         return MissingServer(entry, str(failure), None, fault=failure)
-    overrides = Overrides(
+    overrides = _overrides(entry, arm, host, location)
+    find = find_running_server if runs_already else find_server
+    try:
+        if elsewhere:
+            return elsewhere.find(entry, server.settings, overrides, server, say)
+        return find(entry, server.settings, overrides)
+    except ServerFailure as failure:
+        return MissingServer(entry, failure.text, None, fault=failure)
+
+
+def _overrides(entry: CatalogEntry, arm: Arm, host: Host, location: Location) -> Overrides:
+    """Return what the study says of a server; raises UnusableSetting where that cannot be."""
+    server = arm.server
+    if entry.description.from_study == "url" and server.cpus is not None:
+        text = f"not used: the server {entry.name} is already running, so Loadcurve cannot bind it to CPUs"
+        raise UnusableSetting("cpus", text)
+    return Overrides(
         binary=server.binary,
         start=server.start,
         url=_url(server),
@@ -206,16 +219,47 @@ def _find(
         limits=limits_of(server, host),
         location=location,
     )
-    if runs_already and server.cpus is not None:
-        text = f"not used: the server {entry.name} is already running, so Loadcurve cannot bind it to CPUs"
-        raise UnusableSetting("cpus", text)
-    find = find_running_server if runs_already else find_server
-    try:
-        if elsewhere:
-            return elsewhere.find(entry, server.settings, overrides, server, say)
-        return find(entry, server.settings, overrides)
-    except ServerFailure as failure:
-        return MissingServer(entry, failure.text, None, fault=failure)
+
+
+def _require_as_given(entry: CatalogEntry, arm: Arm, host: Host) -> None:
+    """Require of a server all that is known without looking for it; raises UnusableSetting."""
+    overrides, settings = _overrides(entry, arm, host, THIS_MACHINE), arm.server.settings
+    if entry.description.from_study == "url":
+        given_of_running(entry, settings, overrides)
+    elif arm.server.engine is not None:
+        # What a container starts by itself, and on which port, only its image says.
+        choose_settings(entry.name, entry.description.settings, settings)
+    else:
+        require_as_given(entry, settings, overrides)
+
+
+def require_fitting(study: Study, document: TomlDocument, catalog: Catalog) -> None:
+    """Require of a study's servers all that is known without looking for them, or starting anything.
+
+    Raises:
+        BadInput: the study names a server or a setting that the catalogue does not know, or what a server
+            cannot be given, with its line, or has no content for a server to serve.
+
+    """
+    problems = []
+    for name, server in study.servers.items():
+        arm = study.arms[name]
+        try:
+            entry = catalog[server.use]
+            _require_as_given(entry, arm, study.host)
+        except BadInput as error:
+            problems.append(document.report(Problem(_place(name, server, error), str(error))))
+            continue
+        unfound = MissingServer(entry, "", None)
+        if server.engine is None:
+            # A server that cannot run in a container is refused for that, where the container is looked for.
+            problems += map(document.report, misfits(arm, unfound, study.points()[0]))
+        serves = unfound.kind is arm.kind and arm.kind.serves_content
+        if study.content is None and serves and entry.description.from_study != "url":
+            text = f"missing; expected files or a folder for the server {name} to serve"
+            problems.append(document.report(Problem(("content",), text)))
+    if problems:
+        raise BadInput("\n".join(problems))
 
 
 def _url(server: StudyServer) -> str | None:
@@ -229,11 +273,6 @@ def _url(server: StudyServer) -> str | None:
         return with_password(server.url, server.password.text)
     except BadInput as error:
         raise UnusableSetting("password", str(error)) from None
-
-
-def _serves_content(arm: Arm, server: Found | MissingServer) -> bool:
-    """Say whether a server is started here, now or once it is built, to serve content."""
-    return server.is_started_here and server.kind is arm.kind and arm.kind.serves_content
 
 
 def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> LiveServer:

@@ -201,6 +201,15 @@ def find_server(
     )
 
 
+def require_as_given(entry: CatalogEntry, given_settings: Mapping[str, object], overrides: Overrides) -> None:
+    """Require that what a study says of a server fits its entry, which is known without looking for it.
+
+    Raises ``UnusableSetting`` as :func:`find_server` does.
+    """
+    choose_settings(entry.name, entry.description.settings, given_settings)
+    _start(entry, overrides)
+
+
 def _require_supported(
     entry: CatalogEntry, settings: Mapping[str, SettingValue], given: Mapping[str, object], version: str
 ) -> None:
@@ -224,7 +233,10 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
     _require_known("start", start, description.start_names)
-    takes_port = any("port" in placeholders(word) for word in start)
+    variables = (one.text for one in overrides.environment.values() if one.source is None)
+    takes_port = any("port" in placeholders(word) for word in start) or any(
+        "{port}" in one for one in variables
+    )
     if description.from_study == "start" and not takes_port and overrides.location.fixed_port is None:
         text = "contains no {port}; expected it as the port to listen on"
         raise UnusableSetting("start", text)

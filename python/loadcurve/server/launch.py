@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -349,12 +350,23 @@ class Launch:
         }
         return [text.format(**values, **secrets) for text in texts]
 
+    def _with_names(self, text: str) -> str:
+        """Return a text of the study with the names of this start filled in; other braces are its own."""
+
+        def named(found: re.Match[str]) -> str:
+            return self._filled([found[0]])[0] if found[1] in self._names else found[0]
+
+        return re.sub(r"\{(\w+)\}", named, text)
+
     def _environment(self) -> dict[str, str]:
         own = self._entry.description.environment
         # In the C locale, system errors such as a taken port read the same everywhere.
         fixed = {"LC_ALL": "C", MARK_VARIABLE: self._start_record.mark}
         filled = self._filled(own.values(), password=self._password)
-        added = {name: value.text for name, value in self._added_environment.items()}
+        added = {
+            name: self._with_names(value.text) if value.source is None else value.text
+            for name, value in self._added_environment.items()
+        }
         return {**self._of_user(), **dict(zip(own, filled, strict=True)), **added, **fixed}
 
     def _of_user(self) -> dict[str, str]:

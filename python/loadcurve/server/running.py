@@ -55,6 +55,26 @@ class RunningServer:
         return kind_of_protocol(self.protocol)
 
 
+def given_of_running(
+    entry: CatalogEntry, given_settings: Mapping[str, object], overrides: Overrides
+) -> tuple[dict[str, SettingValue], str]:
+    """Return the settings and the URL of a server that runs already; raises UnusableSetting as below."""
+    settings = choose_settings(entry.name, entry.description.settings, given_settings)
+    for key in ("binary", "start", "version_command", "environment", "user"):
+        if getattr(overrides, key):
+            raise UnusableSetting(
+                key, f"not used: the server {entry.name} is already running and is not started"
+            )
+    if overrides.limits != NO_LIMITS:
+        text = f"not used: the server {entry.name} is already running, so Loadcurve cannot limit it"
+        raise UnusableSetting("limits", text)
+    if overrides.url is None:
+        raise UnusableSetting(
+            "url", 'missing; expected the URL that the server listens on, such as "http://127.0.0.1:8080"'
+        )
+    return settings, overrides.url
+
+
 def find_running_server(
     entry: CatalogEntry,
     given_settings: Mapping[str, object],
@@ -69,34 +89,18 @@ def find_running_server(
             not answer in time ("not_ready").
 
     """
-    settings = choose_settings(entry.name, entry.description.settings, given_settings)
-    for key in ("binary", "start", "version_command", "environment", "user"):
-        if getattr(overrides, key):
-            raise UnusableSetting(
-                key, f"not used: the server {entry.name} is already running and is not started"
-            )
-    if overrides.limits != NO_LIMITS:
-        text = f"not used: the server {entry.name} is already running, so Loadcurve cannot limit it"
-        raise UnusableSetting("limits", text)
-    if overrides.url is None:
-        raise UnusableSetting(
-            "url", 'missing; expected the URL that the server listens on, such as "http://127.0.0.1:8080"'
-        )
-    protocol = protocol_of_url(overrides.url)
+    settings, url = given_of_running(entry, given_settings, overrides)
+    protocol = protocol_of_url(url)
     if protocol is not None and kind_of_protocol(protocol).has_driver:
-        return _running_database(
-            entry, overrides.url, protocol, overrides.version, settings, timeout_s=timeout_s
-        )
-    target = _target(overrides.url)
+        return _running_database(entry, url, protocol, overrides.version, settings, timeout_s=timeout_s)
+    target = _target(url)
     try:
         address = reachable_address(target, timeout_s)
     except NothingMeasured as error:
         return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", sentence(str(error))))
     transport = Transport(target.scheme, overrides.tls)
-    version = overrides.version or _announced_version(overrides.url, target, transport, timeout_s)
-    return RunningServer(
-        entry, overrides.url, address, target.authority, version, settings, "http", transport
-    )
+    version = overrides.version or _announced_version(url, target, transport, timeout_s)
+    return RunningServer(entry, url, address, target.authority, version, settings, "http", transport)
 
 
 def _running_database(

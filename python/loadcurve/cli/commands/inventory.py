@@ -25,10 +25,11 @@ def studies(
         Path | None,
         typer.Argument(metavar="DIR", help="With copy: what is made; default: the study's name, here."),
     ] = None,
+    catalog: CatalogOption = None,
 ) -> None:
     """List the bundled studies, check one, or copy one.
 
-    `studies check STUDY` reads a study without running it, and prints how long it takes. `studies copy STUDY
+    `studies check STUDY` checks a study as a run does, and prints how long it takes. `studies copy STUDY
     [DIR]` copies a bundled study with its figures and claims to a new folder, to edit it there.
     """
     from loadcurve.cli.studies import check_command, copy_command, list_command
@@ -36,7 +37,7 @@ def studies(
     if first is None:
         list_command()
     elif first == "check" and second is not None and target is None:
-        check_command(second)
+        check_command(second, tuple(catalog or ()))
     elif first == "copy" and second is not None:
         copy_command(second, target)
     else:
