@@ -45,6 +45,10 @@ def test_during_the_first_second_the_rate_is_that_since_the_start_and_there_are_
     assert live_line("0 of 20 s", Progress(0.5, 100), WEB, 80) == "0 of 20 s · 200 requests/s"
 
 
+def test_a_rate_below_one_is_no_zero():
+    assert live_line("", Progress(8.0, 2), WEB, 80) == "0.250 requests/s"
+
+
 def test_a_second_without_an_answer_has_a_rate_of_zero_and_no_percentiles():
     silent = progress(rate=0, latency_ms=None, timeout=12)
     assert live_line("12 of 20 s", silent, WEB, 80) == "12 of 20 s · 0 requests/s · 12 failed (timeout)"

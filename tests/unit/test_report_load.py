@@ -48,6 +48,11 @@ def test_lateness_is_reported_at_the_percentiles_that_its_samples_bound(lateness
     assert printed_lateness(lateness_ms) == [line]
 
 
+def test_a_rate_below_one_is_no_zero():
+    lines = printed(rate_rps={"asked": 0.3, "sent": 0.3, "answered": 0.25})
+    assert any("0.250 answered of 0.3 asked" in line for line in lines), lines
+
+
 def test_a_closed_loop_has_no_lateness_to_tell():
     assert printed_lateness(None) == []
 

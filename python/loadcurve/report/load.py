@@ -12,6 +12,7 @@ from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_machines import machines_table
 from loadcurve.report.text import ABSENT, plural
+from loadcurve.report.text import rate as per_second
 from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness
@@ -175,7 +176,7 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table.add_column()
     requests, rate = result.requests, result.rate_rps
     asked = "" if rate.asked is None else f" of {_exact(rate.asked)} asked"
-    table.add_row(kind.per_second, f"{_number(rate.answered)} answered{asked}")
+    table.add_row(kind.per_second, f"{per_second(rate.answered)} answered{asked}")
     table.add_row(kind.requests, _fates(requests))
     if result.waited_through is not None:
         table.add_row("waiting", _waited_through(result.waited_through, kind))
@@ -218,7 +219,7 @@ def _tls(tls: TlsResult) -> str:
     rates = []
     if measured is not None:
         per_s = {"full": measured.full_per_s, "resumed": measured.resumed_per_s}
-        rates = [f"{_number(rate)} {kind} per second" for kind, rate in per_s.items() if rate]
+        rates = [f"{per_second(rate)} {kind} per second" for kind, rate in per_s.items() if rate]
     counts = f"{handshakes.full:,} full and {handshakes.resumed:,} resumed handshakes"
     lines = ["; ".join([counts, *([", ".join(rates)] if rates else [])])]
     lines += [

@@ -77,6 +77,15 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{rounded:,.{decimals}f}"
 
 
+WHOLE_RATE_MIN = 10
+"""Per second; a smaller rate is shown with its decimals."""
+
+
+def rate(per_s: float | None) -> str:
+    """Return a rate as a whole number, or with three digits where it is small: one of 0.25 is no 0."""
+    return f"{per_s:,.0f}" if per_s is not None and per_s >= WHOLE_RATE_MIN else number(per_s)
+
+
 PAUSED_MARK = "†"
 PAUSED_WORDS = "pauses of this machine alone explain half or more of this percentile in at least one trial"
 """What the mark behind a percentile says."""
