@@ -4,7 +4,8 @@ from rich.cells import cell_len
 
 from loadcurve.generate.generator import Plan, Progress
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.report.text import number, rate
+from loadcurve.report.text import number
+from loadcurve.report.text import rate as per_second
 
 CONNECTING = "connecting"
 SEPARATOR = " · "
@@ -44,7 +45,11 @@ def live_line(where: str, progress: Progress, kind: LoadKind, width: int) -> str
 
 def _rates(progress: Progress, kind: LoadKind) -> tuple[str, str]:
     rate_rps = progress.rate_rps
-    return ("", "") if rate_rps is None else (f"{rate(rate_rps)} {kind.per_second}", f"{rate(rate_rps)}/s")
+    return (
+        ("", "")
+        if rate_rps is None
+        else (f"{per_second(rate_rps)} {kind.per_second}", f"{per_second(rate_rps)}/s")
+    )
 
 
 def _latencies(progress: Progress) -> tuple[str, str, str]:
