@@ -191,6 +191,13 @@ def test_a_narrow_interval_between_wide_ones_is_a_line_as_a_band_has_two_points(
     assert [row["x"] for row in lines] == [0, 2, 1]
 
 
+@pytest.mark.parametrize("loads", [[1.0, 2.0, 3.0], [1.0, 10.0, 100.0]])
+def test_the_axis_of_a_sweep_has_all_of_its_loads_whichever_have_figures(loads: list[float]):
+    axis = sweep_axis(Slice("connections", {}, [{"connections": load} for load in loads]), []).to_dict()
+    assert axis["scale"]["domain"] == [loads[0], loads[-1]]
+    assert axis["axis"]["values"] == loads
+
+
 @pytest.mark.parametrize(("factor", "scale"), [(0.2, None), (0.1, "log")])
 def test_curves_further_apart_than_a_factor_of_ten_have_a_logarithmic_axis(
     run: Run, factor: float, scale: str | None

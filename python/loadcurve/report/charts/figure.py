@@ -61,10 +61,13 @@ def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
     """Return the axis of the sweep, or that of the servers where nothing else varies."""
     if shown.key is None:
         return altair.X("x:N", title=None, sort=servers, axis=altair.Axis(labelAngle=0))
+    # All of the sweep, whatever of it is usable: the axis of a single load has all ticks at one place.
+    ends = [shown.values[0], shown.values[-1]]
+    domain = ends if ends[0] < ends[1] else altair.Undefined
     if shown.logarithmic:
-        scale = altair.Scale(type="log", nice=False, padding=12)
+        scale = altair.Scale(type="log", nice=False, padding=12, domain=domain)
     else:
-        scale = altair.Scale(type="linear", zero=False, nice=False, padding=12)
+        scale = altair.Scale(type="linear", zero=False, nice=False, padding=12, domain=domain)
     few = len(shown.values) <= MOST_LABELLED_VALUES
     axis = altair.Axis(
         format=ALL_DIGITS,
