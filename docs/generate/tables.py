@@ -3,13 +3,14 @@
 import re
 from pathlib import Path
 
+from docs.generate.behaviour import BEHAVIOUR_TABLES
 from docs.generate.catalog import CATALOG_TABLES
 from docs.generate.classes import CLASS_TABLES
 from docs.generate.command_tables import COMMAND_TABLES
 from docs.generate.keys import KEY_TABLES
 from docs.generate.markdown import Tables
 
-TABLES: Tables = {**CLASS_TABLES, **COMMAND_TABLES, **KEY_TABLES, **CATALOG_TABLES}
+TABLES: Tables = {**CLASS_TABLES, **COMMAND_TABLES, **KEY_TABLES, **CATALOG_TABLES, **BEHAVIOUR_TABLES}
 
 _MARKED = re.compile(r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 

@@ -1,5 +1,7 @@
 """Connections that the server closes: by which of its rules."""
 
+import pytest
+
 from support.explained_run import Data, Setup, distribution_of, evidence, found
 
 
@@ -92,6 +94,39 @@ def test_connections_that_all_carried_the_same_number_of_answers_show_a_limit_wi
     assert finding.cause.startswith("The server closes a connection after exactly 100 answers.")
     assert evidence(finding)["fewest answers before a close"] == 100
     assert evidence(finding)["most answers before a close"] == 100
+
+
+@pytest.mark.parametrize(
+    ("entry", "version", "named", "limit"),
+    [
+        ("tomcat", "10.1.5 Java 21.0.1", "Tomcat 10.1", 100),
+        # Apache's MaxKeepAliveRequests leaves out the first.
+        ("url", "Apache/2.4.41", "Apache 2.4", 101),
+        ("apache-event", "2.4.41", "Apache 2.4", 101),
+    ],
+)
+def test_a_limit_that_is_the_servers_default_is_reported_with_that(entry, version, named, limit):
+    setup = Setup(server={"catalog_entry": entry, "version": version})
+    [finding] = found(lambda record, *_: end_by_server(record, (limit, limit, limit)), setup).values()
+    assert finding.cause.startswith(
+        f"The server closes a connection after exactly {limit} answers, as {named} does by default."
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "version", "answers"),
+    [
+        ("tomcat", "9.0.1", 100),
+        ("tomcat", "10.1.5", 40),
+        ("url", "10.1.5", 100),
+        ("url", "unknown/10.1", 100),
+        ("tomcat", None, 100),
+    ],
+)
+def test_no_default_is_named_of_another_version_or_another_number_of_answers(entry, version, answers):
+    setup = Setup(server={"catalog_entry": entry, "version": version})
+    [finding] = found(lambda record, *_: end_by_server(record, (answers, answers, answers)), setup).values()
+    assert finding.cause.startswith(f"The server closes a connection after exactly {answers} answers.")
 
 
 def test_nearly_the_same_number_of_answers_is_likely_a_limit():

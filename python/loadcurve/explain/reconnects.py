@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadcurve.explain.behaviour import closes_by_default_after
 from loadcurve.explain.endings import ENDED_MIN, ConstantAnswers, answers_evidence, constant_answers, together
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, merged
@@ -181,7 +182,7 @@ def _why_by_settings(subject: Subject, most: Reconnecting) -> Why | None:
 
 def _why_by_answers(subject: Subject, most: Reconnecting, ends: Ends) -> Why:
     if ends.ended is not None and (found := constant_answers(ends.ended)) is not None:
-        return _why_constant(ends, found)
+        return _why_constant(subject, ends, found)
     if most.processes_changed:
         return Why(
             "likely",
@@ -199,7 +200,7 @@ def _why_by_answers(subject: Subject, most: Reconnecting, ends: Ends) -> Why:
     )
 
 
-def _why_constant(ends: Ends, found: ConstantAnswers) -> Why:
+def _why_constant(subject: Subject, ends: Ends, found: ConstantAnswers) -> Why:
     if found.answers == 1 and ends.lasting:
         return Why(
             "shown",
@@ -213,9 +214,10 @@ def _why_constant(ends: Ends, found: ConstantAnswers) -> Why:
             "The server closes each connection after its first answer",
             "Let it keep connections open",
         )
+    who = closes_by_default_after(found.answers, subject.server.catalog_entry, subject.server.version)
     return Why(
         found.certainty,
-        f"The server closes a connection after {found}",
+        f"The server closes a connection after {found}{f', as {who} does by default' if who else ''}",
         "Raise its limit on requests per connection",
     )
 
