@@ -35,7 +35,7 @@ def test_full_handshakes_within_five_points_of_what_was_asked_for_are_no_finding
     assert found(lambda record, *_: resuming(record, full, resumed, full, asked=asked)) == {}
 
 
-def test_a_server_that_sends_no_ticket_on_a_resumed_connection_is_told_by_connections_without_one():
+def test_a_server_that_sends_no_ticket_on_a_resumed_connection_shows_in_connections_without_one():
     # Two tickets for each full handshake, and none otherwise: every third handshake is full.
     finding = of(400, 800, 0)
     assert finding.certainty == "shown"
@@ -48,7 +48,7 @@ def test_a_server_that_sends_no_ticket_on_a_resumed_connection_is_told_by_connec
     assert evidence(finding)["connections without a session"] == 400
 
 
-def test_processes_that_do_not_know_each_others_sessions_are_told_by_sessions_that_were_refused():
+def test_processes_that_do_not_know_each_others_sessions_show_in_sessions_that_were_refused():
     finding = of(750, 250, 750, processes=4)
     assert finding.certainty == "likely"
     assert "750 offered sessions were refused" in finding.seen
@@ -63,7 +63,7 @@ def test_of_one_process_that_refuses_sessions_the_store_is_too_small():
     assert "processes" not in finding.cause
 
 
-def test_a_server_without_tickets_and_sessions_is_told_by_connections_that_never_had_one():
+def test_a_server_without_tickets_and_sessions_shows_in_connections_that_never_had_one():
     finding = of(1000, 0, 0)
     assert finding.certainty == "shown"
     assert "sent no session ticket" in finding.cause
