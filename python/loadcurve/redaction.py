@@ -174,7 +174,10 @@ def _secrets_of(key: str, value: object) -> Iterator[str]:
         if key == "password" or (key == "body" and not value.startswith("@")):
             yield value
     elif isinstance(value, dict) and (is_secret := _SECRET_MEMBERS.get(key)):
-        yield from (one for name, one in value.items() if is_secret(name) and isinstance(one, str))
+        of_names = [one for name, one in value.items() if is_secret(name)]
+        # A header field may have a list of values.
+        values = (one for given in of_names for one in (given if isinstance(given, list) else [given]))
+        yield from (one for one in values if isinstance(one, str))
 
 
 def _place(rest: str) -> str | None:

@@ -181,6 +181,7 @@ headers = { Authorization = "Bearer Xq7Vt", "X-Api" = 'Jf4Hm', Accept = "*/*", C
 [servers.limit]
 environment = { API_TOKEN = "Xq7Vt", MODE = "fast", STORE = "mysql://me:Zw9Kp@db/x", KEY = { file = "key" } }
 load.headers.X-Own = "Jf4Hm"
+load.headers.X-Two = ["Xq7Vt", "Jf4Hm"]
 """
 
 
@@ -205,7 +206,7 @@ def test_headers_bodies_and_variables_that_may_be_secret_are_hidden_in_a_study_t
             "STORE": "mysql://db/x",
             "KEY": {"file": "key"},
         },
-        "load": {"headers": {"X-Own": "(hidden)"}},
+        "load": {"headers": {"X-Own": "(hidden)", "X-Two": ["(hidden)", "(hidden)"]}},
     }
 
 

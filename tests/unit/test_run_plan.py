@@ -110,6 +110,9 @@ def test_method_headers_and_body_are_those_of_every_request(tmp_path):
     for request in written(CLOSED | posted)["work"]["requests"]["given"]:
         assert (request["method"], request["headers"]) == ("POST", [["Accept", "*/*"]])
         assert request["body"] == {"text": "text"}
+    several = {"headers": {"Cookie": ["a=1", "b=2"], "Accept": "*/*"}}
+    for request in written(CLOSED | several)["work"]["requests"]["given"]:
+        assert request["headers"] == [["Cookie", "a=1"], ["Cookie", "b=2"], ["Accept", "*/*"]]
     file = tmp_path / "body.bin"
     file.write_bytes(b"x" * 100)
     given = written(CLOSED | {"body": f"@{file}"})["work"]["requests"]["given"]

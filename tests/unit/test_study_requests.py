@@ -4,7 +4,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.loads.requests import LongList, paths_to_verify
-from loadcurve.loads.sent import HEADERS_IN_WORDS
+from loadcurve.loads.sent import HEADERS_IN_WORDS, header_fields
 from loadcurve.toml.secret import GIVEN_IN_WORDS
 from support.cases import cases, changed
 from support.http_load_study import CLOSED, LOAD_LINE, load_of, problems_in
@@ -163,7 +163,26 @@ def test_method_headers_and_body_are_those_of_every_request(tmp_path):
 
 
 def sent(load):
-    return {name: value.text for name, value in load.headers.items()}
+    return dict(header_fields(load.headers))
+
+
+def test_a_list_of_values_is_as_many_fields_of_that_name_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOADCURVE_TEST_TOKEN", "Xq7VtZw9Kp")
+    load = load_of(
+        tmp_path,
+        f'{CLOSED}headers.Cookie = ["a=1", {{ env = "LOADCURVE_TEST_TOKEN", prefix = "b=" }}]\n'
+        'headers.Accept = ["text/html", "*/*"]\n',
+    )
+    assert header_fields(load.headers) == [
+        ("Cookie", "a=1"),
+        ("Cookie", "b=Xq7VtZw9Kp"),
+        ("Accept", "text/html"),
+        ("Accept", "*/*"),
+    ]
+    assert load.model_dump(mode="json")["headers"] == {
+        "Cookie": ["(hidden)", {"env": "LOADCURVE_TEST_TOKEN", "prefix": "b="}],
+        "Accept": ["text/html", "*/*"],
+    }
 
 
 def test_a_header_may_be_taken_from_the_environment_or_a_file_and_is_recorded_as_such(tmp_path, monkeypatch):
@@ -218,6 +237,10 @@ headers = ["Accept: a"]
     :9: load.headers: expected {HEADERS}
 headers = { Accept = 1 }
     :9: load.headers.Accept: expected {VALUE}
+headers = { Accept = [] }
+    :9: load.headers.Accept: expected {VALUE}, or a list of them for several fields of this name
+headers = { Accept = ["a", "a\\nb"] }
+    :9: load.headers.Accept: contains a line break or another control character; expected a text without them
 headers = { Accept = "a\\nb" }
     :9: load.headers.Accept: contains a line break or another control character; expected a text without them
 headers = { "Acc ept" = "a" }

@@ -209,6 +209,7 @@ def test_what_differs_from_the_defaults_does_too():
         ("wrk", {"body": "x", "method": "GET"}, "body", "without a body"),
         ("ab", {"source_addresses": ["127.0.0.2"], "http": "1.0"}, "source_addresses", "one source address"),
         ("httperf", {"headers": {"Accept": "a"}}, "headers", "not driven with header fields"),
+        ("wrk", {"headers": {"Accept": ["a", "b"]}}, "headers", "one accept field"),
     ],
 )  # fmt: skip
 def test_what_a_tool_cannot_do_is_refused_with_its_key_and_the_reason(name, changes, key, reason):

@@ -45,7 +45,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
             "another generator has to load what it asks for: put the load into a study, or remove this option"
         )
         raise options.at_fault("generator", text)
-    plans = DatabasePlans(url, options.pairs("settings"), cpus_of(options.values["cpus"]))
+    plans = DatabasePlans(url, dict(options.pairs("settings")), cpus_of(options.values["cpus"]))
     seed = options.values["seed"]
     plan = plans.load_phase(load, seed) if load.phase == "load" else plans.run_phase(load, seed)
     warn_of_disturbance(look)

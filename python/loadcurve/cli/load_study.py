@@ -158,6 +158,8 @@ class Options:
         for name in self._given:
             if name not in OF_RUNNING:
                 key, value = self._key(name), self._read(name)
+                if key == "headers":
+                    value = _added(load.get(key, {}), value)
                 load[key] = {**load.get(key, {}), **value} if isinstance(value, dict) else value
         try:
             return table.model_validate(load, context={"folder": Path()})
@@ -176,23 +178,23 @@ class Options:
         if OPTIONS.get(name) == "tls":
             return _tls_setting(name, value)
         if name == "header":
-            return {key: field for text in value for key, field in headers_of(text).items()}
+            return [field for text in value for field in headers_of(text)]
         if name == "header_env":
-            return {key: {"env": variable} for key, variable in self.pairs(name).items()}
+            return [(key, {"env": variable}) for key, variable in self.pairs(name)]
         if name == "properties":
-            return self.pairs(name)
+            return dict(self.pairs(name))
         if name == "source_addresses":
             return _listed(value)
         return str(value) if isinstance(value, Path) else value
 
-    def pairs(self, name: str) -> dict[str, str]:
+    def pairs(self, name: str) -> list[tuple[str, str]]:
         """Read the NAME=VALUE of an option that may be repeated; raises BadInput where one is none."""
-        found = {}
+        found = []
         for text in self.values[name] or ():
             key, equals, value = text.partition("=")
             if not equals or not key:
                 raise BadInput(f"{self._written[name]} {text}: expected NAME=VALUE")
-            found[key] = value
+            found.append((key, value))
         return found
 
     def check(self, load: LoadTables | HttpLoadTable, url: str) -> None:
@@ -294,19 +296,27 @@ def database_load(options: Options, url: str) -> DatabaseLoad:
     return load.with_values({}, load.complete)
 
 
-def headers_of(text: str) -> dict[str, str]:
+def _added(headers: Mapping[str, list[Any]], fields: Sequence[tuple[str, Any]]) -> dict[str, list[Any]]:
+    """Return headers with more fields behind those of the same name."""
+    added = {name: [*values] for name, values in headers.items()}
+    for name, value in fields:
+        added.setdefault(name, []).append(value)
+    return added
+
+
+def headers_of(text: str) -> list[tuple[str, str]]:
     """Read a header, or those of a file that is named behind ``@``, one a line.
 
     Raises ``BadInput``, which repeats no value: one is none, or others may read the file, which may hold a
     secret.
     """
     if not text.startswith(FILE_MARK):
-        return dict([_header(text, "--header")])
+        return [_header(text, "--header")]
     file = Path(text.removeprefix(FILE_MARK))
     given = given_in(file)
     lines = enumerate(given.text.splitlines(), start=1)
-    headers = dict(_header(line, f"--header {text}, line {number}") for number, line in lines if line.strip())
-    if given.open_to_others and any(map(may_be_secret, headers)):
+    headers = [_header(line, f"--header {text}, line {number}") for number, line in lines if line.strip()]
+    if given.open_to_others and any(may_be_secret(name) for name, _ in headers):
         raise BadInput(f"--header {text}: {open_to_others(file)}")
     return headers
 

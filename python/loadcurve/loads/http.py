@@ -118,7 +118,7 @@ class HttpLoadTable(LoadTable):
     method: Method = "GET"
     """The method of the requests."""
     headers: Headers = Field(default_factory=dict)
-    """Header fields of the requests."""
+    """Header fields of the requests; a list is several of one name."""
     body: Body = ""
     """The body of the requests: a text, or `@` and the name of a file."""
     http: Literal["1.0", "1.1", "2"] = "1.1"

@@ -18,7 +18,7 @@ from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
 from loadcurve.loads.requests import LongList
-from loadcurve.loads.sent import FILE_MARK
+from loadcurve.loads.sent import FILE_MARK, header_fields
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.workload import Workload
 from loadcurve.loads.ycsb import DatabaseLoad
@@ -168,8 +168,7 @@ class HttpPlan(Plan):
     def _requests(self) -> dict[str, Any]:
         """Return the requests; another than the verified one may be answered with another length."""
         load = self.load
-        headers = [(name, value.text) for name, value in load.headers.items()]
-        sent = {"method": load.method, "headers": headers, "body": _body(load.body)}
+        sent = {"method": load.method, "headers": header_fields(load.headers), "body": _body(load.body)}
         if isinstance(load.requests, LongList):
             return {"listed": {"file": str(load.requests.file), **sent}}
         is_verified = load.method == "GET" and not load.headers

@@ -1,16 +1,20 @@
 """What a study sends with every request: the types of ``method``, ``headers`` and ``body``."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, PlainSerializer, ValidationInfo
 
 from loadcurve._engine import body_length
 from loadcurve.redaction import HIDDEN, may_be_secret, remember
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
-from loadcurve.toml.secret import Secret, SecretText
+from loadcurve.toml.secret import GIVEN_IN_WORDS, SecretText, read_secret
+
+HeaderValues = tuple[SecretText, ...]
+"""The values of the fields of one name, in their order."""
 
 FILE_MARK = "@"
 """A body that begins with it names a file; what the file holds is the body."""
@@ -33,27 +37,43 @@ def _a_table(headers: object) -> object:
     return headers
 
 
-def _of_the_person(headers: dict[str, SecretText]) -> dict[str, SecretText]:
-    for name, value in headers.items():
+def _of_the_person(headers: dict[str, HeaderValues]) -> dict[str, HeaderValues]:
+    for name, values in headers.items():
         if name.lower() in _OUR_OWN_HEADERS:
             raise own_problem(f"found {show(name)}, which is set from the body; remove it")
         if may_be_secret(name):
-            remember(value.text)
+            for value in values:
+                remember(value.text)
     return headers
 
 
-def _one_line(value: SecretText) -> SecretText:
-    if not _LINE.fullmatch(value.text):
+def _one_or_several(value: object, info: ValidationInfo) -> HeaderValues:
+    """Read the value of a field, or a list of them: each is a field of the same name."""
+    given = value if isinstance(value, list | tuple) else [value]
+    if not given:
+        raise own_problem(f"expected {HEADER_VALUES_IN_WORDS}")
+    values = tuple(read_secret(one, info) for one in given)
+    if not all(_LINE.fullmatch(one.text) for one in values):
         raise own_problem("contains a line break or another control character; expected a text without them")
-    return value
+    return values
 
 
-def _recorded_headers(headers: dict[str, SecretText]) -> dict[str, str | dict[str, str]]:
+Recorded = str | dict[str, str]
+
+
+def _recorded_headers(headers: dict[str, HeaderValues]) -> dict[str, Recorded | list[Recorded]]:
     """Return what records have of headers: the values of those alone that carry no secrets."""
-    return {
-        name: value.text if value.source is None and not may_be_secret(name) else value.recorded
-        for name, value in headers.items()
-    }
+    recorded: dict[str, Recorded | list[Recorded]] = {}
+    for name, values in headers.items():
+        is_open = not may_be_secret(name)
+        one, *more = [one.text if one.source is None and is_open else one.recorded for one in values]
+        recorded[name] = [one, *more] if more else one
+    return recorded
+
+
+def header_fields(headers: Mapping[str, HeaderValues]) -> list[tuple[str, str]]:
+    """Return the fields of the requests in their order, those of one name behind each other."""
+    return [(name, value.text) for name, values in headers.items() for value in values]
 
 
 def _recorded_body(body: str) -> str:
@@ -79,9 +99,17 @@ Method = Annotated[
     Expected('a method such as "GET", "HEAD" or "POST"'),
 ]
 HeaderName = Annotated[str, Field(pattern=_WORD), Expected('the name of a header, such as "Accept"')]
+HEADER_VALUES_IN_WORDS = f"{GIVEN_IN_WORDS}, or a list of them for several fields of this name"
 HEADERS_IN_WORDS = 'a table of headers, such as { Accept = "text/html", Authorization = { env = "TOKEN" } }'
 Headers = Annotated[
-    dict[HeaderName, Annotated[Secret, AfterValidator(_one_line)]],
+    dict[
+        HeaderName,
+        Annotated[
+            InstanceOf[tuple],  # type: ignore[type-arg]
+            BeforeValidator(_one_or_several),
+            Expected(HEADER_VALUES_IN_WORDS),
+        ],
+    ],
     BeforeValidator(_a_table),
     AfterValidator(_of_the_person),
     PlainSerializer(_recorded_headers),

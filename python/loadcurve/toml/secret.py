@@ -32,7 +32,8 @@ class SecretText:
         return HIDDEN if self.source is None else dict(self.source)
 
 
-def _read(value: object, info: ValidationInfo) -> SecretText:
+def read_secret(value: object, info: ValidationInfo) -> SecretText:
+    """Read a value as a file gives it; raises a problem of its place where it is none."""
     if isinstance(value, SecretText):
         return value
     if isinstance(value, str):
@@ -53,7 +54,7 @@ def _read(value: object, info: ValidationInfo) -> SecretText:
     return SecretText(value.get("prefix", "") + text, value)
 
 
-Secret = Annotated[InstanceOf[SecretText], BeforeValidator(_read), Expected(GIVEN_IN_WORDS)]
+Secret = Annotated[InstanceOf[SecretText], BeforeValidator(read_secret), Expected(GIVEN_IN_WORDS)]
 
 
 def variable(name: str) -> str:

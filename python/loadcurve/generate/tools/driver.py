@@ -9,6 +9,7 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.source import Source
 from loadcurve.loads.http import HttpLoad
+from loadcurve.loads.sent import header_fields
 from loadcurve.loads.ycsb import DatabaseLoad
 
 
@@ -48,10 +49,10 @@ class Wanted:
 
     def headers(self, option: str) -> list[str]:
         """Return the fields of the requests, each behind an option, with ``Host`` where the URL lacks it."""
-        fields = {name: value.text for name, value in self.load.headers.items()}
+        fields = header_fields(self.load.headers)
         if self.authority != self.address:
-            fields = {"Host": self.authority} | fields
-        return [word for name, value in fields.items() for word in (option, f"{name}: {value}")]
+            fields = [("Host", self.authority), *fields]
+        return [word for name, value in fields for word in (option, f"{name}: {value}")]
 
 
 @dataclass(frozen=True, kw_only=True)

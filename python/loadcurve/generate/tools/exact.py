@@ -9,6 +9,7 @@ from loadcurve.generate.tools.driver import Refused
 from loadcurve.generate.tools.table import Abilities
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
 from loadcurve.loads.models import Load
+from loadcurve.loads.sent import header_fields
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.tls import Scheme
 from loadcurve.redaction import may_be_secret
@@ -113,6 +114,11 @@ def _requests(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, 
         yield "headers", text
     elif load.headers and not can.headers:
         yield "headers", f"{name} is not driven with header fields"
+    names = [field.lower() for field, _ in header_fields(load.headers)]
+    repeated = next((field for field in names if names.count(field) > 1), None)
+    if repeated is not None:
+        # Some send the last one alone.
+        yield "headers", f"{name} is driven with one {repeated} field; put its values into one"
 
 
 def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.hey.reader import read_text
+from loadcurve.loads.sent import header_fields
 
 
 def arguments(wanted: Wanted) -> Sequence[str]:
@@ -12,7 +13,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     load = wanted.load
     # Its field of Host is a separate option.
     named = [] if wanted.authority == wanted.address else ["-host", wanted.authority]
-    fields = [word for name, value in load.headers.items() for word in ("-H", f"{name}: {value.text}")]
+    fields = [word for name, value in header_fields(load.headers) for word in ("-H", f"{name}: {value}")]
     return [
         "-c", str(load.connections_at_once),
         "-z", f"{round((load.duration_s or 0) * 1000)}ms",

@@ -15,6 +15,7 @@ from loadcurve.generate.tools.driver import Output, Refused, Wanted
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.k6.reader import read_load
 from loadcurve.loads.http import HttpLoad, OpenLoad
+from loadcurve.loads.sent import header_fields
 
 _SCRIPT = Path(__file__).with_name("script.js")
 _NO_CONFIG = Path(__file__).with_name("config.json")
@@ -60,7 +61,7 @@ def figures(wanted: Wanted, output: Output) -> ToolFigures:
 def _load(wanted: Wanted) -> Mapping[str, Any]:
     load = wanted.load
     named = {} if wanted.authority == wanted.address else {"Host": wanted.authority}
-    headers = named | {name: value.text for name, value in load.headers.items()}
+    headers = named | dict(header_fields(load.headers))
     length_s = _length_s(load)
     return {
         "url": wanted.url,

@@ -7,6 +7,7 @@ from loadcurve.generate.tools.driver import Output, Wanted
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.oha.reader import read_json
 from loadcurve.loads.http import HTTP2, OpenLoad
+from loadcurve.loads.sent import header_fields
 
 _JSON = "result.json"
 
@@ -18,7 +19,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     end = ["-n", str(total)] if load.duration_s is None else ["-z", _milliseconds(load.duration_s)]
     rate = ["-q", f"{load.rate_rps:.9g}", "--latency-correction"] if isinstance(load, OpenLoad) else []
     named = [] if wanted.authority == wanted.address else ["--host", wanted.authority]
-    fields = [word for name, value in load.headers.items() for word in ("-H", f"{name}: {value.text}")]
+    fields = [word for name, value in header_fields(load.headers) for word in ("-H", f"{name}: {value}")]
     return [
         "--no-tui",
         "--output-format", "json",
