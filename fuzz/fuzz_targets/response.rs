@@ -1,5 +1,5 @@
 //! Whatever bytes a server sends, and however they are split: the parser does not panic, the split changes nothing,
-//! and every byte of every response is counted.
+//! and every byte of every response is counted. The same of the exchange around it, whose requests end once each.
 //!
 //! The first bytes of the input are the lengths of the pieces, over and over; the others are what the server sends.
 
@@ -8,7 +8,10 @@
 use std::iter;
 
 use loadcurve_fuzz::target;
-use loadcurve_wire::{ClosedEarly, Limits, Malformed, RequestKind, Response, ResponseParser};
+use loadcurve_wire::{
+    Body, ClosedEarly, Event, Exchange as _, Http1, Limits, Malformed, Method, Readiness, Received, Request,
+    RequestKind, Response, ResponseParser, Target, Version,
+};
 
 use pieces::{PIECE_LENGTHS, pieces};
 
@@ -34,6 +37,9 @@ enum End {
 
 target!(|input: &[u8]| {
     let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
+    for requests in [0, 1, 3] {
+        converse(pieces(bytes, *piece_lengths), requests);
+    }
     for limits in LIMITS {
         for request in [RequestKind::Other, RequestKind::Head] {
             let whole = read(iter::once(bytes), request, limits);
@@ -45,6 +51,46 @@ target!(|input: &[u8]| {
         }
     }
 });
+
+/// Hands the bytes to an exchange with this many requests under way, until a worker would leave its connection.
+fn converse<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, requests: usize) {
+    let mut exchange = Http1::new(requests, &());
+    exchange.open();
+    let request = Request {
+        version: Version::Http11,
+        method: Method::GET,
+        target: Target::Fixed("/"),
+        authority: "localhost",
+        headers: &[],
+        body: Body::Bytes(b""),
+    };
+    let template = Http1::template(&request).expect("the request is sound");
+    for tag in 0..requests {
+        exchange.begin(tag, &template, None, &mut Vec::new());
+    }
+    let mut ended = 0;
+    let mut note = |event: Option<Event>| {
+        if let Some(Event::Answered(tag, _) | Event::Moved(tag) | Event::Dropped(tag)) = event {
+            assert!(tag < requests, "a request that was not made has ended");
+            ended += 1;
+        }
+    };
+    for mut piece in pieces {
+        while !piece.is_empty() {
+            let Ok(Received { consumed, event }) = exchange.receive(piece) else { return };
+            assert!(consumed > 0 || event.is_some());
+            note(event);
+            piece = &piece[consumed..];
+        }
+        if exchange.readiness() == Readiness::Closed {
+            break;
+        }
+    }
+    while let Some(event) = exchange.end_of_input() {
+        note(Some(event));
+    }
+    assert!(ended <= requests);
+}
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, request: RequestKind, limits: Limits) -> Connection {
     let mut parser = ResponseParser::new(limits);

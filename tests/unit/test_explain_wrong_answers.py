@@ -1,5 +1,7 @@
 """Requests that failed or got another answer than the right one."""
 
+import pytest
+
 from support.explained_run import Data, Setup, evidence, found
 
 
@@ -67,3 +69,59 @@ def test_failures_and_error_statuses_that_a_tool_does_not_tell_apart_are_wrong_a
     assert shown["requests without a correct answer"] == 0.4
     assert shown["answers of an error status"] == 100
     assert shown["requests that failed for a reason that is not known"] == 60
+
+
+ENDINGS = ("answer_begun", "kept_connection", "new_connection")
+
+
+@pytest.mark.parametrize(
+    ("ending", "weight", "cause", "advice"),
+    [
+        ("answer_begun", "invalidates", "in the middle of answers", "error log"),
+        ("kept_connection", "distorts", "no limit of what it can serve", "idle timeout"),
+        ("new_connection", "invalidates", "limit on connections", "number of connections"),
+    ],
+)
+def test_closed_connections_have_the_cause_and_advice_of_what_had_come_before(
+    ending: str, weight: str, cause: str, advice: str
+):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"] |= {"answered": 400, "ok": 400, "failed": 100}
+        load["errors"]["closed_early"] = 100
+        load["broken_off"] = dict.fromkeys(ENDINGS, 20) | {ending: 60}
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.weight) == ("wrong_answers", weight)
+    assert cause in finding.cause
+    assert advice in finding.advice
+    assert sorted(value for name, value in evidence(finding).items() if value in (20, 60)) == [20, 20, 60]
+
+
+def test_closed_connections_of_records_that_do_not_tell_them_apart_have_the_general_cause():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"] |= {"answered": 400, "ok": 400, "failed": 100}
+        load["errors"]["closed_early"] = 100
+
+    [finding] = found(plant).values()
+    assert "a server may merely look fast" in finding.cause
+
+
+def test_the_most_frequent_reason_is_quoted_with_its_count_and_an_example():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"] |= {"answered": 400, "ok": 400, "failed": 100}
+        load["errors"]["malformed"] = 100
+        load["error_messages"] = [
+            {
+                "operation": "GET /",
+                "error": "malformed",
+                "text": "a header has no colon",
+                "example": "X-A b",
+                "count": 90,
+            }
+        ]
+
+    [finding] = found(plant).values()
+    assert 'Most frequent reason, of 90: a header has no colon: "X-A b".' in finding.seen

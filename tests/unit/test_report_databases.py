@@ -135,7 +135,7 @@ def test_a_finding_of_a_database_speaks_of_operations(tmp_path):
     assert found
     for one in found:
         assert "operations" in one.seen
-        assert one.seen.endswith(f"Most frequent reason: {REASON}.")
+        assert one.seen.endswith(f"Most frequent reason, of 100: {REASON}.")
         ours = one.seen.removesuffix(f"{REASON}.")
         said = " ".join([ours, one.cause, one.advice, *(figure.name for figure in one.evidence)])
         assert "request" not in said

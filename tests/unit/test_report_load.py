@@ -123,6 +123,28 @@ def test_the_times_that_a_database_took_to_connect_are_shown_and_no_row_of_what_
     assert not any(line.startswith("first byte") for line in lines)
 
 
+def test_idle_connections_that_the_server_ended_are_counted_by_its_answer():
+    result = synthetic.load_result("nginx", 1)
+    ended = {"idle_ended": [{"status": 408, "count": 12}, {"status": 503, "count": 1}]}
+    lines = printed_result(result | {"connections": result["connections"] | ended})
+    said = " ".join(" ".join(lines).split())
+    assert "12 idle connections ended by the server with 408" in said
+    assert "1 idle connection ended by the server with 503" in said
+    assert not any("idle" in line for line in printed())
+
+
+def test_why_answers_cannot_be_read_is_said_with_an_example_of_them():
+    message = {
+        "operation": "GET /",
+        "error": "malformed",
+        "text": "a header line has no colon",
+        "example": "X-A \\xff",
+        "count": 25,
+    }
+    said = " ".join(" ".join(printed(error_messages=[message])).split())
+    assert '25 GET / malformed: a header line has no colon: "X-A \\xff"' in said
+
+
 def test_without_a_new_connection_there_are_no_times_of_connecting():
     assert not any(line.startswith("connect ") for line in printed(connect_ms=synthetic.distribution([])))
 

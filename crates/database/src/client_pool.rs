@@ -277,7 +277,7 @@ impl<C: Clock> ClientPool<C> {
                 state.recorder.keep_slow(slow, None);
             }
             if !why.text.is_empty() {
-                state.recorder.explained(taken.due, why.failure, tally, &why.text);
+                state.recorder.explained(taken.due, why.failure, tally, &why.text, None);
             }
             state.activity.failed(why.failure);
         }

@@ -1,7 +1,9 @@
 //! One connection slot and what it carries.
 
 use loadcurve_plan::{BackOff, Nanos};
-use loadcurve_record::{Answer, ConnectionLimits, FailedRequest, Failure, HttpAnswer};
+use loadcurve_record::{
+    Answer, BrokenOff, ConnectionLimits, FailedRequest, Failure, HttpAnswer, PipelineEnd,
+};
 use loadcurve_wire::{ErrorCode, Event, Exchange, Http2Counts, Readiness, Refusal, Response, Tag};
 
 use crate::places::{InFlight, Places};
@@ -72,13 +74,17 @@ pub(crate) struct Connection<E> {
     pub(crate) answers: u64,
     /// How many of these there were when the load began, or this level of it; none if it was opened later.
     pub(crate) answers_at_begin: Option<u64>,
+    /// When the last of them was.
+    answered: Nanos,
+    /// Whether it was closed with requests that go to another one.
+    has_dropped: bool,
     /// Whether the slot stands in the list of those that can take a request.
     pub(crate) is_listed: bool,
     /// Since when the slot can take a request; absent if it could take no more when it was last written to.
     pub(crate) free_since: Option<Nanos>,
-    /// Whether its last connection was left because of bytes between two answers. The next request of the slot fails
-    /// for it: it would have found them on that connection.
-    pub(crate) is_spoiled: bool,
+    /// Why its last connection was left, where that was because of bytes between two answers. The next request of the slot
+    /// fails for it: it would have found them on that connection.
+    pub(crate) spoiled_by: Option<Failure>,
     /// How long it rests while the server cannot be reached.
     pub(crate) back_off: BackOff,
     pub(crate) exchange: E,
@@ -102,9 +108,11 @@ impl<E: Exchange> Connection<E> {
             rests_until: None,
             answers: 0,
             answers_at_begin: None,
+            answered: Nanos::ZERO,
+            has_dropped: false,
             is_listed: false,
             free_since: Some(Nanos::ZERO),
-            is_spoiled: false,
+            spoiled_by: None,
             back_off: BackOff::default(),
             exchange: E::new(at_once, settings),
         }
@@ -136,6 +144,7 @@ impl<E: Exchange> Connection<E> {
         self.calls = 0;
         self.answers = 0;
         self.answers_at_begin = None;
+        self.has_dropped = false;
         self.writing_since = None;
     }
 
@@ -163,10 +172,49 @@ impl<E: Exchange> Connection<E> {
             _ if self.state != State::Open => room.at_once,
             Some(_) if room.is_kept => room.at_once,
             Some(allowed) => allowed,
-            None if self.exchange.readiness() == Readiness::Ready => room.at_once,
+            None if matches!(self.exchange.readiness(), Readiness::Ready | Readiness::Leaving) => {
+                room.at_once
+            }
             None => 0,
         };
         self.requests.len() < most
+    }
+
+    /// How far a pipelined connection came that is closed or reset now, with requests unanswered.
+    pub(crate) fn pipeline_closed(&self, at_once: usize) -> Option<PipelineEnd> {
+        let is_unanswered = self.unanswered() > 0 || self.has_dropped;
+        let end = if self.answers == 1 { PipelineEnd::AnsweredOnce } else { PipelineEnd::Other };
+        (at_once > 1 && self.answers > 0 && is_unanswered).then_some(end)
+    }
+
+    /// How far a pipelined connection came on which an answer is overdue. A server that has forgotten requests has answered
+    /// what came behind them, so its last answer is nearly as old as the timeout, and the pipeline is not full any more.
+    pub(crate) fn pipeline_overdue(&self, at_once: usize, now: Nanos, timeout: Nanos) -> Option<PipelineEnd> {
+        let unanswered = self.unanswered();
+        let is_silent = now - self.answered >= Nanos(timeout.0 / 10 * 9);
+        let end = match unanswered {
+            _ if !is_silent || unanswered >= at_once => PipelineEnd::Other,
+            _ if unanswered + 1 == at_once => PipelineEnd::AnsweredOnce,
+            _ => PipelineEnd::AnsweredSome,
+        };
+        (at_once > 1 && self.answers > 0).then_some(end)
+    }
+
+    /// Requests that were written and are not answered.
+    fn unanswered(&self) -> usize {
+        self.requests.iter().filter(|request| request.sent.is_some()).count()
+    }
+
+    /// How the connection of a failed request was closed or reset, where it was.
+    pub(crate) fn broken_off(&self, failed: &FailedRequest) -> Option<BrokenOff> {
+        if !matches!(failed.failure, Failure::ClosedEarly | Failure::Reset) {
+            return None;
+        }
+        Some(match (failed.first_byte, self.has_answered()) {
+            (Some(_), _) => BrokenOff::AnswerBegun,
+            (None, true) => BrokenOff::KeptConnection,
+            (None, false) => BrokenOff::NewConnection,
+        })
     }
 
     /// Takes what was counted of the connection that is open, if there is one whose protocol counts anything.
@@ -188,6 +236,7 @@ impl<E: Exchange> Connection<E> {
         let sent = self.requests.get_mut(tag)?.sent?;
         let request = self.requests.take(tag)?;
         self.answers += 1;
+        self.answered = now;
         Some(Answer {
             number: request.number,
             operation: request.operation,
@@ -216,9 +265,16 @@ impl<E: Exchange> Connection<E> {
     /// Takes a request that this connection does not answer, by what its exchange says of it; `None` if there is no
     /// request under this tag.
     pub(crate) fn take_unanswered(&mut self, tag: Tag, event: Event, now: Nanos) -> Option<Unanswered> {
-        let is_moved = matches!(event, Event::Moved(_));
-        // A server that answers and then ends its connections recycles them, and does not refuse this request.
-        let again = if is_moved { self.requests.take_moved(tag, now, self.has_answered()) } else { None };
+        let again = match event {
+            // A server that answers and then ends its connections recycles them, and does not refuse this request.
+            Event::Moved(_) => self.requests.take_moved(tag, now, self.has_answered()),
+            // One that has closed in silence may have done so because of it.
+            Event::Dropped(_) => {
+                self.has_dropped = true;
+                self.requests.take_moved(tag, now, false)
+            }
+            Event::Begun(_) | Event::Answered(..) | Event::Refused(..) => None,
+        };
         let Some(request) = again else {
             return self.take_failed(tag, failure_of(event), now).map(Unanswered::Failed);
         };
@@ -285,6 +341,7 @@ pub(crate) fn failure_of(event: Event) -> Failure {
             | ErrorCode::Other(_) => Failure::StreamReset,
         },
         Event::Moved(_) => Failure::StreamRefused,
+        Event::Dropped(_) => Failure::ClosedEarly,
         Event::Refused(..) | Event::Begun(_) | Event::Answered(..) => Failure::Malformed,
     }
 }

@@ -263,13 +263,15 @@ fn read<E: Exchange>(
             Ok(received) => received,
             Err(Malformed::Protection) => return Some(Outcome::Failed(Failure::TlsFailed, None)),
             Err(malformed) => {
-                return Some(Outcome::Failed(Failure::Malformed, Some(malformed.to_string())));
+                let example =
+                    exchange.example().map(|example| format!(": \"{example}\"")).unwrap_or_default();
+                return Some(Outcome::Failed(Failure::Malformed, Some(format!("{malformed}{example}"))));
             }
         };
         bytes = &bytes[consumed..];
         match event {
             Some(wire::Event::Answered(_, response)) => return Some(Outcome::Answered(response)),
-            Some(event @ (wire::Event::Refused(..) | wire::Event::Moved(_))) => {
+            Some(event @ (wire::Event::Refused(..) | wire::Event::Moved(_) | wire::Event::Dropped(_))) => {
                 return Some(Outcome::Failed(failure_of(event), Some(refusal_in_words(event))));
             }
             Some(wire::Event::Begun(_)) | None => {}

@@ -174,7 +174,7 @@ fn an_answer_that_is_cut_off_or_none_is_explained() {
             b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
             Event::Closed,
             Failure::Malformed,
-            "switched protocols (status 101)",
+            "switched to another protocol (status 101 Switching Protocols)",
         ),
     ] {
         let (outcome, ..) = asked_http1(connected(bytes).chain(once((1, end))));

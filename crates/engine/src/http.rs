@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use loadcurve_plan::{HttpLoad, HttpVersion};
+use loadcurve_plan::{HttpLoad, HttpVersion, Requests};
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
 use loadcurve_wire::Exchange;
 
@@ -10,10 +10,10 @@ use crate::capacity::Capacity;
 use crate::gathered::Gathered;
 use crate::protection;
 use crate::requests::RequestSource;
-use crate::result::LoadResult;
+use crate::result::{BrokenOff, LoadResult};
 use crate::speaker::Look;
 use crate::summary::{Loaded, Merged, Summary, Terms};
-use crate::verdict::{KeptUp, OddBody, Resumption};
+use crate::verdict::{KeptUp, OddBody, Redirection, Resumption};
 
 /// What a load on a web server is summarised by.
 pub(crate) struct HttpSummary<'a, E: Exchange> {
@@ -46,6 +46,13 @@ impl<E: Exchange> HttpSummary<'_, E> {
         let mut summary = Summary::new(terms, gathered);
         let recorder = &summary.merged.recorder;
         summary.result.tls = protection::summary(self.plan, &summary.merged, self.look);
+        let disruptions = recorder.disruptions;
+        summary.result.broken_off = Some(BrokenOff {
+            answer_begun: disruptions.answer_begun,
+            kept_connection: disruptions.kept_connection,
+            new_connection: disruptions.new_connection,
+        });
+        summary.result.redirected_to.clone_from(&recorder.redirected_to);
         let speaks_http2 = self.plan.work.http == HttpVersion::Http2;
         summary.result.http2 = speaks_http2.then(|| (&recorder.multiplexing).into());
         let ports = self
@@ -54,6 +61,11 @@ impl<E: Exchange> HttpSummary<'_, E> {
         let resumption = Resumption::of(self.plan, &summary.merged.recorder.handshakes_within);
         let evidence = &mut summary.evidence;
         evidence.resumption = resumption;
+        evidence.disruptions = disruptions;
+        evidence.pipelined = !speaks_http2 && self.plan.work.conversation.requests_at_once() > 1;
+        let is_only = matches!(&self.plan.work.requests, Requests::Given(requests) if requests.len() == 1);
+        evidence.redirection =
+            summary.result.redirected_to.clone().map(|place| Redirection { place, is_only });
         evidence.odd_bodies = odd_bodies(self.requests, &summary.merged.recorder.operations);
         evidence.descriptors = self.capacity.map(|capacity| capacity.descriptors.shortage());
         evidence.ports = ports;

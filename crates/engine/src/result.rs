@@ -45,6 +45,10 @@ pub struct LoadResult {
     pub status: Option<StatusCounts>,
     pub errors: FailureCounts,
     pub error_messages: Vec<ErrorMessage>,
+    /// None where a driver hides how connections end.
+    pub broken_off: Option<BrokenOff>,
+    /// None where nothing was redirected, or the protocol's exchange does not look.
+    pub redirected_to: Option<String>,
     pub generator: Generator,
     pub kernel: TcpCounters,
     pub operations: Vec<Operation>,
@@ -95,7 +99,7 @@ pub struct Rate {
 }
 
 /// The connections of the whole load.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Connections {
     pub opened: u64,
@@ -108,6 +112,8 @@ pub struct Connections {
     pub served: u64,
     pub rate_cps: Option<f64>,
     pub replies_per_connection: Option<f64>,
+    /// Those that the server has ended by an answer to no request.
+    pub idle_ended: Vec<IdleEnded>,
     pub lifetime_ms: Distribution,
     /// None where connections are not those of requests, or their driver's.
     pub ended_by_server: Option<EndedByServer>,
@@ -139,6 +145,14 @@ impl From<&Endings> for EndedByServer {
         let answers = endings.extremes.map(|(min, max)| AnswersEach { min, mean, max });
         Self { count: endings.count, answers }
     }
+}
+
+/// How many idle connections the server has ended by an answer of this status.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct IdleEnded {
+    pub status: u16,
+    pub count: u64,
 }
 
 /// What the limits of HTTP/2 and the ends of its connections did, over the whole load, warm-up included.
@@ -276,7 +290,21 @@ pub struct ErrorMessage {
     pub error: Failure,
     pub operation: String,
     pub text: String,
+    /// A part of what the server has sent, where it shows what the text is about.
+    pub example: Option<String>,
     pub count: u64,
+}
+
+/// Requests that failed because their connection was closed or reset, by what had come before.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct BrokenOff {
+    /// The answer had begun.
+    pub answer_begun: u64,
+    /// No byte had come, and the connection had answered others.
+    pub kept_connection: u64,
+    /// No byte had come, and the connection had answered nothing.
+    pub new_connection: u64,
 }
 
 /// What the load cost the generator.

@@ -11,8 +11,8 @@ use crate::gathered::Gathered;
 use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished, Part};
 use crate::result::{
-    Bytes, Connections, ErrorMessage, GapSummary, Generator, Histograms, Lateness, LoadResult, Operation,
-    PauseSummary, Rate, Requests, SeriesPeriod, Slow, WaitedThrough,
+    Bytes, Connections, ErrorMessage, GapSummary, Generator, Histograms, IdleEnded, Lateness, LoadResult,
+    Operation, PauseSummary, Rate, Requests, SeriesPeriod, Slow, WaitedThrough,
 };
 use crate::verdict::{Evidence, KeptUp, Verdict};
 
@@ -97,6 +97,8 @@ impl Summary {
             status,
             errors: recorder.failures,
             error_messages: error_messages(recorder, tally_labels),
+            broken_off: None,
+            redirected_to: None,
             generator: merged.generator(io),
             kernel: merged.kernel,
             operations: operations(recorder, tally_labels),
@@ -195,6 +197,7 @@ impl Merged {
         let rate_cps = (self.whole > Nanos::ZERO).then(|| opened as f64 / self.whole.as_secs_f64());
         let replies = self.recorder.replies;
         let Unserved { asked, served, .. } = self.unserved();
+        let idle_ended = self.recorder.idle_ends.iter();
         Connections {
             asked,
             served,
@@ -204,6 +207,7 @@ impl Merged {
             concurrent_max,
             rate_cps,
             replies_per_connection: (opened > 0).then(|| replies as f64 / opened as f64),
+            idle_ended: idle_ended.map(|(status, count)| IdleEnded { status, count }).collect(),
             lifetime_ms: (&self.recorder.lifetime).into(),
             ended_by_server: are_of_requests.then(|| (&self.recorder.endings).into()),
             lasting: are_of_requests.then_some(self.recorder.endings.lasting),
@@ -280,6 +284,7 @@ fn error_messages(recorder: &Recorder, labels: &[String]) -> Vec<ErrorMessage> {
             error: explanation.failure,
             operation: labels[explanation.operation].clone(),
             text: explanation.text.clone(),
+            example: explanation.example.clone(),
             count: explanation.count,
         })
         .collect()

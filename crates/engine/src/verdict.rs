@@ -2,6 +2,7 @@
 
 mod change;
 mod codes;
+mod endings;
 mod evidence;
 mod outcomes;
 mod pace;
@@ -17,7 +18,9 @@ use serde::Serialize;
 
 pub use codes::{Code, CodeRow, Kind};
 pub use evidence::KeptUp;
-pub(crate) use evidence::{Busy, Evidence, GeneratorEvidence, OddBody, PeriodMeans, Scheduled, TimeSeries};
+pub(crate) use evidence::{
+    Busy, Evidence, GeneratorEvidence, OddBody, PeriodMeans, Redirection, Scheduled, TimeSeries,
+};
 pub use reported::Reported;
 pub(crate) use resumption::Resumption;
 
@@ -62,6 +65,7 @@ impl Verdict {
         verdict.judge_begin(evidence);
         verdict.judge_service(evidence);
         verdict.judge_failures(evidence);
+        verdict.judge_pipelining(evidence);
         verdict.judge_end(evidence);
         verdict.judge_lengths(evidence);
         verdict.judge_error_statuses(evidence);
@@ -73,6 +77,8 @@ impl Verdict {
         verdict.judge_saturation(evidence);
         verdict.judge_littles_law(evidence);
         verdict.judge_stationarity(evidence);
+        verdict.note_broken_off(evidence);
+        verdict.note_redirections(evidence);
         verdict.note_missing_percentiles(evidence);
         verdict.note_warm_up(evidence);
         verdict.note_recording(evidence);

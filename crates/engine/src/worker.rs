@@ -24,6 +24,7 @@ use crate::scheduler::Scheduler;
 mod begin;
 mod end;
 mod levels;
+mod redirection;
 mod slow;
 
 pub(crate) use levels::WorkerLevel;

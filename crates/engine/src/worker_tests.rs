@@ -3,6 +3,7 @@
 
 mod conversations;
 mod edges;
+mod endings;
 mod exchanges;
 mod http2;
 mod http2_uploads;

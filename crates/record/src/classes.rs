@@ -158,9 +158,14 @@ table! {
     }
     Malformed {
         code: "malformed", origin: Origin::Answer,
-        happened: "got an answer that is not valid HTTP",
+        happened: "got an answer that cannot be read as HTTP",
         happened_to_operations: Some("got an answer that the driver cannot read"),
-        remark: Some("or bytes that were not requested"),
+        remark: Some("it breaks the rules of HTTP, is longer than what is read of a header, or switches protocols"),
+    }
+    Unasked {
+        code: "unasked", origin: Origin::Answer,
+        happened: "found data on their connection that no request had asked for",
+        remark: Some("over HTTP/1.x; an answer by which the server ends an idle connection is no failure"),
     }
     Mismatch {
         code: "mismatch", origin: Origin::Answer,

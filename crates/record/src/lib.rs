@@ -6,11 +6,13 @@
 mod agreements;
 mod classes;
 mod delays;
+mod disruptions;
 mod distribution;
 mod endings;
 mod explanation;
 mod gap;
 mod histogram;
+mod idle_ends;
 mod multiplexing;
 mod operation;
 mod outcome;
@@ -24,11 +26,13 @@ pub use classes::{
     Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
 };
 pub use delays::delays;
+pub use disruptions::{BrokenOff, Disruptions, PipelineEnd};
 pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use endings::Endings;
 pub use explanation::{Explanation, Explanations};
 pub use gap::{GAPS_MAX, Gap};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
+pub use idle_ends::IdleEnds;
 pub use multiplexing::{ConnectionLimits, EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};

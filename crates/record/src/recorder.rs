@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Agreements, Answer, Endings, Explanations, FailedRequest, Failure, FailureCounts, Handshake,
-    HandshakeTimes, HttpAnswer, MismatchedBody, Multiplexing, OperationTally, Retransmits, SlowRequest,
-    Slowest, StatusClass, StatusCounts, TimeHistogram, Window,
+    Agreements, Answer, BrokenOff, Disruptions, Endings, Explanations, FailedRequest, Failure, FailureCounts,
+    Handshake, HandshakeTimes, HttpAnswer, IdleEnds, MismatchedBody, Multiplexing, OperationTally,
+    Retransmits, SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram, Window,
 };
 
 mod edges;
@@ -88,6 +88,14 @@ pub struct Recorder {
     /// Requests that were never sent although a connection was free.
     pub never_sent_while_free: u64,
     pub connections: ConnectionCounts,
+    /// Idle connections that a server has ended by an answer to no request, by its status; warm-up included.
+    #[serde(default)]
+    pub idle_ends: IdleEnds,
+    #[serde(default)]
+    pub disruptions: Disruptions,
+    /// Where answers have redirected to: of several places the one that sorts first.
+    #[serde(default)]
+    pub redirected_to: Option<String>,
     pub status: StatusCounts,
     pub failures: FailureCounts,
     pub explanations: Explanations,
@@ -363,10 +371,28 @@ impl Recorder {
     }
 
     /// The peer explained the failure of a request due then.
-    pub fn explained(&mut self, due: Nanos, failure: Failure, operation: usize, text: &str) {
+    ///
+    /// `example` is a part of what the peer has sent, where it shows what the text is about.
+    pub fn explained(
+        &mut self,
+        due: Nanos,
+        failure: Failure,
+        operation: usize,
+        text: &str,
+        example: Option<&str>,
+    ) {
         let level = self.level_of(due);
         if level.window.measures(due) {
-            level.explanations.add(failure, operation, text, 1);
+            level.explanations.add(failure, operation, text, example, 1);
+        }
+    }
+
+    /// The connection of a request due then, which has failed, was closed or reset, or was not.
+    pub fn broken_off(&mut self, due: Nanos, how: Option<BrokenOff>) {
+        let Some(how) = how else { return };
+        let level = self.level_of(due);
+        if level.window.measures(due) {
+            level.disruptions.add(how);
         }
     }
 
@@ -402,6 +428,10 @@ impl Recorder {
         self.connections.open += other.connections.open;
         // The workers' peaks need not fall together, so their sum is an upper bound.
         self.connections.concurrent_max += other.connections.concurrent_max;
+        self.idle_ends.merge(&other.idle_ends);
+        self.disruptions.merge(&other.disruptions);
+        let places = [self.redirected_to.take(), other.redirected_to.clone()];
+        self.redirected_to = places.into_iter().flatten().min();
         self.status.merge(&other.status);
         self.failures.merge(&other.failures);
         self.explanations.merge(&other.explanations);

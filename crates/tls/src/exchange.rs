@@ -88,6 +88,18 @@ impl<E: Exchange> Exchange for Tls<E> {
         self.complaint.as_deref().map(Cow::Borrowed).or_else(|| self.inner.complaint())
     }
 
+    fn example(&self) -> Option<&str> {
+        self.inner.example()
+    }
+
+    fn first_location(&self) -> Option<&[u8]> {
+        self.inner.first_location()
+    }
+
+    fn ended_with(&self) -> Option<u16> {
+        self.inner.ended_with()
+    }
+
     fn limit(&self) -> Option<usize> {
         self.inner.limit()
     }
@@ -199,9 +211,11 @@ impl<E: Exchange> Tls<E> {
         !self.is_over && self.session.as_ref().is_some_and(Session::has_ended)
     }
 
+    /// Gives the next event that the end brings; the protocol knows of it when there is no more.
     fn end(&mut self) -> Option<Event> {
-        self.is_over = true;
-        self.inner.end_of_input()
+        let event = self.inner.end_of_input();
+        self.is_over = event.is_none();
+        event
     }
 
     /// Notes what was agreed on when the handshake is over, and refuses what was not asked for.

@@ -242,6 +242,36 @@ fn an_answer_that_ends_with_the_connection_is_whole_only_where_the_server_says_t
 }
 
 #[test]
+fn pipelined_requests_are_given_back_however_the_server_ends_the_connection() {
+    const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    const SILENT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    for (answer, is_announced) in [(LAST, true), (SILENT, false)] {
+        for piece in [1, 1000] {
+            let mut server = Server::of(&server_config(), answer);
+            let mut client = Tls::<Http1>::new(4, &settings(&any_certificate(), "http/1.1", false));
+            shake_hands(&mut client, &mut server, &[1000]).unwrap();
+            let mut bytes = Vec::new();
+            client.begin(0, &request(), None, &mut bytes);
+            client.protect(&mut bytes);
+            let mut arrived = server.serve(&bytes);
+            for tag in 1..4 {
+                client.begin(tag, &request(), None, &mut bytes);
+            }
+            server.connection.send_close_notify();
+            arrived.extend(server.output());
+            let events = read(&mut client, &arrived, &[piece]).unwrap();
+            let is_given_back = |event: &&Event| match event {
+                Event::Moved(_) => is_announced,
+                Event::Dropped(_) => !is_announced,
+                _ => false,
+            };
+            assert_eq!((answered(&events).len(), events.iter().filter(is_given_back).count()), (1, 3));
+            assert_eq!(client.readiness(), Readiness::Closed);
+        }
+    }
+}
+
+#[test]
 fn a_record_that_was_changed_on_its_way_ends_the_connection() {
     let mut server = Server::of(&server_config(), ANSWER);
     let mut client = Tls::<Http1>::new(1, &settings(&any_certificate(), "http/1.1", false));

@@ -102,7 +102,7 @@ impl Display for Malformed {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Protection => "the TLS connection was refused, or cannot be trusted",
-            Self::Unasked => "the server sent data although no request was under way",
+            Self::Unasked => "the server sent data that no request had asked for",
             Self::NotHttp1 => {
                 "the response does not begin with \"HTTP/1.\"; does the server speak TLS or another protocol on this port?"
             }
@@ -113,8 +113,9 @@ impl Display for Malformed {
                 return write!(formatter, "the status code is {status:03}; it must lie between 100 and 599");
             }
             Self::ReasonPhrase => "the status line has a control character in its reason phrase",
-            Self::UnexpectedUpgrade => "the server switched protocols (status 101) although no upgrade was \
-                requested",
+            Self::UnexpectedUpgrade => {
+                "the server switched to another protocol (status 101 Switching Protocols), which no request had asked for"
+            }
             Self::WhitespaceBeforeFirstField => {
                 "the line after the status line begins with whitespace; a header field was expected"
             }
@@ -130,7 +131,10 @@ impl Display for Malformed {
             }
             Self::ChunkedTwice => "Transfer-Encoding applies \"chunked\" twice; it may be applied once",
             Self::TooLarge { section, limit_bytes } => {
-                return write!(formatter, "the {section} is longer than the limit of {limit_bytes} bytes");
+                return write!(
+                    formatter,
+                    "the {section} is longer than the {limit_bytes} bytes that this client reads"
+                );
             }
             Self::ChunkSize => "a chunk size line does not begin with a hexadecimal number",
             Self::ChunkSizeOverflow => "a chunk size does not fit in 64 bits",

@@ -47,6 +47,21 @@ pub trait Exchange: Send {
         None
     }
 
+    /// A part of the bytes that were refused, as a person can read it, where one helps.
+    fn example(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where the first answer with a Location has led, on any of its connections; nothing where that is not looked at.
+    fn first_location(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// The status of the answer by which the peer has ended the connection while nothing was under way, if it did.
+    fn ended_with(&self) -> Option<u16> {
+        None
+    }
+
     /// How many requests at once the peer takes, where that is fewer than the connection was made for; nothing where a
     /// request would wait for another reason, too, or in vain.
     fn limit(&self) -> Option<usize> {
@@ -184,6 +199,9 @@ pub enum Readiness {
     Ready,
     /// None can begin, now or for ever; those under way are answered.
     Busy,
+    /// Nothing is under way, and the peer has begun to say that it ends the connection: a request that begins now needs
+    /// another one.
+    Leaving,
     /// No request can begin, and none that is under way is answered any more.
     Closed,
 }
@@ -199,6 +217,23 @@ pub enum Event {
     Refused(Tag, Refusal),
     /// The peer has not looked at it, and would on another connection; its tag is free.
     Moved(Tag),
+    /// The peer has ended the connection without a byte of its answer, and to send it once more does no harm; its tag is
+    /// free.
+    Dropped(Tag),
+}
+
+impl Event {
+    /// The tag of the request that it is about.
+    #[must_use]
+    pub fn tag(self) -> Tag {
+        match self {
+            Self::Begun(tag)
+            | Self::Answered(tag, _)
+            | Self::Refused(tag, _)
+            | Self::Moved(tag)
+            | Self::Dropped(tag) => tag,
+        }
+    }
 }
 
 /// Why a request alone has failed.

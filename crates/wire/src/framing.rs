@@ -1,4 +1,5 @@
-//! The three fields that decide where a response ends and whether its connection is kept (RFC 9112 §6 and §9).
+//! The three fields that decide where a response ends and whether its connection is kept (RFC 9112 §6 and §9), and where the
+//! first redirection leads.
 
 use crate::bytes::is_token;
 use crate::error::Malformed;
@@ -12,6 +13,8 @@ pub(crate) struct FramingFields {
     pub(crate) close: bool,
     /// Connection lists `keep-alive`.
     pub(crate) keep_alive: bool,
+    /// The first Location of all header blocks.
+    pub(crate) first_location: Option<Box<[u8]>>,
 }
 
 /// The list of transfer codings, as far as it decides the framing.
@@ -29,10 +32,19 @@ pub(crate) enum TransferEncoding {
 }
 
 impl FramingFields {
+    /// Makes ready for the next header block.
+    #[inline]
+    pub(crate) fn next(&mut self) {
+        *self = Self { first_location: self.first_location.take(), ..Self::default() };
+    }
+
     /// Takes one field. The name was found to be a token, and the value to be free of control characters.
     #[inline]
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         match name.len() {
+            8 if self.first_location.is_none() && name.eq_ignore_ascii_case(b"location") => {
+                self.first_location = Some(value.trim_ascii().into());
+            }
             10 if name.eq_ignore_ascii_case(b"connection") => self.connection(value),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.content_length(value)?,
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.transfer_encoding(value)?,

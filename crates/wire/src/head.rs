@@ -38,6 +38,18 @@ pub(crate) enum BodyFraming {
 }
 
 impl Head {
+    /// Makes ready for the next header block.
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        self.status_line = None;
+        self.fields.next();
+    }
+
+    /// The first Location of all header blocks.
+    pub(crate) fn first_location(&self) -> Option<&[u8]> {
+        self.fields.first_location.as_deref()
+    }
+
     /// Refuses another protocol at its first wrong byte, because its first line may never end. `partial` is what
     /// earlier calls accepted of the line, and `bytes` go on from there.
     #[inline]
@@ -78,8 +90,9 @@ impl Head {
             return Ok(None);
         };
         if line.is_empty() {
-            let fields = std::mem::take(self).fields;
-            return Ok(Some(outline(status_line, &fields, request)));
+            let outline = outline(status_line, &self.fields, request);
+            self.reset();
+            return Ok(Some(outline));
         }
         parse_field(line, |name, value| self.fields.field(name, value))?;
         Ok(None)
@@ -190,7 +203,7 @@ fn unfold(value: &[u8]) -> Vec<u8> {
 /// Decides by RFC 9112 §6.3 where the body ends and by §9.3 whether the connection is kept.
 fn outline(status_line: StatusLine, fields: &FramingFields, request: RequestKind) -> Outline {
     let StatusLine { status, minor_version } = status_line;
-    let has_no_body = request == RequestKind::Head || matches!(status, 100..=199 | 204 | 304);
+    let has_no_body = request.is_head() || matches!(status, 100..=199 | 204 | 304);
     let body = match (has_no_body, fields.transfer_encoding, fields.content_length) {
         (true, _, _) => BodyFraming::Length(0),
         (false, TransferEncoding::Chunked, _) => BodyFraming::Chunked,
@@ -202,6 +215,6 @@ fn outline(status_line: StatusLine, fields: &FramingFields, request: RequestKind
     // (RFC 9112 §6.1).
     let is_faulty = fields.transfer_encoding != TransferEncoding::Absent
         && (fields.content_length.is_some() || minor_version == 0);
-    let persists = !fields.close && (minor_version >= 1 || fields.keep_alive);
+    let persists = !fields.close && ((minor_version >= 1 && request.persists()) || fields.keep_alive);
     Outline { status, body, keep_alive: persists && !is_faulty && body != BodyFraming::UntilClose }
 }

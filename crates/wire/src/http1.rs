@@ -1,4 +1,11 @@
 //! HTTP/1.x on one connection: answers come in the order of the requests.
+//!
+//! Line ends between two answers are discarded (RFC 9112 §2.2, §9.2). A last answer that no request has asked for, such as
+//! a 408 after the server's idle timeout, ends the connection and concerns no request. Those that were written behind the
+//! last answer are given back.
+
+mod refused;
+mod unasked;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -8,19 +15,47 @@ use crate::error::{ClosedEarly, Malformed};
 use crate::exchange::{BodyPart, Event, Exchange, Readiness, Received, Tag, WrittenBody};
 use crate::request::{Body, InvalidRequest, Request, RequestKind};
 use crate::response::{Limits, ResponseParser};
+use refused::Refused;
 
 /// One connection's end of HTTP/1.x.
 #[derive(Debug)]
 pub struct Http1 {
     /// The requests under way, the oldest first.
-    awaited: VecDeque<(Tag, RequestKind)>,
+    awaited: VecDeque<Awaited>,
+    /// Whether several may be under way at once.
+    pipelines: bool,
     parser: ResponseParser,
     /// The body under way behind its request, which may have been answered.
     upload: Option<Upload>,
+    /// Whether the peer has answered on this connection.
+    has_answered: bool,
     /// Whether the peer has ended the connection with its last answer.
     is_over: bool,
+    /// What becomes of the requests behind the peer's last answer.
+    given_back: Option<GivenBack>,
     /// How the peer has closed the connection in the middle of an answer.
     cut_off: Option<ClosedEarly>,
+    /// What the peer has sent that cannot be read.
+    refused: Option<Refused>,
+    /// The status of an answer by which the peer has ended the connection while nothing was under way.
+    ended_with: Option<u16>,
+}
+
+/// A request under way.
+#[derive(Debug, Clone, Copy)]
+struct Awaited {
+    tag: Tag,
+    kind: RequestKind,
+    is_idempotent: bool,
+}
+
+/// Why requests are given back.
+#[derive(Debug, Clone, Copy)]
+enum GivenBack {
+    /// The peer has announced the end, so it has looked at none of them (RFC 9112 §9.6).
+    Announced,
+    /// The peer has closed the connection in silence, and repeating them does no harm (RFC 9112 §9.3.1).
+    Closed,
 }
 
 /// A request of HTTP/1.x: its bytes, and where among them the target stands, or belongs.
@@ -29,6 +64,7 @@ pub struct Http1Template {
     bytes: Vec<u8>,
     target_at: usize,
     kind: RequestKind,
+    is_idempotent: bool,
     /// The length of the body behind the bytes.
     following_bytes: u64,
 }
@@ -49,7 +85,8 @@ impl Exchange for Http1 {
         Ok(Http1Template {
             bytes: request.encode()?,
             target_at: request.target_at(),
-            kind: request.method.kind(),
+            kind: request.kind(),
+            is_idempotent: request.method.is_idempotent(),
             following_bytes: match request.body {
                 Body::Bytes(_) => 0,
                 Body::Following(length) => length,
@@ -60,10 +97,15 @@ impl Exchange for Http1 {
     fn new(most: usize, (): &()) -> Self {
         Self {
             awaited: VecDeque::with_capacity(most),
+            pipelines: most > 1,
             parser: ResponseParser::new(Limits::default()),
             upload: None,
+            has_answered: false,
             is_over: false,
+            given_back: None,
             cut_off: None,
+            refused: None,
+            ended_with: None,
         }
     }
 
@@ -71,21 +113,44 @@ impl Exchange for Http1 {
         self.awaited.clear();
         self.parser.reset();
         self.upload = None;
+        self.has_answered = false;
         self.is_over = false;
+        self.given_back = None;
         self.cut_off = None;
+        self.refused = None;
+        self.ended_with = None;
     }
 
     fn readiness(&self) -> Readiness {
-        if self.is_over { Readiness::Closed } else { Readiness::Ready }
+        if self.is_over {
+            if self.gives_back() { Readiness::Busy } else { Readiness::Closed }
+        } else if self.awaited.is_empty() && !self.parser.is_idle() {
+            Readiness::Leaving
+        } else {
+            Readiness::Ready
+        }
     }
 
     fn complaint(&self) -> Option<Cow<'_, str>> {
-        self.cut_off.map(|cut_off| Cow::Owned(cut_off.to_string()))
+        let refused = self.refused.as_ref().map(|refused| refused.malformed.to_string());
+        refused.or_else(|| self.cut_off.map(|cut_off| cut_off.to_string())).map(Cow::Owned)
+    }
+
+    fn example(&self) -> Option<&str> {
+        self.refused.as_ref()?.example.as_deref()
+    }
+
+    fn first_location(&self) -> Option<&[u8]> {
+        self.parser.first_location()
+    }
+
+    fn ended_with(&self) -> Option<u16> {
+        self.ended_with
     }
 
     fn begin(&mut self, tag: Tag, template: &Http1Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
-        let Http1Template { bytes, target_at, kind, following_bytes: length } = template;
-        self.awaited.push_back((tag, *kind));
+        let Http1Template { bytes, target_at, kind, is_idempotent, following_bytes: length } = template;
+        self.awaited.push_back(Awaited { tag, kind: *kind, is_idempotent: *is_idempotent });
         match target {
             None => to.extend_from_slice(bytes),
             Some(target) => {
@@ -134,36 +199,122 @@ impl Exchange for Http1 {
         bytes: &[u8],
         take_body: &mut impl FnMut(Tag, &[u8]),
     ) -> Result<Received, Malformed> {
-        let (tag, kind) = *self.awaited.front().ok_or(Malformed::Unasked)?;
+        if self.given_back.is_some() {
+            return Ok(self.give_back(bytes));
+        }
         let is_begin = self.parser.is_idle();
-        let progress = self.parser.feed_with(bytes, kind, &mut |part| take_body(tag, part))?;
-        let event = match progress.response {
-            // Whatever follows the last answer was asked for by nobody, so that this is not the answer alone.
-            Some(_) if self.awaited.len() == 1 && progress.consumed < bytes.len() => {
-                return Err(Malformed::Unasked);
-            }
-            Some(response) => {
-                self.awaited.pop_front();
-                self.is_over = !response.keep_alive;
-                Some(Event::Answered(tag, response))
-            }
-            None if is_begin && !bytes.is_empty() => Some(Event::Begun(tag)),
-            None => None,
+        let blank = if is_begin { unasked::line_ends(bytes) } else { 0 };
+        let bytes = &bytes[blank..];
+        let read = match self.awaited.front() {
+            _ if bytes.is_empty() => Ok(Received { consumed: 0, event: None }),
+            Some(&Awaited { tag, kind, .. }) => self.receive_answer(bytes, tag, kind, take_body),
+            None => self.receive_unasked(bytes),
         };
-        Ok(Received { consumed: progress.consumed, event })
+        match read {
+            // An answer begins once.
+            Ok(Received { event: Some(Event::Begun(_)), .. }) if !is_begin => {
+                Ok(Received { consumed: bytes.len(), event: None })
+            }
+            Ok(Received { consumed, event }) => Ok(Received { consumed: blank + consumed, event }),
+            Err(malformed) => {
+                self.refused = Some(Refused::new(malformed, &self.parser, is_begin.then_some(bytes)));
+                Err(malformed)
+            }
+        }
     }
 
     fn end_of_input(&mut self) -> Option<Event> {
         self.is_over = true;
-        // An answer that was cut off is none, like one that never began.
-        let response =
-            self.parser.end_of_input().map_err(|cut_off| self.cut_off = Some(cut_off)).ok().flatten()?;
-        self.awaited.pop_front().map(|(tag, _)| Event::Answered(tag, response))
+        if self.given_back.is_none() && self.cut_off.is_none() {
+            match self.parser.end_of_input() {
+                Ok(Some(response)) => {
+                    let Some(Awaited { tag, .. }) = self.awaited.pop_front() else {
+                        self.ended_with = Some(response.status);
+                        return None;
+                    };
+                    // An answer that lasts until the end announces it.
+                    self.given_back = Some(GivenBack::Announced);
+                    return Some(Event::Answered(tag, response));
+                }
+                Ok(None) => {}
+                // An answer that was cut off is none, like one that never began.
+                Err(cut_off) => self.cut_off = Some(cut_off),
+            }
+            self.given_back = self.may_be_repeated().then_some(GivenBack::Closed);
+        }
+        self.give_back(&[]).event
     }
 
     /// The answers come in order, so the next ones cannot be distinguished from one that nobody waits for.
     fn cancel(&mut self, _tag: Tag) -> bool {
         self.is_over = true;
         false
+    }
+}
+
+impl Http1 {
+    /// Reads the answer to the oldest request.
+    fn receive_answer(
+        &mut self,
+        bytes: &[u8],
+        tag: Tag,
+        kind: RequestKind,
+        take_body: &mut impl FnMut(Tag, &[u8]),
+    ) -> Result<Received, Malformed> {
+        let progress = self.parser.feed_with(bytes, kind, &mut |part| take_body(tag, part))?;
+        let Some(response) = progress.response else {
+            return Ok(Received { consumed: progress.consumed, event: Some(Event::Begun(tag)) });
+        };
+        if self.awaited.len() == 1 && progress.consumed < bytes.len() {
+            unasked::check_behind_answer(&bytes[progress.consumed..])?;
+        }
+        self.awaited.pop_front();
+        self.has_answered = true;
+        self.is_over = !response.keep_alive;
+        let mut consumed = progress.consumed;
+        if self.is_over && !self.awaited.is_empty() {
+            self.given_back = Some(GivenBack::Announced);
+            // The last byte is consumed with the last event.
+            consumed -= 1;
+        }
+        Ok(Received { consumed, event: Some(Event::Answered(tag, response)) })
+    }
+
+    /// Reads what no request has asked for: the peer's last answer, by which it ends the connection.
+    fn receive_unasked(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        self.ended_with = unasked::read(&mut self.parser, bytes)?;
+        self.is_over = self.ended_with.is_some();
+        Ok(Received { consumed: bytes.len(), event: None })
+    }
+
+    /// Whether the requests under way may be sent again on another connection, although the peer has not said that it has
+    /// not looked at them: all of them, or none (RFC 9112 §9.3.1). Without pipelining, the close of a connection on which a
+    /// request was just written is a failure that people want to see.
+    fn may_be_repeated(&self) -> bool {
+        self.pipelines && self.has_answered && self.awaited.iter().all(|awaited| awaited.is_idempotent)
+    }
+
+    /// How many of the requests under way are not given back: the one whose answer was cut off.
+    fn kept(&self) -> usize {
+        usize::from(self.cut_off.is_some())
+    }
+
+    /// Whether a request is to be given back.
+    fn gives_back(&self) -> bool {
+        self.given_back.is_some() && self.awaited.len() > self.kept()
+    }
+
+    /// Gives the next request back; what comes behind the last answer is consumed with the last of them.
+    fn give_back(&mut self, bytes: &[u8]) -> Received {
+        let given_back = self.given_back.filter(|_| self.gives_back());
+        let next = given_back.and_then(|how| Some((how, self.awaited.remove(self.kept())?.tag)));
+        let event = next.map(|(how, tag)| {
+            self.upload = self.upload.filter(|upload| upload.tag != tag);
+            match how {
+                GivenBack::Announced => Event::Moved(tag),
+                GivenBack::Closed => Event::Dropped(tag),
+            }
+        });
+        Received { consumed: if self.gives_back() { 0 } else { bytes.len() }, event }
     }
 }

@@ -15,6 +15,23 @@ pub enum RequestKind {
     Head,
     /// Any other request.
     Other,
+    /// One after which the connection ends unless the response says that it stays: of HTTP/1.0, or with
+    /// `Connection: close` (RFC 9112 §9.3).
+    Single {
+        /// Whether it is a HEAD request.
+        is_head: bool,
+    },
+}
+
+impl RequestKind {
+    pub(crate) fn is_head(self) -> bool {
+        matches!(self, Self::Head | Self::Single { is_head: true })
+    }
+
+    /// Whether the connection stays after a response that does not speak of it.
+    pub(crate) fn persists(self) -> bool {
+        !matches!(self, Self::Single { .. })
+    }
 }
 
 /// The method of a request: any token but CONNECT. Methods are case-sensitive (RFC 9110 §9.1).
@@ -49,6 +66,11 @@ impl<'a> Method<'a> {
     #[must_use]
     pub fn kind(self) -> RequestKind {
         if self.0 == "HEAD" { RequestKind::Head } else { RequestKind::Other }
+    }
+
+    /// Whether to repeat it has the effect of doing it once (RFC 9110 §9.2.2).
+    pub(crate) fn is_idempotent(self) -> bool {
+        matches!(self.0, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
     }
 
     /// Whether servers expect a body, so that an absent one is announced with a Content-Length of 0 (RFC 9110 §8.6).
@@ -155,6 +177,19 @@ impl Request<'_> {
             bytes.extend_from_slice(body);
         }
         Ok(bytes)
+    }
+
+    /// What a parser of HTTP/1.x must know of it to read the response.
+    pub(crate) fn kind(&self) -> RequestKind {
+        let options = self.find_all("Connection").flat_map(|value| value.split(','));
+        let (mut closes, mut keeps) = (false, false);
+        for option in options.map(|option| option.trim_matches([' ', '\t'])) {
+            closes |= option.eq_ignore_ascii_case("close");
+            keeps |= option.eq_ignore_ascii_case("keep-alive");
+        }
+        let is_single = closes || (self.version == Version::Http10 && !keeps);
+        let kind = self.method.kind();
+        if is_single { RequestKind::Single { is_head: kind.is_head() } } else { kind }
     }
 
     /// Where in the encoded bytes the target stands, or belongs.

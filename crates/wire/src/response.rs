@@ -85,6 +85,12 @@ enum BodyState {
     UntilClose,
 }
 
+impl Default for ResponseParser {
+    fn default() -> Self {
+        Self::new(Limits::default())
+    }
+}
+
 impl ResponseParser {
     /// A parser for a new connection.
     #[must_use]
@@ -161,10 +167,25 @@ impl ResponseParser {
         self.body.is_none() && self.interim_bytes == 0 && self.lines.received_bytes() == 0
     }
 
+    /// The response under way, once its header block is complete, with what has come of its body.
+    pub(crate) fn begun(&self) -> Option<Response> {
+        self.body.as_ref().map(|body| body.response)
+    }
+
+    /// Where the first redirection of all its connections leads.
+    pub(crate) fn first_location(&self) -> Option<&[u8]> {
+        self.head.first_location()
+    }
+
+    /// The line under way, as far as it has come.
+    pub(crate) fn partial(&self) -> &[u8] {
+        self.lines.partial()
+    }
+
     /// Forgets the response under way, for a new connection. The memory is kept.
     pub fn reset(&mut self) {
         self.lines.reset();
-        self.head = Head::default();
+        self.head.reset();
         self.body = None;
         self.interim_bytes = 0;
     }

@@ -14,17 +14,28 @@ fn with_requests(methods: &[(Tag, &str)]) -> Http1 {
     let mut exchange = Http1::new(methods.len(), &());
     exchange.open();
     for (tag, method) in methods {
-        let request = Request {
-            version: Version::Http11,
-            method: Method::new(method).unwrap(),
-            target: Target::Fixed("/"),
-            authority: "localhost",
-            headers: &[],
-            body: Body::Bytes(b""),
-        };
-        exchange.begin(*tag, &Http1::template(&request).unwrap(), None, &mut Vec::new());
+        begin(&mut exchange, *tag, method);
     }
     exchange
+}
+
+fn request(method: &str) -> Request<'_> {
+    Request {
+        version: Version::Http11,
+        method: Method::new(method).unwrap(),
+        target: Target::Fixed("/"),
+        authority: "localhost",
+        headers: &[],
+        body: Body::Bytes(b""),
+    }
+}
+
+fn begin(exchange: &mut Http1, tag: Tag, method: &str) {
+    exchange.begin(tag, &Http1::template(&request(method)).unwrap(), None, &mut Vec::new());
+}
+
+fn begin_request(exchange: &mut Http1, request: &Request<'_>) {
+    exchange.begin(0, &Http1::template(request).unwrap(), None, &mut Vec::new());
 }
 
 /// Everything that bytes bring.
@@ -65,10 +76,195 @@ fn the_begin_of_an_answer_is_reported_once_and_only_where_its_end_is_not_there_y
 
 #[test]
 fn bytes_that_nobody_has_asked_for_are_refused() {
-    assert_eq!(events_of(&mut with_requests(&[]), ANSWER), Err(Malformed::Unasked));
+    // An answer after which the connection would persist belongs to no request.
+    for bytes in [ANSWER, &ANSWER[..ANSWER.len() - 1], b"excess", b"HTTP/2", b"\r\nSSH-2.0"] {
+        assert_eq!(events_of(&mut with_requests(&[]), bytes), Err(Malformed::Unasked));
+        let mut exchange = with_requests(&[(0, "GET")]);
+        // What they follow is not the answer alone, so it does not count as answered either.
+        assert_eq!(exchange.receive(&[ANSWER, bytes].concat()), Err(Malformed::Unasked));
+    }
+}
+
+/// What servers send when an idle connection has lasted too long for them.
+const TIMEOUTS: [&[u8]; 4] = [
+    b"HTTP/1.1 408 Request Time-out\r\nContent-Length: 110\r\nCache-Control: no-cache\r\nConnection: close\r\n\
+      Content-Type: text/html\r\n\r\n<html><body><h1>408 Request Time-out</h1>\nYour browser didn't send a complete request \
+      in time.\n</body></html>\n",
+    b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\nuntil the end",
+    b"HTTP/1.0 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+    b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+];
+
+#[test]
+fn an_answer_that_nobody_has_asked_for_and_that_ends_the_connection_ends_it_and_nothing_else() {
+    for timeout in TIMEOUTS {
+        for cut in 0..=timeout.len() {
+            let mut exchange = with_requests(&[(0, "GET")]);
+            events_of(&mut exchange, ANSWER).unwrap();
+            for part in [&timeout[..cut], &timeout[cut..]] {
+                assert_eq!(events_of(&mut exchange, part), Ok(vec![]), "cut at {cut}");
+            }
+            assert_eq!(exchange.end_of_input(), None);
+            assert_eq!((exchange.readiness(), exchange.ended_with()), (Readiness::Closed, Some(408)));
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_the_peer_is_about_to_end_is_leaving_until_it_has() {
+    let mut exchange = with_requests(&[]);
+    events_of(&mut exchange, &TIMEOUTS[0][..30]).unwrap();
+    assert_eq!((exchange.readiness(), exchange.ended_with()), (Readiness::Leaving, None));
+    // The connection ends before the answer does, which concerns nobody either.
+    assert_eq!(exchange.end_of_input(), None);
+    assert_eq!(exchange.readiness(), Readiness::Closed);
+}
+
+#[test]
+fn the_end_of_a_connection_may_come_in_the_same_bytes_as_the_last_answer() {
+    for timeout in TIMEOUTS {
+        for bytes in [ANSWER.len() + 1, ANSWER.len() + timeout.len()] {
+            let mut exchange = with_requests(&[(0, "GET")]);
+            let both = [ANSWER, timeout].concat();
+            let answered = vec![answered(0, 2, ANSWER.len() - 2)];
+            assert_eq!(events_of(&mut exchange, &both[..bytes]), Ok(answered));
+            assert_ne!(exchange.readiness(), Readiness::Ready);
+        }
+    }
+}
+
+#[test]
+fn line_ends_between_answers_are_discarded_wherever_the_bytes_are_cut() {
+    let both = [ANSWER, b"\r\n\r\n", ANSWER, b"\r\n"].concat();
+    for cut in 0..=both.len() {
+        let mut exchange = with_requests(&[(0, "GET"), (1, "GET")]);
+        let mut events = events_of(&mut exchange, &both[..cut]).unwrap();
+        events.extend(events_of(&mut exchange, &both[cut..]).unwrap());
+        events.retain(|event| !matches!(event, Event::Begun(_)));
+        assert_eq!(events, [0, 1].map(|tag| answered(tag, 2, ANSWER.len() - 2)), "cut at {cut}");
+        assert_eq!(exchange.readiness(), Readiness::Ready);
+    }
+    let mut exchange = with_requests(&[]);
+    assert_eq!(events_of(&mut exchange, b"\r\n"), Ok(vec![]));
+    assert_eq!(exchange.readiness(), Readiness::Ready);
+}
+
+#[test]
+fn what_is_refused_is_quoted_by_the_line_at_fault() {
+    for (bytes, example) in [
+        ("SSH-2.0-OpenSSH_9.9\r\nmore", "SSH-2.0-OpenSSH_9.9"),
+        ("HTTP/1.1 200 OK\r\nServer: a\r\nX-A : b\r\nDate: c\r\n\r\n", "X-A : b"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "Content-Length: 2"),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "HTTP/1.1 101 Switching Protocols"),
+        ("HTTP/1.1 200 OK\r\nX-A: \0\x1b[31m\r\n\r\n", "X-A: \\x00\\x1b[31m"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "xyz"),
+    ] {
+        let mut exchange = with_requests(&[(0, "GET")]);
+        assert!(events_of(&mut exchange, bytes.as_bytes()).is_err(), "{bytes:?}");
+        assert_eq!(exchange.example(), Some(example));
+        assert!(exchange.complaint().is_some_and(|text| !text.is_empty()));
+        exchange.open();
+        assert_eq!((exchange.example(), exchange.complaint()), (None, None));
+    }
     let mut exchange = with_requests(&[(0, "GET")]);
-    // What they follow is not the answer alone, so it does not count as answered either.
-    assert_eq!(exchange.receive(&[ANSWER, b"H"].concat()), Err(Malformed::Unasked));
+    let endless = format!("HTTP/1.1 200 OK\r\nX-A: {}", "x".repeat(70_000));
+    assert!(exchange.receive(endless.as_bytes()).is_err());
+    assert!(exchange.complaint().unwrap().contains("longer than the 65536 bytes"));
+    assert_eq!(exchange.example(), None);
+}
+
+/// What becomes of requests, without the begins of answers.
+fn ends_of(events: &[Event]) -> Vec<(Tag, &'static str)> {
+    let end = |event: &Event| match event {
+        Event::Answered(tag, _) => Some((*tag, "answered")),
+        Event::Moved(tag) => Some((*tag, "moved")),
+        Event::Dropped(tag) => Some((*tag, "dropped")),
+        Event::Begun(_) | Event::Refused(..) => None,
+    };
+    events.iter().filter_map(end).collect()
+}
+
+/// Everything that the end of the input brings.
+fn events_at_end(exchange: &mut Http1) -> Vec<Event> {
+    std::iter::from_fn(|| exchange.end_of_input()).collect()
+}
+
+#[test]
+fn requests_behind_the_peers_last_answer_are_moved_whatever_their_method_and_wherever_the_bytes_are_cut() {
+    let both = [ANSWER, LAST_ANSWER].concat();
+    for cut in 0..=both.len() {
+        let mut exchange = with_requests(&[(3, "GET"), (0, "GET"), (2, "POST"), (1, "GET")]);
+        let mut events = events_of(&mut exchange, &both[..cut]).unwrap();
+        events.extend(events_of(&mut exchange, &both[cut..]).unwrap());
+        assert_eq!(ends_of(&events), [(3, "answered"), (0, "answered"), (2, "moved"), (1, "moved")]);
+        assert_eq!(exchange.readiness(), Readiness::Closed);
+    }
+}
+
+#[test]
+fn requests_behind_an_answer_that_lasts_until_the_end_are_moved() {
+    let mut exchange = with_requests(&[(0, "GET"), (1, "POST")]);
+    events_of(&mut exchange, b"HTTP/1.1 200 OK\r\n\r\nbody").unwrap();
+    assert_eq!(ends_of(&events_at_end(&mut exchange)), [(0, "answered"), (1, "moved")]);
+}
+
+#[test]
+fn pipelined_requests_that_got_no_byte_before_a_silent_close_are_dropped_where_repeating_them_does_no_harm() {
+    let begun = &ANSWER[..20];
+    for (methods, bytes, expected) in [
+        // The server had answered, and not begun the next answer.
+        (["GET", "GET", "HEAD"], ANSWER.to_vec(), vec![(1, "dropped"), (2, "dropped")]),
+        // An answer that was cut off is a failure, and those behind it were not answered.
+        (["GET", "GET", "DELETE"], [ANSWER, begun].concat(), vec![(2, "dropped")]),
+        // A server that has answered nothing may have refused the connection.
+        (["GET", "GET", "GET"], vec![], vec![]),
+        // One request that must not be repeated forbids to repeat the sequence.
+        (["GET", "GET", "POST"], ANSWER.to_vec(), vec![]),
+    ] {
+        let requests: Vec<(Tag, &str)> = methods.into_iter().enumerate().collect();
+        let mut exchange = with_requests(&requests);
+        events_of(&mut exchange, &bytes).unwrap();
+        assert_eq!(ends_of(&events_at_end(&mut exchange)), expected, "{methods:?}");
+        assert_eq!(exchange.readiness(), Readiness::Closed);
+    }
+    // Without a pipeline, the close of a kept connection is what the load shows.
+    let mut exchange = with_requests(&[(0, "GET")]);
+    events_of(&mut exchange, ANSWER).unwrap();
+    begin(&mut exchange, 0, "GET");
+    assert_eq!(events_at_end(&mut exchange), []);
+}
+
+#[test]
+fn after_a_request_that_ends_its_connection_it_persists_only_where_the_answer_says_so() {
+    let answers = [
+        ("HTTP/1.1 200 OK", Readiness::Closed),
+        ("HTTP/1.0 200 OK", Readiness::Closed),
+        ("HTTP/1.1 200 OK\r\nConnection: keep-alive", Readiness::Ready),
+        ("HTTP/1.0 200 OK\r\nConnection: Keep-Alive", Readiness::Ready),
+    ];
+    let asks = |connection: &'static str| [("Connection", connection)];
+    for (version, headers) in [
+        (Version::Http10, [].as_slice()),
+        (Version::Http10, asks("close").as_slice()),
+        (Version::Http11, asks("close").as_slice()),
+        (Version::Http11, asks("TE, Close").as_slice()),
+    ] {
+        for (head, readiness) in answers {
+            let mut exchange = with_requests(&[]);
+            begin_request(&mut exchange, &Request { version, headers, ..request("GET") });
+            let answer = format!("{head}\r\nContent-Length: 2\r\n\r\nok");
+            let events = events_of(&mut exchange, answer.as_bytes()).unwrap();
+            let Some(Event::Answered(_, response)) = events.last() else { panic!("{events:?}") };
+            assert_eq!(exchange.readiness(), readiness, "{version:?} {headers:?} {head}");
+            assert_eq!(response.keep_alive, readiness == Readiness::Ready);
+        }
+    }
+    // A request of HTTP/1.0 that asks to keep the connection is answered in 1.1 by servers that keep it.
+    let mut exchange = with_requests(&[]);
+    let headers = asks("keep-alive");
+    begin_request(&mut exchange, &Request { version: Version::Http10, headers: &headers, ..request("GET") });
+    events_of(&mut exchange, ANSWER).unwrap();
+    assert_eq!(exchange.readiness(), Readiness::Ready);
 }
 
 #[test]
@@ -141,7 +337,56 @@ fn a_request_cannot_be_given_up_alone() {
     assert_eq!(exchange.readiness(), Readiness::Closed);
 }
 
+/// What a peer may send: answers of all kinds, parts of them, line ends and other bytes.
+fn stream() -> impl Strategy<Value = Vec<u8>> {
+    let part = prop_oneof![
+        Just(ANSWER.to_vec()),
+        Just(LAST_ANSWER.to_vec()),
+        Just(TIMEOUTS[0].to_vec()),
+        Just(b"\r\n".to_vec()),
+        (0..ANSWER.len()).prop_map(|end| ANSWER[..end].to_vec()),
+        prop::collection::vec(any::<u8>(), 0..4),
+    ];
+    prop::collection::vec(part, 0..6).prop_map(|parts| parts.concat())
+}
+
 proptest! {
+    #[test]
+    fn whatever_a_peer_sends_each_request_ends_at_most_once_and_every_byte_is_taken(
+        count in 0_usize..5, bytes in stream(), pieces in prop::collection::vec(1_usize..40, 1..20),
+    ) {
+        let requests: Vec<(Tag, &str)> = (0..count).map(|tag| (tag, "GET")).collect();
+        let mut exchange = with_requests(&requests);
+        let (mut rest, mut pieces) = (bytes.as_slice(), pieces.into_iter().cycle());
+        let (mut events, mut is_refused) = (Vec::new(), false);
+        while !rest.is_empty() && !is_refused {
+            let (mut piece, behind) = rest.split_at(rest.len().min(pieces.next().unwrap()));
+            rest = behind;
+            while !piece.is_empty() && !is_refused {
+                match exchange.receive(piece) {
+                    Ok(Received { consumed, event }) => {
+                        prop_assert!(consumed > 0 || event.is_some(), "it goes on for ever");
+                        events.extend(event);
+                        piece = &piece[consumed..];
+                    }
+                    Err(_) => is_refused = true,
+                }
+            }
+            // A worker leaves a connection that is closed.
+            if exchange.readiness() == Readiness::Closed {
+                break;
+            }
+        }
+        if !is_refused {
+            events.extend(events_at_end(&mut exchange));
+            prop_assert_eq!(exchange.readiness(), Readiness::Closed);
+        }
+        let mut ended: Vec<Tag> = ends_of(&events).into_iter().map(|(tag, _)| tag).collect();
+        prop_assert!(ended.is_sorted(), "{:?}", events);
+        ended.dedup();
+        prop_assert_eq!(ended.len(), ends_of(&events).len());
+    }
+
     #[test]
     fn however_the_bytes_are_split_every_request_is_answered_once(
         count in 1_usize..8, cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..10),

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.errors import sentence
-from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, Weight, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.classes import FAILURES, STATUSES
-from loadcurve.result.load import LoadResult
+from loadcurve.result.load import BrokenOff, ErrorMessage, LoadResult
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
@@ -28,6 +28,7 @@ class Bad:
     """What one record holds instead of right answers."""
 
     share: float
+    count: int
     by_status: dict[str, int]
     """Empty where the generator does not tell statuses apart."""
     other_status: int
@@ -35,10 +36,12 @@ class Bad:
     failed: dict[str, int]
     other_failed: int
     """Failures of which the generator does not say the class."""
+    broken_off: BrokenOff | None
+    """Of those that failed because their connection was closed or reset."""
     answered_rps: float | None
     ok_rps: float | None
-    reason: str | None
-    """By which a database explains most of its failures."""
+    reason: ErrorMessage | None
+    """The most frequent explanation of failures."""
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -69,13 +72,15 @@ def _bad(record: PointRecord) -> Bad | None:
     ok_share = ok / requests.answered if requests.answered else 0.0
     return Bad(
         share=bad / of,
+        count=bad,
         by_status=by_status,
         other_status=other_status,
         failed=failed,
         other_failed=other_failed,
+        broken_off=load.broken_off,
         answered_rps=answered_rps,
         ok_rps=None if answered_rps is None else answered_rps * ok_share,
-        reason=load.error_messages[0].text if load.error_messages else None,
+        reason=load.error_messages[0] if load.error_messages else None,
     )
 
 
@@ -96,10 +101,15 @@ def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
         if worst.answered_rps is not None and worst.ok_rps is not None and by_status
         else ""
     )
-    reason = f" Most frequent reason: {sentence(most.reason)}" if most.reason else ""
+    reason = (
+        f" Most frequent reason, of {most.reason.count:,}: {sentence(str(most.reason))}"
+        if most.reason
+        else ""
+    )
     load = subject.load
+    why = _why(most, load)
     return Explanation(
-        weight="invalidates",
+        weight=why.weight,
         certainty="shown",
         seen=f"Up to {rounded(100 * most.share)} % of the {load.requests} got no correct "
         f"answer.{overstated}{reason}",
@@ -109,17 +119,81 @@ def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
             ),
             *_statuses(details),
             *_failures(details, load),
+            *_endings(details),
             *ranged("answers", load.per_second, [detail.answered_rps for detail in details]),
             *ranged("correct answers", load.per_second, [d.ok_rps for d in details] if by_status else []),
         ],
-        cause=f"Refusing, truncating or failing {load.a_request} costs a server less than answering it, so "
-        f"the figures of the other {load.requests} are not those of this load: a server may merely look "
-        "fast.",
-        advice=f"Read the server's log and send it one of the {load.requests} by hand. Do not compare "
-        "these points until every answer is correct.",
+        cause=why.cause,
+        advice=why.advice,
         briefly=f"up to {rounded(100 * most.share)} % of the {load.requests} got no correct answer: "
         f"{_mostly(most, load)}",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why most requests got no correct answer, and what to do about it."""
+
+    weight: Weight
+    cause: str
+    advice: str
+
+
+def _why(bad: Bad, load: LoadKind) -> Why:
+    """Return the cause of most of them: how connections ended tells three apart."""
+    endings = bad.broken_off
+    looks_fast = (
+        f"Refusing, truncating or failing {load.a_request} costs a server less than answering it, so the "
+        f"figures of the other {load.requests} are not those of this load: a server may merely look fast."
+    )
+    if endings is not None and 2 * endings.kept_connection > bad.count:
+        return Why(
+            "distorts",
+            "The server closed connections on which it had answered before while requests were on their "
+            "way, as servers do after an idle time or a number of requests. That is no limit of what it can "
+            "serve, and clients send such a request again.",
+            "Keep pauses between requests shorter than the server's idle timeout, or raise that and its "
+            "limit on requests per connection.",
+        )
+    if endings is not None and 2 * endings.new_connection > bad.count:
+        return Why(
+            "invalidates",
+            "The server closed connections without having answered anything on them, as servers do at their "
+            "limit on connections, or where they expect something else on this port, such as TLS. "
+            f"{looks_fast}",
+            "Compare the number of connections with the server's limit, and read its log. Do not compare "
+            "these points until every request is answered.",
+        )
+    if endings is not None and 2 * endings.answer_begun > bad.count:
+        return Why(
+            "invalidates",
+            "The server ended connections in the middle of answers, as by the end of a process, a limit on "
+            f"the time of an answer, or a length that is not that of the body. {looks_fast}",
+            "Look in the server's error log for a process that ended or an answer that took too long. Do not "
+            "compare these points until every answer is complete.",
+        )
+    return Why(
+        "invalidates",
+        looks_fast,
+        f"Read the server's log and send it one of the {load.requests} by hand. Do not compare "
+        "these points until every answer is correct.",
+    )
+
+
+def _endings(details: Sequence[Bad]) -> list[Evidence]:
+    """Return how connections ended on which requests were under way."""
+    names = {
+        "answer_begun": "answers that were cut off",
+        "kept_connection": "requests on their way when a kept connection was closed",
+        "new_connection": "requests on a connection that was closed without an answer",
+    }
+    return [
+        evidence
+        for field, name in names.items()
+        for evidence in ranged(
+            name, "", [getattr(one.broken_off, field) or None for one in details if one.broken_off]
+        )
+    ]
 
 
 def _mostly(bad: Bad, load: LoadKind) -> str:
@@ -130,7 +204,7 @@ def _mostly(bad: Bad, load: LoadKind) -> str:
     by_count |= {"were answered with an error status": bad.other_status, "failed": bad.other_failed}
     most = max(by_count, key=lambda words: by_count[words])
     which = "most of these" if sum(count > 0 for count in by_count.values()) > 1 else "these"
-    return f"{which} {most}" + (f" ({bad.reason.removesuffix('.')})" if bad.reason else "")
+    return f"{which} {most}" + (f" ({bad.reason})" if bad.reason else "")
 
 
 def _overstated(bad: Bad) -> float:

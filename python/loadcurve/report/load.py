@@ -144,13 +144,13 @@ def _operations_table(result: LoadResult) -> Table:
 
 
 def _messages_table(messages: list[ErrorMessage]) -> Table:
-    """Return the most frequent texts by which a database explained failures."""
+    """Return the most frequent texts that explain failures."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("failed", justify="right", no_wrap=True)
     table.add_column("operation", no_wrap=True)
     table.add_column("because", overflow="fold")
     for one in messages:
-        table.add_row(f"{one.count:,}", one.operation, Text(f"{one.error}: {one.text}"))
+        table.add_row(f"{one.count:,}", one.operation, Text(f"{one.error}: {one}"))
     return table
 
 
@@ -167,6 +167,10 @@ def _connections(counts: Connections) -> str:
         lines.append(f"{ended.count:,} closed by the server after {ended.answers} each")
         if counts.lasting:
             lines.append(f"{counts.lasting:,} kept open throughout")
+    lines += [
+        f"{plural(one.count, 'idle connection')} ended by the server with {one.status}"
+        for one in counts.idle_ended
+    ]
     return "\n".join(lines)
 
 

@@ -51,6 +51,13 @@ class EndedByServer(Record):
     """``None`` where it has ended none."""
 
 
+class IdleEnded(Record):
+    """How many idle connections the server ended by an answer to no request, such as 408."""
+
+    status: Count
+    count: Count
+
+
 class Connections(Record):
     """The connections of the whole load, warm-up included; ``reused`` counts requests that found one open."""
 
@@ -67,6 +74,8 @@ class Connections(Record):
     """
     rate_cps: Time | None
     replies_per_connection: Time | None
+    idle_ended: Many[IdleEnded] = Field([])
+    """Over HTTP/1.x, by the status of that answer; no request failed because of it. Records may lack it."""
     lifetime_ms: Distribution | None
     """From the begin of connecting to the close, of the connections that were closed."""
     ended_by_server: EndedByServer | None = None
@@ -178,12 +187,30 @@ class Bytes(Record):
 
 
 class ErrorMessage(Record):
-    """How often operations failed with a text of the database or its driver."""
+    """How often requests failed with a text of the database or its driver, or ours about an answer."""
 
     error: ErrorClass
     operation: str
     text: str
+    example: str | None = None
+    """A part of what the server sent, of one of them, with its odd bytes escaped; records may lack it."""
     count: Count
+
+    def __str__(self) -> str:
+        """Say it with the example, without a full stop."""
+        text = self.text.removesuffix(".")
+        return text if self.example is None else f'{text}: "{self.example}"'
+
+
+class BrokenOff(Record):
+    """Requests that failed because their connection was closed or reset, by what had come before."""
+
+    answer_begun: Count
+    """The first byte of their answer."""
+    kept_connection: Count
+    """No byte of theirs, but answers to others on the same connection."""
+    new_connection: Count
+    """Nothing on this connection."""
 
 
 class SlowRequest(Record):
@@ -290,7 +317,11 @@ class LoadResult(Record):
     """``None`` for a database."""
     errors: Errors
     error_messages: Many[ErrorMessage] = Field([])
-    """The 20 most frequent texts by which a database explained failures; records may lack them."""
+    """The 20 most frequent texts that explain failures; records may lack them."""
+    broken_off: BrokenOff | None = None
+    """``None`` where the generator or a driver hides how connections end; records may lack it."""
+    redirected_to: str | None = None
+    """Where answers of HTTP/1.x led (``Location``), without a query; of several places one."""
     tool: ToolRecord | None = None
     """``None`` where our engine sent the load; records may lack it."""
     generator: Generator

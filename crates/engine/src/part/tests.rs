@@ -91,7 +91,7 @@ fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
         Ending::Answered { status, body_bytes } => recorder.answered(&answer(status, body_bytes)),
         Ending::Mismatched { body_bytes } => recorder.mismatched(&answer(200, body_bytes)),
         Ending::Failed(failure) => {
-            recorder.explained(due, failure, operation, ["disk full", "no such row"][operation % 2]);
+            recorder.explained(due, failure, operation, ["disk full", "no such row"][operation % 2], None);
             let (sent, first_byte, connect) = (Some(due), None, Some(Nanos(number)));
             recorder.failed(&FailedRequest {
                 number,

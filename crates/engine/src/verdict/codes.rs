@@ -80,6 +80,11 @@ table! {
         meaning: "share of failed requests",
         suspect: Some("any"), invalid: Some("above 1 %"),
     }
+    NotPipelined {
+        code: "not_pipelined", origin: Some(Origin::Answer),
+        meaning: "the server answers only the first of the requests that are pipelined on a connection, or leaves some unanswered",
+        invalid: Some("on half of the connections that were left with requests under way"),
+    }
     StoppedAnswering {
         code: "stopped_answering", origin: Some(Origin::Server),
         meaning: "share of the window, at its end, in which nothing was answered and every \
@@ -229,6 +234,22 @@ table! {
         code: "rig_ceiling", origin: Some(Origin::Generator),
         meaning: "answers per second against the rig's ceiling at as many connections",
         suspect: Some("from 90 %"),
+    }
+    AnswersCutOff {
+        code: "answers_cut_off", kind: Kind::Note,
+        meaning: "requests whose connection was closed or reset after the first byte of their answer",
+    }
+    KeptConnectionsClosed {
+        code: "kept_connections_closed", kind: Kind::Note,
+        meaning: "requests that were on their way when the server closed or reset a connection on which it had answered before",
+    }
+    NewConnectionsClosed {
+        code: "new_connections_closed", kind: Kind::Note,
+        meaning: "requests whose connection was closed or reset before the server had answered anything on it",
+    }
+    Redirected {
+        code: "redirected", kind: Kind::Note,
+        meaning: "every answer is a redirection, and where the first leads",
     }
     TooFewSamples {
         code: "too_few_samples", kind: Kind::Note,

@@ -1,7 +1,7 @@
 //! What the verdict is reached from.
 
 use loadcurve_plan::{Nanos, Pace, Stop};
-use loadcurve_record::{FailureCounts, LostServer, StatusCounts, Unserved, WarmUpCounts};
+use loadcurve_record::{Disruptions, FailureCounts, LostServer, StatusCounts, Unserved, WarmUpCounts};
 
 use super::resumption::Resumption;
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
@@ -34,6 +34,12 @@ pub(crate) struct Evidence {
     pub(crate) failures: FailureCounts,
     /// None where answers have no status.
     pub(crate) status: Option<StatusCounts>,
+    /// How connections ended with requests under way; zero where that is not known.
+    pub(crate) disruptions: Disruptions,
+    /// Whether connections of HTTP/1.x carried several requests at once.
+    pub(crate) pipelined: bool,
+    /// Where answers led, if they did.
+    pub(crate) redirection: Option<Redirection>,
     /// The operations whose answers were not all of one length.
     pub(crate) odd_bodies: Vec<OddBody>,
     /// What the load needed of open files, what there was and what to change; `None` if it is not known.
@@ -142,6 +148,14 @@ impl Lost {
     }
 }
 
+/// Where an answer redirected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Redirection {
+    pub(crate) place: String,
+    /// Whether the load asked for nothing else.
+    pub(crate) is_only: bool,
+}
+
 /// What a schedule asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scheduled {
@@ -186,6 +200,9 @@ impl Evidence {
             at_once: kept_up.requests,
             failures: result.errors,
             status: result.status,
+            disruptions: Disruptions::default(),
+            pipelined: false,
+            redirection: None,
             odd_bodies: Vec::new(),
             descriptors: None,
             ports: None,

@@ -3,7 +3,7 @@
 //! What a generator does not report is no evidence, neither for nor against it.
 
 use loadcurve_plan::Stop;
-use loadcurve_record::{FailureCounts, StatusCounts, Unserved, WarmUpCounts};
+use loadcurve_record::{Disruptions, FailureCounts, StatusCounts, Unserved, WarmUpCounts};
 use serde::Deserialize;
 
 use super::{Busy, Evidence, GeneratorEvidence, KeptUp, Scheduled, TimeSeries, Verdict};
@@ -71,6 +71,9 @@ impl Reported {
             at_once: self.requests_at_once,
             failures: self.failures,
             status: self.status,
+            disruptions: Disruptions::default(),
+            pipelined: false,
+            redirection: None,
             odd_bodies: Vec::new(),
             descriptors: None,
             ports: None,

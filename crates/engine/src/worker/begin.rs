@@ -52,8 +52,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             let Some(slot) = self.next_free() else { return };
             let Some((_, request)) = self.moved.pop_front() else { return };
             self.free.pop_front();
+            self.connections[slot].is_listed = false;
+            self.leave_if_leaving(slot);
             let connection = &mut self.connections[slot];
-            connection.is_listed = false;
             connection.calls += 1;
             connection.requests.insert(request);
             self.carry(slot);
@@ -91,6 +92,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.begun += 1;
         self.in_flight += 1;
         self.recorder.begun(due);
+        self.leave_if_leaving(slot);
         let connection = &mut self.connections[slot];
         connection.calls += 1;
         let limited_since = connection.limited_since(due);
@@ -108,14 +110,23 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.carry(slot);
     }
 
+    /// Leaves a connection that the server is about to end, so that what begins now goes to a new one.
+    fn leave_if_leaving(&mut self, slot: Slot) {
+        let connection = &self.connections[slot];
+        if connection.state == State::Open && connection.exchange.readiness() == Readiness::Leaving {
+            self.record_end(slot);
+            self.leave_idle(slot);
+        }
+    }
+
     /// Sees to it that a slot writes what it carries now, as soon as it can.
     fn carry(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         match connection.state {
-            State::Closed if std::mem::take(&mut connection.is_spoiled) => {
-                self.fail(slot, Failure::Malformed);
-            }
-            State::Closed => self.connect(slot),
+            State::Closed => match connection.spoiled_by.take() {
+                Some(failure) => self.fail(slot, failure),
+                None => self.connect(slot),
+            },
             State::Connecting | State::Handshaking | State::Protected => {}
             State::Open => self.will_write(slot),
         }

@@ -6,7 +6,7 @@ use loadcurve_plan::Nanos;
 use loadcurve_record::{Agreement, Failure, Handshake, Origin};
 use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Tag};
 
-use super::Worker;
+use super::{Worker, WorkerConfiguration, redirection};
 use crate::connection::{State, Unanswered};
 use crate::io::{Event, Io, Notify, Slot};
 use crate::scheduler::Scheduler;
@@ -23,8 +23,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 return true;
             }
             Event::Written => {
-                self.connections[slot].writing_since = None;
-                self.write(slot);
+                self.written(slot);
                 return true;
             }
             Event::ConnectFailed(failure) => {
@@ -32,9 +31,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 return true;
             }
             Event::Broken(failure) => {
-                // Whatever this completes ends with the connection.
-                let _ = self.connections[slot].exchange.end_of_input();
-                self.break_off(slot, failure);
+                self.broken(slot, failure);
                 return true;
             }
         };
@@ -50,8 +47,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             };
             let Received { consumed, event } = match received {
                 Ok(received) => received,
-                Err(Malformed::Protection) => break Some(Failure::TlsFailed),
-                Err(_) => break Some(Failure::Malformed),
+                Err(malformed) => break Some(refused(malformed)),
             };
             rest = &rest[consumed..];
             match event {
@@ -74,11 +70,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                         self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
                     }
                 }
-                Some(event @ (wire::Event::Refused(tag, _) | wire::Event::Moved(tag))) => {
+                Some(event) => {
+                    let tag = event.tag();
                     self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
                     match connection.take_unanswered(tag, event, self.now) {
                         Some(Unanswered::Failed(failed)) => {
                             ended = true;
+                            self.recorder.broken_off(failed.due, connection.broken_off(&failed));
                             self.slow_requests.extend(self.recorder.failed(&failed));
                             self.activity.failed(failed.failure);
                             self.in_flight -= 1;
@@ -159,6 +157,19 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
+    /// A connection has taken what was written, and takes more.
+    fn written(&mut self, slot: Slot) {
+        self.connections[slot].writing_since = None;
+        self.write(slot);
+    }
+
+    /// A connection has broken.
+    fn broken(&mut self, slot: Slot, failure: Failure) {
+        // Whatever this completes ends with the connection.
+        let _ = self.connections[slot].exchange.end_of_input();
+        self.leave(slot, failure, true);
+    }
+
     /// Leaves a connection that is of no more use; the requests that are still under way have failed.
     ///
     /// What was not sent waits for the next connection where the server has said that this one ends, has said so of a
@@ -169,32 +180,32 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             Failure::ClosedEarly | Failure::Reset => self.record_end(slot),
             _ => {}
         }
+        let is_broken_off = matches!(failure, Failure::ClosedEarly | Failure::Reset);
         let connection = &self.connections[slot];
+        if is_broken_off && let Some(end) = connection.pipeline_closed(self.configuration.at_once) {
+            self.recorder.disruptions.add_pipeline(end);
+        }
         let (requests, is_open) = (&connection.requests, connection.state == State::Open);
         let may_go_on = !is_end || connection.has_answered();
         let goes_on = requests.unwritten().any(|tag| may_go_on || requests.was_moved(tag));
-        if goes_on && is_open && failure == Failure::ClosedEarly {
+        if goes_on && is_open && is_broken_off {
             self.replace(slot, failure);
-            return;
-        }
-        if connection.requests.is_empty() && connection.state == State::Open {
-            self.disconnect(slot);
-            self.connections[slot].is_spoiled = failure == Failure::Malformed;
+        } else if connection.requests.is_empty() && is_open {
+            self.leave_idle(slot);
+            self.connections[slot].spoiled_by =
+                Some(failure).filter(|failure| matches!(failure, Failure::Malformed | Failure::Unasked));
         } else {
             self.fail(slot, failure);
         }
     }
 
-    /// Leaves a connection that has broken; what was not sent waits for the next one as where it is closed.
-    fn break_off(&mut self, slot: Slot, failure: Failure) {
-        self.record_end(slot);
-        let connection = &self.connections[slot];
-        let goes_on = connection.requests.has_unwritten() && connection.has_answered();
-        if goes_on && connection.state == State::Open {
-            self.replace(slot, failure);
-        } else {
-            self.fail(slot, failure);
+    /// Leaves a connection on which nothing is under way, because the server has ended it, or has begun to say so.
+    pub(super) fn leave_idle(&mut self, slot: Slot) {
+        if let Some(status) = self.connections[slot].exchange.ended_with() {
+            self.recorder.idle_ends.add(status);
         }
+        self.disconnect(slot);
+        self.list_if_free(slot);
     }
 
     /// Tells the peer why it is left, where the protocol has words for it and the connection takes them at once.
@@ -259,6 +270,10 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             !is_unsent && connection.exchange.cancel(tag)
         };
         if !ends_alone {
+            let WorkerConfiguration { at_once, timeout, .. } = self.configuration;
+            if let Some(end) = self.connections[slot].pipeline_overdue(at_once, self.now, timeout) {
+                self.recorder.disruptions.add_pipeline(end);
+            }
             self.fail(slot, Failure::Timeout);
             return;
         }
@@ -286,13 +301,18 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.list_if_free(slot);
             return;
         }
-        let is_closed = connection.state == State::Closed;
+        // A session ends with a connection that the server has closed, but not where nothing of it was under way.
+        let is_closed = connection.state == State::Closed && connection.exchange.ended_with().is_none();
         let ends = match connection.session {
             Some(left) => {
                 left == 0 || is_closed || scheduler.is_none_or(|scheduler| scheduler.is_over(self.now))
             }
             None => false,
         };
+        if connection.rests_until.is_some() {
+            // The server has ended the connection of a client that thinks, who goes on with another one.
+            return;
+        }
         if ends {
             self.say_goodbye(slot);
             self.end_session(slot);
@@ -445,11 +465,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if let Some(since) = limited_since {
             self.recorder.waited_for_stream(failed.due, self.now - since);
         }
-        if let (Failure::TlsFailed | Failure::Malformed, Some(text)) =
+        if let (Failure::TlsFailed | Failure::Malformed | Failure::Unasked, Some(text)) =
             (failure, connection.exchange.complaint())
         {
-            self.recorder.explained(failed.due, failure, failed.operation, &text);
+            let example = connection.exchange.example();
+            self.recorder.explained(failed.due, failure, failed.operation, &text, example);
         }
+        self.recorder.broken_off(failed.due, connection.broken_off(&failed));
         self.slow_requests.extend(self.recorder.failed(&failed));
         self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
         self.activity.failed(failure);
@@ -457,15 +479,20 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// Records that the server has ended a slot's connection.
-    fn record_end(&mut self, slot: Slot) {
+    pub(super) fn record_end(&mut self, slot: Slot) {
         let connection = &self.connections[slot];
         if connection.state == State::Open {
             self.recorder.endings.add(connection.answers);
         }
     }
 
-    /// Records what was counted of a slot's connection.
+    /// Records what was counted of a slot's connection, and what was seen on it.
     pub(super) fn record_counts(&mut self, slot: Slot) {
+        if self.recorder.redirected_to.is_none()
+            && let Some(location) = self.connections[slot].exchange.first_location()
+        {
+            self.recorder.redirected_to = Some(redirection::in_words(location));
+        }
         if let Some(counts) = self.connections[slot].take_counts() {
             self.recorder.multiplexing.add(&counts);
         }
@@ -505,6 +532,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             connection.is_listed = true;
             self.free.push_back(slot);
         }
+    }
+}
+
+/// The class of the failures for which bytes were refused.
+fn refused(malformed: Malformed) -> Failure {
+    match malformed {
+        Malformed::Protection => Failure::TlsFailed,
+        Malformed::Unasked => Failure::Unasked,
+        _ => Failure::Malformed,
     }
 }
 

@@ -98,7 +98,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             return false;
         }
         connection.rests_until = Some(Nanos::NEVER);
-        connection.is_spoiled = false;
+        connection.spoiled_by = None;
         if connection.state == State::Open {
             self.disconnect(slot);
         }

@@ -20,6 +20,11 @@ use crate::worker::{Worker, WorkerConfiguration};
 pub(super) trait Peer {
     /// What arrives at the client, and when, because these bytes have arrived on a slot's connection; no bytes are its end.
     fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)>;
+
+    /// The same because a slot is connected at that time.
+    fn welcomes(&mut self, _: Slot, _at: Nanos) -> Vec<(Nanos, Vec<u8>)> {
+        Vec::new()
+    }
 }
 
 /// When something was written, since the start, and what.
@@ -84,7 +89,11 @@ impl<P: Peer> Io for PeerIo<P> {
     fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
         self.connected += 1;
         assert!(self.open.insert(slot, self.connected).is_none(), "slot {slot} is in use");
-        self.come(self.clock.get() + self.delays.connecting, slot, What::Connected);
+        let connected = self.clock.get() + self.delays.connecting;
+        self.come(connected, slot, What::Connected);
+        for (time, answer) in self.peer.welcomes(slot, connected) {
+            self.come(time, slot, What::Arrived(answer));
+        }
         Ok(())
     }
 

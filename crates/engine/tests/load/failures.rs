@@ -38,17 +38,17 @@ fn garbage_is_malformed() {
 }
 
 #[test]
-fn an_answer_with_more_behind_it_than_was_asked_for_is_malformed() {
+fn an_answer_with_more_behind_it_than_was_asked_for_has_failed() {
     let server = Server::scripted(|asked| {
         Reply::answer(if asked.number % 10 == 3 { ok("hello") + "excess" } else { ok("hello") })
     });
     let measured = measure(closed(server.address, 1, 40));
     server.finish();
-    assert_eq!((measured.requests("answered"), measured.errors()), (36, vec![("malformed", 4)]));
+    assert_eq!((measured.requests("answered"), measured.errors()), (36, vec![("unasked", 4)]));
 }
 
 #[test]
-fn what_comes_between_two_answers_fails_the_next_request_as_malformed() {
+fn what_comes_between_two_answers_fails_the_next_request() {
     // What nobody asked for comes behind each answer, in the middle of the time in which the client thinks.
     let one = ok("hello");
     let bytes = one.len();
@@ -59,7 +59,7 @@ fn what_comes_between_two_answers_fails_the_next_request_as_malformed() {
     let measured = measure(closed(server.address, 1, 6).with(|http| http.conversation = thinking));
     let seen = server.finish();
     // Every second request finds the connection of the one before it spoiled, and is not sent.
-    assert_eq!((measured.requests("answered"), measured.errors()), (3, vec![("malformed", 3)]));
+    assert_eq!((measured.requests("answered"), measured.errors()), (3, vec![("unasked", 3)]));
     assert_eq!((measured.requests("sent"), seen.requests.len()), (3, 3));
 }
 
