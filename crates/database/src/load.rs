@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loadcurve_engine::{
-    Begins, CpuMeter, Finished, Gathered, KeptUp, LoadResult, Loaded, Member, Part, RunningLoad, Scheduler,
-    StartError, Terms, ThreadGroup, allow_connections,
+    Begins, CpuMeter, Finished, Gathered, KeptUp, LoadResult, Loaded, Member, Part, Polling, RunningLoad,
+    Scheduler, StartError, Terms, ThreadGroup, allow_connections,
 };
-use loadcurve_plan::{Nanos, Pace, Share};
+use loadcurve_plan::{Pace, Share};
 use loadcurve_record::SlowRequest;
 use loadcurve_ycsb::{InsertedKeys, Operations};
 use tokio::runtime::{Builder, Runtime};
@@ -177,9 +177,9 @@ async fn work<D: Database>(
     let meter = Rc::new(RefCell::new(CpuMeter::new(window)));
     let measured = Rc::clone(&meter);
     // The runtime sleeps where there is nothing to do.
-    let observe = move |now| measured.borrow_mut().observe(now, Nanos::ZERO);
+    let observe = move |now| measured.borrow_mut().observe(now, Polling::default());
     let began = loadcurve_engine::now().max(epoch);
     let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(observe)).await;
-    let cpu = meter.borrow().used(Nanos::ZERO);
+    let cpu = meter.borrow().used(Polling::default());
     Part::of_thread(recorder, window, began, ended, cpu)
 }

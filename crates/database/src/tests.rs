@@ -9,7 +9,7 @@ mod phases;
 mod simulated;
 
 use loadcurve_engine::LoadResult;
-use loadcurve_plan::{Arrivals, IoChoice, Model, Rate, Stop};
+use loadcurve_plan::{Arrivals, IoChoice, Model, Rate, Stop, Waiting};
 use loadcurve_record::Class;
 use loadcurve_ycsb::{Mix, Workload};
 
@@ -35,6 +35,7 @@ fn run_phase(mix: Mix, clients: usize, stop: Stop) -> DatabaseLoad {
         threads: 1,
         cpus: vec![],
         io: IoChoice::Auto,
+        waiting: Waiting::Auto,
         work: Ycsb {
             url: "mongodb://127.0.0.1".into(),
             namespace: "loadcurve".into(),

@@ -18,7 +18,7 @@ use crate::error::StartError;
 use crate::gathered::Gathered;
 use crate::http::HttpSummary;
 use crate::io::Io;
-use crate::load::{epolls, may_spin, numbers, urings};
+use crate::load::{epolls, numbers, urings};
 use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
@@ -26,7 +26,7 @@ use crate::scheduler::Scheduler;
 use crate::speaker::{Speaker, Spoken};
 use crate::spoken::speak;
 use crate::thread_group::{Begins, CpuMeter, Member, Progress, ThreadGroup};
-use crate::worker::{Worker, WorkerConfiguration, WorkerLevel};
+use crate::worker::{Waiting, Worker, WorkerConfiguration, WorkerLevel};
 
 pub(crate) use home::Home;
 
@@ -170,8 +170,8 @@ impl<E: Exchange + 'static> Threads<'_, E> {
     }
 
     fn configuration(&self, plan: &HttpLoad, share: Share) -> WorkerConfiguration<E> {
-        let (requests, spins) = (Arc::clone(self.requests), may_spin(self.widest.threads));
-        WorkerConfiguration::new(plan, share, requests, self.settings.clone(), spins)
+        let (requests, waiting) = (Arc::clone(self.requests), Waiting::of(self.widest));
+        WorkerConfiguration::new(plan, share, requests, self.settings.clone(), waiting)
     }
 
     fn level(&self, plan: &HttpLoad, index: usize) -> Level<E> {
@@ -260,7 +260,7 @@ impl<I: Io, E: Exchange> Thread<I, E> {
             let mut meter = CpuMeter::new(window);
             let (home, pending) = (&self.home, &mut self.pending);
             let observe = |worker: &mut Worker<I, E>| {
-                meter.observe(worker.now(), worker.spun());
+                meter.observe(worker.now(), worker.polling());
                 home.level_has_begun(number);
                 worker.close_surplus();
                 while let Some(recorder) = worker.take_ended_level() {
@@ -273,7 +273,7 @@ impl<I: Io, E: Exchange> Thread<I, E> {
                     self.worker.run_next_level(last, begins, level, &mut scheduler, should_stop, observe)
                 }
             };
-            let (ended, cpu) = (self.worker.now(), meter.used(self.worker.spun()));
+            let (ended, cpu) = (self.worker.now(), meter.used(self.worker.polling()));
             self.pending.push_back(Pending { level: number, takes_part, window, began, ended, cpu });
             begins = window.end;
             last = Some(scheduler);

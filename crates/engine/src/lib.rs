@@ -67,7 +67,7 @@ pub use kernel::TcpCounters;
 pub use last_second::LastSecond;
 pub use levels::{RunningLevels, start_levels};
 pub use load::{result_of, start, start_part, start_to_begin, uring_refusal};
-pub use part::{CpuUse, Finished, InvalidPart, Part};
+pub use part::{CpuUse, Finished, InvalidPart, Part, Polling, WaitedBy};
 pub use part_row::{PartFigures, PartRow};
 pub use reach::{Heard, Reach};
 pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets, with_recording};

@@ -21,9 +21,8 @@ use crate::running::RunningLoad;
 use crate::scheduler::Scheduler;
 use crate::speaker::{Speaker, Spoken};
 use crate::spoken::speak;
-use crate::thread::online_cpus;
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
-use crate::worker::{Worker, WorkerConfiguration};
+use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
 /// are open.
@@ -164,22 +163,16 @@ impl<E: Exchange + 'static> Threads<'_, E> {
         backends: Vec<I>,
     ) -> Result<&'static str, StartError> {
         let plan = self.plan;
-        let spins = may_spin(plan.threads);
+        let waiting = Waiting::of(plan);
         for (share, io) in self.shares.iter().copied().zip(backends) {
             let (requests, settings) = (Arc::clone(self.requests), self.settings.clone());
-            let configuration = WorkerConfiguration::new(plan, share, requests, settings, spins);
+            let configuration = WorkerConfiguration::new(plan, share, requests, settings, waiting);
             let (mut worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
             worker.share_what_is_heard(group.heard());
             group.start(worker.activity(), move |member| work(worker, &pace, share, &member))?;
         }
         Ok(I::NAME)
     }
-}
-
-/// Whether this number of threads may look for work to be punctual: that takes a whole processor, which only a machine with more
-/// of them than threads can spare.
-pub(crate) fn may_spin(threads: usize) -> bool {
-    online_cpus().is_some_and(|cpus| cpus > threads)
 }
 
 /// The numbers of the connections of a share.
@@ -227,8 +220,9 @@ fn work<I: Io, E: Exchange>(mut worker: Worker<I, E>, pace: &Pace, share: Share,
         Scheduler::new(pace, share, member.epoch()).expect("the plan was validated before the start");
     let window = scheduler.window();
     let mut meter = CpuMeter::new(window);
-    let began = worker.run(&mut scheduler, should_stop, |worker| meter.observe(worker.now(), worker.spun()));
-    let cpu = meter.used(worker.spun());
+    let began =
+        worker.run(&mut scheduler, should_stop, |worker| meter.observe(worker.now(), worker.polling()));
+    let cpu = meter.used(worker.polling());
     let (recorder, ended) = worker.finish(&scheduler);
     Part::of_thread(recorder, window, began, ended, cpu)
 }

@@ -11,29 +11,65 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::TcpCounters;
 
 /// Names the form in which parts travel; another one has another name.
-const FORMAT: &str = "loadcurve-part/3";
+const FORMAT: &str = "loadcurve-part/4";
+
+/// Waits without sleeping, of which a thread that has a processor to itself makes use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Polling {
+    /// Processor time that they took.
+    pub(crate) spent: Nanos,
+    /// How many of them have found something.
+    pub(crate) found: u64,
+}
+
+impl Polling {
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { spent: self.spent + other.spent, found: self.found + other.found }
+    }
+
+    /// What has come since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self { spent: self.spent - earlier.spent, found: self.found - earlier.found }
+    }
+}
+
+/// How threads have mostly waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitedBy {
+    /// Without sleeping.
+    Polling,
+    /// Until the kernel woke them.
+    Sleeping,
+}
 
 /// Processor time between the start of the window and the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuUse {
     pub(crate) user: Nanos,
     pub(crate) system: Nanos,
-    /// The part of both that went into looking for work punctually.
-    pub(crate) spun: Nanos,
+    /// What was spent on waiting without sleeping.
+    pub(crate) polling: Polling,
     /// How often threads went to sleep, because nothing had arrived.
     pub(crate) voluntary_switches: u64,
 }
 
 impl CpuUse {
-    /// Without what was spent on looking for work.
+    /// Without what was spent on waiting.
     pub(crate) fn working(self) -> Nanos {
-        self.user + self.system - self.spun
+        self.user + self.system - self.polling.spent
+    }
+
+    /// How its threads have waited for answers.
+    pub(crate) fn waiting(self) -> WaitedBy {
+        if self.polling.found > self.voluntary_switches { WaitedBy::Polling } else { WaitedBy::Sleeping }
     }
 
     fn add(&mut self, other: Self) {
         self.user = self.user + other.user;
         self.system = self.system + other.system;
-        self.spun = self.spun + other.spun;
+        self.polling = self.polling.and(other.polling);
         self.voluntary_switches += other.voluntary_switches;
     }
 }

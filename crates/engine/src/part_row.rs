@@ -57,13 +57,15 @@ impl PartFigures {
     pub fn of(pace: &Pace, finished: &Finished) -> Self {
         let (part, recorder) = (&finished.part, &finished.part.recorder);
         let begin = part.window.start - pace.warmup();
-        let CpuUse { user, system, spun, voluntary_switches } = part.cpu;
+        let CpuUse { user, system, polling, voluntary_switches } = part.cpu;
         let generator = Generator {
             threads: part.threads,
             io: finished.io.clone().unwrap_or(Cow::Borrowed(Epoll::NAME)),
             cpu_user_s: user.as_secs_f64(),
             cpu_system_s: system.as_secs_f64(),
-            cpu_spun_s: spun.as_secs_f64(),
+            cpu_spun_s: polling.spent.as_secs_f64(),
+            waiting: part.cpu.waiting(),
+            polled_waits: polling.found,
             voluntary_context_switches: voluntary_switches,
             cpu_per_request_us: None,
             lateness_ms: Lateness::of(&recorder.lateness),

@@ -11,6 +11,7 @@ use loadcurve_record::{
 use serde::Serialize;
 
 use crate::kernel::TcpCounters;
+use crate::part::WaitedBy;
 use crate::verdict::Verdict;
 
 /// Everything measured by one load; what the load was, who started it knows. Times are in milliseconds and rates per
@@ -315,8 +316,11 @@ pub struct Generator {
     pub io: Cow<'static, str>,
     pub cpu_user_s: f64,
     pub cpu_system_s: f64,
-    /// The part of the two that went into looking for work instead of sleeping, to be punctual.
+    /// The part of the two that went into waiting without sleeping.
     pub cpu_spun_s: f64,
+    pub waiting: WaitedBy,
+    /// How many waits without sleeping have found something.
+    pub polled_waits: u64,
     /// How often its threads went to sleep, because nothing had arrived.
     pub voluntary_context_switches: u64,
     pub cpu_per_request_us: Option<f64>,

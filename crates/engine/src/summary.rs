@@ -236,14 +236,16 @@ impl Merged {
 
     fn generator(&self, io: Cow<'static, str>) -> Generator {
         let answered = self.recorder.answered_within;
-        let CpuUse { user, system, spun, voluntary_switches } = self.cpu;
+        let CpuUse { user, system, polling, voluntary_switches } = self.cpu;
         let cpu_us = self.cpu.working().0 as f64 / 1e3;
         Generator {
             threads: self.threads,
             io,
             cpu_user_s: user.as_secs_f64(),
             cpu_system_s: system.as_secs_f64(),
-            cpu_spun_s: spun.as_secs_f64(),
+            cpu_spun_s: polling.spent.as_secs_f64(),
+            waiting: self.cpu.waiting(),
+            polled_waits: polling.found,
             voluntary_context_switches: voluntary_switches,
             cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
             lateness_ms: Lateness::of(&self.recorder.lateness),

@@ -65,8 +65,15 @@ impl CpuTime {
         let user_share = if all_ticks > 0.0 { user_ticks / all_ticks } else { 0.0 };
         let user = Nanos::from_secs_f64(total.as_secs_f64() * user_share);
         let voluntary_switches = self.voluntary_switches.saturating_sub(earlier.voluntary_switches);
-        CpuUse { user, system: total - user, spun: Nanos::ZERO, voluntary_switches }
+        CpuUse { user, system: total - user, voluntary_switches, ..CpuUse::default() }
     }
+}
+
+/// How long the calling thread could have run and waited for its processor: the second field of its `schedstat` file
+/// (Documentation/scheduler/sched-stats.rst).
+pub(crate) fn run_delay() -> Option<Nanos> {
+    let schedstat = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Nanos(schedstat.split_whitespace().nth(1)?.parse().ok()?))
 }
 
 /// The calling thread's user and system ticks: fields 14 and 15 of its `stat` file (proc(5)).

@@ -13,7 +13,7 @@ use crate::clock;
 use crate::error::StartError;
 use crate::kernel::TcpCounters;
 use crate::last_second::{LastSecond, Watcher};
-use crate::part::{CpuUse, Finished, Part};
+use crate::part::{CpuUse, Finished, Part, Polling};
 use crate::reach::Heard;
 use crate::thread::{CpuTime, ask_for_exact_timers, bind_to_cpu};
 use crate::thread_group::shared::Shared;
@@ -269,8 +269,8 @@ impl Drop for Member {
 /// The processor time of the calling thread within a window.
 pub struct CpuMeter {
     window: Window,
-    at_start: Option<(CpuTime, Nanos)>,
-    at_end: Option<(CpuTime, Nanos)>,
+    at_start: Option<(CpuTime, Polling)>,
+    at_end: Option<(CpuTime, Polling)>,
 }
 
 impl CpuMeter {
@@ -280,23 +280,23 @@ impl CpuMeter {
         Self { window, at_start: None, at_end: None }
     }
 
-    /// Looks whether the window has begun or ended; to be called often, with the time of the loop's turn, and for how
-    /// long the thread has looked for work where it could have slept.
-    pub fn observe(&mut self, now: Nanos, spun: Nanos) {
+    /// Looks whether the window has begun or ended; to be called often, with the time of the loop's turn, and how the
+    /// thread has waited without sleeping.
+    pub fn observe(&mut self, now: Nanos, polling: Polling) {
         if self.at_start.is_none() && now >= self.window.start {
-            self.at_start = Some((CpuTime::read(), spun));
+            self.at_start = Some((CpuTime::read(), polling));
         }
         if self.at_end.is_none() && now >= self.window.end {
-            self.at_end = Some((CpuTime::read(), spun));
+            self.at_end = Some((CpuTime::read(), polling));
         }
     }
 
     /// What the thread has used in the window, as far as that has gone.
     #[must_use]
-    pub fn used(&self, spun: Nanos) -> CpuUse {
-        let Some((at_start, spun_at_start)) = self.at_start else { return CpuUse::default() };
-        let (at_end, spun_at_end) = self.at_end.unwrap_or_else(|| (CpuTime::read(), spun));
-        CpuUse { spun: spun_at_end - spun_at_start, ..at_end.since(at_start) }
+    pub fn used(&self, polling: Polling) -> CpuUse {
+        let Some((at_start, polling_before)) = self.at_start else { return CpuUse::default() };
+        let (at_end, polling) = self.at_end.unwrap_or_else(|| (CpuTime::read(), polling));
+        CpuUse { polling: polling.since(polling_before), ..at_end.since(at_start) }
     }
 }
 

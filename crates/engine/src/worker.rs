@@ -1,7 +1,8 @@
 //! One thread's loop, in which plan, I/O, protocol and recording meet.
 //!
 //! This file holds the loop; `begin` is how requests start, `end` is how they end and what their slot does next, `slow`
-//! is what is asked about the slowest of them, `levels` is how one level of a load goes over into the next.
+//! is what is asked about the slowest of them, `levels` is how one level of a load goes over into the next, and `waiting` is
+//! how the thread sleeps or polls.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -12,10 +13,10 @@ use loadcurve_record::{Failure, Recorder, SlowCandidate};
 use loadcurve_wire::Exchange;
 
 use crate::activity::Activity;
-use crate::clock;
 use crate::connection::{Connection, Room, State};
 use crate::deadlines::Deadlines;
 use crate::io::{Io, Slot};
+use crate::part::Polling;
 use crate::places::{InFlight, Places};
 use crate::reach::{Heard, Reach};
 use crate::requests::{RequestSource, TargetReader};
@@ -24,17 +25,18 @@ use crate::scheduler::Scheduler;
 mod begin;
 mod end;
 mod levels;
+mod patience;
 mod redirection;
 mod slow;
+mod waiting;
+
+use patience::Patience;
 
 pub(crate) use levels::WorkerLevel;
+pub(crate) use waiting::Waiting;
 
 /// The longest sleep, so that being asked to stop is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
-/// A sleep shorter than this ends so late that the answers it sleeps over seem slow.
-const SHORTEST_SLEEP: Nanos = Nanos(80_000);
-/// The last stretch before a request is due, in which a thread that may looks instead of sleeping.
-const SPIN: Nanos = Nanos(80_000);
 /// How long a thread waits between two looks whether the others are ready.
 const MOMENT: Nanos = Nanos::from_millis(1);
 /// Connections begun on one reading of the clock, so that their connect times do not count each other's.
@@ -55,8 +57,7 @@ pub(crate) struct WorkerConfiguration<E: Exchange> {
     think: Nanos,
     timeout: Nanos,
     unit: Unit,
-    /// Whether the thread may keep its processor busy to be punctual.
-    spins: bool,
+    waiting: Waiting,
 }
 
 impl<E: Exchange> WorkerConfiguration<E> {
@@ -66,7 +67,7 @@ impl<E: Exchange> WorkerConfiguration<E> {
         share: Share,
         requests: Arc<RequestSource<E>>,
         settings: E::Settings,
-        spins: bool,
+        waiting: Waiting,
     ) -> Self {
         Self {
             requests,
@@ -78,7 +79,7 @@ impl<E: Exchange> WorkerConfiguration<E> {
             think: Nanos::from_secs_f64(plan.work.conversation.think_s),
             timeout: plan.timeout(),
             unit: plan.model.unit(),
-            spins,
+            waiting,
         }
     }
 
@@ -130,10 +131,8 @@ pub(crate) struct Worker<I, E: Exchange> {
     now: Nanos,
     /// What anybody can see of what became of the requests.
     activity: Arc<Activity>,
-    /// How long the thread has looked for work where it could have slept.
-    spun: Nanos,
-    /// The thread's processor time at the end of the last look for work, where nothing has happened since.
-    looking_since: Option<Nanos>,
+    patience: Patience,
+    polling: Polling,
     reach: Reach,
     recorder: Recorder,
 }
@@ -173,8 +172,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             slow_requests: Vec::with_capacity(at_once),
             now: Nanos::ZERO,
             activity: Arc::default(),
-            spun: Nanos::ZERO,
-            looking_since: None,
+            patience: Patience::new(configuration.waiting.polls()),
+            polling: Polling::default(),
             reach: Reach::new(Arc::default(), configuration.timeout),
             configuration,
         }
@@ -254,11 +253,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     ) {
         self.ends = scheduler.window().end;
         while !should_stop() {
-            let begun = self.begun;
             self.begin_due(scheduler);
-            if self.begun > begun {
-                self.looking_since = None;
-            }
             if scheduler.next_due(self.now).is_none() && self.is_done(scheduler) {
                 break;
             }
@@ -316,38 +311,6 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Turns when something happens or is due.
-    ///
-    /// A sleeping thread is woken some tens of microseconds late, so the last stretch before a request is due is spent
-    /// looking, where that may take a processor for itself.
-    fn wait_for_work(&mut self, scheduler: &Scheduler) {
-        let due = if self.free.is_empty() { None } else { scheduler.next_due(self.now) };
-        let wake = self.next_wake(scheduler);
-        let is_expected = due == Some(wake) || wake == self.handover;
-        let is_punctual = self.configuration.spins && scheduler.is_scheduled() && is_expected;
-        if !is_punctual {
-            self.turn(Some(scheduler), wake);
-        } else if wake - self.now > SHORTEST_SLEEP + SPIN {
-            self.turn(Some(scheduler), wake - SPIN);
-        } else {
-            self.look_for_work(scheduler);
-        }
-    }
-
-    /// Turns at once, and counts what that has cost if it was in vain.
-    ///
-    /// The cost is read from the processor's clock: on the other one a preempted thread would seem to have looked all the
-    /// while. Reading that clock is part of the cost, so one look begins where the last one in vain has ended; the first
-    /// look after something has happened may still submit what was begun, and does not count.
-    fn look_for_work(&mut self, scheduler: &Scheduler) {
-        let last_ended_at = self.looking_since.take();
-        if !self.turn(Some(scheduler), Nanos::ZERO) {
-            let ended_at = clock::thread_cpu_time();
-            self.spun = self.spun + last_ended_at.map_or(Nanos::ZERO, |last| ended_at - last);
-            self.looking_since = Some(ended_at);
-        }
-    }
-
     /// What the worker shows of itself.
     pub(crate) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.activity)
@@ -356,11 +319,6 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// The time of the last turn.
     pub(crate) fn now(&self) -> Nanos {
         self.now
-    }
-
-    /// How long the worker has looked for work where it could have slept.
-    pub(crate) fn spun(&self) -> Nanos {
-        self.spun
     }
 
     /// Ends the recording: what is still under way is unanswered, what was due and never begun is never sent.
@@ -418,6 +376,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// anything did.
     fn turn(&mut self, scheduler: Option<&Scheduler>, until: Nanos) -> bool {
         self.now = self.io.wait(until);
+        self.go_on_with_turn(scheduler)
+    }
+
+    /// What a turn does after its wait; says whether anything happened.
+    fn go_on_with_turn(&mut self, scheduler: Option<&Scheduler>) -> bool {
         let mut happened = false;
         // Nothing begins before all events are read: the end of a connection may come right behind its last answer.
         while self.handle_next_event(scheduler) {

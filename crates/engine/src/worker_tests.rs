@@ -12,6 +12,7 @@ mod limits;
 mod lost;
 mod md1;
 mod peer;
+mod polling;
 mod queue;
 mod replay;
 mod shares;
@@ -22,11 +23,11 @@ mod verdicts;
 
 use loadcurve_plan::{
     Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, IoChoice, Model, Nanos, Pick, Rate,
-    Request, Requests, Stop,
+    Request, Requests, Stop, Waiting,
 };
 use loadcurve_record::{CoarseHistogram, Failure, RequestCounts, TimeHistogram};
 
-use crate::part::CpuUse;
+use crate::part::{CpuUse, Polling, WaitedBy};
 use simulated::{Accepting, START, Simulation};
 
 const fn ms(milliseconds: u64) -> Nanos {
@@ -55,6 +56,7 @@ pub(crate) fn plan(model: Model, stop: Stop) -> HttpLoad {
         threads: 1,
         cpus: vec![],
         io: IoChoice::Auto,
+        waiting: Waiting::Auto,
     }
 }
 
@@ -332,14 +334,16 @@ fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
 #[test]
 fn a_request_costs_its_part_of_the_time_that_the_thread_has_worked() {
     // 2 ms in programs and 3 ms in the kernel, of which 1 ms was spent looking for work: 4 ms for 100 requests.
-    let cpu = CpuUse { user: ms(2), system: ms(3), spun: ms(1), voluntary_switches: 30 };
+    let polling = Polling { spent: ms(1), found: 31 };
+    let cpu = CpuUse { user: ms(2), system: ms(3), polling, voluntary_switches: 30 };
     let plan = open(1, 100.0, Stop::RequestsTotal(100));
     let generator = Simulation { cpu, ..Simulation::of(&plan) }.result(taking(ms(1))).generator;
     assert_close(generator.cpu_per_request_us.unwrap(), 40.0);
     assert_close(generator.cpu_user_s, 0.002);
     assert_close(generator.cpu_system_s, 0.003);
     assert_close(generator.cpu_spun_s, 0.001);
-    assert_eq!(generator.voluntary_context_switches, 30);
+    assert_eq!((generator.polled_waits, generator.voluntary_context_switches), (31, 30));
+    assert_eq!(generator.waiting, WaitedBy::Polling);
 }
 
 #[test]

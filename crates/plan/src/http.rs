@@ -181,7 +181,7 @@ mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
     use crate::{
         Arrivals, Body, Http2, IoChoice, Model, Nanos, Pick, Rate, RateStretch, Recording, Request, Requests,
-        Stop, Tls,
+        Stop, Tls, Waiting,
     };
 
     fn plan() -> HttpLoad {
@@ -205,6 +205,7 @@ mod tests {
             threads: 1,
             cpus: vec![],
             io: IoChoice::Auto,
+            waiting: Waiting::Auto,
         }
     }
 

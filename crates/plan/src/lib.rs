@@ -21,7 +21,7 @@ mod tls;
 pub use back_off::BackOff;
 pub use http::{Conversation, Http, HttpLoad, HttpVersion};
 pub use http2::{Hpack, Http2};
-pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Work};
+pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Waiting, Work};
 pub use nanos::Nanos;
 pub use pace::{Arriving, Pace, Unit};
 pub use picker::{Choice, Pick, Picker, Weights};

@@ -119,6 +119,17 @@ pub enum IoChoice {
     Uring,
 }
 
+/// How a thread waits for answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Waiting {
+    /// Without sleeping, where it has a processor to itself: on one machine the server's processor pays for waking it.
+    #[default]
+    Auto,
+    /// Asleep, so that the processor is free for others and uses less power.
+    Sleep,
+}
+
 /// The plan of one load: when it asks is the same for every kind of work, what it asks is the work's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -142,6 +153,9 @@ pub struct Load<W> {
     /// How the bytes travel between the engine and the kernel.
     #[serde(default)]
     pub io: IoChoice,
+    /// How a thread waits for answers.
+    #[serde(default)]
+    pub waiting: Waiting,
     /// What is asked, and of whom.
     pub work: W,
 }

@@ -97,6 +97,8 @@ class LoadOptions(TypedDict, total=False):
     """What sends the load: engine, or another tool of `loadcurve generators`."""
     io: Literal["auto", "uring", "epoll"] | None
     """Kernel interface; auto takes the cheaper one available."""
+    waiting: Literal["auto", "sleep"] | None
+    """How threads wait for answers; auto polls where CPUs are to spare."""
     workload: str | None
     """A YCSB core workload, a to f, or a properties file."""
     property: Sequence[str] | None

@@ -21,7 +21,7 @@ from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.presence import announce
 from loadcurve.server.target import Target, reachable_address, read_url
 
-ALONE = ("load_machines", "on_ray", "io", "seed")
+ALONE = ("load_machines", "on_ray", "io", "waiting", "seed")
 """Options of running a load that our own engine alone has."""
 
 
@@ -72,6 +72,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         cpus=cpus,
         seed=options.values["seed"],
         io=options.values["io"],
+        waiting=options.values["waiting"],
     )
     announce()
     warn_of_disturbance(look)

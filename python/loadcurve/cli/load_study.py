@@ -35,6 +35,7 @@ DEFAULT_TIMES = {"warmup": "0s", "timeout": "10s"}
 
 OF_ONE_KIND = {
     "io": WEB,
+    "waiting": WEB,
     "settings": DATABASE,
     "drop": DATABASE,
     "drop_table": DATABASE,

@@ -25,6 +25,8 @@ from loadcurve.loads.ycsb import DatabaseLoad
 
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
+WaitingChoice = Literal["auto", "sleep"]
+"""How the engine's threads wait for answers; ``auto`` is without sleeping where they have CPUs to themselves."""
 
 _ENDS = ("duration_s", "requests_total", "connections_total")
 _TIMES = ("warmup_s", "timeout_s")
@@ -59,6 +61,7 @@ class Plan(ABC):
     seed: int = 0
     """Repeats what is drawn at random."""
     io: IoChoice = "auto"
+    waiting: WaitingChoice = "auto"
 
     @abstractmethod
     def _model(self) -> str:
@@ -96,6 +99,7 @@ class Plan(ABC):
             "threads": self.threads,
             "cpus": self.cpus,
             "io": self.io,
+            "waiting": self.waiting,
             "work": self._work(options),
         }
         return json.dumps({self.kind.work: plan})

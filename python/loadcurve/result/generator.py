@@ -25,12 +25,16 @@ class Generator(Record):
     cpu_user_s: Time | None
     cpu_system_s: Time | None
     cpu_spun_s: Time | None
-    """The part of the two that went into looking for work instead of sleeping, to be punctual."""
+    """The part of the two that went into waiting without sleeping."""
     cpu_per_request_us: Time | None
     voluntary_context_switches: Count | None = None
     """How often its threads went to sleep because nothing had arrived. The next answer wakes one, at the
     cost of its server. Records may lack it.
     """
+    waiting: Literal["polling", "sleeping"] | None = None
+    """How its threads have mostly waited for answers; records may lack it, and the next."""
+    polled_waits: Count | None = None
+    """How many waits without sleeping have found something."""
     lateness_ms: Lateness | None
     pauses: Pauses | None = None
     """Of the CPUs of the load, or of the process that sends it; records may lack these three."""

@@ -14,7 +14,8 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
 use crate::clock;
 use crate::io::route::Route;
 use crate::io::{
-    EVENTS_PER_TURN, Event, Io, Notify, Slot, broken_failure, connect_failure, is_end_by_peer, tcp_info,
+    EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure, is_end_by_peer,
+    tcp_info,
 };
 
 /// Large enough that one read empties the socket of every answer but long ones.
@@ -247,6 +248,21 @@ impl Io for Epoll {
             }
         }
         clock::now()
+    }
+
+    fn look(&mut self, until: Nanos) -> Looked {
+        let mut looked = Looked { now: clock::now(), ..Looked::default() };
+        loop {
+            let now = self.wait(Nanos::ZERO);
+            if !self.ready.is_empty() {
+                return Looked { now, ..looked };
+            }
+            looked.add(now - looked.now);
+            looked.now = now;
+            if now >= until {
+                return looked;
+            }
+        }
     }
 
     fn next(&mut self) -> Option<(Slot, Event<'_>)> {

@@ -37,6 +37,29 @@ pub(crate) enum Event<'a> {
     Broken(Failure),
 }
 
+/// What a wait without sleeping was like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Looked {
+    /// The clock's reading at its end: the one of this loop turn.
+    pub(crate) now: Nanos,
+    /// Processor time that went into looking in vain.
+    pub(crate) spent: Nanos,
+    /// Time in which the thread did not run although it was looking.
+    pub(crate) lost: Nanos,
+}
+
+impl Looked {
+    /// Between two looks that are further apart than this the thread did not run. Neither a look nor an interrupt takes as
+    /// long.
+    const LONGEST_LOOK: Nanos = Nanos(5_000);
+
+    /// Counts one look in vain.
+    fn add(&mut self, length: Nanos) {
+        let part = if length < Self::LONGEST_LOOK { &mut self.spent } else { &mut self.lost };
+        *part = *part + length;
+    }
+}
+
 /// When an event reports that a send has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notify {
@@ -71,6 +94,11 @@ pub(crate) trait Io {
 
     /// Waits for events, at the latest until `until`, and returns the clock's reading: the one of this loop turn.
     fn wait(&mut self, until: Nanos) -> Nanos;
+
+    /// Waits for events as [`Io::wait`] does, and keeps its processor meanwhile, where there is one to keep.
+    fn look(&mut self, until: Nanos) -> Looked {
+        Looked { now: self.wait(until), ..Looked::default() }
+    }
 
     /// The next event that the last wait has found.
     fn next(&mut self) -> Option<(Slot, Event<'_>)>;

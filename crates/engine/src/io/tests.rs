@@ -94,6 +94,7 @@ on_each_backend! {
     a_slot_that_is_used_again_hears_nothing_of_its_earlier_connection,
     many_connections_each_get_their_own_answers,
     a_wait_ends_when_it_shall,
+    a_look_costs_what_it_lasts_and_ends_when_it_shall_or_when_something_arrives,
 }
 
 /// An event that has been taken out of the backend.
@@ -454,6 +455,22 @@ fn many_connections_each_get_their_own_answers<I: Backend>() {
     assert_eq!(received, [2 * ANSWER_BYTES; CONNECTIONS]);
     drop(io);
     echo.join().unwrap();
+}
+
+fn a_look_costs_what_it_lasts_and_ends_when_it_shall_or_when_something_arrives<I: Backend>() {
+    let (mut io, mut peer) = connected::<I>();
+    let begun = clock::now();
+    let in_vain = io.look(begun + Nanos::from_millis(2));
+    let ended = clock::now();
+    assert!(in_vain.now >= begun + Nanos::from_millis(2) && in_vain.now <= ended);
+    // Between two looks the kernel is asked, or the clock read: a look costs all but that.
+    assert!(in_vain.spent + in_vain.lost <= in_vain.now - begun, "{in_vain:?}");
+    assert!(in_vain.spent + in_vain.lost > Nanos::ZERO, "{in_vain:?}");
+    assert_eq!(next(&mut io), None);
+    peer.write_all(b"ok").unwrap();
+    let found = io.look(clock::now() + PATIENCE);
+    assert!(found.now <= clock::now());
+    assert_eq!(next(&mut io), Some((0, Taken::Received(b"ok".to_vec()))));
 }
 
 fn a_wait_ends_when_it_shall<I: Backend>() {

@@ -21,7 +21,8 @@ use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
 use crate::io::uring::socket::{Kind, Socket, Stage, Token};
 use crate::io::{
-    EVENTS_PER_TURN, Event, Io, Notify, Slot, broken_failure, connect_failure, is_end_by_peer, tcp_info,
+    EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure, is_end_by_peer,
+    tcp_info,
 };
 
 /// Every operation on a socket that was shut down ends at once; this is for a kernel that is stuck.
@@ -189,6 +190,32 @@ impl Uring {
         }
     }
 
+    /// Queues what the last turn has begun; returns of how many slots.
+    fn begin_turn(&mut self) -> usize {
+        self.offer_lent();
+        self.buffers.publish();
+        self.left_in_turn = EVENTS_PER_TURN;
+        self.feed_starved();
+        self.queue_operations();
+        self.touched.len()
+    }
+
+    /// Submits what is queued, waits, and takes what is complete.
+    fn enter(&mut self, wait: Wait) {
+        self.ring.enter(wait);
+        self.take_completions();
+    }
+
+    /// Submits what is still queued of this many slots.
+    fn submit(&mut self, slots: usize) {
+        while self.ring.has_queued() {
+            self.enter(Wait::No);
+        }
+        for slot in self.touched.drain(..slots) {
+            self.sockets[slot].submitted();
+        }
+    }
+
     fn offer_lent(&mut self) {
         if let Some(buffer) = self.lent.take() {
             self.buffers.offer(buffer);
@@ -236,25 +263,34 @@ impl Io for Uring {
     }
 
     fn wait(&mut self, until: Nanos) -> Nanos {
-        self.offer_lent();
-        self.buffers.publish();
-        self.left_in_turn = EVENTS_PER_TURN;
-        self.feed_starved();
-        self.queue_operations();
-        let submitted = self.touched.len();
+        let submitted = self.begin_turn();
         // Events may be left from the last turn; then there is nothing to wait for.
         if self.arrived.is_empty() {
-            self.ring.enter(Wait::AtMost(until - clock::now()));
-            self.take_completions();
+            self.enter(Wait::AtMost(until - clock::now()));
         }
-        while self.ring.has_queued() {
-            self.ring.enter(Wait::No);
-            self.take_completions();
-        }
-        for slot in self.touched.drain(..submitted) {
-            self.sockets[slot].submitted();
-        }
+        self.submit(submitted);
         clock::now()
+    }
+
+    fn look(&mut self, until: Nanos) -> Looked {
+        let submitted = self.begin_turn();
+        let mut looked = Looked::default();
+        if self.arrived.is_empty() {
+            self.enter(Wait::AtMost(Nanos::ZERO));
+            let mut before = clock::now();
+            while self.arrived.is_empty() && before < until {
+                // The kernel could show in memory that it has something (IORING_SETUP_TASKRUN_FLAG): that would cost the
+                // server's processor more than this call costs here.
+                self.enter(Wait::AtMost(Nanos::ZERO));
+                if self.arrived.is_empty() {
+                    let now = clock::now();
+                    looked.add(now - before);
+                    before = now;
+                }
+            }
+        }
+        self.submit(submitted);
+        Looked { now: clock::now(), ..looked }
     }
 
     fn next(&mut self) -> Option<(Slot, Event<'_>)> {

@@ -6,7 +6,7 @@ use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer, Recorder, Win
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{CpuUse, Finished, Part};
+use super::{CpuUse, Finished, Part, Polling};
 use crate::kernel::TcpCounters;
 
 const EPOCH: Nanos = Nanos(7_000_000_000_000);
@@ -65,7 +65,8 @@ fn finished<'a>(outcomes: impl Iterator<Item = (u64, &'a Outcome)>) -> Finished 
     for (number, outcome) in outcomes {
         record(&mut recorder, number, outcome);
     }
-    let cpu = CpuUse { user: Nanos(3), system: Nanos(2), spun: Nanos(1), voluntary_switches: 7 };
+    let polling = Polling { spent: Nanos(1), found: 5 };
+    let cpu = CpuUse { user: Nanos(3), system: Nanos(2), polling, voluntary_switches: 7 };
     let part = Part::of_thread(recorder, WINDOW, EPOCH, WINDOW.end, cpu);
     let kernel = TcpCounters { retransmits: Some(1), ..TcpCounters::default() };
     Finished::of(vec![part], kernel, false)
@@ -211,6 +212,7 @@ fn threads_that_began_at_different_moments_say_how_far_these_were_apart() {
         assert_eq!((together.began, together.began_within), (EPOCH + Nanos(5), Nanos(25)));
         assert_eq!((together.threads, together.cpu.working()), (3, Nanos(12)));
         assert_eq!(together.cpu.voluntary_switches, 21);
+        assert_eq!(together.cpu.polling, Polling { spent: Nanos(3), found: 15 });
     }
 }
 
@@ -242,7 +244,7 @@ fn pauses_travel_with_their_part_but_for_those_before_it_began() {
 fn a_text_of_another_form_is_refused_by_name_and_a_damaged_one_by_what_is_wrong() {
     let text = finished([].into_iter()).encode(EPOCH);
     let problem = |text: &str| Finished::decode(text, EPOCH).unwrap_err().to_string();
-    assert!(problem(&text.replace("loadcurve-part/3", "loadcurve-part/1")).contains("\"loadcurve-part/1\""));
+    assert!(problem(&text.replace(super::FORMAT, "loadcurve-part/1")).contains("\"loadcurve-part/1\""));
     assert!(problem(&text[..text.len() / 2]).contains("EOF"));
     assert!(problem("{}").contains("format"));
     assert!(problem(&text.replace("\"width_ns\":1000000,", "\"width_ns\":0,")).contains("slots of time"));

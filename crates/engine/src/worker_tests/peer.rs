@@ -14,7 +14,7 @@ use crate::io::{self, Io, Notify, Slot};
 use crate::load::numbers;
 use crate::requests::RequestSource;
 use crate::scheduler::Scheduler;
-use crate::worker::{Worker, WorkerConfiguration};
+use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// The other end of all connections.
 pub(super) trait Peer {
@@ -197,7 +197,7 @@ pub(super) fn run<E: Exchange>(
         bytes: Vec::new(),
     };
     let requests = RequestSource::<E>::open(plan).unwrap();
-    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, settings, false);
+    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, settings, Waiting::Sleeping);
     let mut worker = Worker::new(io, numbers(plan, Share::whole()), configuration);
     worker.open_all(|| false);
     let mut scheduler = Scheduler::new(&plan.pace(), Share::whole(), clock.get()).unwrap();

@@ -13,7 +13,7 @@ use loadcurve_wire::{Exchange as _, Http1};
 
 use crate::gathered::Gathered;
 use crate::http::HttpSummary;
-use crate::io::{Event, Io, Notify, Slot};
+use crate::io::{Event, Io, Looked, Notify, Slot};
 use crate::kernel::TcpCounters;
 use crate::levels::{Home, Level, Thread};
 use crate::load::numbers;
@@ -21,7 +21,7 @@ use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::scheduler::Scheduler;
-use crate::worker::{Worker, WorkerConfiguration};
+use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// The clock's reading at the start of every simulation.
 pub(super) const START: Nanos = Nanos::from_millis(1_000_000);
@@ -179,6 +179,12 @@ impl Io for SimulatedIo {
         now
     }
 
+    fn look(&mut self, until: Nanos) -> Looked {
+        let before = self.clock.get();
+        let now = self.wait(until);
+        Looked { now, spent: now - before, lost: Nanos::ZERO }
+    }
+
     fn next(&mut self) -> Option<(Slot, Event<'_>)> {
         loop {
             let (slot, generation, happening) = self.ready.pop_front()?;
@@ -226,8 +232,9 @@ pub(super) struct Simulation<'a> {
     pub(super) held_up: Range<Nanos>,
     /// When the load is asked to stop, on the clock; never for most.
     pub(super) stop_at: Nanos,
-    /// What a worker's thread has used of a processor.
+    /// What a worker's thread has used of a processor, but for its polling.
     pub(super) cpu: CpuUse,
+    pub(super) waiting: Waiting,
     /// What the workers that were run have sent.
     pub(super) sent: Rc<RefCell<Vec<Sent>>>,
 }
@@ -244,6 +251,7 @@ impl<'a> Simulation<'a> {
             held_up: START..START,
             stop_at: Nanos::NEVER,
             cpu: CpuUse::default(),
+            waiting: Waiting::Sleeping,
             sent: Rc::default(),
         }
     }
@@ -271,8 +279,8 @@ impl<'a> Simulation<'a> {
         let numbers = numbers(self.plan, share);
         let requests = RequestSource::<Http1>::open(self.plan).unwrap();
         let io = self.io(&clock, &requests, numbers.len(), service);
-        let mut worker =
-            Worker::new(io, numbers, WorkerConfiguration::new(self.plan, share, requests, (), false));
+        let configuration = WorkerConfiguration::new(self.plan, share, requests, (), self.waiting);
+        let mut worker = Worker::new(io, numbers, configuration);
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
         let epoch = clock.get();
@@ -280,6 +288,7 @@ impl<'a> Simulation<'a> {
         clock.set(epoch + self.begins_late);
         let began = worker.run(&mut scheduler, should_stop, |_| {});
         let activity = worker.activity();
+        let polling = self.cpu.polling.and(worker.polling());
         let (recorder, ended) = worker.finish(&scheduler);
         let counts = recorder.requests;
         let ends = counts.answered + counts.failed + counts.unanswered + counts.never_sent;
@@ -290,7 +299,8 @@ impl<'a> Simulation<'a> {
             (recorder.replies, counts.failed + recorder.warm_up.failed),
             "what anybody can see"
         );
-        (Part::of_thread(recorder, scheduler.window(), began, ended, self.cpu), epoch)
+        let cpu = CpuUse { polling, ..self.cpu };
+        (Part::of_thread(recorder, scheduler.window(), began, ended, cpu), epoch)
     }
 
     fn io(
@@ -329,7 +339,7 @@ impl<'a> Simulation<'a> {
         let numbers = numbers(self.plan, Share::whole());
         let io = self.io(&clock, &requests, numbers.len(), service);
         let configuration =
-            |plan, share| WorkerConfiguration::new(plan, share, Arc::clone(&requests), (), false);
+            |plan, share| WorkerConfiguration::new(plan, share, Arc::clone(&requests), (), Waiting::Sleeping);
         let worker = Worker::new(io, numbers, configuration(self.plan, Share::whole()));
         let activity = worker.activity();
         let home = Arc::new(Home::new(plans.iter().map(|plan| plan.threads), TcpCounters::default()));

@@ -317,6 +317,14 @@ def load(
             "--io", help="Kernel interface; auto takes the cheaper one available.", rich_help_panel=GENERATOR
         ),
     ] = "auto",
+    waiting: Annotated[
+        Literal["auto", "sleep"],
+        typer.Option(
+            "--waiting",
+            help="How threads wait for answers; auto polls where CPUs are to spare.",
+            rich_help_panel=GENERATOR,
+        ),
+    ] = "auto",
     workload: Annotated[
         str | None,
         typer.Option(

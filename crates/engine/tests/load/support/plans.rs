@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use loadcurve_plan::{
     Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, Model, Pick, Rate, Request, Requests,
-    Stop,
+    Stop, Waiting,
 };
 
 /// A GET request without anything special.
@@ -43,6 +43,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
         threads: 1,
         cpus: vec![],
         io: crate::IO,
+        waiting: Waiting::Auto,
     }
 }
 

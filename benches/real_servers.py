@@ -1,0 +1,230 @@
+"""The engine beside the fastest other generators on real servers: requests/s, and what each request costs the server.
+
+On one machine the generator is a part of what limits a server: the server's CPU pays for delivering requests and
+for waking whoever waits for answers. Here the server has one CPU, which is busy all the time, and the generator, of one
+thread, another. In each round all generators have their turn; what counts is the median of the ratios within rounds,
+with its 95 % interval.
+
+No distribution has the newest of these generators: `--gcannon PROGRAM`, `--wrk PROGRAM` and `--h2load PROGRAM` take others
+than those of the PATH. Without gcannon its column is missing.
+"""
+
+import argparse
+import re
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import sysconf
+from pathlib import Path
+
+from benches.generators import LOADCURVE
+from benches.pairs import MedianWithin
+from benches.rig import MEASURED_EXIT_CODES, PATH, machine, own_cpus, run_or_exit, running_web_server
+from loadcurve.result.load import LoadResult
+from loadcurve.server.here import Server
+
+OURS = "loadcurve"
+TICKS_PER_S = sysconf("SC_CLK_TCK")
+SESSION, USER, SYSTEM = 3, 11, 12
+"""Fields of ``/proc/PID/stat`` behind the name (proc(5))."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One load: connections, and over HTTP/2 streams on each of them."""
+
+    connections: int
+    streams: int = 1
+    tls: bool = False
+
+    def __str__(self) -> str:
+        """Return it as ``HTTPS 50`` or ``HTTP/2 10x100``."""
+        if self.is_http2:
+            return f"HTTP/2 {self.connections}x{self.streams}"
+        return f"{'HTTPS' if self.tls else 'HTTP'} {self.connections}"
+
+    @property
+    def is_http2(self) -> bool:
+        """Whether it has streams."""
+        return self.streams > 1 or (self.tls and self.connections == HTTP2_ALONE)
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """What the server is started with."""
+        return {**({"tls": True} if self.tls else {}), **({"http2": True} if self.is_http2 else {})}
+
+
+HTTP2_ALONE = 100
+"""Connections of the load over HTTP/2 with one stream each."""
+CASES = (
+    *(Case(connections) for connections in (1, 10, 50, 500)),
+    *(Case(connections, tls=True) for connections in (50, 500)),
+    Case(10, 100, tls=True),
+    Case(HTTP2_ALONE, tls=True),
+)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A load generator: its command line, and how its rate is read."""
+
+    program: str
+    command: Callable[[Case, str, int], list[str]]
+    rate: Callable[[str, int], float]
+    can: Callable[[Case], bool]
+
+
+def _ours(case: Case, url: str, seconds: int) -> list[str]:
+    http = ("--http", "2", "--streams", str(case.streams)) if case.is_http2 else ()
+    tls = ("--insecure",) if case.tls else ()
+    return ["load", url, "--json", "-c", str(case.connections), "-d", f"{seconds}s", *http, *tls]
+
+
+def _our_rate(output: str, _: int) -> float:
+    return LoadResult.model_validate_json(output).rate_rps.answered or 0.0
+
+
+def _found(pattern: str) -> Callable[[str, int], float]:
+    def rate(output: str, _: int) -> float:
+        found = re.search(pattern, output)
+        if found is None:
+            raise ValueError(f"expected {pattern!r} in: {output}")
+        return float(found[1])
+
+    return rate
+
+
+def _counted(output: str, seconds: int) -> float:
+    """Read gcannon, whose rate is rounded and whose count is not."""
+    return _found(r"(\d+) requests in")(output, seconds) / seconds
+
+
+def _h2load(case: Case, url: str, seconds: int) -> list[str]:
+    http1 = () if case.is_http2 else ("--h1",)
+    return ["-t1", f"-c{case.connections}", f"-m{case.streams}", f"-D{seconds}", *http1, url]
+
+
+def generators(programs: Mapping[str, str]) -> dict[str, Generator]:
+    """Return those that are installed, ours first."""
+    known = {
+        OURS: Generator(LOADCURVE, _ours, _our_rate, lambda _: True),
+        "gcannon": Generator(
+            programs["gcannon"],
+            lambda case, url, seconds: [url, "-t", "1", "-c", str(case.connections), "-d", f"{seconds}s"],
+            _counted,
+            lambda case: not case.tls,
+        ),
+        "wrk": Generator(
+            programs["wrk"],
+            lambda case, url, seconds: ["-t1", f"-c{case.connections}", f"-d{seconds}s", url],
+            _found(r"Requests/sec:\s*([0-9.]+)"),
+            lambda case: not case.is_http2,
+        ),
+        "h2load": Generator(
+            programs["h2load"], _h2load, _found(r"([0-9.]+) req/s"), lambda case: case.tls or case.is_http2
+        ),
+    }
+    return {name: each for name, each in known.items() if shutil.which(each.program)}
+
+
+def cpu_s(session: int) -> float:
+    """Return the processor time of all processes of a session so far."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[SESSION]) == session:
+            ticks += int(fields[USER]) + int(fields[SYSTEM])
+    return ticks / TICKS_PER_S
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one run of one generator brought."""
+
+    rps: float
+    server_us: float
+    """Processor time of the server for each request."""
+
+
+def _turn(generator: Generator, case: Case, server: Server, seconds: int, cpu: int) -> Turn:
+    before = cpu_s(server.pid)
+    command = [generator.program, *generator.command(case, f"{server.url}{PATH}", seconds)]
+    finished = run_or_exit(command, cpu, MEASURED_EXIT_CODES)
+    try:
+        rps = generator.rate(finished.output, seconds)
+    except ValueError as error:
+        sys.exit(f"{generator.program}: {error}")
+    if not rps:
+        sys.exit(f"{' '.join(command)}: nothing was answered: {finished.complaint}")
+    return Turn(rps, 1e6 * (cpu_s(server.pid) - before) / (rps * seconds))
+
+
+def measure(
+    case: Case, asked: Mapping[str, Generator], server: Server, rounds: int, seconds: int, cpu: int
+) -> dict[str, list[Turn]]:
+    """Let all generators have their turn in each round, each of them first as often as the others."""
+    names = [name for name, generator in asked.items() if generator.can(case)]
+    turns: dict[str, list[Turn]] = {name: [] for name in names}
+    for index in range(rounds):
+        first = index % len(names)
+        for name in (*names[first:], *names[:first]):
+            turns[name].append(_turn(asked[name], case, server, seconds, cpu))
+    return turns
+
+
+def _print(case: Case, turns: Mapping[str, Sequence[Turn]]) -> None:
+    ours = turns[OURS]
+    for name, theirs in turns.items():
+        rps = statistics.median(turn.rps for turn in theirs)
+        server_us = statistics.median(turn.server_us for turn in theirs)
+        line = f"{case!s:<14} {name:<10} {rps:>9,.0f}/s {server_us:>7.2f} µs"
+        if name != OURS:
+            ratio = MedianWithin.of([our.rps / their.rps for our, their in zip(ours, theirs, strict=True)])
+            cost = statistics.median(
+                our.server_us / their.server_us for our, their in zip(ours, theirs, strict=True)
+            )
+            line += f"  ratio {ratio.median:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), server's CPU {cost:.3f}"
+        print(line, flush=True)
+
+
+def _case(text: str) -> Case:
+    protocol, _, numbers = text.partition(":")
+    connections, _, streams = numbers.partition("x")
+    return Case(int(connections), int(streams or 1), tls=protocol != "http")
+
+
+def main() -> None:
+    """Print requests/s, the server's processor time, and the ratios of ours to the others'."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--servers", nargs="+", default=["nginx"], help="of the catalogue")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--duration", type=int, default=2, metavar="SECONDS", help="of each turn")
+    parser.add_argument(
+        "--cases", nargs="+", type=_case, default=CASES, metavar="http:50|https:50|h2:10x100"
+    )
+    for name in ("gcannon", "wrk", "h2load"):
+        parser.add_argument(f"--{name}", default=name, metavar="PROGRAM")
+    arguments = parser.parse_args()
+    cpus = own_cpus()
+    asked = generators({name: getattr(arguments, name) for name in ("gcannon", "wrk", "h2load")})
+    print(machine())
+    print(f"{arguments.rounds} rounds of {arguments.duration} s; ratios are ours by theirs")
+    for name in arguments.servers:
+        for case in arguments.cases:
+            with running_web_server(name, case.settings, cpus.server) as server:
+                print(f"\n{name}")
+                _print(
+                    case,
+                    measure(case, asked, server, arguments.rounds, arguments.duration, cpus.generator),
+                )
+
+
+if __name__ == "__main__":
+    main()
