@@ -1,6 +1,5 @@
 //! Each doubt with the evidence that calls for it, and without.
 
-use loadcurve_plan::Stop;
 use loadcurve_plan::{Nanos, Stop};
 use loadcurve_record::{Disruptions, Failure, FailureCounts, StatusClass, Unserved, WarmUpCounts};
 
