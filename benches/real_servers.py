@@ -188,7 +188,9 @@ def _print(case: Case, turns: Mapping[str, Sequence[Turn]]) -> None:
             cost = statistics.median(
                 our.server_us / their.server_us for our, their in zip(ours, theirs, strict=True)
             )
-            line += f"  ratio {ratio.median:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), server's CPU {cost:.3f}"
+            line += (
+                f"  ratio {ratio.median:.3f} ({ratio.low:.3f} to {ratio.high:.3f}), server's CPU {cost:.3f}"
+            )
         print(line, flush=True)
 
 
@@ -206,9 +208,7 @@ def main() -> None:
     parser.add_argument("--servers", nargs="+", default=["nginx"], help="of the catalogue")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--duration", type=int, default=2, metavar="SECONDS", help="of each turn")
-    parser.add_argument(
-        "--cases", nargs="+", type=_case, default=CASES, metavar="http:50|https:50|h2:10x100"
-    )
+    parser.add_argument("--cases", nargs="+", type=_case, default=CASES, metavar="http:50|https:50|h2:10x100")
     for name in ("gcannon", "wrk", "h2load"):
         parser.add_argument(f"--{name}", default=name, metavar="PROGRAM")
     arguments = parser.parse_args()
