@@ -1,12 +1,12 @@
-"""The engine beside the fastest other generators on real servers: requests/s, and what each request costs the server.
+"""The engine beside the fastest other generators on real servers: requests/s, and the server's CPU for each.
 
-On one machine the generator is a part of what limits a server: the server's CPU pays for delivering requests and
-for waking whoever waits for answers. Here the server has one CPU, which is busy all the time, and the generator, of one
-thread, another. In each round all generators have their turn; what counts is the median of the ratios within rounds,
-with its 95 % interval.
+On one machine the generator is a part of what limits a server: the server's CPU pays for delivering requests
+and for waking whoever waits for answers. Here the server has one CPU, which is busy all the time, and the
+generator, of one thread, another. In each round all generators have their turn; what counts is the median of
+the ratios within rounds, with its 95 % interval.
 
-No distribution has the newest of these generators: `--gcannon PROGRAM`, `--wrk PROGRAM` and `--h2load PROGRAM` take others
-than those of the PATH. Without gcannon its column is missing.
+No distribution has the newest of these generators: `--gcannon PROGRAM`, `--wrk PROGRAM` and
+`--h2load PROGRAM` take others than those of the PATH. One that is missing is left out.
 """
 
 import argparse
@@ -143,6 +143,14 @@ def cpu_s(session: int) -> float:
 
 
 @dataclass(frozen=True)
+class Length:
+    """How long each run lasts, and on which CPU."""
+
+    seconds: int
+    cpu: int
+
+
+@dataclass(frozen=True)
 class Turn:
     """What one run of one generator brought."""
 
@@ -151,21 +159,21 @@ class Turn:
     """Processor time of the server for each request."""
 
 
-def _turn(generator: Generator, case: Case, server: Server, seconds: int, cpu: int) -> Turn:
+def _turn(generator: Generator, case: Case, server: Server, each: Length) -> Turn:
     before = cpu_s(server.pid)
-    command = [generator.program, *generator.command(case, f"{server.url}{PATH}", seconds)]
-    finished = run_or_exit(command, cpu, MEASURED_EXIT_CODES)
+    command = [generator.program, *generator.command(case, f"{server.url}{PATH}", each.seconds)]
+    finished = run_or_exit(command, each.cpu, MEASURED_EXIT_CODES)
     try:
-        rps = generator.rate(finished.output, seconds)
+        rps = generator.rate(finished.output, each.seconds)
     except ValueError as error:
         sys.exit(f"{generator.program}: {error}")
     if not rps:
         sys.exit(f"{' '.join(command)}: nothing was answered: {finished.complaint}")
-    return Turn(rps, 1e6 * (cpu_s(server.pid) - before) / (rps * seconds))
+    return Turn(rps, 1e6 * (cpu_s(server.pid) - before) / (rps * each.seconds))
 
 
 def measure(
-    case: Case, asked: Mapping[str, Generator], server: Server, rounds: int, seconds: int, cpu: int
+    case: Case, asked: Mapping[str, Generator], server: Server, rounds: int, each: Length
 ) -> dict[str, list[Turn]]:
     """Let all generators have their turn in each round, each of them first as often as the others."""
     names = [name for name, generator in asked.items() if generator.can(case)]
@@ -173,7 +181,7 @@ def measure(
     for index in range(rounds):
         first = index % len(names)
         for name in (*names[first:], *names[:first]):
-            turns[name].append(_turn(asked[name], case, server, seconds, cpu))
+            turns[name].append(_turn(asked[name], case, server, each))
     return turns
 
 
@@ -214,16 +222,14 @@ def main() -> None:
     arguments = parser.parse_args()
     cpus = own_cpus()
     asked = generators({name: getattr(arguments, name) for name in ("gcannon", "wrk", "h2load")})
+    each = Length(arguments.duration, cpus.generator)
     print(machine())
     print(f"{arguments.rounds} rounds of {arguments.duration} s; ratios are ours by theirs")
     for name in arguments.servers:
         for case in arguments.cases:
             with running_web_server(name, case.settings, cpus.server) as server:
                 print(f"\n{name}")
-                _print(
-                    case,
-                    measure(case, asked, server, arguments.rounds, arguments.duration, cpus.generator),
-                )
+                _print(case, measure(case, asked, server, arguments.rounds, each))
 
 
 if __name__ == "__main__":

@@ -349,6 +349,24 @@ KNEE = re.compile(
 )
 
 
+UNJUDGED = re.compile(
+    rf"At (?:(?P<count>{NUMBER}) loads from (?P<first>{NUMBER})(?: .*?)? to (?P<last>{NUMBER}).*?|"
+    rf"(?P<load>{NUMBER}).*?) "
+    rf"they cannot be judged: .*\."
+)
+
+
+def _unjudged(found: re.Match[str], loads: Sequence[float]) -> Iterator[bool]:
+    """Loads that cannot be judged are loads of the curve, and no more than lie where they are said to lie."""
+    if found["load"]:
+        yield bool(_at(loads, _read(found["load"])))
+        return
+    first, last = _read(found["first"]), _read(found["last"])
+    yield bool(_at(loads, first)) and bool(_at(loads, last))
+    within = [load for load in loads if first * (1 - LEAST_STEP) <= load <= last * (1 + LEAST_STEP)]
+    yield _read(found["count"]) <= len(within)
+
+
 def _of_server(place: int, server: str) -> Rule:
     def rule(table: Table, sentence: str) -> Iterator[bool]:
         part = table.analysis.shapes[place]
@@ -369,6 +387,8 @@ def _of_server(place: int, server: str) -> Rule:
             yield from _capacities(table, f"{server} {sentence.removeprefix('It ')}", place)
         elif sentence.startswith("By the universal scalability law"):
             yield from _law(sentence, _of(curve, table.measure("throughput")))
+        elif found := UNJUDGED.fullmatch(sentence):
+            yield from _unjudged(found, [point[part.part.key or ""] for point in part.part.points])
         else:
             assert sentence.startswith("The curve "), sentence
 

@@ -97,7 +97,7 @@ def behaviour_of(server: str, version: str | None) -> Behaviour | None:
 
 
 def closes_by_default_after(answers: int, server: str, version: str | None) -> str | None:
-    """Name a server, such as ``Tomcat 10.1``, that by default closes a connection after this number of answers.
+    """Name a server, such as ``Tomcat 10.1``, that by default closes a connection after this many answers.
 
     ``None`` where nothing is known of it, or its default is another number. Some count the request that is
     under way, so one more or less is the same.

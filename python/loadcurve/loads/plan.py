@@ -26,7 +26,7 @@ from loadcurve.loads.ycsb import DatabaseLoad
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
 WaitingChoice = Literal["auto", "sleep"]
-"""How the engine waits for answers; ``auto`` is without sleeping where its threads have CPUs to themselves."""
+"""How the engine waits for answers; ``auto`` is without sleeping where CPUs are to spare."""
 
 _ENDS = ("duration_s", "requests_total", "connections_total")
 _TIMES = ("warmup_s", "timeout_s")
