@@ -215,6 +215,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.command_start
 	$(BIN)/python -m benches.hostile_servers
 	$(BIN)/python -m benches.hostile_http2
+	$(BIN)/python -m benches.named_faults
 	$(BIN)/python -m benches.killed_runs
 
 lock: setup ## Resolve the Python dependencies anew into requirements/

@@ -1,7 +1,8 @@
-"""A web server whose faults are known: `python -m benches.faulty_server FAULT`.
+"""A web server whose faults are known: `python -m benches.faulty_server FAULT [NUMBER]`.
 
-It listens on a free port of 127.0.0.1 and prints the port. Every tenth request meets the fault. When its
-input is closed it prints what happened, as JSON, and ends.
+It listens on a free port of 127.0.0.1 and prints the port. Every tenth request meets the fault, or every
+connection, where the fault is one of connections (benches/faulty_connections.py). When its input is closed it
+prints what happened, as JSON, and ends.
 """
 
 import argparse
@@ -14,12 +15,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 
-BODY = b"x" * 1000
+from benches.faulty_connections import BODY, CONNECTION_FAULTS, HEAD_END, FaultyConnections
+
 EVERY = 10
 STALL_AFTER_S, STALL_S = 1.0, 1.0
 ACCEPT_AFTER_S = 0.5
+BACKLOG = 1024
 SLOW_ACCEPT = "slow accept"
-HEAD_END = b"\r\n\r\n"
 RESET = struct.pack("ii", 1, 0)
 """SO_LINGER of no time: closing sends a reset."""
 
@@ -131,11 +133,16 @@ async def serve_late(
     await faulty.serve(reader, writer)
 
 
-async def run(fault: str) -> None:
+async def run(fault: str, number: float) -> None:
     """Serve until the input is closed."""
-    faulty = FaultyServer(fault)
-    serve = partial(serve_late, faulty) if fault == SLOW_ACCEPT else faulty.serve
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    faulty: FaultyServer | FaultyConnections
+    if fault in CONNECTION_FAULTS:
+        faulty = FaultyConnections(fault, number)
+        serve = faulty.serve
+    else:
+        faulty = FaultyServer(fault)
+        serve = partial(serve_late, faulty) if fault == SLOW_ACCEPT else faulty.serve
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, backlog=BACKLOG)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     print(json.dumps(asdict(faulty.truth)), flush=True)
@@ -144,8 +151,12 @@ async def run(fault: str) -> None:
 def main() -> None:
     """Serve, and print what was done."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("fault", choices=FAULTS)
-    asyncio.run(run(parser.parse_args().fault))
+    parser.add_argument("fault", choices=[*FAULTS, *CONNECTION_FAULTS])
+    parser.add_argument(
+        "number", type=float, nargs="?", default=0.0, help="of a fault of connections: its limit"
+    )
+    arguments = parser.parse_args()
+    asyncio.run(run(arguments.fault, arguments.number))
 
 
 if __name__ == "__main__":
