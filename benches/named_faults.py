@@ -233,7 +233,7 @@ FAULTS: Mapping[str, Fault] = {
     **{
         f"starve {number}": Fault(
             ("starve", str(number)),
-            f"-c {connections} -d 1s --warmup 500ms",
+            f"-c {connections} -d 1s --warmup 500ms --timeout 2s",
             (never_served,),
             required=frozenset({"never_served"}),
         )
@@ -336,7 +336,10 @@ def main() -> None:
         trials = [wrong_of(fault, shown=arguments.counts) for _ in range(arguments.trials)]
         right = sum(not wrong for wrong in trials)
         rows.append(right == arguments.trials)
-        print(f"{'' if rows[-1] else 'WRONG '}{name:<26} {arguments.trials:>3} trials {right:>3} named right")
+        print(
+            f"{'' if rows[-1] else 'WRONG '}{name:<26} {arguments.trials:>3} trials {right:>3} named right",
+            flush=True,
+        )
         for problem, count in Counter(problem for wrong in trials for problem in wrong).items():
             print(f"    {count} times: {problem}", flush=True)
     print(f"\n{len(rows)} faults, {rows.count(False)} not always named right")
