@@ -18,4 +18,10 @@ SCHEMES: dict[str, ProtocolName] = {
 
 def protocol_of_url(url: str) -> ProtocolName | None:
     """Return what is spoken under a URL; ``None`` where its scheme is none that is known."""
-    return SCHEMES.get(url.partition("://")[0])
+    return SCHEMES.get(url.partition("://")[0].lower())
+
+
+def with_lower_case_scheme(url: str) -> str:
+    """Return a URL as everybody understands it: drivers know schemes in lower case only (RFC 3986, 3.1)."""
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme.lower()}{separator}{rest}" if separator else url

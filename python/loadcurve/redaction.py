@@ -47,6 +47,9 @@ _URL = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://\S+")
 _CLOSING = "\"'`,;:.)]}>"
 """What stands behind a URL in a text, and not at its end."""
 
+_LOGIN = re.compile(r"[\w.+-]+@")
+"""A user without a password, who to ssh is part of where a machine is, and no secret."""
+
 _TOML_TOKEN = re.compile(
     r'''(?P<comment>\#[^\n]*)|"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*\'''',
     re.DOTALL | re.VERBOSE,
@@ -124,7 +127,7 @@ def without_passwords(text: str) -> str:
 
     Others lose their users alone: their options are those of web pages.
     """
-    if text.startswith(_DATABASES):
+    if text.lower().startswith(_DATABASES):
         # The text is the URL, whatever characters it has.
         return without_password(text)
     return _URL.sub(_without_its_user, text)
@@ -208,12 +211,14 @@ def _is_secret(name: str) -> bool:
 def _without_its_user(found: re.Match[str]) -> str:
     url = found[0].rstrip(_CLOSING)
     behind = found[0][len(url) :]
-    if url.startswith(_DATABASES):
+    if url.lower().startswith(_DATABASES):
         return without_password(url) + behind
     scheme, _, rest = url.partition("://")
     hosts = re.split(r"[/?#\"']", rest)[0]
     # What is no host and port either is a user, whose password goes on until the last @.
     user_end = hosts.rfind("@") if "@" in hosts or _HOSTS.fullmatch(hosts) else rest.rfind("@")
+    if scheme.lower() == "ssh" and _LOGIN.fullmatch(rest[: user_end + 1]):
+        user_end = -1
     return f"{scheme}://{rest[user_end + 1 :]}{behind}"
 
 

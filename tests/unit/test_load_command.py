@@ -161,6 +161,17 @@ def test_a_line_of_a_list_that_cannot_be_used_is_named_and_nothing_is_sent(comma
     assert finished.stderr.startswith('loadcurve: --urls: urls.txt:1001: found "a"; expected a path')
 
 
+@pytest.mark.parametrize(
+    ("path", "encoded"),
+    [("/straße", "/stra%C3%9Fe"), ("/a b?q=ü%20", "/a%20b?q=%C3%BC%20")],
+)
+def test_a_path_that_has_to_be_percent_encoded_is_shown_encoded(path, encoded, command):
+    finished = command.run("load", f"http://127.0.0.1:9{path}")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    said = f'loadcurve: URL: found "{path}"; expected it percent-encoded, "{encoded}" in UTF-8\n'
+    assert finished.stderr == said
+
+
 BAD_URLS = ["no-url", "ftp://127.0.0.1/", "http:///path", *(f"http://127.0.0.1:{port}/" for port in "0a")]
 
 

@@ -170,6 +170,20 @@ def test_a_user_in_the_url_of_a_web_server_is_refused_without_repeating_the_pass
     assert "sec" not in str(refusal.value)
 
 
+def test_the_user_of_an_ssh_destination_is_part_of_it_and_a_password_is_none():
+    kept = ["tried: ssh ssh://bench@h1:22", "(ssh://a.b@h1)"]
+    assert [without_passwords(text) for text in kept] == kept
+    others = ["ssh://bench:Zw9Kp@h1", "ssh://a@b:Zw9Kp@h1", "http://me@h1"]
+    assert [without_passwords(text) for text in others] == ["ssh://h1", "ssh://h1", "http://h1"]
+
+
+@pytest.mark.parametrize("scheme", ["MONGODB", "PostgreSQL"])
+def test_the_case_of_a_scheme_keeps_no_password(scheme):
+    url = f"{scheme}://me:Zw9Kp@h1/app?password=Zw9Kp"
+    shown = f"{scheme}://h1/app"
+    assert [without_passwords(url), without_passwords(f"at {url}")] == [shown, f"at {shown}"]
+
+
 STUDY = """\
 title = "One" # Authorization: Bearer Xq7VtZw9Kp
 [load]

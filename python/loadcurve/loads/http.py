@@ -25,6 +25,7 @@ from loadcurve.loads.requests import (
     REQUEST_PATH_IN_WORDS,
     REQUEST_PATH_PATTERN,
     LongList,
+    encoded_path,
     list_digest,
     open_requests,
     paths_to_verify,
@@ -37,7 +38,7 @@ from loadcurve.loads.verification import AnswerRule, Verify
 from loadcurve.toml.addresses import SourceAddresses
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.paths import Text
-from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.problems import Problem, own_problem, own_problems
 from loadcurve.toml.quantities import SizeBytes
 
 REQUESTS_AT_ONCE_MAX = 1024
@@ -58,7 +59,16 @@ def default_sessions_at_once(num_connections: int | None) -> int:
     return min(num_connections or SESSIONS_AT_ONCE_MAX, SESSIONS_AT_ONCE_MAX)
 
 
-RequestPath = Annotated[str, Field(pattern=REQUEST_PATH_PATTERN), Expected(REQUEST_PATH_IN_WORDS)]
+def _encoded(path: object) -> object:
+    """Refuse a path that would do if it were encoded: which bytes a server expects, others know."""
+    if isinstance(path, str) and path.startswith("/") and (encoded := encoded_path(path)) != path:
+        raise own_problem(f"found {show(path)}; expected it percent-encoded, {show(encoded)} in UTF-8")
+    return path
+
+
+RequestPath = Annotated[
+    str, Field(pattern=REQUEST_PATH_PATTERN), BeforeValidator(_encoded), Expected(REQUEST_PATH_IN_WORDS)
+]
 
 
 def _paths_unless_long(value: object, paths: ValidatorFunctionWrapHandler) -> object:

@@ -2,7 +2,9 @@
 
 import socket
 import time
+import unicodedata
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from loadcurve.errors import BadInput, NothingMeasured
@@ -21,6 +23,9 @@ class Target:
 
     scheme: Scheme
     host: str
+    """In ASCII; an IPv6 address without its zone."""
+    zone: str | None
+    """The interface through which a link-local IPv6 address is reached, by its name or number."""
     port: int
     authority: str
     """What ``Host`` names."""
@@ -40,13 +45,23 @@ def read_url(url: str) -> Target:
     if parts.username is not None:
         text = "a URL with a user is not supported; set the header with -H 'Authorization: …'"
         raise BadInput(f"{without_passwords(url)}: {text}")
+    try:
+        host = _in_ascii(parts.hostname or "")
+    except UnicodeError:
+        text = "the ASCII form of this host name is not certain; write its ASCII form, xn--…, in the URL"
+        raise BadInput(f"{without_passwords(url)}: {text}") from None
+    zone = None
+    if ":" in host:
+        host, _, written = host.partition("%")
+        zone = _zone(written)
     path = parts.path or "/"
     scheme: Scheme = "https" if parts.scheme == "https" else "http"
     return Target(
         scheme=scheme,
-        host=parts.hostname or "",
+        host=host,
+        zone=zone,
         port=DEFAULT_PORTS[scheme] if parts.port is None else parts.port,
-        authority=parts.netloc,
+        authority=_bracketed(host) if parts.port is None else _endpoint(host, parts.port),
         path=f"{path}?{parts.query}" if parts.query else path,
     )
 
@@ -66,6 +81,26 @@ def _fault(parts: SplitResult) -> str | None:
     return None if is_port else "the port is not a number from 1 to 65535"
 
 
+def _in_ascii(host: str) -> str:
+    """Return the name of a host as it is looked up and sent.
+
+    Raises ``UnicodeError``: it has none, or the rule of 2003, which Python's library has, leads
+    to another host than that of today: "ß" would be "ss".
+    """
+    if host.isascii():
+        return host
+    encoded = host.encode("idna")
+    if encoded.decode("idna") != unicodedata.normalize("NFKC", host).lower():
+        raise UnicodeError
+    return encoded.decode("ascii").lower()
+
+
+def _zone(written: str) -> str | None:
+    """Return the zone of an address, whose "%" is written "%25" in a URL (RFC 6874), and often is not."""
+    is_encoded = written.startswith("25") and written != "25"
+    return (written[2:] if is_encoded else written) or None
+
+
 def reachable_address(target: Target, timeout_s: float) -> str:
     """Return the first address of the host that accepts a connection, as ``host:port``.
 
@@ -73,10 +108,11 @@ def reachable_address(target: Target, timeout_s: float) -> str:
 
     Raises ``NothingMeasured``: the host is not found, or nobody answers there.
     """
-    where = _endpoint(target.host, target.port)
+    host = target.host if target.zone is None else f"{target.host}%{target.zone}"
+    where = _endpoint(host, target.port)
     deadline_s = time.monotonic() + timeout_s
     try:
-        found = endpoints_of(target.host, target.port, timeout_s)
+        found = endpoints_of(host, target.port, timeout_s)
     except TimeoutError as error:
         raise NothingMeasured(f"{where}: the host is not found: {error}") from error
     except (socket.gaierror, UnicodeError) as error:
@@ -84,7 +120,7 @@ def reachable_address(target: Target, timeout_s: float) -> str:
         raise NothingMeasured(f"{where}: the host is not found ({reason}); check the name") from error
     reasons = []
     for *_, address in found:
-        host, port = str(address[0]), int(address[1])
+        host, port = _numeric(address), int(address[1])
         left_s = max(LEAST_TIMEOUT_S, deadline_s - time.monotonic())
         try:
             with socket.create_connection((host, port), timeout=left_s):
@@ -99,6 +135,17 @@ def reachable_address(target: Target, timeout_s: float) -> str:
     )
 
 
+def _numeric(address: Any) -> str:  # noqa: ANN401 -- two or four parts, as of the address family
+    """Return the address of a socket without its port, with the zone of a link-local one."""
+    host, _, *of_ipv6 = address
+    return f"{host}%{of_ipv6[1]}" if of_ipv6 and of_ipv6[1] else str(host)
+
+
 def _endpoint(host: str, port: int) -> str:
-    """Return host and port as they stand in a URL, where an IPv6 address is put into brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    """Return host and port as they stand in a URL."""
+    return f"{_bracketed(host)}:{port}"
+
+
+def _bracketed(host: str) -> str:
+    """Return a host as it stands in a URL, where an IPv6 address is put into brackets."""
+    return f"[{host}]" if ":" in host else host

@@ -19,6 +19,7 @@ from loadcurve.loads.models import DURATION_KEYS, WrittenLoad
 from loadcurve.loads.rates import CONSTANT_RATE_IN_WORDS, RATE_MAX
 from loadcurve.loads.values import Duration, PositiveCount, SettingValue
 from loadcurve.machines.table import HERE, RAY
+from loadcurve.protocol import with_lower_case_scheme
 from loadcurve.redaction import is_secret_variable, remember, remember_url
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
@@ -362,7 +363,7 @@ Variables = Annotated[
 def _remembered_url(url: str) -> str:
     """Keep what is secret in a URL out of what its server and its driver write."""
     remember_url(url)
-    return url
+    return with_lower_case_scheme(url)
 
 
 class StudyServer(ContainerTable, extra="allow"):

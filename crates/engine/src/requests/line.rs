@@ -1,5 +1,7 @@
 //! One line of a list of requests.
 
+use std::fmt::Write as _;
+
 use loadcurve_plan::Nanos;
 use loadcurve_wire::is_path;
 
@@ -39,6 +41,10 @@ pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     if !is_path(target) {
         return Err(if std::str::from_utf8(line).is_ok() {
             let found = shown(target);
+            if target.starts_with(b"/") {
+                let encoded = shown(encoded(target).as_bytes());
+                return Err(format!("found {found}; expected it percent-encoded, {encoded} in UTF-8"));
+            }
             format!(
                 "found {found}; expected a path that begins with \"/\" and has no spaces, such as \"/1k.txt\""
             )
@@ -56,6 +62,19 @@ pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
         }
         _ => Line { target, weight: behind.map(parse_weight).transpose()?, moment: None },
     }))
+}
+
+/// A path with what cannot stand in a request percent-encoded (RFC 3986, 2.5).
+fn encoded(path: &[u8]) -> String {
+    let mut text = String::with_capacity(3 * path.len());
+    for &byte in path {
+        if byte.is_ascii_graphic() {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
 }
 
 /// Whether a line that is of the form asks for something.

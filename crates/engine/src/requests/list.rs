@@ -325,10 +325,11 @@ mod tests {
     #[test]
     fn the_first_ten_bad_lines_are_named() {
         assert_eq!(
-            problems(b"/a\nb\n/c x\n"),
+            problems("/a\nb\n/c x\n/stra\u{df}e%20 3\n".as_bytes()),
             [
                 ":2: found \"b\"; expected a path that begins with \"/\" and has no spaces, such as \"/1k.txt\"",
                 ":3: found the weight \"x\"; expected a number of 0 or more",
+                ":4: found \"/stra\u{df}e%20\"; expected it percent-encoded, \"/stra%C3%9Fe%20\" in UTF-8",
             ]
         );
         let many = problems("b\n".repeat(1_000_000).as_bytes());

@@ -419,8 +419,10 @@ def load(
     """
     from loadcurve.cli.load_study import Options
     from loadcurve.loads.kinds import kind_of_url
+    from loadcurve.protocol import with_lower_case_scheme
     from loadcurve.redaction import without_passwords
 
+    url = with_lower_case_scheme(url)
     kind = kind_of_url(url)
     if kind is None:
         raise BadInput(

@@ -1,0 +1,65 @@
+"""Where URLs lead: what is looked up, what is sent as `Host`, and where connections go."""
+
+import pytest
+
+from loadcurve.errors import BadInput
+from loadcurve.server import target
+from loadcurve.server.lookup import Endpoint
+from loadcurve.server.target import reachable_address, read_url
+
+
+@pytest.mark.parametrize(
+    ("url", "scheme", "host", "zone", "authority"),
+    [
+        ("HTTP://Example.ORG/", "http", "example.org", None, "example.org"),
+        ("Https://127.0.0.1:8443", "https", "127.0.0.1", None, "127.0.0.1:8443"),
+        # In every description of the encoding (RFC 3492).
+        ("http://bücher.example:8080/", "http", "xn--bcher-kva.example", None, "xn--bcher-kva.example:8080"),
+        ("http://BÜCHER.example/", "http", "xn--bcher-kva.example", None, "xn--bcher-kva.example"),
+        ("http://bu\u0308cher.example/", "http", "xn--bcher-kva.example", None, "xn--bcher-kva.example"),
+        # One of the names that IANA reserved to try it.
+        ("http://例え.テスト/", "http", "xn--r8jz45g.xn--zckzah", None, "xn--r8jz45g.xn--zckzah"),
+        # RFC 6874: the zone is written behind "%25", and is never sent.
+        ("http://[fe80::a%25eth0]:8080/", "http", "fe80::a", "eth0", "[fe80::a]:8080"),
+        ("http://[fe80::a%eth0]/", "http", "fe80::a", "eth0", "[fe80::a]"),
+        ("http://[fe80::a%253]/", "http", "fe80::a", "3", "[fe80::a]"),
+        ("http://[fe80::a%25]/", "http", "fe80::a", "25", "[fe80::a]"),
+        ("http://[::1]:80/", "http", "::1", None, "[::1]:80"),
+    ],
+)
+def test_a_url_has_a_host_in_ascii_and_a_zone_that_no_server_sees(url, scheme, host, zone, authority):
+    found = read_url(url)
+    assert (found.scheme, found.host, found.zone, found.authority) == (scheme, host, zone, authority)
+
+
+@pytest.mark.parametrize(
+    "host", ["straße.example", "λόγος.example", "a\u200cb.example", f"{'ü' * 64}.example"]
+)
+def test_a_host_whose_ascii_form_depends_on_the_rule_is_to_be_written_in_ascii(host):
+    with pytest.raises(BadInput) as refusal:
+        read_url(f"http://{host}/")
+    assert "write its ASCII form, xn--…" in str(refusal.value)
+
+
+def test_connections_to_a_link_local_address_go_through_its_zone(monkeypatch):
+    asked, tried = [], []
+
+    class Connected:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    def endpoints(host, port, _timeout_s):
+        asked.append(host)
+        return [Endpoint(10, 1, 6, "", ("fe80::a", port, 0, 3))]
+
+    def connect(address, **_):
+        tried.append(address)
+        return Connected()
+
+    monkeypatch.setattr(target, "endpoints_of", endpoints)
+    monkeypatch.setattr(target.socket, "create_connection", connect)
+    assert reachable_address(read_url("http://[fe80::a%25eth0]:8080/"), 1) == "[fe80::a%3]:8080"
+    assert (asked, tried) == (["fe80::a%eth0"], [("fe80::a%3", 8080)])
