@@ -162,6 +162,27 @@ def test_a_line_of_a_list_that_cannot_be_used_is_named_and_nothing_is_sent(comma
 
 
 @pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--header-env", "A=LOADCURVE_TEST_LINES"], "--header-env: contains a line break"),
+        (["--header-env", "A b=HOME"], '--header-env: found "A b"; expected the name of a header'),
+        (["--header-env", "Content-Length=HOME"], '--header-env: found "Content-Length", which is set from'),
+        (["--header-env", "A=LOADCURVE_TEST_NONE"], "--header-env: the environment has no variable"),
+        (["-H", "B: 1", "--header-env", "A=LOADCURVE_TEST_NONE"], "-H/--header or --header-env: the envi"),
+        (["-H", "B\u00e9: 1", "--header-env", "A=HOME"], "-H/--header: found "),
+    ],
+)
+def test_a_header_that_cannot_be_used_is_reported_of_the_option_that_gives_it(
+    options, said, command, monkeypatch
+):
+    monkeypatch.setenv("LOADCURVE_TEST_LINES", "Xq7Vt\nZw9Kp")
+    finished = command.run("load", "http://127.0.0.1:9/", *options)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.startswith(f"loadcurve: {said}")
+    assert "Zw9Kp" not in finished.stderr
+
+
+@pytest.mark.parametrize(
     ("path", "encoded"),
     [("/straße", "/stra%C3%9Fe"), ("/a b?q=ü%20", "/a%20b?q=%C3%BC%20")],
 )

@@ -226,6 +226,8 @@ class Options:
             return f"-p {rest[0]}: {problem.text}"
         if key == "requests" and not self.gives_any("urls"):
             return f"URL: {problem.text}"
+        if key == "headers":
+            return f"{self._option_of_header(*rest[:1])}: {problem.text}"
         if key == "tls" and rest:
             keys = {"versions": "tls_version", **{one: option for option, one in _TLS_KEYS.items()}}
             name = "cacert" if rest[0] == "verify" else keys.get(rest[0], "tls")
@@ -234,6 +236,14 @@ class Options:
         key = "pick" if key == "weights" else key
         name = next((one for one in self._written if one not in OF_RUNNING and self._key(one) == key), key)
         return f"{self._written.get(name, name)}: {problem.text}"
+
+    def _option_of_header(self, name: object = None) -> str:
+        """Return which option has given a header; both where it may be either: a pipe is not read twice."""
+        by_variable = [one for one, _ in self.pairs("header_env")]
+        is_by_variable = bool(by_variable) and (name is None or name in by_variable)
+        options = ["header"] if self.gives_any("header") or not is_by_variable else []
+        options += ["header_env"] if is_by_variable else []
+        return " or ".join(self._written.get(one, one) for one in options)
 
 
 def _listed(value: object) -> list[str]:
