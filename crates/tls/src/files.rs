@@ -1,5 +1,6 @@
 //! The files of certificates and keys that a person has named.
 
+use std::fs;
 use std::path::Path;
 
 use rustls::pki_types::pem::{self, PemObject};
@@ -22,18 +23,59 @@ pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String>
 /// # Errors
 /// As for [`certificates`].
 pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
-    PrivateKeyDer::from_pem_file(file).map_err(|error| unusable(file, &error))
+    PrivateKeyDer::from_pem_file(file).map_err(|error| {
+        if is_encrypted(file) {
+            let (file, tool) = (file.display(), "openssl pkey -in FILE -out KEY");
+            return format!("{file}: the key is encrypted, which cannot be used: decrypt it, as {tool} does");
+        }
+        unusable(file, &error)
+    })
+}
+
+/// Whether the first key of a file in PEM is encrypted: in the form of PKCS #8, or in the traditional one, which says
+/// so in a header (RFC 1421), where the library finds characters that are not Base64's.
+fn is_encrypted(file: &Path) -> bool {
+    let Ok(read) = fs::read(file) else { return false };
+    String::from_utf8_lossy(&read).lines().any(|line| {
+        line == "-----BEGIN ENCRYPTED PRIVATE KEY-----"
+            || line.strip_prefix("Proc-Type:").is_some_and(|what| what.trim() == "4,ENCRYPTED")
+    })
 }
 
 fn unusable(file: &Path, error: &pem::Error) -> String {
     let what = match error {
         pem::Error::Io(error) => error.to_string(),
-        pem::Error::NoItemsFound => {
-            "it contains no certificate or key of the expected kind in PEM (an encrypted key cannot be \
-            used)"
-                .into()
-        }
+        pem::Error::NoItemsFound => "it contains no certificate or key of the expected kind in PEM".into(),
         error => error.to_string(),
     };
     format!("{}: {what}", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env::temp_dir;
+    use std::{fs, process};
+
+    use super::private_key;
+
+    #[test]
+    fn an_encrypted_key_is_named_as_one_in_either_form() {
+        let file = temp_dir().join(format!("loadcurve-encrypted-key-{}.pem", process::id()));
+        for text in [
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,C384974EF4AB9141CA9AC24FC8203F74\n\n\
+            AAAA\n-----END RSA PRIVATE KEY-----\n",
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+        ] {
+            fs::write(&file, text).unwrap();
+            let refused = private_key(&file).unwrap_err();
+            assert!(refused.ends_with("the key is encrypted, which cannot be used: decrypt it, as openssl pkey -in FILE -out KEY does"), "{refused}");
+        }
+        fs::write(&file, "no key").unwrap();
+        let refused = private_key(&file).unwrap_err();
+        assert!(
+            refused.ends_with("it contains no certificate or key of the expected kind in PEM"),
+            "{refused}"
+        );
+        fs::remove_file(file).unwrap();
+    }
 }
