@@ -291,6 +291,11 @@ impl Seen<'_> {
     /// Whether the answer, of this many records, had what was written.
     fn verdict(&self, operation: &Operation, records: usize) -> Result<(), Failed> {
         match &self.0 {
+            Some(check) if check.is_of_another_form() => Err(Failed::new(
+                Failure::Mismatch,
+                "the records were not written with values that can be verified: load them with --verify-values, too \
+                (verify_values = true in a study)",
+            )),
             Some(check) if !check.is_passed(operation.selection, records) => Err(Failed::new(
                 Failure::Mismatch,
                 "a field is missing, or its value differs from the one \

@@ -170,7 +170,7 @@ table! {
     Mismatch {
         code: "mismatch", origin: Origin::Answer,
         happened: "got an answer whose length differs from the verified one",
-        happened_to_operations: Some("got a value that differs from the one written"),
+        happened_to_operations: Some("got a value other than the one expected"),
     }
     FdUnavailable {
         code: "fd_unavailable", origin: Origin::Generator,

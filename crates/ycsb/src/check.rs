@@ -16,6 +16,8 @@ pub struct Check {
     found: usize,
     /// Whether all of those were right.
     is_right: bool,
+    /// Whether any was like those that can be verified, of whichever record.
+    is_of_this_form: bool,
 }
 
 impl Check {
@@ -29,6 +31,7 @@ impl Check {
             expected: Vec::new(),
             found: 0,
             is_right: true,
+            is_of_this_form: false,
         })
     }
 
@@ -36,6 +39,7 @@ impl Check {
     pub fn begin(&mut self) {
         self.found = 0;
         self.is_right = true;
+        self.is_of_this_form = false;
     }
 
     /// Looks at a field of the answer; whether it is right.
@@ -49,7 +53,20 @@ impl Check {
         let is_right = is_known && text.as_bytes() == self.expected;
         self.found += 1;
         self.is_right &= is_right;
+        self.is_of_this_form |= self.is_like_verified(key, text);
         is_right
+    }
+
+    /// Whether a text has the name of a field behind its key; too short a one may have.
+    fn is_like_verified(&self, key: &str, text: &str) -> bool {
+        self.field_bytes <= key.len() + self.field_prefix.len()
+            || text.split_once(':').is_some_and(|(_, rest)| rest.starts_with(&self.field_prefix))
+    }
+
+    /// Whether the answer had fields, and none that can be verified: they were written otherwise.
+    #[must_use]
+    pub fn is_of_another_form(&self) -> bool {
+        self.found > 0 && !self.is_of_this_form
     }
 
     /// Whether the answer, of this many records, had all fields that were asked for, and each was right.
@@ -87,6 +104,24 @@ mod tests {
         let workload =
             Workload { field_count: 2, field_bytes: 90, verify_values: true, ..Workload::default() };
         Check::new(&workload).unwrap()
+    }
+
+    #[test]
+    fn values_that_were_written_otherwise_are_no_damage_to_those_that_can_be_verified() {
+        let mut check = check();
+        check.field(KEY, "field0", "-,$7H-6z;: Ze60`4Uo*Tk<Bq2Va");
+        assert!(check.is_of_another_form());
+        // What another record holds.
+        check.field("user1", "field0", FIELDS[0].1);
+        assert!(!check.is_of_another_form());
+        check.begin();
+        // One bit of the last character.
+        let damaged = FIELDS[1].1.replace("112461", "112460");
+        check.field(KEY, "field1", &damaged);
+        assert!(!check.is_of_another_form());
+        assert!(!check.is_passed(Selection::All, 1));
+        check.begin();
+        assert!(!check.is_of_another_form(), "an answer without fields");
     }
 
     #[test]

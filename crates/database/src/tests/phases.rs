@@ -140,7 +140,25 @@ fn verified_values_are_compared_with_what_was_written_and_a_wrong_one_is_a_misma
     let wrong = Simulation::of(plan).run(server).result;
     assert_eq!((wrong.requests.answered, wrong.errors[Failure::Mismatch]), (0, 400));
     let verdict = &wrong.verdict.reasons.iter().find(|reason| reason.code == Code::Errors).unwrap().text;
-    assert!(verdict.contains("got a value that differs from the one written"), "{verdict}");
+    assert!(verdict.contains("got a value other than the one expected"), "{verdict}");
+}
+
+#[test]
+fn records_that_were_loaded_without_values_to_verify_are_named_as_such() {
+    let loaded_without = Workload { field_bytes: 100, ..workload(READS) };
+    let verified = Workload { verify_values: true, ..loaded_without.clone() };
+    let plan = run_phase(READS, 2, Stop::RequestsTotal(400)).with(|work| work.workload = verified);
+    let result = Simulation::of(plan).run(loaded(&loaded_without)).result;
+    assert_eq!((result.requests.answered, result.errors[Failure::Mismatch]), (0, 400));
+    let message = &result.error_messages[0];
+    assert_eq!(
+        (message.text.as_str(), message.count),
+        (
+            "the records were not written with values that can be verified: load them with --verify-values, too \
+            (verify_values = true in a study)",
+            400
+        )
+    );
 }
 
 #[test]
