@@ -62,6 +62,34 @@ def test_a_check_starts_verifies_and_stops_a_server(sandbox):
     assert max(map(len, finished.stdout.splitlines())) <= 80
 
 
+APPLICATION = """
+import http.server, sys
+
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+http.server.HTTPServer((sys.argv[1], int(sys.argv[2])), Page).serve_forever()
+"""
+
+
+def test_a_check_of_an_application_asks_for_what_it_answers_and_for_no_file(sandbox):
+    (sandbox.work / "application.py").write_text(APPLICATION)
+    write_entry(
+        sandbox.work / "catalog/application",
+        binary=sys.executable,
+        start=f'"{{binary}}", "{sandbox.work}/application.py", "{{address}}", "{{port}}"',
+        more='[ready]\npath = "/health"',
+    )
+    finished = sandbox.run("servers", "check", "application", "--catalog", "catalog")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    steps = [line.split(maxsplit=1) for line in finished.stdout.splitlines()[1:]]
+    assert [step for step, _ in steps] == ["started", "ready", "verified", "stopped"]
+    assert dict(steps)["verified"].rstrip() == "/health, answered with status 200"
+
+
 def test_a_check_says_that_a_server_had_to_be_stopped_by_force(sandbox):
     script = "trap : TERM; {binary} limit --listen {address}:{port} --root {content} & while :; do wait; done"
     write_entry(

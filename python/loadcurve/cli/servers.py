@@ -162,6 +162,9 @@ def _round(checked: CheckedServer) -> Table:
     table.add_row("ready", f"after {checked.ready_after_s * 1000:,.0f} ms")
     for path, answer in checked.content.items():
         table.add_row("verified", Text(f"{path}, {answer.bytes:,} bytes, SHA-256 {answer.sha256[:12]}…"))
+    ready_path = checked.found.entry.description.ready.path
+    if ready_path is not None and not checked.content:
+        table.add_row("verified", Text(f"{ready_path}, answered with status 200"))
     if not checked.found.kind.serves_content:
         table.add_row("verified", "what was written was read back, and removed")
     stop = checked.found.entry.description.stop

@@ -11,6 +11,7 @@ from loadcurve.errors import BadInput
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import make_content
+from loadcurve.server.description import placeholders
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NOTHING_ELSE, FoundServer, MissingServer, Overrides, find_server
 from loadcurve.server.here import Server
@@ -31,7 +32,7 @@ class CheckedServer:
     address: str
     """Where it listened, as ``host:port``."""
     content: Mapping[str, ContentRecord]
-    """What its answers were, by path."""
+    """What its answers were, by path; nothing of a database, and of an application that serves no files."""
     ready_after_s: float
     """From the start to the first answer."""
     stopped_after_s: float
@@ -65,6 +66,8 @@ class CatalogRow:
 def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> CheckedServer:
     """Start a server, a web server with some generated content, verify every answer, and stop it.
 
+    Of an application, which serves no files, its ``ready.path`` has to be answered.
+
     Raises:
         BadInput: the server is one that only a study can name, or the ledger cannot be written.
         ServerFailure: the server is missing, or fails at any step; the code says why.
@@ -78,11 +81,25 @@ def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> Ch
         raise found.failure()
     if not entry.description.kind.serves_content:
         return _round_with(found, None, {})
+    contents = CHECK_CONTENT_BYTES if _uses_content(entry) else {}
     with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:
         # A server that root starts reads the content as another user.
         Path(folder).chmod(0o755)
-        content = make_content(Path(folder), CHECK_CONTENT_BYTES, CHECK_SEED)
+        content = make_content(Path(folder), contents, CHECK_SEED)
         return _round_with(found, Path(folder), content)
+
+
+def _uses_content(entry: CatalogEntry) -> bool:
+    """Say whether a web server serves files that are given to it, or is an application with its own pages.
+
+    Such a one says by ``ready.path`` what it answers, and nothing of it names the content.
+    """
+    description = entry.description
+    if description.ready.path is None:
+        return True
+    texts = [*(description.prepare or []), *(description.start or []), *description.environment.values()]
+    used = entry.templates.check(description.config.values(), description.template_names)
+    return "content" in used.union(*map(placeholders, texts))
 
 
 def _round_with(
@@ -92,7 +109,8 @@ def _round_with(
     started = time.monotonic()
     with Server(found, folder, content) as server:
         ready = time.monotonic()
-        server.verify(list(answers))
+        if answers or folder is None:
+            server.verify(list(answers))
         address, configuration = server.address, server.configuration
         stopping = time.monotonic()
     return CheckedServer(

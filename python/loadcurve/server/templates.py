@@ -36,19 +36,24 @@ class Templates:
                 sentence(f"The template {template} cannot be filled in: {error.message}")
             ) from None
 
-    def check(self, templates: Iterable[str], known: frozenset[str]) -> None:
+    def check(self, templates: Iterable[str], known: frozenset[str]) -> frozenset[str]:
         """Check templates, and those that they include or import, before there is anything to fill in.
+
+        Returns the names that they use.
 
         Raises ``BadInput``: one is missing, has a fault, or uses a name that is not known.
         """
-        waiting, checked = list(templates), set[str]()
+        waiting, checked, names = list(templates), set[str](), frozenset[str]()
         while waiting:
             template = waiting.pop()
             checked.add(template)
-            waiting += self._check_one(template, known) - checked
+            used, referenced = self._check_one(template, known)
+            names |= used
+            waiting += referenced - checked
+        return names
 
-    def _check_one(self, template: str, known: frozenset[str]) -> set[str]:
-        """Check one template and return those that it names."""
+    def _check_one(self, template: str, known: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """Check one template and return the names that it uses and the templates that it names."""
         try:
             text, file, _ = self._loader.get_source(self._environment, template)
             used, referenced = _names_in(text, file)
@@ -64,7 +69,7 @@ class Templates:
         if unknown:
             name = min(unknown)
             raise BadInput(unknown_name(f"{file}: the template uses an unknown name `{name}`", name, known))
-        return set(referenced)
+        return used, referenced
 
 
 def _environment(loader: jinja2.BaseLoader | None = None) -> jinja2.Environment:
