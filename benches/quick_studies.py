@@ -3,8 +3,8 @@
 ``python -m benches.quick_studies [--out DIR] [NAME...]``
 
 Servers that are built from source are built first, apart from the time. Each experiment must end with figures
-within 120 s. The run folders are kept in DIR, where one is named. The command ends with 1 where a study
-failed, has no usable point, or took longer.
+within 120 s, of every server that is installed here. The run folders are kept in DIR, where one is named. The
+command ends with 1 where a study failed, an installed server has no usable point, or it took longer.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from rich.console import Console
@@ -24,6 +25,9 @@ from rich.text import Text
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.interference import together_of
 from loadcurve.analysis.numbers import analysis_of
+from loadcurve.analysis.unusable import without_usable_figures
+from loadcurve.errors import NothingMeasured
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.report.claims import claim_rows
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.together import sentences
@@ -71,14 +75,29 @@ class Tried:
     @property
     def is_good(self) -> bool:
         """Whether it has figures, in time; one without any server here has nothing to fail at."""
-        if self.missing and not self.analyses and self.exit_code == NOTHING_MEASURED:
+        if self.missing and not self.analyses and self.exit_code == NothingMeasured.exit_code:
             return True
         usable = (one.verdicts["valid"] + one.verdicts["suspect"] for one in self.analyses)
-        return self.exit_code == 0 and any(usable) and self.length_s <= LONGEST_S
+        return self.exit_code in MEASURED and any(usable) and not self.unusable and self.length_s <= LONGEST_S
+
+    @property
+    def unusable(self) -> list[str]:
+        """The servers that are installed here and have no usable point; a run with any ends with 3.
+
+        It ends with 3 as well where the only ones are not installed, which is no fault of the study.
+        """
+        return list(dict.fromkeys(chain.from_iterable(map(unusable_servers, self.analyses))))
 
 
-NOTHING_MEASURED = 4
-"""The exit code of a run that could measure nothing."""
+MEASURED = (EXIT_DONE, EXIT_INVALID)
+"""The exit codes of a run that has measured something."""
+
+
+def unusable_servers(analysis: Analysis) -> Iterator[str]:
+    """Yield the servers of one run that were installed, and have no usable point."""
+    installed = [name for name, server in analysis.run.servers.items() if server.status != "missing"]
+    for one in without_usable_figures(analysis, installed):
+        yield one.server
 
 
 def experiments() -> list[str]:
@@ -114,7 +133,7 @@ def tried(name: str, folder: Path) -> Tried:
     finished = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     length_s = time.monotonic() - started_s
     analyses, interference = [], []
-    if finished.returncode == 0:
+    if finished.returncode in MEASURED:
         if has_several_loads(folder):
             together = together_of(folder)
             analyses, interference = [load.analysis for load in together.loads], sentences(together)
@@ -156,11 +175,12 @@ def table(title: str, *columns: str) -> Table:
 def printed(found: list[Tried]) -> None:
     """Print what became of the experiments."""
     console = Console(width=110)
-    sizes = table("shortened studies", "study", "exit", "seconds", "points", "not installed here")
+    sizes = table("shortened studies", "study", "exit", "seconds", "points", "unusable", "not installed here")
     for one in found:
         late = " (too long)" if one.length_s > LONGEST_S else ""
         seconds = f"{one.length_s:.0f}{late}"
-        sizes.add_row(one.name, str(one.exit_code), seconds, one.verdicts, ", ".join(one.missing))
+        unusable, missing = ", ".join(one.unusable), ", ".join(one.missing)
+        sizes.add_row(one.name, str(one.exit_code), seconds, one.verdicts, unusable, missing)
     claims = table("claims", "study", "outcome", "claim")
     puzzles = table("puzzles", "study", "finding", "explanation")
     for one in found:
