@@ -19,7 +19,17 @@
   function tick() {
     if (last === null || document.hidden) return;
     const since_s = (performance.now() - lastAt) / 1000;
-    say("load", last.load === null ? betweenLoads(last) : loadInWords(last.load, last.load.elapsed_s + since_s));
+    const elapsed_s = last.load === null ? 0 : last.load.elapsed_s + since_s;
+    say("load", last.load === null ? betweenLoads(last) : loadInWords(last.load, elapsed_s));
+    say("nothing", `Nothing is drawn yet${firstInWords(last.load, elapsed_s)}. The curves grow here, point by point.`);
+  }
+
+  /** When the first figures can be seen: figures of a point are there when its load is over. */
+  function firstInWords(load, elapsed_s) {
+    if (load === null) return "";
+    if (load.measured_s === null) return ": the point under way is drawn when its load is over";
+    const left_s = Math.max(0, load.warmup_s + load.measured_s - elapsed_s);
+    return `: the point under way is drawn when its load is over, in about ${clock(left_s)}`;
   }
 
   const leftInWords = ({ left_s, about }) => (left_s === null ? "" : `${about}${clock(left_s)} left`);
