@@ -33,7 +33,7 @@ def test_a_study_builds_its_server_once_for_all_its_variants_and_all_runs(sandbo
 def test_a_server_that_cannot_be_built_is_reported_and_the_others_are_measured(sandbox):
     write_built_server(sandbox.work / "catalog", "own", "echo 'a semicolon is missing'; exit 1")
     finished = run_study(sandbox, '[servers.limit]\n[servers.own]\n[servers.own-again]\nuse = "own"')
-    assert finished.returncode == 0, finished.stderr
+    assert finished.returncode == 3, finished.stderr
     assert finished.stderr.count("building own …") == 1
     assert "own is not measured: own could not be built" in finished.stderr
     assert "own-again is not measured: own could not be built" in finished.stderr
