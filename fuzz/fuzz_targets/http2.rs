@@ -103,7 +103,7 @@ fn take(event: Event, open: &mut [bool; REQUESTS], ends: &mut Vec<Event>) {
             assert!(open[tag]);
             return;
         }
-        Event::Answered(tag, _) | Event::Refused(tag, _) | Event::Moved(tag) => tag,
+        Event::Answered(tag, _) | Event::Refused(tag, _) | Event::Moved(tag) | Event::Dropped(tag) => tag,
     };
     assert!(std::mem::take(&mut open[tag]), "a request ends once");
     ends.push(event);

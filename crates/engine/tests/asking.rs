@@ -220,7 +220,7 @@ fn a_body_without_a_length_and_without_an_end_has_the_timeout_and_no_more() {
     let server = spawn(move || {
         let mut stream = listener.accept().unwrap().0;
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
-        while stream.write_all(&[b'x'; 64 * 1024]).is_ok() {}
+        while stream.write_all(&vec![b'x'; 64 * 1024]).is_ok() {}
     });
     let (outcomes, bodies) = asked(&plan).unwrap();
     let [Err(Unanswered { failure: Failure::Timeout, text })] = outcomes.as_slice() else {

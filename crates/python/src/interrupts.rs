@@ -42,7 +42,11 @@ impl Interrupts {
     pub(crate) fn are_there(&self) -> bool {
         if now() - self.looked_at.get() >= SIGNALS_EVERY {
             self.looked_at.set(now());
-            self.keep(Python::attach(|py| py.check_signals()));
+            let checked = Python::attach(|py| {
+                // The method by itself is of one lifetime, and the closure of any.
+                py.check_signals()
+            });
+            self.keep(checked);
         }
         self.raised.borrow().is_some()
     }
