@@ -1,4 +1,4 @@
-"""Who leads in which range of load: nobody whom another beats, and by name where another is ahead."""
+"""Who leads in which range of load: no server that another beats, and by name where another is ahead."""
 
 from statistics import geometric_mean
 

@@ -130,7 +130,7 @@ def _blocks(rankings: Rankings) -> int:
 def in_words(ranking: Ranking, measure: Measure, shown: Shown | None = None) -> str:
     """Return a ranking as a sentence: who cannot be told apart, and by how much the others differ.
 
-    ``shown`` are the figures that stand beside the sentence.
+    ``shown`` are the figures that the page shows with the sentence.
     """
     if len(ranking.ranks) < 2:  # noqa: PLR2004 - a comparison has two sides
         alone = "".join(rank.server for rank in ranking.ranks)
