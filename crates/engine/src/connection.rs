@@ -188,10 +188,12 @@ impl<E: Exchange> Connection<E> {
     }
 
     /// How far a pipelined connection came on which an answer is overdue. A server that has forgotten requests has answered
-    /// what came behind them, so its last answer is nearly as old as the timeout, and the pipeline is not full any more.
+    /// what came behind them, and the pipeline is not full any more. Its last answer is older than the timeout but for the
+    /// few answers that came after the overdue request was sent. One that is slow, and answers one request after the other,
+    /// gave its last answer less than half of the timeout ago: else the one before it would have been overdue.
     pub(crate) fn pipeline_overdue(&self, at_once: usize, now: Nanos, timeout: Nanos) -> Option<PipelineEnd> {
         let unanswered = self.unanswered();
-        let is_silent = now - self.answered >= Nanos(timeout.0 / 10 * 9);
+        let is_silent = now - self.answered >= Nanos(timeout.0 / 2);
         let end = match unanswered {
             _ if !is_silent || unanswered >= at_once => PipelineEnd::Other,
             _ if unanswered + 1 == at_once => PipelineEnd::AnsweredOnce,

@@ -233,6 +233,11 @@ fn a_server_that_forgets_all_but_the_first_of_pipelined_requests_is_noticed_when
     assert_eq!(outcome.recorder.failures[Failure::Timeout], 3);
     let endings = outcome.recorder.disruptions;
     assert_eq!((endings.pipelines, endings.pipelines_answered_once), (1, 1));
+    // As noticed where each answer takes a tenth of the timeout.
+    let outcome =
+        run(&load, |number| if (1..4).contains(&number) { vec![] } else { vec![(ms(100), ANSWER)] });
+    let endings = outcome.recorder.disruptions;
+    assert_eq!((counts(&outcome), endings.pipelines_answered_once), ((100, 97, 3, 1), 1));
     // One that forgets a single request of them leaves one unanswered.
     let outcome = run(&load, |number| if number == 1 { vec![] } else { vec![(ms(5), ANSWER)] });
     let endings = outcome.recorder.disruptions;
