@@ -26,6 +26,8 @@ from loadcurve.result.load import LoadResult
 from loadcurve.server.here import Server
 
 OURS = "loadcurve"
+WARM_UP_S = 0.1
+"""As long as gcannon loads the server before it counts. The others count from their first connection on."""
 TICKS_PER_S = sysconf("SC_CLK_TCK")
 SESSION, USER, SYSTEM = 3, 11, 12
 """Fields of ``/proc/PID/stat`` behind the name (proc(5))."""
@@ -74,12 +76,15 @@ class Generator:
     command: Callable[[Case, str, int], list[str]]
     rate: Callable[[str, int], float]
     can: Callable[[Case], bool]
+    warm_up_s: float = 0.0
+    """How long it loads the server before it counts."""
 
 
 def _ours(case: Case, url: str, seconds: int) -> list[str]:
     http = ("--http", "2", "--streams", str(case.streams)) if case.is_http2 else ()
     tls = ("--insecure",) if case.tls else ()
-    return ["load", url, "--json", "-c", str(case.connections), "-d", f"{seconds}s", *http, *tls]
+    length = ["-d", f"{seconds}s", "--warmup", f"{WARM_UP_S}s"]
+    return ["load", url, "--json", "-c", str(case.connections), *length, *http, *tls]
 
 
 def _our_rate(output: str, _: int) -> float:
@@ -109,12 +114,13 @@ def _h2load(case: Case, url: str, seconds: int) -> list[str]:
 def generators(programs: Mapping[str, str]) -> dict[str, Generator]:
     """Return those that are installed, ours first."""
     known = {
-        OURS: Generator(LOADCURVE, _ours, _our_rate, lambda _: True),
+        OURS: Generator(LOADCURVE, _ours, _our_rate, lambda _: True, WARM_UP_S),
         "gcannon": Generator(
             programs["gcannon"],
             lambda case, url, seconds: [url, "-t", "1", "-c", str(case.connections), "-d", f"{seconds}s"],
             _counted,
             lambda case: not case.tls,
+            WARM_UP_S,
         ),
         "wrk": Generator(
             programs["wrk"],
@@ -169,7 +175,7 @@ def _turn(generator: Generator, case: Case, server: Server, each: Length) -> Tur
         sys.exit(f"{generator.program}: {error}")
     if not rps:
         sys.exit(f"{' '.join(command)}: nothing was answered: {finished.complaint}")
-    return Turn(rps, 1e6 * (cpu_s(server.pid) - before) / (rps * each.seconds))
+    return Turn(rps, 1e6 * (cpu_s(server.pid) - before) / (rps * (each.seconds + generator.warm_up_s)))
 
 
 def measure(
