@@ -19,7 +19,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NATIVE_FOLDER, Overrides, find_server
 from loadcurve.server.here import Server
 from loadcurve.server.privileges import ServerUser
-from loadcurve.server.reach import ACCESS_LIST, closed_folder
+from loadcurve.server.reach import ACCESS_LIST, closed_folder, reachable_part
 from loadcurve.server.settings import UnusableSetting
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a server as another user")
@@ -108,6 +108,28 @@ def test_our_own_program_runs_from_where_only_root_can_reach_it(place, closed, m
     with server:
         server.verify(["/1k.txt"])
         assert "0" not in facts(server.pid)["Uid"]
+
+
+@as_root
+def test_built_parts_are_copied_from_where_only_root_can_reach_them(place, closed):
+    user = ServerUser.named("nobody")
+    assert user is not None
+    (closed / "jars" / "more").mkdir(parents=True, mode=0o700)
+    for name in ("jars/a.jar", "jars/more/b.jar", "one.txt"):
+        (closed / name).write_text(name)
+        (closed / name).chmod(0o600)
+    copies = place / "copies"
+    copies.mkdir()
+    folder = reachable_part(user, closed / "jars", closed, copies)
+    file = reachable_part(user, closed / "one.txt", closed, copies)
+    read = ["cat", folder / "a.jar", folder / "more" / "b.jar", file]
+    shown = subprocess.run(
+        read, capture_output=True, text=True, check=True, user=user.ids[0], group=user.ids[1]
+    )
+    assert shown.stdout == "jars/a.jarjars/more/b.jarone.txt"
+    # What others can read, and what is not ours, stays where it is.
+    assert reachable_part(user, copies / "jars", copies, closed) == copies / "jars"
+    assert reachable_part(user, closed / "jars", copies, copies) == closed / "jars"
 
 
 @as_root

@@ -29,7 +29,7 @@ from loadcurve.server.preparation import PREPARE_LOG, prepare
 from loadcurve.server.private_folder import log_tail, template_names, write_private_folder
 from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.processes import held_sockets, is_running, listening_sockets, send_signal
-from loadcurve.server.reach import reachable_program, require_reachable
+from loadcurve.server.reach import reachable_part, reachable_program, require_reachable
 from loadcurve.server.settings import SettingValue
 from loadcurve.server.start import StartCommand
 from loadcurve.server.transport import CERTIFICATE, CERTIFICATE_KINDS, CLEAR_TEXT, Transport, transport_of
@@ -330,11 +330,14 @@ class Launch:
         self.configuration = write_private_folder(self._folder, self._entry, names, self._user)
 
     def _let_reach(self, user: ServerUser, content: Path | None) -> None:
-        """Require that another user can reach what the server needs; our own programs are copied for it."""
+        """Require that another user can reach what the server needs; what is ours is copied for it."""
         if self._location.is_this_machine:
             program, ours = Path(str(self._names["binary"])), (NATIVE_FOLDER, cache_folder())
             copies = self._start_record.private_folder
             self._names["binary"] = str(reachable_program(self._title, user, program, ours, copies))
+            for name in self._entry.description.part_names:
+                part = Path(str(self._names[name]))
+                self._names[name] = str(reachable_part(user, part, cache_folder(), copies))
         if content is not None:
             require_reachable(self._title, user, content)
         temporary = self._start_record.private_folder

@@ -13,6 +13,8 @@ from loadcurve.server.privileges import ServerUser
 
 ACCESS_LIST = "system.posix_acl_access"
 """The attribute by which more users may be let in than the mode says, see acl(5)."""
+READABLE_FOLDER, READABLE_FILE = 0o755, 0o644
+"""Modes that let every user read."""
 
 
 def reachable_program(
@@ -31,6 +33,26 @@ def reachable_program(
     copy = copies / program.name
     shutil.copyfile(program, copy)
     copy.chmod(0o755)
+    return copy
+
+
+def reachable_part(user: ServerUser, part: Path, ours: Path, copies: Path) -> Path:
+    """Return where the user can read a folder or a file of a server: itself, or a copy of one of ours.
+
+    ``ours`` is the folder with what was built, which may lie in root's home.
+    """
+    if not part.is_relative_to(ours) or closed_folder(user, part / "*" if part.is_dir() else part) is None:
+        return part
+    copy = copies / part.name
+    if not part.is_dir():
+        shutil.copyfile(part, copy)
+        copy.chmod(READABLE_FILE)
+        return copy
+    shutil.copytree(part, copy)
+    for folder, _, files in os.walk(copy):
+        Path(folder).chmod(READABLE_FOLDER)
+        for name in files:
+            (Path(folder) / name).chmod(READABLE_FILE)
     return copy
 
 
