@@ -12,9 +12,10 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.shape import shapes
 from loadcurve.loads.kinds import WEB
 from loadcurve.report import shape_words
+from loadcurve.report.content import content_of
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.records import SearchRecord
+from loadcurve.result.records import PointRecord, SearchRecord
 from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.leaders import Leader, Leaders
@@ -279,3 +280,14 @@ def test_the_summary_of_a_search_ranks_nothing(tmp_path: Path):
     print_shapes(analyse(run), out)
     assert "rank" not in printed.getvalue()
     assert "nginx keeps p50 < 1s at every load that could be judged" in " ".join(printed.getvalue().split())
+
+
+def test_curves_without_a_usable_point_have_no_table_and_are_fitted_to_nothing(tmp_path: Path):
+    record = synthetic.run_record()
+    points = [one for one in synthetic.trial_records(record) if isinstance(one, PointRecord)]
+    broken = [synthetic.spoiled(one) for one in points]
+    run = read_run(synthetic.write_run(tmp_path, record, broken))
+    printed = io.StringIO()
+    print_shapes(analyse(run), Console(file=printed, width=80))
+    assert not printed.getvalue()
+    assert not content_of(run, analyse(run)).shapes

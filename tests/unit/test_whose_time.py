@@ -86,6 +86,15 @@ def test_a_server_that_cannot_be_found_is_not_taken_for_another_program(monkeypa
         assert TimeWatch({"address": address}, CPUS).divided(0.0) is None
 
 
+def test_what_a_server_used_that_has_ended_is_not_taken_for_another_programs():
+    with server_on(CPUS[0]) as (address, process):
+        watch = TimeWatch({"address": address}, CPUS)
+        use(process, 0.1)
+        process.kill()
+        process.wait()
+        assert watch.divided(0.0) is None
+
+
 def test_a_plan_names_its_server_by_url_or_address():
     class Web:
         address = "127.0.0.1:80"

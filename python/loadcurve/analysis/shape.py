@@ -51,6 +51,11 @@ class SliceShapes:
     leading_measure: str
     """What the leaders lead by: the latency that is limited, as limits name it, or a measure by its name."""
 
+    @property
+    def has_figures(self) -> bool:
+        """Whether there is anything to say of any curve: without limits, none has a figure without a peak."""
+        return bool(self.shapes) and (self.objective is not None or any(one.peak for one in self.shapes))
+
 
 def shapes(run: Run, objective: Objective | None) -> list[SliceShapes]:
     """Return the shapes of every slice of the sweep whose key is a load.

@@ -45,6 +45,10 @@ class _ServerHere:
     cpus: frozenset[int]
     """Where they may run."""
 
+    def is_gone(self, table: ProcessTable) -> bool:
+        """Say whether it has ended, and what it has used with it."""
+        return bool(self.pids) and self.pids.isdisjoint(pid for pid, _ in table.processes)
+
 
 class TimeWatch:
     """Reads who has used the CPUs before a load; asked after it, it says whose their time was."""
@@ -70,13 +74,13 @@ class TimeWatch:
         self._after = _Moment.now()
 
     def divided(self, paused_s: float) -> CpuTime | None:
-        """Return whose the time was; ``None`` where the server is here and its processes cannot be seen.
+        """Return whose the time was; ``None`` where a server here cannot be seen, or has ended.
 
         That is the time of the load's CPUs, and of those on which the server may run where both share any.
         """
         after, before = self._after or _Moment.now(), self._before
         server = self.server
-        if server is None:
+        if server is None or server.is_gone(after.table):
             return None
         shared = bool(server.cpus & self._cpus)
         cpus = sorted(self._cpus | server.cpus if shared else self._cpus)

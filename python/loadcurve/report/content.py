@@ -291,7 +291,7 @@ def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> li
             bars=bars(run, found, looks),
         )
         for found in analysis.shapes
-        if found.shapes
+        if found.has_figures
     ]
 
 

@@ -183,7 +183,7 @@ def print_shapes(analysis: Analysis, out: Console) -> None:
 def _shapes(analysis: Analysis) -> Iterator[RenderableType]:
     load = analysis.load_kind
     for found in analysis.shapes:
-        if not found.shapes:
+        if not found.has_figures:
             continue
         yield ""
         if found.part.fixed:
