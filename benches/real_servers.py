@@ -58,6 +58,12 @@ class Case:
         return {**({"tls": True} if self.tls else {}), **({"http2": True} if self.is_http2 else {})}
 
 
+LASTING: Mapping[str, Mapping[str, object]] = {
+    "nginx": {"keepalive_requests": 1_000_000_000},
+    "apache-event": {"keepalive_requests": 1_000_000_000},
+    "lighttpd": {"keepalive_requests": 65_536},
+}
+"""How servers keep connections as long as they can: h2load asks no more on one that was closed."""
 HTTP2_ALONE = 100
 """Connections of the load over HTTP/2 with one stream each."""
 CASES = (
@@ -233,7 +239,7 @@ def main() -> None:
     print(f"{arguments.rounds} rounds of {arguments.duration} s; ratios are ours by theirs")
     for name in arguments.servers:
         for case in arguments.cases:
-            with running_web_server(name, case.settings, cpus.server) as server:
+            with running_web_server(name, {**LASTING.get(name, {}), **case.settings}, cpus.server) as server:
                 print(f"\n{name}")
                 _print(case, measure(case, asked, server, arguments.rounds, each))
 
