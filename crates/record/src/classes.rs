@@ -172,6 +172,12 @@ table! {
         happened: "got an answer whose length differs from the verified one",
         happened_to_operations: Some("got a value other than the one expected"),
     }
+    CheckFailed {
+        code: "check_failed", origin: Origin::Answer,
+        happened: "got an answer that a check of the load generator found wrong",
+        remark: Some("of another load generator, such as an assertion of JMeter; answers with an error status are \
+        counted by that"),
+    }
     FdUnavailable {
         code: "fd_unavailable", origin: Origin::Generator,
         happened: "found no free file descriptor for a connection",

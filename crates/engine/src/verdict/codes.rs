@@ -265,6 +265,15 @@ table! {
         meaning: "other programs took from 2 % of the time of the CPUs of the server or the load, or more where \
         that is expected",
     }
+    RowsLeftOut {
+        code: "rows_left_out", kind: Kind::Note,
+        meaning: "rows of another load generator's file that no figure includes: sums of other rows, or lines that cannot \
+        be read",
+    }
+    FiguresLeftOut {
+        code: "figures_left_out", kind: Kind::Note,
+        meaning: "figures of another load generator's file that are null, or limited, and why",
+    }
     WarmupErrors {
         code: "warmup_errors", kind: Kind::Note,
         meaning: "failed requests of the warm-up, which no figure includes",
