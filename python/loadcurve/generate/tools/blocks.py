@@ -17,8 +17,9 @@ def blocks(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield whole lines, with the number of the first; raises ``Unreadable`` where the last is cut off.
 
-    ``has_quotes`` says whether a line may end within quotes, which then goes on. While a block is used, a
-    second thread reads the one after it.
+    Without ``ends_lines`` the last one is yielded by itself, as it is. ``has_quotes`` says whether a line may
+    end within quotes, which then goes on; quotes that no line of the next ones closes are none. While a block
+    is used, a second thread reads the one after it.
     """
     found = _blocks(source, file, first, what, ends_lines=ends_lines, has_quotes=has_quotes)
     with ThreadPoolExecutor(max_workers=1) as executor:
@@ -36,13 +37,19 @@ def _blocks(
         data = rest + chunk
         end = _end_of_lines(data, has_quotes=has_quotes)
         if not end and len(data) > LINE_BYTES_MAX + BLOCK_BYTES:
-            raise source.unreadable(line, "a line or a text in quotes that does not end", what)
+            end = data.rfind(b"\n") + 1
+            if not end:
+                raise source.unreadable(line, "a line that does not end", what)
         rest = data[end:]
         if end:
             yield line, data[:end]
             line += count_of("\n", data, end)
     if not rest:
         return
+    if not ends_lines and (end := rest.rfind(b"\n") + 1):
+        # A text in quotes that is not closed until the end of the file.
+        yield line, rest[:end]
+        line, rest = line + count_of("\n", rest, end), rest[end:]
     if ends_lines:
         raise source.unreadable(
             line + rest.count(b"\n"),
@@ -50,7 +57,8 @@ def _blocks(
             what,
             f"{line - first:,} lines",
         )
-    yield line, rest + b"\n"
+    if rest:
+        yield line, rest
 
 
 def count_of(character: str, data: bytes, end: int | None = None) -> int:

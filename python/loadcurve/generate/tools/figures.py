@@ -11,6 +11,7 @@ from typing import Literal
 from loadcurve.errors import BadInput
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import Operation, SeriesPeriod
+from loadcurve.result.verdict import VerdictNote
 
 LatencyBasis = Literal["due", "send"]
 """Whether a latency begins when its request was due, or when it was sent."""
@@ -92,6 +93,8 @@ class ToolFigures:
     operations: Sequence[Operation] = ()
     """Of a database, or of several requests, where the tool tells them apart."""
     asked: Asked = Asked()
+    notes: Sequence[VerdictNote] = ()
+    """What a reader should know of the file: what of it no figure includes, or why one is null."""
 
 
 class Unreadable(BadInput):
@@ -102,6 +105,7 @@ class Unreadable(BadInput):
     ) -> None:
         """Make it of a place, with lines from 1, what was found and expected, and what was read before."""
         self.file, self.line = file, line
+        self.found, self.expected, self.read_until_then = found, expected, read_until_then
         place = file if line is None else f"{file}, line {line}"
         rest = f"; read until then: {read_until_then}" if read_until_then else ""
         super().__init__(f"{place}: found {found}; expected {expected}{rest}")

@@ -136,6 +136,7 @@ def _verdict(figures: ToolFigures, known: Known) -> Verdict:
         )
     )
     verdict = Verdict.model_validate_json(judged)
+    verdict = verdict.model_copy(update={"notes": [*verdict.notes, *figures.notes]})
     if not figures.other_length:
         return verdict
     text = (

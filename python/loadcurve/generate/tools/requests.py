@@ -8,13 +8,14 @@ import polars
 
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Asked, LatencyBasis, Times, ToolFigures
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.samples import Nanoseconds, series_of, times_of
 from loadcurve.generate.tools.source import Source
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import Operation
 
 BEGIN, TIME, STATUS = "begin_ns", "time_ns", "status"
-"""When each began, since any moment; how long it took; its status, 0 without an answer."""
+"""When each began, since any moment; how long it took; its status, 0 where it failed."""
 CONNECT, FIRST_BYTE, BODY, ERROR, OPERATION = (
     "connect_ns",
     "first_byte_ns",
@@ -23,8 +24,8 @@ CONNECT, FIRST_BYTE, BODY, ERROR, OPERATION = (
     "operation",
 )
 """What a table may have beside; a time is null where there was none."""
-ANSWERED = 200
-"""The status of an answer of which the tool only says that it was right."""
+ANSWERED = 1
+"""In the place of a status, where the tool only says that the answer was right; no class counts it."""
 
 TIME_MAX_NS = 10**18
 """Thirty years: no time is longer, and sums of two still fit."""
@@ -44,7 +45,8 @@ class Form:
     is_epoch: bool
     """Whether moments are of the wall clock."""
     has_failures: bool
-    has_status: bool = True
+    knows_ok: bool = True
+    """Whether it says which answers were right."""
     version: str | None = None
     asked: Asked = field(default_factory=Asked)
     has_body: bool = False
@@ -63,14 +65,15 @@ def together(blocks: Iterable[polars.DataFrame]) -> polars.DataFrame | None:
     return polars.concat(parts, rechunk=False) if parts else None
 
 
-def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> ToolFigures:
-    """Return the figures; raises ``Unreadable`` where there is no request, or a value cannot be.
+def figures_of(source: Source, form: Form, table: polars.DataFrame | None, left_out: LeftOut) -> ToolFigures:
+    """Return the figures; raises ``Unreadable`` where there is no request, or too much is left out.
 
     The table is used up: each column is taken out of it with its use, which makes room for what follows.
     """
-    if table is None:
-        raise source.unreadable(None, "no request", "a line for each request")
-    _require_possible(source, table)
+    table = _possible(source, table, left_out)
+    left_out.require_few()
+    if table is None or not len(table):
+        raise left_out.nothing()
     is_answered = table[STATUS] > 0
     connect = _some(table, is_answered, CONNECT, form)
     first_byte = _some(table, is_answered, FIRST_BYTE, form)
@@ -80,6 +83,7 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
             None, f"requests within {form.resolution_ms:g} ms", "requests that took longer together"
         )
     answered, failed = _parted(table, is_answered)
+    status, ok = _statuses(answered)
     times = _taken(answered, TIME)
     done = _taken(answered, BEGIN) + times
     done -= begin
@@ -93,7 +97,8 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
         failed=len(failed) if form.has_failures else None,
         began_unix_s=begin / _NS_PER_S if form.is_epoch else None,
         errors=_errors(failed),
-        status=_status(answered) if form.has_status else None,
+        status=status,
+        ok=ok if form.knows_ok else None,
         latency=latency,
         connect=connect,
         first_byte=first_byte,
@@ -107,6 +112,7 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None) -> To
         ),
         operations=_operations(answered, failed, times, latency.distribution),
         asked=form.asked,
+        notes=left_out.notes(),
     )
 
 
@@ -135,7 +141,10 @@ def _taken(table: polars.DataFrame, name: str) -> Nanoseconds:
     return table.drop_in_place(name).to_numpy().astype(numpy.int64, copy=False)
 
 
-def _require_possible(source: Source, table: polars.DataFrame) -> None:
+def _possible(source: Source, table: polars.DataFrame | None, left_out: LeftOut) -> polars.DataFrame | None:
+    """Return the table without rows that cannot be: these are left out."""
+    if table is None:
+        return None
     for name, low, high in (
         (TIME, 0, TIME_MAX_NS),
         (BEGIN, 0, 4 * TIME_MAX_NS),
@@ -143,23 +152,31 @@ def _require_possible(source: Source, table: polars.DataFrame) -> None:
     ):
         wrong = table[name].is_null() | (table[name] < low) | (table[name] > high)
         if name == STATUS:
-            wrong |= (table[name] > 0) & (table[name] < STATUS_MIN)
-        place = wrong.arg_max()
-        if place is not None and wrong[place]:
-            raise source.unreadable(
-                None,
-                f"{name} = {table[name][place]} of request {place + 1:,}",
-                f"a number from {low} to {high}" if name != STATUS else "a status from 100 to 599",
-                f"{place:,} requests",
-            )
+            wrong |= (table[name] > ANSWERED) & (table[name] < STATUS_MIN)
+        if not (count := int(wrong.sum())):
+            continue
+        place = wrong.arg_max() or 0
+        problem = source.unreadable(
+            None,
+            f"{name} = {table[name][place]} of request {place + 1:,}",
+            f"a number from {low} to {high}" if name != STATUS else "a status from 100 to 599",
+            f"{place:,} requests",
+        )
+        left_out.rows -= count
+        left_out.line(problem, count)
+        table = table.filter(~wrong)
+    return table
 
 
-def _status(answered: polars.DataFrame) -> dict[str, int]:
+def _statuses(answered: polars.DataFrame) -> tuple[dict[str, int] | None, int | None]:
+    """Return the answers by the class of their status, or, where none has one, how many were right: all."""
     counts = dict(answered.group_by(STATUS).len().iter_rows())
-    return {
+    by_class = {
         f"{digit}xx": sum(count for status, count in counts.items() if status // 100 == digit)
         for digit in range(1, 6)
     }
+    has_status = any(by_class.values()) or not len(answered)
+    return (by_class, None) if has_status else (None, len(answered))
 
 
 def _errors(failed: polars.DataFrame) -> Mapping[str, int]:

@@ -7,6 +7,7 @@ import polars
 
 from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.requests import (
     ANSWERED,
     BEGIN,
@@ -38,7 +39,7 @@ _REQUESTS = Table(
     separator="\t",
 )
 _REQUESTS_FORM = Form(
-    tool="ab", resolution_ms=1.0, is_epoch=True, has_failures=False, has_status=False
+    tool="ab", resolution_ms=1.0, is_epoch=True, has_failures=False, knows_ok=False
 )  # fmt: skip
 _SHOWN = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
 _PERCENTILES_SHOWN = r" +(\d{1,3})% +(\d{1,15})(?: \((?:longest|last) request\))?$"
@@ -131,6 +132,7 @@ def read_requests(source: Source) -> ToolFigures:
     It has whole milliseconds, and begins in whole seconds; the first byte counts from when the request was
     sent. A connection is opened in no time where an open one is used.
     """
+    left_out = LeftOut(source)
     blocks = (
         block.select(
             (polars.col("seconds") * _NS_PER_S).alias(BEGIN),
@@ -139,9 +141,9 @@ def read_requests(source: Source) -> ToolFigures:
             polars.when(polars.col("ctime") > 0).then(polars.col("ctime") * _NS_PER_MS).alias(CONNECT),
             (polars.col("wait") * _NS_PER_MS).alias(FIRST_BYTE),
         )
-        for block in tables(source, _REQUESTS)
+        for block in tables(source, _REQUESTS, left_out)
     )
-    figures = figures_of(source, _REQUESTS_FORM, together(blocks))
+    figures = figures_of(source, _REQUESTS_FORM, together(blocks), left_out)
     require_long_window(source, figures.duration_s, "import ab's text, which has its time")
     return figures
 

@@ -11,6 +11,7 @@ import polars
 from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.generate.tools.delimited import WHOLE_NUMBER, Table, tables
 from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import BEGIN, STATUS, TIME, Form, figures_of, together
 from loadcurve.generate.tools.source import Source, shown
@@ -117,6 +118,7 @@ def read_json(source: Source) -> ToolFigures:
 
 def read_log(source: Source) -> ToolFigures:
     """Return the figures of the log of all requests (``--log-file``); a status of -1 is a failure."""
+    left_out = LeftOut(source)
     blocks = (
         block.select(
             (polars.col("begin_us") * NS_PER_US).alias(BEGIN),
@@ -130,9 +132,9 @@ def read_log(source: Source) -> ToolFigures:
             .cast(polars.Int16, strict=False)
             .alias(STATUS),
         )
-        for block in tables(source, _LOG)
+        for block in tables(source, _LOG, left_out)
     )
-    return figures_of(source, _LOG_FORM, together(blocks))
+    return figures_of(source, _LOG_FORM, together(blocks), left_out)
 
 
 def _version(generator: object) -> str | None:

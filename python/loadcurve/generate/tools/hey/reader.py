@@ -11,6 +11,7 @@ import polars
 from loadcurve.generate.tools.delimited import DECIMAL, WHOLE_NUMBER, Table, header_of, tables
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     BEGIN,
@@ -71,6 +72,7 @@ def read_csv(source: Source) -> ToolFigures:
     if missing := [name for name in COLUMNS if name not in names]:
         expected = f"hey's columns {','.join(COLUMNS)}; without them import its text"
         raise source.unreadable(1, f"no column {missing[-1]}", expected)
+    left_out = LeftOut(source)
     blocks = (
         block.select(
             nanoseconds("offset", _NS_PER_S).alias(BEGIN),
@@ -81,10 +83,10 @@ def read_csv(source: Source) -> ToolFigures:
             .alias(CONNECT),
             nanoseconds("Response-delay", _NS_PER_S).alias(FIRST_BYTE),
         )
-        for block in tables(source, CSV)
+        for block in tables(source, CSV, left_out)
     )
     form = Form(tool="hey", resolution_ms=RESOLUTION_MS, is_epoch=False, has_failures=False)
-    return figures_of(source, form, together(blocks))
+    return figures_of(source, form, together(blocks), left_out)
 
 
 def read_text(source: Source) -> ToolFigures:

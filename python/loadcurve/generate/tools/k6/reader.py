@@ -14,6 +14,7 @@ from pydantic import Field
 from loadcurve.generate.tools.delimited import ANY_TEXT, DECIMAL, Table, header_of, require_each_once, tables
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.json_lines import json_lines
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     BEGIN,
@@ -74,7 +75,8 @@ def is_summary(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of ``k6 run --out csv=FILE``."""
-    return _figures(source, _samples_of_csv(source))
+    left_out = LeftOut(source)
+    return _figures(source, _samples_of_csv(source, left_out), left_out)
 
 
 def read_load(
@@ -86,7 +88,8 @@ def read_load(
     comes later. If a load goes on behind its window, that has the duration exactly. Without a request nothing
     was answered in it.
     """
-    samples = _samples_of_csv(source, (*_KEPT, ITERATION))
+    left_out = LeftOut(source, is_strict=True)
+    samples = _samples_of_csv(source, left_out, (*_KEPT, ITERATION))
     durations = samples.filter(_is_of(DURATION))
     if not len(durations):
         return ToolFigures(
@@ -104,10 +107,10 @@ def read_load(
     end = asked if goes_on else max(asked, last)
     measured = samples.filter(polars.col("done").is_between(begin, end))
     # What is answered behind the last period is a few ms late, and counts in that.
-    return replace(_figures(source, measured, (begin, asked)), duration_s=(end - begin) / _NS_PER_S)
+    return replace(_figures(source, measured, left_out, (begin, asked)), duration_s=(end - begin) / _NS_PER_S)
 
 
-def _samples_of_csv(source: Source, kept: Sequence[str] = _KEPT) -> polars.DataFrame:
+def _samples_of_csv(source: Source, left_out: LeftOut, kept: Sequence[str] = _KEPT) -> polars.DataFrame:
     names = header_of(source)
     if missing := [name for name in REQUIRED if name not in names]:
         raise source.unreadable(
@@ -133,7 +136,7 @@ def _samples_of_csv(source: Source, kept: Sequence[str] = _KEPT) -> polars.DataF
             "status",
             polars.col("error").alias(ERROR),
         ).filter(polars.col("metric").is_in(kept))
-        for block in tables(source, form)
+        for block in tables(source, form, left_out)
         if len(block)
     )
     found = together(samples)
@@ -153,6 +156,7 @@ def _moment(source: Source, block: polars.DataFrame) -> polars.Expr:
 
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of ``k6 run --out json=FILE``."""
+    left_out = LeftOut(source)
     data = polars.col("data").struct
     tags = data.field("tags").struct
     moment = data.field("time").str.to_datetime(time_unit="ns", time_zone="UTC", strict=False)
@@ -164,13 +168,15 @@ def read_json(source: Source) -> ToolFigures:
             tags.field("status").fill_null("0").alias("status"),
             tags.field("error").fill_null("").alias(ERROR),
         )
-        for block in json_lines(source, "a line of k6's JSON", _JSON_TYPES, ("type", "metric"))
+        for block in json_lines(source, "a line of k6's JSON", _JSON_TYPES, ("type", "metric"), left_out)
     )
     found = together(samples)
-    return _figures(source, _NO_SAMPLES if found is None else found)
+    return _figures(source, _NO_SAMPLES if found is None else found, left_out)
 
 
-def _figures(source: Source, samples: polars.DataFrame, window: tuple[int, int] | None = None) -> ToolFigures:
+def _figures(
+    source: Source, samples: polars.DataFrame, left_out: LeftOut, window: tuple[int, int] | None = None
+) -> ToolFigures:
     durations = samples.filter(_is_of(DURATION))
     if not len(durations) and window is None:
         raise source.unreadable(
@@ -184,7 +190,7 @@ def _figures(source: Source, samples: polars.DataFrame, window: tuple[int, int] 
         ERROR,
     )
     form = Form(tool="k6", resolution_ms=1e-6, is_epoch=True, has_failures=True, window=window)
-    figures = figures_of(source, form, table)
+    figures = figures_of(source, form, table, left_out)
     in_whole_seconds = not int((samples["done"] % _NS_PER_S).sum())
     if in_whole_seconds and window is None:
         instead = "with K6_CSV_TIME_FORMAT=unix_nano k6 writes exact moments"

@@ -9,6 +9,7 @@ from pydantic import Field
 from loadcurve.generate.tools.delimited import DECIMAL, WHOLE_NUMBER, Table, tables
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     BEGIN,
@@ -74,6 +75,7 @@ def is_json(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of a CSV of oha, which leaves out failures."""
+    left_out = LeftOut(source)
     blocks = (
         block.select(
             nanoseconds("request-start", _NS_PER_S).alias(BEGIN),
@@ -87,10 +89,10 @@ def read_csv(source: Source) -> ToolFigures:
             .alias(FIRST_BYTE),
             polars.col("bytes").alias(BODY),
         )
-        for block in tables(source, CSV)
+        for block in tables(source, CSV, left_out)
     )
     form = Form(tool="oha", resolution_ms=1e-6, is_epoch=False, has_failures=False, has_body=True)
-    return figures_of(source, form, together(blocks))
+    return figures_of(source, form, together(blocks), left_out)
 
 
 def read_json(source: Source) -> ToolFigures:

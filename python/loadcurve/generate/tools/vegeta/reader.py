@@ -14,6 +14,7 @@ from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, ta
 from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.json_lines import json_lines
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import BEGIN, BODY, ERROR, STATUS, TIME, Form, figures_of, together
 from loadcurve.generate.tools.source import Json, Source, json_of
@@ -89,7 +90,9 @@ def is_report(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of ``vegeta encode -to csv``."""
-    return figures_of(source, _REQUESTS, together(map(_requests, tables(source, _form(source)))))
+    left_out = LeftOut(source)
+    blocks = map(_requests, tables(source, _form(source), left_out))
+    return figures_of(source, _REQUESTS, together(blocks), left_out)
 
 
 def _form(source: Source) -> Table:
@@ -112,7 +115,8 @@ def read_json(source: Source) -> ToolFigures:
     """Return the figures of ``vegeta encode -to json``."""
     what = "a request of vegeta's JSON (encode -to json)"
     required = ("timestamp", "code", "latency", "bytes_in")
-    blocks = json_lines(source, what, _JSON_TYPES, required)
+    left_out = LeftOut(source)
+    blocks = json_lines(source, what, _JSON_TYPES, required, left_out)
     moment = polars.col("timestamp").str.to_datetime(time_unit="ns", time_zone="UTC", strict=False)
     return figures_of(
         source,
@@ -125,6 +129,7 @@ def read_json(source: Source) -> ToolFigures:
             )
             for block in blocks
         ),
+        left_out,
     )
 
 
