@@ -210,3 +210,22 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(BadInput, match="not a regular file"):
         imported(tmp_path / "run", str(tmp_path / "pipe"), point=("rate=1",))
+
+
+def test_what_no_figure_includes_is_a_note_in_the_record_and_in_the_report(tmp_path: Path):
+    run = imported(tmp_path / "run", str(DATA / "jmeter" / "parent-samples-only.jtl"))
+    [note] = [one for one in run.points[0].load.verdict.notes if one.code == "rows_left_out"]
+    assert run.points[0].point == {"threads": 1}
+    assert "with them 4 samples" in note.text
+    shown = loadcurve("report", tmp_path / "run", "--format", "md", "--out", tmp_path / "page.md")
+    assert shown.returncode == 0, shown.stderr
+    [page] = (tmp_path / "page.md").glob("*.md")
+    assert "with them 4 samples" in page.read_text()
+
+
+def test_failures_by_a_check_of_the_tool_are_a_class_of_their_own(tmp_path: Path):
+    run = imported(tmp_path / "run", str(DATA / "jmeter" / "failed-assertion.jtl"))
+    load = run.points[0].load
+    assert (load.requests.sent, load.requests.ok, load.requests.failed) == (4, 2, 2)
+    assert (load.errors.nonzero(), load.verdict.status) == ({"check_failed": 2}, "invalid")
+    assert any("a check of the load generator" in reason.text for reason in load.verdict.reasons)

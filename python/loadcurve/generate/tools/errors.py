@@ -3,7 +3,11 @@
 import re
 from collections.abc import Mapping
 
+CHECK_FAILED = "check failed"
+"""What readers say of an answer without an error status that its tool found wrong."""
 _CLASSES = {
+    # Gatling's texts have what a check looked for, and what it has found.
+    "check_failed": rf"^{CHECK_FAILED}$|\.(find|findAll|findRandom|count)\..* found ",
     "connect_refused": r"connection refused|ECONNREFUSED",
     "connect_timeout": r"dial.*(i/o timeout|timed out)|connect(ion)? timed out|connect timeout",
     "timeout": r"timeout|timed out|deadline exceeded",
