@@ -9,12 +9,15 @@ from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.fortio import reader as fortio
 from loadcurve.generate.tools.gatling import binary as gatling_binary
 from loadcurve.generate.tools.gatling import reader as gatling
+from loadcurve.generate.tools.gatling import stats as gatling_stats
 from loadcurve.generate.tools.go_ycsb import reader as go_ycsb
 from loadcurve.generate.tools.h2load import reader as h2load
 from loadcurve.generate.tools.hdr import reader as hdr
 from loadcurve.generate.tools.hey import reader as hey
 from loadcurve.generate.tools.httperf import reader as httperf
 from loadcurve.generate.tools.jmeter import reader as jmeter
+from loadcurve.generate.tools.jmeter import statistics as jmeter_statistics
+from loadcurve.generate.tools.jmeter import xml as jmeter_xml
 from loadcurve.generate.tools.k6 import reader as k6
 from loadcurve.generate.tools.locust import reader as locust
 from loadcurve.generate.tools.oha import reader as oha
@@ -61,6 +64,14 @@ FORMATS: Sequence[Format] = (
         "k6-summary", "k6", "k6 run --summary-export FILE, or handleSummary", k6.is_summary, k6.read_summary
     ),
     Format("jmeter-csv", "jmeter", "jmeter -n -l FILE (JTL in CSV)", jmeter.is_csv, jmeter.read_csv),
+    Format("jmeter-xml", "jmeter", "the same as XML", jmeter_xml.is_xml, jmeter_xml.read_xml),
+    Format(
+        "jmeter-statistics",
+        "jmeter",
+        "statistics.json of JMeter's dashboard (jmeter -e)",
+        jmeter_statistics.is_statistics,
+        jmeter_statistics.read_statistics,
+    ),
     Format("fortio-json", "fortio", "fortio load -json FILE", fortio.is_json, fortio.read_json),
     Format("zrk-json", "zrk", "zrk --format json", zrk.is_json, zrk.read_json),
     Format("hlog", "hdr", "a log of HdrHistograms in nanoseconds", hdr.is_in_ns, hdr.read_ns),
@@ -87,6 +98,13 @@ FORMATS: Sequence[Format] = (
         locust.read_history,
     ),
     Format("gatling-log", "gatling", "Gatling's simulation.log until 3.12", gatling.is_log, gatling.read_log),
+    Format(
+        "gatling-stats",
+        "gatling",
+        "stats.json or global_stats.json of Gatling's report",
+        gatling_stats.is_stats,
+        gatling_stats.read_stats,
+    ),
     Format(
         "gatling-binary",
         "gatling",

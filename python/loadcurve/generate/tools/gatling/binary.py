@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.gatling.requests import MOMENTS_MS, Requests, figures_of_requests
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.source import Source
 
 _RUN, _REQUEST, _USER, _GROUP, _ERROR = range(5)
@@ -52,18 +53,26 @@ class _Log:
         self.file = file
         self.texts: dict[int, str] = {}
         self.requests = Requests()
+        self.left_out = LeftOut(source)
         self.position = self.record_begin = 0
 
     def figures(self) -> ToolFigures:
         try:
             version, start_ms = self._run()
+        except _Ended:
+            raise self._cut_off() from None
+        try:
             while kind := self._kind():
                 self._record(kind[0], start_ms)
         except _Ended:
-            raise self._unreadable(
-                "its end within a record", "records to their end; Gatling was killed, or the file was cut off"
-            ) from None
-        return figures_of_requests(self.source, version, self.requests)
+            self.left_out.end(self._cut_off())
+        self.left_out.rows = len(self.requests)
+        return figures_of_requests(self.source, version, self.requests, self.left_out)
+
+    def _cut_off(self) -> Unreadable:
+        return self._unreadable(
+            "its end within a record", "records to their end; Gatling was killed, or the file was cut off"
+        )
 
     def _kind(self) -> bytes:
         self.record_begin = self.position

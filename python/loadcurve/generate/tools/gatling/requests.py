@@ -6,6 +6,7 @@ import numpy
 import polars
 
 from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.requests import (
     ANSWERED,
     BEGIN,
@@ -61,7 +62,7 @@ class Requests:
         )
 
 
-def figures_of_requests(source: Source, version: str, requests: Requests) -> ToolFigures:
+def figures_of_requests(source: Source, version: str, requests: Requests, left_out: LeftOut) -> ToolFigures:
     """Return the figures of the requests of a log; raises ``Unreadable`` where there is none."""
     form = Form(
         tool="gatling",
@@ -69,6 +70,5 @@ def figures_of_requests(source: Source, version: str, requests: Requests) -> Too
         resolution_ms=1.0,
         is_epoch=True,
         has_failures=True,
-        has_status=False,
     )
-    return figures_of(source, form, requests.table() if len(requests) else None)
+    return figures_of(source, form, requests.table() if len(requests) else None, left_out)
