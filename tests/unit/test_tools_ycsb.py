@@ -339,7 +339,10 @@ def test_failures_of_one_status_are_failures_where_the_text_is_imported():
         said("ycsb-refused", "[READ], Return=OK"),
         said("ycsb-refused", "[UPDATE], Return=ERROR"),
     )
-    assert [one.operation for one in found.operations] == ["read"]
+    assert {one.operation: (one.answered, one.failed) for one in found.operations} == {
+        "read": (found.answered, 0),
+        "update": (0, found.failed),
+    }
 
 
 def changed(folder: Path, name: str, change) -> Output:
@@ -378,3 +381,62 @@ def test_a_window_that_ycsb_ended_before_is_no_result(tmp_path):
     output = output_in(tmp_path, "ycsb-rate")
     with pytest.raises(Unreadable, match="11 after it has begun"):
         TOOL.driver.figures(wanted_of(tmp_path, **RATE | {"duration": "10s"}), output)
+
+
+def imported(folder: Path, text: str) -> ToolFigures:
+    file = folder / "ycsb.txt"
+    file.write_text(text)
+    return read_figures(Source(file), "ycsb")[0]
+
+
+def test_operations_that_all_failed_are_failures():
+    found, _ = read_figures(Source(DATA / "ycsb-all-failed-made.txt"), None)
+    assert (found.answered, found.failed, found.duration_s, found.latency) == (0, 8, 0.9, None)
+    assert [(one.operation, one.answered, one.failed) for one in found.operations] == [("insert", 0, 8)]
+
+
+def test_a_read_modify_write_is_one_operation():
+    found, _ = read_figures(Source(DATA / "ycsb-rmw-made.txt"), None)
+    # As its throughput says: 1,000 a second for 10 s.
+    assert (found.answered, found.failed, found.duration_s) == (10_000, 0, 10.0)
+    both = next(one for one in found.operations if one.operation == "read_modify_write")
+    assert (both.answered, both.latency_ms.mean, both.latency_ms.p95, both.latency_ms.p99) == (
+        5_000,
+        1.15,
+        2.1,
+        4.5,
+    )
+    assert "5,000 operations were a read and an update" in found.notes[0].text
+
+
+def test_failures_that_only_a_status_counts_are_not_answered(tmp_path: Path):
+    """Until 0.1.4 all are among the operations, and their times among the latencies."""
+    text = (
+        "[OVERALL], RunTime(ms), 1000.0\n[OVERALL], Throughput(ops/sec), 10.0\n[READ], Operations, 10\n"
+        "[READ], AverageLatency(ms), 2.5\n[READ], Return=0, 7\n[READ], Return=1, 3\n[READ], 0, 10\n"
+    )
+    found = imported(tmp_path, text)
+    assert (found.answered, found.failed, found.latency) == (7, 3, None)
+    assert "latencies of read are of failed operations, too" in found.notes[0].text
+    right = imported(
+        tmp_path, text.replace("Return=0, 7", "Return=0, 10").replace("[READ], Return=1, 3\n", "")
+    )
+    assert (right.answered, right.failed) == (10, 0)
+    assert right.latency is not None
+    assert (right.latency.distribution.mean, right.latency.resolution_ms) == (2.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "threads", "rate_rps"),
+    [
+        ("-db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 500 -t", 16, 500.0),
+        ("-p threadcount=8 -p target=0 -t", 8, None),
+        ("-P workloads/workloada -t", None, None),
+    ],
+)
+def test_the_command_line_says_its_load(
+    words: str, threads: int | None, rate_rps: float | None, tmp_path: Path
+):
+    text = (DATA / "ycsb-rmw-made.txt").read_text()
+    asked = imported(tmp_path, f"Command line: {words}\n{text}").asked
+    assert (asked.threads, asked.rate_rps) == (threads, rate_rps)

@@ -1,6 +1,7 @@
 """What go-ycsb writes: its last summary as text or JSON, and the CSV of ``measurementtype=csv``."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,7 +9,8 @@ import polars
 from pydantic import TypeAdapter, ValidationError
 
 from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
-from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
+from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     ANSWERED,
@@ -42,7 +44,8 @@ _NAMES = {
     "50th(us)": "p50", "90th(us)": "p90", "95th(us)": "p95", "99th(us)": "p99", "99.9th(us)": "p99_9",
     "99.99th(us)": "p99_99",
 }  # fmt: skip
-_FIGURES = (_TAKES, _COUNT, "Avg(us)", "Min(us)", "Max(us)", *_NAMES)
+_FIGURES = (_TAKES, _COUNT, "Avg(us)", "Min(us)", "Max(us)")
+"""Those that every version has; which percentiles there are, and whether there is a line of all, differs."""
 _LINE = re.compile(r"([A-Z_]{1,40}) *- (Takes\(s\): .*)")
 _FINISHED = "Run finished, takes "
 _JSON = TypeAdapter(list[dict[str, str]])
@@ -64,7 +67,8 @@ def is_summary(head: bytes) -> bool:
 
 def read_csv(source: Source) -> ToolFigures:
     """Return the figures of a CSV of go-ycsb."""
-    return _figures(source, _operations(source, has_totals=False), None)
+    left_out = LeftOut(source)
+    return _figures(source, _operations(source, left_out, has_totals=False), None, left_out)
 
 
 def read_load(
@@ -75,25 +79,26 @@ def read_load(
     After a warm-up it begins with the first operation that ended behind it. It lasts until the last one, or
     for the duration, if the load was not interrupted before.
     """
-    table = _operations(source, has_totals=True)
+    left_out = LeftOut(source, is_strict=True)
+    table = _operations(source, left_out, has_totals=True)
     if table is None:
-        return _figures(source, None, None)
+        return _figures(source, None, None, left_out)
     first, last = _window(_whole(table))
     done = polars.col(BEGIN) + polars.col(TIME)
     begin = int(table.select(done.min()).item()) if warmup_s else first
     until = last if duration_s is None else begin + round(duration_s * _NS_PER_S)
     end = until if interrupted_unix_s is None else min(until, round(interrupted_unix_s * _NS_PER_S))
     # What ends later was under way at the end, or failed because of the interrupt.
-    return _figures(source, table.filter(done <= end), (begin, end))
+    return _figures(source, table.filter(done <= end), (begin, end), left_out)
 
 
-def _operations(source: Source, *, has_totals: bool) -> polars.DataFrame | None:
+def _operations(source: Source, left_out: LeftOut, *, has_totals: bool) -> polars.DataFrame | None:
     """Return the lines but for those of all operations together, of which there are as many.
 
     A file of another version may lack these, unless it surely ``has_totals``.
     """
     name, totals, parts = polars.col("operation"), 0, []
-    for block in tables(source, CSV):
+    for block in tables(source, CSV, left_out):
         lines = block.filter(name != _TOTAL)
         totals += len(block) - len(lines)
         parts.append(
@@ -113,7 +118,7 @@ def _operations(source: Source, *, has_totals: bool) -> polars.DataFrame | None:
         )
     table = together(parts)
     answered = 0 if table is None else int((_whole(table)[STATUS] > 0).sum())
-    if answered != totals and (totals or has_totals):
+    if abs(answered - totals) > left_out.count and (totals or has_totals):
         # It ends itself ten seconds after an interrupt, whatever it has written until then.
         raise source.unreadable(
             None,
@@ -135,13 +140,13 @@ def _window(table: polars.DataFrame) -> tuple[int, int]:
     return int(begin), int(last)
 
 
-def _figures(source: Source, table: polars.DataFrame | None, window: tuple[int, int] | None) -> ToolFigures:
-    form = Form(
-        tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, has_status=False, window=window
-    )
+def _figures(
+    source: Source, table: polars.DataFrame | None, window: tuple[int, int] | None, left_out: LeftOut
+) -> ToolFigures:
+    form = Form(tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, window=window)
     if table is None:
-        return figures_of(source, form, None)
-    figures = figures_of(source, form, _whole(table))
+        return figures_of(source, form, None, left_out)
+    figures = figures_of(source, form, _whole(table), left_out)
     if figures.answered + (figures.failed or 0) == len(table):
         return figures
     both = table.filter(polars.col(OPERATION).cast(polars.String) == _BOTH.lower())
@@ -156,8 +161,7 @@ def read_summary(source: Source) -> ToolFigures:
     lines = Lines(source)
     finished, took = lines.once(_FINISHED + r"(\S+)$", "go-ycsb's line Run finished")
     rows = _rows(lines, finished)
-    if _TOTAL not in rows:
-        raise lines.cut_off("go-ycsb's last summary, with all operations (TOTAL)")
+    _require_all(lines, rows, finished)
     lines.require_line_end("after go-ycsb's last summary")
     duration_s = _duration(took[1])
     if duration_s is None or duration_s <= 0:
@@ -167,7 +171,8 @@ def read_summary(source: Source) -> ToolFigures:
         name.removesuffix(_ERROR): int(row[_COUNT]) for name, row in rows.items() if name.endswith(_ERROR)
     }
     counted = sum(int(row[_COUNT]) for name, row in answered.items() if name != _BOTH)
-    if counted < rows[_TOTAL][_COUNT]:
+    of_all = rows.get(_TOTAL) or (next(iter(answered.values())) if len(answered) == 1 else None)
+    if _TOTAL in rows and counted < rows[_TOTAL][_COUNT]:
         what = f"all of the {rows[_TOTAL][_COUNT]:,.0f} of TOTAL by operation"
         raise lines.cut_off(what)
     return ToolFigures(
@@ -175,9 +180,10 @@ def read_summary(source: Source) -> ToolFigures:
         version=None,
         basis="send",
         duration_s=duration_s,
-        answered=int(rows[_TOTAL][_COUNT]),
+        answered=int(rows[_TOTAL][_COUNT]) if _TOTAL in rows else counted,
         failed=sum(failed.values()),
-        latency=_times(rows[_TOTAL]),
+        ok=int(rows[_TOTAL][_COUNT]) if _TOTAL in rows else counted,
+        latency=None if of_all is None else _times(of_all),
         operations=[
             Operation(
                 operation=name.lower(),
@@ -187,7 +193,29 @@ def read_summary(source: Source) -> ToolFigures:
             )
             for name, row in sorted(answered.items())
         ],
+        asked=_asked(lines),
     )
+
+
+def _asked(lines: Lines) -> Asked:
+    """Return what the properties say that it prints before anything else."""
+    found = {match[1]: int(match[2]) for _, match in lines.all_of(r'"(threadcount|target)"="(\d{1,9})"$')}
+    return Asked(threads=found.get("threadcount"), rate_rps=float(found.get("target", 0)) or None)
+
+
+def _require_all(lines: Lines, rows: Mapping[str, Row], finished: int) -> None:
+    """Raise ``Unreadable`` where the last summary lacks a line that stood in one before.
+
+    Versions until 2020 have no line of all operations, whose place is behind some of the others.
+    """
+    before = {found[1].strip() for line in lines.lines[:finished] if (found := _LINE.fullmatch(line))}
+    has_total = any("50th(us)" in row for row in rows.values())
+    missing = sorted((before | {_TOTAL} if has_total else before) - rows.keys())
+    if missing or not rows:
+        name = missing[0] if missing else _TOTAL
+        raise lines.cut_off(
+            f"go-ycsb's last summary, with {'all operations (TOTAL)' if name == _TOTAL else name}"
+        )
 
 
 def _rows(lines: Lines, finished: int) -> dict[str, Row]:
@@ -212,7 +240,8 @@ def _row(lines: Lines, number: int, figures: dict[str, str]) -> Row:
         raise lines.source.unreadable(
             number, f"no {missing[0]}", f"all of {', '.join(_FIGURES)}", lines.read(number)
         )
-    row = {name: lines.value(number, figures[name], f"a number as {name}") for name in _FIGURES}
+    known = [name for name in (*_FIGURES, *_NAMES) if name in figures]
+    row = {name: lines.value(number, figures[name], f"a number as {name}") for name in known}
     if min(row.values()) < 0 or row[_COUNT] != int(row[_COUNT]):
         raise lines.source.unreadable(number, "a number below 0", "numbers of 0 or more", lines.read(number))
     return row
@@ -233,7 +262,7 @@ def _times(row: Row) -> Times:
             minimum=row["Min(us)"] / _US_PER_MS,
             mean=row["Avg(us)"] / _US_PER_MS,
             maximum=row["Max(us)"] / _US_PER_MS,
-            percentiles={ours: row[theirs] / _US_PER_MS for theirs, ours in _NAMES.items()},
+            percentiles={ours: row[theirs] / _US_PER_MS for theirs, ours in _NAMES.items() if theirs in row},
         ),
         completeness="percentiles",
         resolution_ms=1e-3,

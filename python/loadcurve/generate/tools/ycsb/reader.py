@@ -5,30 +5,35 @@ where there was one operation.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 from loadcurve.result.load import Operation
+from loadcurve.result.verdict import VerdictNote
 
-_US_PER_MS = 1e3
 _MS_PER_S = 1e3
 _LINE = re.compile(r"\[([A-Za-z0-9_%-]{1,60})\], ([^,]{1,80}), (\S{1,40})")
-_PERCENTILE = re.compile(r"(\d{2}(?:\.\d{1,3})?)(?:st|nd|rd|th)?PercentileLatency\(us\)")
+_PERCENTILE = re.compile(r"(\d{2}(?:\.\d{1,3})?)(?:st|nd|rd|th)?PercentileLatency")
 _NAMES = {
     "50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9", "99.99": "p99_99",
 }  # fmt: skip
 INTENDED = "Intended-"
 """What precedes the name of an operation whose latencies count from when it was due."""
-_FAILED, _RETURN, _UNIT = "-FAILED", "Return=", "(us)"
+_FAILED, _RETURN = "-FAILED", "Return="
+_UNITS = {"(us)": 1e3, "(ms)": 1.0}
+"""Of latencies, in one ms; versions until 0.1.4 have some in ms."""
+_RIGHT = {"OK", "BATCHED_OK", "0"}
+"""Statuses of operations that have not failed; the last one is that of versions until 0.1.4."""
 _OF_NOTHING = {"NaN", str(2**63 - 1)}
 """The mean and the least time of an operation of which none was answered."""
-_BOTH = "READ-MODIFY-WRITE"
-_NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP", _BOTH}
-"""The last one has its parts, which are counted, too."""
+BOTH = "READ-MODIFY-WRITE"
+"""One operation, whose read and update are measured by themselves, too."""
+_NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP"}
+_COMMAND = r"Command line: .*"
 
 
 @dataclass
@@ -37,10 +42,21 @@ class Part:
 
     count: int = 0
     figures: dict[str, float] = field(default_factory=dict)
+    """Latencies in ms, by what they are, such as ``Average``."""
     returned: dict[str, int] = field(default_factory=dict)
     """How often an operation had which status."""
     names: set[str] = field(default_factory=set)
     """Of all that is said of it; how its results are counted is the end of that."""
+
+    @property
+    def failed(self) -> int:
+        """How many ended with a status other than a right one."""
+        return sum(count for status, count in self.returned.items() if status not in _RIGHT)
+
+    @property
+    def counts_failures(self) -> bool:
+        """Whether those that failed are among its operations, as in versions until 0.1.4."""
+        return self.failed > 0 and self.count == sum(self.returned.values())
 
 
 def is_text(head: bytes) -> bool:
@@ -55,19 +71,19 @@ def read_text(source: Source) -> ToolFigures:
     rate = lines.number(
         r"\[OVERALL\], Throughput\(ops/sec\), (\S+)$", "YCSB's line [OVERALL], Throughput(ops/sec)"
     )
-    if runtime_ms <= 0 or rate <= 0:
-        raise source.unreadable(None, "a run of no time, or without operations", "operations, and their time")
+    if runtime_ms <= 0 or rate < 0:
+        raise source.unreadable(None, "a run of no time", "operations, and their time")
     parts = parts_of(lines)
-    measured = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
-    if not measured:
+    operations = [_operation(name, parts) for name, part in parts.items() if _is_operation(name, parts)]
+    counted = [one for one in operations if one.operation != _operation_name(BOTH)]
+    # A read and an update of each are measured once more by themselves.
+    both = parts[BOTH].count if BOTH in parts else 0
+    failed = sum(one.failed for one in counted)
+    answered = sum(one.answered for one in counted) - both
+    if answered + failed <= 0:
         raise source.unreadable(len(lines.lines), "no operation", "lines such as [READ], Operations, 1000")
-    failed = sum(part.count for name, part in measured.items() if _is_failed(name, parts))
-    answered = sum(part.count for part in measured.values()) - failed
     _require_all(lines, parts, answered + failed, round(rate * runtime_ms / _MS_PER_S))
     is_due = any(name.startswith(INTENDED) for name in parts)
-    of_the_load = [name for name in measured if not _is_failed(name, parts)]
-    operations = [_operation(name, parts, measured) for name in of_the_load]
-    alone = of_the_load[0] if len(of_the_load) == 1 else None
     return ToolFigures(
         tool="ycsb",
         version=None,
@@ -75,33 +91,75 @@ def read_text(source: Source) -> ToolFigures:
         duration_s=runtime_ms / _MS_PER_S,
         answered=answered,
         failed=failed,
-        latency=_times(parts.get(INTENDED + alone, measured[alone])) if alone else None,
+        ok=answered,
+        latency=_times_of_all(operations, parts),
         operations=operations,
+        asked=_asked(lines),
+        notes=_notes(parts),
     )
 
 
-def _require_all(lines: Lines, parts: Mapping[str, Part], measured: int, total: int) -> None:
+def _require_all(lines: Lines, parts: Mapping[str, Part], found: int, total: int) -> None:
     """Raise ``Unreadable`` where the text ends before it has said all of its operations.
 
-    Each transaction measures one operation, but a modification two, which it counts once more together.
     Inserts that are tried again are measured each time.
     """
     lines.require_line_end("after YCSB's last figure")
     of_load = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
     for name, part in of_load.items():
-        if not _is_failed(name, parts) and not any(one.startswith(_RETURN) for one in part.names):
+        has_status = any(one.startswith(_RETURN) for one in part.names)
+        if name != BOTH and not _is_failed(name, parts) and not has_status:
             raise lines.cut_off(f"a line such as [{name}], Return=OK, 1000")
     for name in of_load if any(one.startswith(INTENDED) for one in parts) else ():
         intended = parts.get(INTENDED + name, Part())
-        missing = [one for one in of_load[name].names if one.endswith(_UNIT) and one not in intended.names]
+        missing = [one for one in of_load[name].names if one.endswith(")") and one not in intended.names]
         if missing and not _is_failed(name, parts):
             raise lines.cut_off(f"[{INTENDED}{name}], {missing[0]}")
-    modifications = parts.get(_BOTH, Part()).count
-    if measured - modifications < total:
-        found = f"{measured - modifications:,} operations"
+    if found < total:
         what = f"the {total:,} that follow from its throughput: it is truncated"
         place = len(lines.lines)
-        raise lines.source.unreadable(place, found, what, lines.read(place + 1))
+        raise lines.source.unreadable(place, f"{found:,} operations", what, lines.read(place + 1))
+
+
+def _is_operation(name: str, parts: Mapping[str, Part]) -> bool:
+    """Say whether a name is of an operation of the load that was tried, right or not."""
+    part = parts[name]
+    return _is_of_load(name) and not _is_failed(name, parts) and (part.count + part.failed > 0)
+
+
+def _operation_name(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _notes(parts: Mapping[str, Part]) -> list[VerdictNote]:
+    notes = []
+    if BOTH in parts and parts[BOTH].count:
+        text = (
+            f"{parts[BOTH].count:,} operations were a read and an update: each counts once among all, and "
+            "its two parts "
+            "once more among read and update, as YCSB lists them"
+        )
+        notes.append(VerdictNote.of("figures_left_out", text))
+    of_failures = [_operation_name(name) for name, part in parts.items() if part.counts_failures]
+    if of_failures:
+        names = " and ".join(of_failures)
+        text = f"YCSB's latencies of {names} are of failed operations, too, so they are left out"
+        notes.append(VerdictNote.of("figures_left_out", text))
+    return notes
+
+
+def _asked(lines: Lines) -> Asked:
+    """Return what the line of its command says, where the file has what YCSB printed beside its figures."""
+    found = lines.all_of(_COMMAND)
+    if len(found) != 1:
+        return Asked()
+    command = found[0][1][0]
+    threads = re.findall(r"(?:-threads |-p threadcount=)(\d{1,6})\b", command, re.ASCII)
+    rate = re.findall(r"(?:-target |-p target=)(\d{1,9})\b", command, re.ASCII)
+    return Asked(
+        threads=int(threads[-1]) if threads else None,
+        rate_rps=float(rate[-1]) if rate and int(rate[-1]) else None,
+    )
 
 
 def _is_of_load(name: str) -> bool:
@@ -129,8 +187,8 @@ def parts_of(lines: Lines) -> dict[str, Part]:
             part.count = _count(lines, number, text)
         elif name.startswith(_RETURN):
             part.returned[name.removeprefix(_RETURN)] = _count(lines, number, text)
-        elif name.endswith(_UNIT) and text not in _OF_NOTHING:
-            part.figures[name] = lines.value(number, text, "a number of microseconds")
+        elif (per_ms := _UNITS.get(name[-4:])) and text not in _OF_NOTHING:
+            part.figures[name[:-4]] = lines.value(number, text, "a time") / per_ms
     return parts
 
 
@@ -148,28 +206,40 @@ def _is_failed(name: str, parts: Mapping[str, Part]) -> bool:
     return name.endswith(_FAILED) or (operation in parts and status in parts[operation].returned)
 
 
-def _operation(name: str, parts: dict[str, Part], measured: dict[str, Part]) -> Operation:
-    failed = [
-        part.count
-        for other, part in measured.items()
-        if other.rpartition("-")[0] == name and _is_failed(other, parts)
+def _operation(name: str, parts: Mapping[str, Part]) -> Operation:
+    part = parts[name]
+    by_name = [
+        other.count
+        for one, other in parts.items()
+        if one.rpartition("-")[0] == name and _is_failed(one, parts) and _is_of_load(one)
     ]
-    return Operation(
-        operation=name.lower(),
-        answered=measured[name].count,
-        failed=sum(failed),
-        latency_ms=_times(parts.get(INTENDED + name, measured[name])).distribution,
+    latency = (
+        distribution(0) if part.counts_failures else _times(parts.get(INTENDED + name, part)).distribution
     )
+    return Operation(
+        operation=_operation_name(name),
+        answered=part.count - part.failed if part.counts_failures else part.count,
+        failed=sum(by_name) or part.failed,
+        latency_ms=latency,
+    )
+
+
+def _times_of_all(operations: Sequence[Operation], parts: Mapping[str, Part]) -> Times | None:
+    """Return the latencies of the only operation; those of several do not follow from them."""
+    names = [name for name in parts if _is_operation(name, parts)]
+    if len(names) != 1 or parts[names[0]].counts_failures or not operations[0].answered:
+        return None
+    return _times(parts.get(INTENDED + names[0], parts[names[0]]))
 
 
 def _times(part: Part) -> Times:
     percentiles = {}
-    for name, time_us in part.figures.items():
+    for name, time_ms in part.figures.items():
         found = _PERCENTILE.fullmatch(name)
-        if found and time_us >= 0 and (ours := _NAMES.get(found[1])):
-            percentiles[ours] = time_us / _US_PER_MS
+        if found and time_ms >= 0 and (ours := _NAMES.get(found[1])):
+            percentiles[ours] = time_ms
     minimum, mean, maximum = (
-        None if (value := part.figures.get(f"{name}Latency(us)")) is None or value < 0 else value / _US_PER_MS
+        None if (value := part.figures.get(f"{name}Latency")) is None or value < 0 else value
         for name in ("Min", "Average", "Max")
     )
     return Times(
@@ -177,5 +247,5 @@ def _times(part: Part) -> Times:
             part.count, minimum=minimum, mean=mean, maximum=maximum, percentiles=percentiles
         ),
         completeness="percentiles",
-        resolution_ms=1e-3,
+        resolution_ms=1.0 if any(name.endswith("(ms)") for name in part.names) else 1e-3,
     )
