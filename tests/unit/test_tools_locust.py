@@ -182,3 +182,40 @@ def test_a_short_history_is_refused_as_its_moments_are_whole_seconds(tmp_path: P
     lines = (DATA / "2.47.0_stats_history.csv").read_text().splitlines(keepends=True)
     with pytest.raises(Unreadable, match="moments in whole seconds"):
         read_figures(written(tmp_path, "".join(lines[:10])), None)
+
+
+def test_the_users_of_a_history_are_its_load():
+    found = figures("users-made_stats_history.csv")
+    # 1,200 requests from the first line to the last, 30 s later, by 20 users.
+    assert (found.answered, found.duration_s, found.asked.connections, found.notes) == (1_200, 30, 20, [])
+    assert figures("2.47.0_stats_history.csv").asked.connections == 2
+
+
+def test_users_that_changed_are_said(tmp_path: Path):
+    text = (DATA / "users-made_stats_history.csv").read_text().replace("015,20,", "015,10,")
+    found = read_figures(written(tmp_path, text), None)[0]
+    assert found.asked.connections == 20
+    assert "from 10 to 20 users" in found.notes[0].text
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_a_table_lacks_of_its_run_is_said(name: str):
+    assert any("between the last time and the end of the run" in note.text for note in figures(name).notes)
+
+
+@pytest.mark.parametrize(
+    ("longest_ms", "step_ms"),
+    [(60, 1.0), (99, 1.0), (100, 10.0), (990, 10.0), (1_000, 100.0), (9_900, 100.0), (10_000, 1_000.0)],
+)
+def test_the_step_of_times_is_that_of_the_longest_percentile(longest_ms: int, step_ms: float, tmp_path: Path):
+    """Locust rounds times to 1 ms below 100 ms, to 10 ms below 1 s, to 100 ms below 10 s, and then to 1 s."""
+    with (DATA / "2.47.0_stats.csv").open(newline="") as file:
+        names, *rows = csv.reader(file)
+    last = rows[-1]
+    last[names.index("99%")] = str(longest_ms)
+    for later in ("99.9%", "99.99%", "100%"):
+        last[names.index(later)] = "N/A"
+    text = "".join(",".join(row) + "\r\n" for row in (names, last))
+    latency = read_figures(written(tmp_path, text), None)[0].latency
+    assert latency is not None
+    assert latency.resolution_ms == step_ms

@@ -9,7 +9,7 @@ them nothing is read.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.generate.tools.figures import Asked, ToolFigures
 from loadcurve.generate.tools.locust.table import (
     ALL_TIMES,
     FAILURES,
@@ -23,6 +23,7 @@ from loadcurve.generate.tools.locust.table import (
     TOTAL_UNTIL_0_11,
     TOTALS,
     TYPE,
+    USERS,
     LocustTable,
     Row,
     begins_with,
@@ -32,8 +33,14 @@ from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import require_long_window
 from loadcurve.generate.tools.source import Source
 from loadcurve.result.load import Operation
+from loadcurve.result.verdict import VerdictNote
 
 _OF_ALL = (TYPE, NAME, REQUESTS, FAILURES, MEAN, SHORTEST, LONGEST)
+_NOT_AT_ITS_END = (
+    "locust writes its table once in a second or two while it runs: requests between the last time and "
+    "the end of the "
+    "run are in no figure"
+)
 RATE_MIN_RPS = 0.05
 """The least rate with two decimals that is known within a tenth."""
 
@@ -79,7 +86,9 @@ def read_csv(source: Source) -> ToolFigures:
         answered=requests - failed,
         failed=failed,
         latency=total.times(requests, total.percentiles()) if not failed else None,
+        ok=requests - failed,
         operations=[_operation(row) for row in table.rows[:-1]],
+        notes=[*_of_failures(failed), VerdictNote.of("figures_left_out", _NOT_AT_ITS_END)],
     )
 
 
@@ -100,6 +109,7 @@ def read_history(source: Source) -> ToolFigures:
     requests, failed = requests_then - requests_before, failed_then - failed_before
     if not requests:
         raise total.unreadable("no request", "more requests than in the first line")
+    users = _users(sums)
     return ToolFigures(
         tool="locust",
         version=None,
@@ -108,8 +118,32 @@ def read_history(source: Source) -> ToolFigures:
         answered=requests - failed,
         failed=failed,
         began_unix_s=began,
+        ok=requests - failed,
         latency=total.times(requests, {}) if not requests_before and not failed else None,
+        asked=Asked(connections=max(users, default=None)),
+        notes=[*_of_failures(failed), *_of_users(users)],
     )
+
+
+def _users(sums: Sequence[Row]) -> list[int]:
+    """Return how many users there were at each moment behind the first, where the file says so."""
+    if USERS not in sums[0].fields:
+        return []
+    return [users for row in sums[1:] if (users := row.count(USERS))]
+
+
+def _of_users(users: Sequence[int]) -> list[VerdictNote]:
+    if not users or min(users) == max(users):
+        return []
+    text = f"the load was not of one size: there were from {min(users):,} to {max(users):,} users"
+    return [VerdictNote.of("figures_left_out", text)]
+
+
+def _of_failures(failed: int) -> list[VerdictNote]:
+    if not failed:
+        return []
+    text = "locust's times are of failed requests, too, so there are no latencies"
+    return [VerdictNote.of("figures_left_out", text)]
 
 
 def _total(table: LocustTable) -> Row:

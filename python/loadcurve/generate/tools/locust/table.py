@@ -22,10 +22,12 @@ MEDIAN, MEAN, SHORTEST, LONGEST = (
     "max response time",
 )
 RATE, TIMESTAMP, ALL_TIMES = "requests/s", "timestamp", "100%"
+USERS = "user count"
 TOTAL_UNTIL_0_11 = "Total"
 TOTALS = {"Aggregated", TOTAL_UNTIL_0_11}
 """What locust calls the sum of all requests."""
-RESOLUTION_MS = 1.0
+_STEPS_MS = ((10_000.0, 1_000.0), (1_000.0, 100.0), (100.0, 10.0))
+"""From which time on percentiles are multiples of how much; below they are whole ms."""
 _RENAMED = {"method": TYPE, "# requests": REQUESTS, "# failures": FAILURES}
 _PERCENTILES = {
     "50%": "p50", "75%": "p75", "90%": "p90", "95%": "p95", "99%": "p99",
@@ -79,7 +81,7 @@ class Row:
                 percentiles=percentiles,
             ),
             completeness="percentiles",
-            resolution_ms=RESOLUTION_MS,
+            resolution_ms=step_ms(max(percentiles.values(), default=0.0)),
         )
 
     def percentiles(self) -> dict[str, float]:
@@ -123,6 +125,14 @@ class LocustTable:
             is_whole = bool(text)
         if not is_whole:
             raise last.unreadable(f"{name} {shown(text)}", "a whole last line: it is truncated")
+
+
+def step_ms(time_ms: float) -> float:
+    """Return the step between two percentiles near this one.
+
+    Source: ``locust/stats.py`` of locust 2.47, where each time is rounded before it is counted.
+    """
+    return next((step for least, step in _STEPS_MS if time_ms >= least), 1.0)
 
 
 def begins_with(head: bytes, *columns: str) -> bool:
