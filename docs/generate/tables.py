@@ -9,8 +9,16 @@ from docs.generate.classes import CLASS_TABLES
 from docs.generate.command_tables import COMMAND_TABLES
 from docs.generate.keys import KEY_TABLES
 from docs.generate.markdown import Tables
+from docs.generate.tools import TOOL_TABLES
 
-TABLES: Tables = {**CLASS_TABLES, **COMMAND_TABLES, **KEY_TABLES, **CATALOG_TABLES, **BEHAVIOUR_TABLES}
+TABLES: Tables = {
+    **CLASS_TABLES,
+    **COMMAND_TABLES,
+    **KEY_TABLES,
+    **CATALOG_TABLES,
+    **BEHAVIOUR_TABLES,
+    **TOOL_TABLES,
+}
 
 _MARKED = re.compile(r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 

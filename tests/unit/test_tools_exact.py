@@ -85,7 +85,9 @@ def test_connections_duration_and_path_stand_in_the_command():
     assert words("ab") == (
         "-q -r -k -c 12 -t 10 -n 2000000 -s 5 -e /files/percentiles.csv http://127.0.0.1:8080/a"
     )
-    assert words("hey") == ("-c 12 -z 10000ms -t 5 -cpus 4 -disable-compression http://127.0.0.1:8080/a")
+    assert words("hey") == (
+        "-c 12 -z 10000ms -t 5 -cpus 4 -disable-compression -disable-redirects http://127.0.0.1:8080/a"
+    )
     assert words("wrk2").startswith("--rate 500 --threads 4 --connections 12 --duration 10s --timeout 5s ")
     assert words("h2load") == (
         "-c 12 -t 4 -m 1 --duration=10000ms --warm-up-time=1000ms --h1 http://127.0.0.1:8080/a"
@@ -100,7 +102,7 @@ def test_a_rate_is_one_of_all_connections_and_stands_in_the_command(tmp_path):
     rate = {"model": "open", "rate": 500}
     assert words("oha") == (
         "--no-tui --output-format json --output /files/result.json -c 12 -z 10000ms -t 5000ms "
-        "--connect-timeout 5000ms --worker-threads 4 --http-version 1.1 --disable-compression "
+        "--connect-timeout 5000ms --worker-threads 4 --http-version 1.1 --disable-compression --redirect 0 "
         "http://127.0.0.1:8080/a"
     )
     assert " -q 500 --latency-correction " in words("oha", **rate)

@@ -1,9 +1,16 @@
 """The description of a tool: its file ``tool.toml``."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from loadcurve.generate.tools.defaults import (
+    DATABASE_DEFAULTS,
+    WEB_DEFAULTS,
+    DatabaseDefault,
+    Default,
+    WebDefault,
+)
 from loadcurve.generate.tools.figures import Completeness, LatencyBasis
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.values import PositiveCount
@@ -13,6 +20,7 @@ from loadcurve.server.install import Packages
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.paths import Text
+from loadcurve.toml.problems import own_problem
 
 Programs = Annotated[
     list[Text], Field(min_length=1), Expected('a list of programs, such as ["wrk"], the first found is used')
@@ -135,9 +143,19 @@ class ToolTable(TomlTable):
     """What it can be asked for of web servers."""
     databases: DatabaseAbilities | None = None
     """What it can be asked for of databases; without both Loadcurve knows the tool, and does not drive it."""
+    defaults: dict[WebDefault | DatabaseDefault, Default] = Field(default_factory=dict)
+    """What it does unless told otherwise that would change the work; all of them for each kind of load."""
 
     @property
     def kinds(self) -> tuple[LoadKind, ...]:
         """The kinds of loads that Loadcurve has it send; none of a tool that is only known."""
         abilities = {WEB: self.can, DATABASE: self.databases}
         return tuple(kind for kind, can in abilities.items() if can is not None)
+
+    @model_validator(mode="after")
+    def _decide_every_default(self) -> Self:
+        web = WEB_DEFAULTS if self.can else ()
+        wanted: set[str] = {*web, *(DATABASE_DEFAULTS if self.databases else ())}
+        if set(self.defaults) != wanted:
+            raise own_problem(f"expected defaults with {', '.join(sorted(wanted)) or 'nothing'}")
+        return self

@@ -20,6 +20,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
         "-t", f"{load.timeout_s:.0f}",
         "-cpus", str(wanted.threads),
         "-disable-compression",
+        "-disable-redirects",
         *(["-disable-keepalive"] if load.calls == 1 else []),
         *named,
         *fields,

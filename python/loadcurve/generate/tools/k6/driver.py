@@ -75,6 +75,8 @@ def _load(wanted: Wanted) -> Mapping[str, Any]:
         "options": {
             "scenarios": {"load": _scenario(wanted)},
             "noConnectionReuse": load.calls == 1,
+            # Each iteration begins without the cookies of the one before.
+            "noCookiesReset": False,
             "systemTags": ["status", "error"],
         },
     }

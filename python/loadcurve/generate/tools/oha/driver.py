@@ -33,6 +33,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
         "--worker-threads", str(wanted.threads),
         "--http-version", load.http,
         "--disable-compression",
+        "--redirect", "0",
         *(["--disable-keepalive"] if load.calls == 1 else []),
         *named,
         *fields,

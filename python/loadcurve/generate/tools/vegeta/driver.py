@@ -9,6 +9,7 @@ from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta.reader import read_csv
 from loadcurve.loads.http import OpenLoad
+from loadcurve.loads.sent import header_fields
 
 _RESULTS, _CSV, _TARGETS = "results.bin", "results.csv", "targets"
 _ENCODE_TIMEOUT_S = 600.0
@@ -36,10 +37,17 @@ def arguments(wanted: Wanted) -> Sequence[str]:
         "-redirects", "-1",
         "-max-body", "0",
         *(["-keepalive=false"] if load.calls == 1 else []),
+        *_uncompressed(wanted),
         *wanted.headers("-header"),
         "-targets", str(targets),
         "-output", str(wanted.files / _RESULTS),
     ]  # fmt: skip
+
+
+def _uncompressed(wanted: Wanted) -> Sequence[str]:
+    """Return what keeps Go from asking for compressed answers, unless the load says what it accepts."""
+    says = any(name.lower() == "accept-encoding" for name, _ in header_fields(wanted.load.headers))
+    return [] if says else ["-header", "Accept-Encoding: identity"]
 
 
 def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
