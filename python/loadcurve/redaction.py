@@ -50,10 +50,11 @@ _CLOSING = "\"'`,;:.)]}>"
 _LOGIN = re.compile(r"[\w.+-]+@")
 """A user without a password, who to ssh is part of where a machine is, and no secret."""
 
-_TOML_TOKEN = re.compile(
+TOML_TOKEN = re.compile(
     r'''(?P<comment>\#[^\n]*)|"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*\'''',
     re.DOTALL | re.VERBOSE,
 )
+"""A comment of a TOML text, or a text in it."""
 
 _NAME_IN_COMMENT = r"[\w-]*(?:authorization|cookie|api-?key|token|secret|passw|pwd)[\w-]*"
 _SECRET_IN_COMMENT = re.compile(rf"""(["']?{_NAME_IN_COMMENT}["']?\s*[=:]\s*)\S.*""", re.IGNORECASE)
@@ -155,7 +156,7 @@ def study_without_secrets(text: str) -> str:
         secrets = set(_secrets_in(tomllib.loads(text)))
     except tomllib.TOMLDecodeError:
         return HIDDEN
-    return _TOML_TOKEN.sub(lambda token: _shown_token(token, secrets), text)
+    return TOML_TOKEN.sub(lambda token: _shown_token(token, secrets), text)
 
 
 def _secrets_in(table: dict[str, Any], *, keys_are_names: bool = False) -> Iterator[str]:

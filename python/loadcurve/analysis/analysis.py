@@ -35,6 +35,7 @@ from loadcurve.loads.values import Point
 from loadcurve.result.attempts import place_of
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
 from loadcurve.result.folder import Run
+from loadcurve.result.inputs import missing_in_words
 from loadcurve.result.left_out import LeftOut
 from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.result.noise import Noise
@@ -72,6 +73,8 @@ class RunFacts:
     seed: int | None
     repeat: str
     """The command that repeats it with the same order of trials, in the run folder."""
+    inputs_missing: list[str]
+    """What the run folder lacks for that: private keys, secrets, programs, and what is too large."""
     host: dict[str, Any]
     servers: dict[str, ServerFacts]
     conditions: dict[Aspect, dict[str, Any]]
@@ -258,6 +261,7 @@ def _facts(run: Run) -> RunFacts:
         loadcurve_version=record.loadcurve_version,
         seed=record.seed,
         repeat=shlex.join(record.repeating),
+        inputs_missing=missing_in_words(record.inputs),
         host=record.host,
         servers=servers_of(run),
         conditions=conditions_of(run),

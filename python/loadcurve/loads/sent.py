@@ -82,6 +82,8 @@ def _recorded_body(body: str) -> str:
 
 def _existing_file(value: object, info: ValidationInfo) -> object:
     """Count the name of a file from the folder of the study, and refuse one that cannot be a body."""
+    if value == HIDDEN:
+        raise own_problem(f"found {HIDDEN}, which a run folder has in place of a body; expected the body")
     if not isinstance(value, str) or not value.startswith(FILE_MARK):
         return value
     file = Path(info.context["folder"] if info.context else "", value.removeprefix(FILE_MARK))

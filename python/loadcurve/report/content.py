@@ -141,6 +141,7 @@ class Content:
     settings: dict[str, list[tuple[str, str]]]
     host: list[tuple[str, str]]
     repeat: str
+    inputs_missing: Sequence[str]
     not_computed: list[NotComputed]
     """Sections that a fault of Loadcurve's left out, of the analysis and of the page."""
 
@@ -238,6 +239,7 @@ def content_of(run: Run, analysis: Analysis) -> Content:
         settings={name: list(text.flattened(server.settings)) for name, server in record.servers.items()},
         host=[*text.flattened(record.host), *others],
         repeat=analysis.run.repeat,
+        inputs_missing=analysis.run.inputs_missing,
         not_computed=sections.not_computed,
     )
 

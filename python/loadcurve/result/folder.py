@@ -330,10 +330,12 @@ class RunFolder:
         run_record: RunRecord,
         study_text: str,
         begins: Callable[[bytes], None] = lambda _: None,
+        copy_inputs: Callable[[Path], None] = lambda _: None,
     ) -> "RunFolder":
         """Make the folder with its three files, so that a run that is stopped at once can still be read.
 
-        ``begins`` is called with what ``run.json`` will hold, before the file is there.
+        ``begins`` is called with what ``run.json`` will hold, before the file is there, and ``copy_inputs``
+        before that with the folder.
 
         Raises ``BadInput`` where the folder is already in use, cannot be written, or lies on a disk without
         room for the planned points.
@@ -342,6 +344,7 @@ class RunFolder:
         try:
             points_each = len(run_record.points) if run_record.search is None else POINTS_PER_SEARCH
             _require_room(path, points=len(run_record.order) * points_each)
+            copy_inputs(path)
             write_whole(path / STUDY_FILE, study_text.encode(), durably=True)
             write_whole(path / TRIALS_FILE, b"", durably=True)
             # The file that makes this a run folder comes last.

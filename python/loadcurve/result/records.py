@@ -8,6 +8,7 @@ from pydantic_core import from_json, to_json
 from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record, Time
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
+from loadcurve.result.inputs import InputRecord, with_kept_catalogs
 from loadcurve.result.left_out import LeftOut
 from loadcurve.result.link import LinkRecord
 from loadcurve.result.load import LoadResult
@@ -221,6 +222,8 @@ class RunRecord(SealedRecord):
     left_out: LeftOut | None = None
     """The optional servers that were not installed; runs of the first versions do not have the key."""
     content: dict[str, ContentRecord]
+    inputs: Many[InputRecord] = Field(default_factory=list)
+    """The files that the study names, and own catalogues; runs of the first versions do not have the key."""
     study_sha256: str | None = None
     """The digest of ``study.toml``; runs of the first versions do not have the key."""
     caveats: tuple[Caveat, ...] = ()
@@ -234,7 +237,8 @@ class RunRecord(SealedRecord):
         if self.imported is not None:
             return self.imported.command
         command = "run" if self.search is None else "capacity"
-        return ["loadcurve", command, STUDY_FILE, "--seed", str(self.seed), *self.options]
+        options = with_kept_catalogs(self.options, self.inputs)
+        return ["loadcurve", command, STUDY_FILE, "--seed", str(self.seed), *options]
 
     @property
     def server_cpus(self) -> dict[str, list[int]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from loadcurve.runs.capacity import CapacitySearch
 from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
 from loadcurve.runs.generators import require_generators
+from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.kept import kept, rig_of
 from loadcurve.runs.lives import utc_now
 from loadcurve.runs.machines import Machines, require_ray
@@ -72,6 +73,8 @@ class RunContext:
     only: Sequence[str]
     """The servers that ``--only`` names."""
     catalog: Catalog
+    catalogs: Sequence[Path]
+    """The folders of the person's own entries."""
     facts: Mapping[str, Any]
     """Those of the host."""
     display: Display
@@ -204,7 +207,8 @@ class PlannedRun:
         record = self._record(served, caveats, self._server_records(self._tried(served)))
         if self._resumed is None:
             remember = partial(remember_begun, self.folder)
-            return RunFolder.create(self.folder, record, self._study_text(), remember)
+            inputs = self._inputs
+            return RunFolder.create(self.folder, record, self._study_text(), remember, inputs.copy_into)
         before = self._resumed.run.run
         require_as_before(self.folder, before, record)
         new_caveats = tuple(caveat for caveat in caveats if caveat not in before.caveats)
@@ -242,13 +246,19 @@ class PlannedRun:
             servers=servers,
             left_out=self.left_out,
             content=dict(served.records) if served else {},
+            inputs=self._inputs.records,
             caveats=caveats,
         )
 
+    @cached_property
+    def _inputs(self) -> RunInputs:
+        """The files of the study, and of the catalogues that its servers are described in."""
+        used = list(dict.fromkeys(server.use for server in self.study.servers.values()))
+        return RunInputs(TomlDocument.read(self._context.study_file), self._context.catalogs, used)
+
     def _study_record(self) -> dict[str, Any]:
-        """Return the study with every default filled in, and no password."""
-        record: dict[str, Any] = without_passwords_in(self.study.model_dump(mode="json"))
-        return record
+        """Return the study with every default filled in, the names of its files' copies, and no password."""
+        return self._inputs.recorded(without_passwords_in(self.study.model_dump(mode="json")))
 
     def _tried(self, served: Served | None) -> Mapping[str, TriedServer | ServerFailure]:
         """Start each server once, and return what came of it."""
@@ -270,5 +280,6 @@ class PlannedRun:
         return records
 
     def _study_text(self) -> str:
-        """Return the study as it was read, but for passwords: run folders are shown to others."""
-        return study_without_secrets(self._context.study_file.read_text(encoding="utf-8"))
+        """Return the study as it was read, but for passwords, which others may see, and names of files."""
+        text = study_without_secrets(self._context.study_file.read_text(encoding="utf-8"))
+        return self._inputs.study_text(text)

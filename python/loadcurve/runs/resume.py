@@ -11,18 +11,20 @@ from loadcurve.errors import BadInput
 from loadcurve.redaction import study_without_secrets
 from loadcurve.result.differences import DIGESTS, WITHOUT_INFLUENCE, Difference, differences, server_facts
 from loadcurve.result.folder import Run, RunFolder, read_run
+from loadcurve.result.inputs import CATALOG_OPTION, digests_of
 from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
 from loadcurve.result.run_files import STUDY_FILE, has_several_loads
 from loadcurve.result.several import read_loads
 from loadcurve.runs.begun import has_begun
+from loadcurve.runs.inputs import RunInputs
 from loadcurve.study.find import find_study
+from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.text_file import read_text
 from loadcurve.version import VERSION
 
 LONGEST_SHOWN = 60
 """A longer value, such as a configuration, is only named."""
 MOST_SHOWN = 10
-CATALOG_OPTION = "--catalog"
 _KNOWN_WHEN_TRIED = re.compile(r"servers\..+\.(settings|configuration)\.")
 
 
@@ -144,7 +146,9 @@ def _study_file(run: Run, argument: str | None) -> Path:
     file = Path(run.run.study_file or "") if argument is None else find_study(argument)
     if not file.is_file():
         raise BadInput(f"the study of the run in {run.folder} is no longer at {file}. {name_it}")
-    if study_without_secrets(read_text(file, "a TOML file")) != run.study_text:
+    text = study_without_secrets(read_text(file, "a TOML file"))
+    # The folder of a run of an earlier version has the study with the names of the files as they were.
+    if run.study_text not in {text, RunInputs(TomlDocument.read(file)).study_text(text)}:
         raise BadInput(
             f"{file} is not the study that the run in {run.folder} was started with, which is "
             f"{run.folder / STUDY_FILE} (without its secrets). Undo the changes, or start a new run."
@@ -185,6 +189,7 @@ def _conditions(record: RunRecord) -> Mapping[str, Any]:
         "content": {name: file.model_dump() for name, file in record.content.items()},
         "servers": {name: _server(server) for name, server in record.servers.items()},
         "order": record.order,
+        "inputs": digests_of(record.inputs),
     }
 
 

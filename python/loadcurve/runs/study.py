@@ -17,6 +17,7 @@ from loadcurve.host.facts import host_facts
 from loadcurve.result.attempts import ServerCpus, counted
 from loadcurve.result.curve_end import marked_drop
 from loadcurve.result.folder import RunFolder, require_new_folder
+from loadcurve.result.inputs import CATALOG_OPTION
 from loadcurve.result.measures import point_key
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord
 from loadcurve.result.run_files import RUNS_FOLDER
@@ -34,7 +35,7 @@ from loadcurve.runs.machines import Machines, sending_machines
 from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop
 from loadcurve.runs.prepare import Served
-from loadcurve.runs.resume import CATALOG_OPTION, InterruptedRuns
+from loadcurve.runs.resume import InterruptedRuns
 from loadcurve.runs.trial import TrialRunner
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.interrupts import interrupts_deferred
@@ -146,6 +147,7 @@ class StudyRun:
             option_words=[*(search.words() if search else []), *options.changes()],
             only=options.only,
             catalog=load_catalog(options.catalogs),
+            catalogs=options.catalogs,
             facts=host_facts(),
             display=display,
             machines=Machines(display.note),

@@ -36,6 +36,8 @@ def read_secret(value: object, info: ValidationInfo) -> SecretText:
     """Read a value as a file gives it; raises a problem of its place where it is none."""
     if isinstance(value, SecretText):
         return value
+    if value == HIDDEN:
+        raise own_problem(f"found {HIDDEN}, which a run folder has in place of a secret; expected the secret")
     if isinstance(value, str):
         return SecretText(value)
     # What was found is not repeated: it may be the secret.

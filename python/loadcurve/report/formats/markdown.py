@@ -254,8 +254,14 @@ def _method(content: Content) -> list[str]:
         "### How to repeat it",
         _code(content.repeat),
         escaped(measured),
+        *_lacking(content.inputs_missing),
         *_list(servers),
     ]
+
+
+def _lacking(inputs: Sequence[str]) -> list[str]:
+    """Say which files another machine needs besides the run folder."""
+    return ["Not in the run folder, and needed:", *_list(map(escaped, inputs))] if inputs else []
 
 
 def _code(words: str) -> str:

@@ -1,0 +1,157 @@
+"""The files that a study names, and its text with other names for them.
+
+A study is read here as its file has it, before any model: what names a file is a table of places.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from loadcurve._engine import toml_positions
+from loadcurve.loads.sent import FILE_MARK
+from loadcurve.loads.workload import CORE_WORKLOADS
+from loadcurve.redaction import TOML_TOKEN
+from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.problems import KeyPath
+
+Kind = Literal["input", "program", "image", "private key", "secret"]
+"""What a file is: something that a run needs and may show, or what keeps it out of a folder for others."""
+
+_STUDY_FOLDER = re.compile(r"\{study\}(?:/(?P<name>[^\s\"',;:=]*))?")
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file or a folder that a text of a study names."""
+
+    key: KeyPath
+    """Of the text, or of the list that it is in."""
+    text: str
+    """The whole text."""
+    begin: int
+    end: int
+    """Where in the text the name is."""
+    file: Path
+    """As an absolute path."""
+    kind: Kind = "input"
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether the name begins with ``{study}``, the folder of the study."""
+        return self.text[self.begin :].startswith("{study}")
+
+
+def files_of(document: TomlDocument) -> list[NamedFile]:
+    """Return what a study names, in the order of its tables."""
+    folder, data = document.path.parent.absolute(), document.data
+    found = [*_of_loads(data, folder), *_of_servers(data, folder)]
+    for key in (("claims",), ("published", "file"), ("content", "folder")):
+        found += _plain(data, key, folder)
+    return found
+
+
+def renamed(text: str, files: list[NamedFile], name_of: Callable[[NamedFile], str]) -> str:
+    """Return the text of a study in which files have other names; all else stays as it is."""
+    offsets = _offsets(text)
+    changes: dict[tuple[int, int], str] = {}
+    for key, old in dict.fromkeys((one.key, one.text) for one in files):
+        names = [one for one in files if (one.key, one.text) == (key, old)]
+        known = next(key[:length] for length in range(len(key), 0, -1) if key[:length] in offsets)
+        # What is said of a key ends where the next one begins that is not part of it.
+        behind = (at for one, at in offsets.items() if at > offsets[known] and one[: len(known)] != known)
+        for token in TOML_TOKEN.finditer(text, offsets[known], min(behind, default=len(text))):
+            if not token["comment"] and tomllib.loads(f"text = {token[0]}")["text"] == old:
+                changes[token.span()] = json.dumps(_with_names(old, names, name_of), ensure_ascii=False)
+    for (begin, end), new in sorted(changes.items(), reverse=True):
+        text = text[:begin] + new + text[end:]
+    return text
+
+
+def _with_names(text: str, names: list[NamedFile], name_of: Callable[[NamedFile], str]) -> str:
+    for one in sorted(names, key=lambda one: one.begin, reverse=True):
+        text = text[: one.begin] + name_of(one) + text[one.end :]
+    return text
+
+
+def _offsets(text: str) -> dict[KeyPath, int]:
+    """Return where each key of a TOML text begins, in their order."""
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    return {tuple(keys): starts[line - 1] + column - 1 for keys, line, column in toml_positions(text)}
+
+
+def _of_loads(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
+    several: list[KeyPath] = [("loads", name) for name in _table(data, ("loads",))]
+    own: list[KeyPath] = [("servers", name, "load") for name in _table(data, ("servers",))]
+    for table in [("load",), *several, *own]:
+        for key in ("requests", "claims"):
+            yield from _plain(data, (*table, key), folder)
+        if _value(data, (*table, "workload")) not in CORE_WORKLOADS:
+            yield from _plain(data, (*table, "workload"), folder)
+        body = _value(data, (*table, "body"))
+        if isinstance(body, str) and body.startswith(FILE_MARK):
+            file = folder / body.removeprefix(FILE_MARK)
+            yield NamedFile((*table, "body"), body, len(FILE_MARK), len(body), file)
+        yield from _of_tls(data, (*table, "tls"), folder)
+        yield from _secrets(data, (*table, "headers"), folder)
+
+
+def _of_tls(data: Mapping[str, Any], table: KeyPath, folder: Path) -> Iterator[NamedFile]:
+    if _value(data, (*table, "verify")) not in ("system", "none"):
+        yield from _plain(data, (*table, "verify"), folder)
+    yield from _plain(data, (*table, "certificate"), folder)
+    yield from _plain(data, (*table, "key"), folder, "private key")
+
+
+def _of_servers(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
+    for name in _table(data, ("servers",)):
+        server: KeyPath = ("servers", name)
+        yield from _plain(data, (*server, "binary"), folder, "program")
+        yield from _plain(data, (*server, "rootfs"), folder, "image")
+        yield from _secrets(data, server, folder)
+        yield from _secrets(data, (*server, "environment"), folder)
+        for command in ("start", "version_command"):
+            yield from _of_command(data, (*server, command), folder)
+
+
+def _of_command(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:
+    """Yield what a command names in the folder of its study; its program may be named by a relative path."""
+    words = _value(data, key)
+    for place, word in enumerate(words if isinstance(words, list) else []):
+        if not isinstance(word, str):
+            continue
+        if place == 0 and "/" in word and not word.startswith(("/", "{")):
+            yield NamedFile(key, word, 0, len(word), folder / word)
+        for found in _STUDY_FOLDER.finditer(word):
+            yield NamedFile(key, word, found.start(), found.end(), folder / (found["name"] or ""))
+
+
+def _secrets(data: Mapping[str, Any], table: KeyPath, folder: Path) -> Iterator[NamedFile]:
+    """Yield the files of the secrets among the values of a table, or of lists in it."""
+    for name, value in _table(data, table).items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict) and isinstance(file := one.get("file"), str):
+                yield NamedFile((*table, name), file, 0, len(file), folder / file, "secret")
+
+
+def _plain(data: Mapping[str, Any], key: KeyPath, folder: Path, kind: Kind = "input") -> Iterator[NamedFile]:
+    value = _value(data, key)
+    if isinstance(value, str):
+        yield NamedFile(key, value, 0, len(value), folder / value, kind)
+
+
+def _value(data: Mapping[str, Any], key: KeyPath) -> object:
+    value: object = data
+    for part in key:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _table(data: Mapping[str, Any], key: KeyPath) -> Mapping[str, Any]:
+    value = _value(data, key)
+    return value if isinstance(value, dict) else {}
