@@ -1,14 +1,19 @@
 """`loadcurve runs`: what is listed, in which order, and what is said of folders that are no runs."""
 
 import html
+import io
 import json
+import os
 import re
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from rich.console import Console
 
+from loadcurve.report.runs import COMPUTED_AT_LEAST, RunList, list_runs, runs_json, runs_table
 from loadcurve.result.checksum import sealed
+from loadcurve.result.summary import RunSummary
 from support import synthetic_run as synthetic
 from support.command import Command
 
@@ -105,3 +110,91 @@ def test_a_folder_that_is_not_there_or_is_a_run_itself_is_bad_input(runs: Comman
         finished = runs.run("runs", folder)
         assert (finished.returncode, finished.stdout) == (2, "")
         assert said in finished.stderr
+
+
+MANY = 12
+"""Runs, of which each has numbers of its own."""
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of runs that nobody has listed yet, the first one the oldest."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for place in range(MANY):
+        record = synthetic.run_record().model_copy(update={"started_at": f"2026-03-{place + 10}T08:00:00Z"})
+        folder = synthetic.write_run(
+            tmp_path / "runs" / f"r{place}", record, synthetic.trial_records(record)[:1]
+        )
+        os.utime(folder / "run.json", (place, place))
+    return tmp_path / "runs"
+
+
+def test_a_list_computes_answers_for_a_while_and_shows_the_other_runs_without_theirs(many: Path):
+    # Some are computed however little time there is.
+    found = list_runs(many, computing_s=0)
+    answered = [one.name for one in found.runs if isinstance(one.summary, RunSummary)]
+    left = MANY - COMPUTED_AT_LEAST
+    newest = [f"r{place}" for place in reversed(range(left, MANY))]
+    assert (answered, len(found.runs), found.unanswered) == (newest, MANY, left)
+    table = shown(found)
+    assert f"{left} runs without an answer" in table
+    assert "2026-03-10" in table, "what its record says is shown"
+    listed = runs_json(found)["runs"]
+    assert listed[0].keys() == listed[-1].keys()
+    assert (listed[-1]["answer"], listed[-1]["points"], listed[-1]["title"]) == (
+        None,
+        None,
+        listed[0]["title"],
+    )
+    # Each list computes some more.
+    assert list_runs(many, computing_s=0).unanswered == left - COMPUTED_AT_LEAST
+    assert list_runs(many).unanswered == 0
+
+
+def shown(found: RunList) -> str:
+    with io.StringIO() as file:
+        Console(file=file, width=80).print(runs_table(found))
+        return file.getvalue()
+
+
+def test_the_second_list_of_runs_reads_one_file_of_summaries(many: Path, monkeypatch: pytest.MonkeyPatch):
+    first = list_runs(many)
+    monkeypatch.setattr("loadcurve.report.runs.read_summary", None)
+    assert list_runs(many).runs == first.runs
+    # Of a run that has changed the summary is made anew.
+    (many / "r3" / "trials.jsonl").write_text("")
+    monkeypatch.undo()
+    again = {one.name: one.summary for one in list_runs(many).runs}
+    assert again["r3"] != next(one.summary for one in first.runs if one.name == "r3")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda kept: kept[:-20],
+        lambda kept: kept.replace(b"2026-03-10", b"2099-03-10"),
+        lambda _: b"",
+        lambda _: b"[]",
+        lambda kept: b"\xff" + kept,
+    ],
+    ids=["cut off", "changed", "empty", "another document", "not text"],
+)
+def test_summaries_that_are_damaged_are_made_anew(many: Path, tmp_path: Path, damage):
+    first = list_runs(many)
+    [file] = (tmp_path / "state").rglob("*.json")
+    assert file.stat().st_mode & 0o777 == 0o600
+    intact = file.read_bytes()
+    file.write_bytes(damage(intact))
+    assert list_runs(many) == first
+    assert file.read_bytes() == intact
+
+
+def test_summaries_that_somebody_else_may_have_written_are_not_believed(many: Path, tmp_path: Path):
+    first = list_runs(many)
+    [file] = (tmp_path / "state").rglob("*.json")
+    kept = json.loads(file.read_bytes())
+    del kept["sha256"]
+    file.write_bytes(sealed(json.dumps(kept).replace("2026-03-10", "2099-03-10")))
+    assert list_runs(many) != first, "this user's own file is"
+    file.chmod(0o666)
+    assert list_runs(many) == first

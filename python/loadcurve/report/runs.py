@@ -1,24 +1,35 @@
 """The runs in a folder: what each asked, what it answered, and how far it can be trusted."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+import re
+import shlex
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.cells import cell_len, chop_cells
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.report import text
-from loadcurve.result.run_files import RUN_FILE, has_several_loads
-from loadcurve.result.summary import RunSummary, read_summary
+from loadcurve.report.summary_cache import KeptSummary, files_state, keep_summaries, read_summaries
+from loadcurve.result.run_files import RUN_FILE, has_several_loads, require_run_folder
+from loadcurve.result.summary import RunSummary, UnansweredRun, read_summary
 
 DATE_WIDTH = 10
 MEASURED_WIDTH = 13
+COMPUTING_S = 1.0
+"""How long a list computes answers that nobody has computed yet; it shows the other runs without theirs."""
+COMPUTED_AT_LEAST = 5
+"""Answers that a list computes however long that takes, so that short lists are whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +37,7 @@ class ListedRun:
     """A run folder and its summary."""
 
     folder: Path
-    summary: RunSummary
+    summary: RunSummary | UnansweredRun
     name: str
     """By which the list calls it: its folder's, below the folder of several loads that it lies in."""
 
@@ -50,9 +61,70 @@ class RunList:
     not_computed: tuple[NotComputed, ...] = ()
     """What a fault of Loadcurve left out; such runs are among those that cannot be read."""
 
+    @property
+    def unanswered(self) -> int:
+        """How many runs are listed without their answers, which have not been computed."""
+        return sum(isinstance(one.summary, UnansweredRun) for one in self.runs)
 
-def list_runs(folder: Path) -> RunList:
-    """List the folders in ``folder`` by their summaries, which are made where there are none.
+
+@dataclass
+class _Lister:
+    """What lists the runs of one folder."""
+
+    kept: Mapping[str, KeptSummary]
+    until_s: float | None
+    """When no more answers are computed, by the monotonic clock; ``None`` for never."""
+    sections: Sections = field(default_factory=Sections)
+    found: dict[str, KeptSummary] = field(default_factory=dict)
+    """The summaries of this list, to be kept."""
+    computed: int = 0
+
+    def listed(self, folder: Path) -> ListedRun | UnreadableRun:
+        """Return a folder as the list has it."""
+        is_of_several = has_several_loads(folder.parent)
+        name = f"{folder.parent.name}/{folder.name}" if is_of_several else folder.name
+        try:
+            summary = self.sections.get(f"the summary of {folder}", partial(self._summary, folder), None)
+        except LoadcurveError as error:
+            return UnreadableRun(folder, str(error), name)
+        except OSError as error:
+            return UnreadableRun(folder, f"{folder} cannot be read: {error.strerror}.", name)
+        if summary is None:
+            return UnreadableRun(folder, self.sections.not_computed[-1].words, name)
+        return ListedRun(folder, summary, name)
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether other answers are left to another list."""
+        if self.until_s is None or self.computed < COMPUTED_AT_LEAST:
+            return False
+        return time.monotonic() > self.until_s
+
+    def _summary(self, folder: Path) -> RunSummary | UnansweredRun | None:
+        key, files = str(folder.absolute()), files_state(folder)
+        kept = self.kept.get(key)
+        if kept is not None and kept.files == files:
+            self.found[key] = kept
+            return kept.summary
+        require_run_folder(folder)
+        summary = read_summary(folder)
+        if summary is None:
+            if self._is_late:
+                return _unanswered(folder)
+            # Statistics take longer to import than a hundred summaries to read.
+            from loadcurve.report.run_summary import make_summary  # noqa: PLC0415
+
+            self.computed += 1
+            summary = make_summary(folder)
+            files = files_state(folder)
+        self.found[key] = KeptSummary(files=files, summary=summary)
+        return summary
+
+
+def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
+    """List the folders in ``folder`` by their summaries, which are computed where there are none.
+
+    With a time this ends after it, but for some runs. The newest come first.
 
     Raises ``BadInput`` where ``folder`` is no folder, cannot be read, or is a run itself.
     """
@@ -69,14 +141,19 @@ def list_runs(folder: Path) -> RunList:
             f"{folder} is a run folder itself: show it with `loadcurve report {folder}`, or give its parent "
             "folder."
         )
-    sections = Sections()
-    found = [_listed(path, sections) for one in inside for path in _run_folders(one)]
+    until_s = None if computing_s is None else time.monotonic() + computing_s
+    lister = _Lister(read_summaries(folder), until_s)
+    folders = sorted((path for one in inside for path in _run_folders(one)), key=_changed_ns, reverse=True)
+    by_folder = {one: lister.listed(one) for one in folders}
+    if lister.found != lister.kept:
+        keep_summaries(folder, lister.found)
+    found = [by_folder[one] for one in sorted(by_folder)]
     runs = [one for one in found if isinstance(one, ListedRun)]
     return RunList(
         folder,
         runs=tuple(sorted(runs, key=lambda one: one.summary.started_at, reverse=True)),
         unreadable=tuple(one for one in found if isinstance(one, UnreadableRun)),
-        not_computed=tuple(sections.not_computed),
+        not_computed=tuple(lister.sections.not_computed),
     )
 
 
@@ -88,30 +165,27 @@ def _run_folders(folder: Path) -> list[Path]:
     return sorted(path for path in inside if not path.name.startswith("."))
 
 
-def _listed(folder: Path, sections: Sections) -> ListedRun | UnreadableRun:
-    name = f"{folder.parent.name}/{folder.name}" if has_several_loads(folder.parent) else folder.name
+def _changed_ns(folder: Path) -> int:
     try:
-        summary = sections.get(f"the summary of {folder}", partial(_summary, folder), None)
-    except LoadcurveError as error:
-        return UnreadableRun(folder, str(error), name)
-    except OSError as error:
-        return UnreadableRun(folder, f"{folder} cannot be read: {error.strerror}.", name)
-    if summary is None:
-        return UnreadableRun(folder, sections.not_computed[-1].words, name)
-    return ListedRun(folder, summary, name)
+        return os.lstat(f"{folder}/{RUN_FILE}").st_mtime_ns
+    except OSError:
+        return 0
 
 
-def _summary(folder: Path) -> RunSummary | None:
-    kept = read_summary(folder)
-    if kept is not None:
-        return kept
-    # Statistics take longer to import than a hundred summaries to read.
-    from loadcurve.report.run_summary import make_summary  # noqa: PLC0415
+def _unanswered(folder: Path) -> UnansweredRun:
+    """Return what the record of a run says; raises ``BadInput`` where the folder is that of no run."""
+    from loadcurve.result.folder import read_run_record  # noqa: PLC0415 -- as for statistics
 
-    return make_summary(folder)
+    record, _ = read_run_record(folder)
+    question = record.study.get("question")
+    return UnansweredRun(
+        started_at=record.started_at,
+        title=str(record.study.get("title") or record.study_name),
+        question=str(question) if question else None,
+    )
 
 
-def started(summary: RunSummary) -> tuple[str, str]:
+def started(summary: RunSummary | UnansweredRun) -> tuple[str, str]:
     """Return the date and the time of day at which a run started, in the time zone that it was noted in."""
     try:
         moment = datetime.fromisoformat(summary.started_at)
@@ -120,8 +194,10 @@ def started(summary: RunSummary) -> tuple[str, str]:
     return f"{moment:%Y-%m-%d}", f"{moment:%H:%M}"
 
 
-def measured(summary: RunSummary) -> list[str]:
+def measured(summary: RunSummary | UnansweredRun) -> list[str]:
     """Return what was measured and found: trials, points by verdict, findings, and whether that is all."""
+    if isinstance(summary, UnansweredRun):
+        return [text.ABSENT]
     points = summary.points
     by_verdict = {"valid": points.valid, "suspect": points.suspect, "invalid": points.invalid}
     return [
@@ -134,39 +210,97 @@ def measured(summary: RunSummary) -> list[str]:
 
 def runs_table(found: RunList) -> RenderableType:
     """Return the list for a terminal of 80 columns; names and questions are shown as they are."""
-    parts: list[RenderableType] = []
-    if found.runs:
-        table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
-        table.add_column("started", width=DATE_WIDTH, no_wrap=True)
-        table.add_column("run and question", ratio=1, overflow="fold")
-        table.add_column("answer", ratio=1, overflow="fold")
-        table.add_column("measured", width=MEASURED_WIDTH, overflow="fold")
-        for place, run in enumerate(found.runs):
-            if place:
-                table.add_row()
-            table.add_row(*_cells(run))
-        parts.append(table)
-    else:
-        parts.append(Text(f"There is no run in {found.folder}."))
+    parts: list[RenderableType] = (
+        [_Rows(found.runs)] if found.runs else [Text(f"There is no run in {found.folder}.")]
+    )
+    if found.unanswered:
+        count = text.plural(found.unanswered, "run")
+        said = f"\n{count} without an answer, which has not been computed yet; to compute all: "
+        parts.append(Text(f"{said}loadcurve runs {shlex.quote(str(found.folder))} --all"))
     if found.unreadable:
         parts += [Text("\nnot listed", style="bold")]
         parts += [Text(f"{one.name}: {one.reason}", overflow="fold") for one in found.unreadable]
     return Group(*parts)
 
 
-def _cells(run: ListedRun) -> Iterator[Text]:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of runs; rich's own tables take a millisecond for each."""
+
+    runs: Iterable[ListedRun]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """Yield the lines of all rows, with an empty one between two."""
+        gaps = 3
+        room = max(options.max_width - DATE_WIDTH - MEASURED_WIDTH - gaps, 2)
+        widths = (DATE_WIDTH, room - room // 2, room // 2, MEASURED_WIDTH)
+        heads = ("started", "run and question", "answer", "measured")
+        yield from _lines([[(head, _DIM)] for head in heads], widths)
+        for place, run in enumerate(self.runs):
+            if place:
+                yield Segment.line()
+            yield from _lines(_cells(run), widths)
+
+
+_DIM, _BOLD, _ITALIC, _YELLOW = (Style.parse(one) for one in ("dim", "bold", "italic", "yellow"))
+_PLAIN = Style.null()
+Cell = list[tuple[str, Style]]
+"""Paragraphs, each in one style."""
+
+
+def _cells(run: ListedRun) -> list[Cell]:
     summary = run.summary
-    yield Text("\n".join(started(summary)))
-    question = [("\n" + summary.question, "italic")] if summary.question else []
-    yield Text.assemble((run.name, "bold"), f"\n{summary.title}", *question)
-    yield Text(summary.answer)
-    yield Text("\n".join(measured(summary)), style="" if summary.complete else "yellow")
+    answer, style = text.ABSENT, _PLAIN
+    if isinstance(summary, RunSummary):
+        answer, style = summary.answer, _PLAIN if summary.complete else _YELLOW
+    question = [(summary.question, _ITALIC)] if summary.question else []
+    return [
+        [(one, _PLAIN) for one in started(summary)],
+        [(run.name, _BOLD), (summary.title, _PLAIN), *question],
+        [(answer, _PLAIN)],
+        [(one, style) for one in measured(summary)],
+    ]
+
+
+def _lines(cells: Iterable[Cell], widths: tuple[int, ...]) -> Iterator[Segment]:
+    """Yield the lines of one row: what is too long for its column goes on below."""
+    columns = [
+        [(line, style) for words, style in cell for line in _folded(words, width)]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    for place in range(max(map(len, columns))):
+        for column, width in zip(columns, widths, strict=True):
+            line, style = column[place] if place < len(column) else ("", _PLAIN)
+            yield Segment(line, style)
+            if column is not columns[-1]:
+                yield Segment(" " * (width - cell_len(line) + 1))
+        yield Segment.line()
+
+
+def _folded(words: str, width: int) -> Iterator[str]:
+    """Yield a text in lines of a width, divided between words, and within one that is longer."""
+    line, used = "", 0
+    for word in re.split(r"[ \n\r\t\v\f]", words):
+        length = cell_len(word)
+        if line and used + 1 + length <= width:
+            line, used = f"{line} {word}", used + 1 + length
+            continue
+        if line:
+            yield line
+        *whole, line = chop_cells(word, width) or [""]
+        yield from whole
+        used = cell_len(line)
+    yield line
 
 
 def runs_json(found: RunList) -> dict[str, Any]:
     """Return the list as plain data."""
     return {
         "format": "loadcurve-runs/1",
-        "runs": [{"folder": str(run.folder), **run.summary.model_dump(mode="json")} for run in found.runs],
+        "runs": [{"folder": str(run.folder), **_plain(run.summary)} for run in found.runs],
         "unreadable": [{"folder": str(one.folder), "reason": one.reason} for one in found.unreadable],
     }
+
+
+def _plain(summary: RunSummary | UnansweredRun) -> dict[str, Any]:
+    return dict.fromkeys(RunSummary.model_fields) | summary.model_dump(mode="json")

@@ -68,6 +68,14 @@ class RunSummary(Record):
     findings: Count
 
 
+class UnansweredRun(Record):
+    """What a list says of a run whose answer has not been computed: what its record says."""
+
+    started_at: str
+    title: str
+    question: str | None
+
+
 class NumbersHead(Record):
     """The first part of ``numbers.json``; the rest is skipped where it is not needed."""
 

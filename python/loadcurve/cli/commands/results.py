@@ -183,13 +183,16 @@ def runs(
     html: Annotated[
         bool, typer.Option("--html", help="Also write an index page, index.html, into the folder.")
     ] = False,
+    every_answer: Annotated[
+        bool, typer.Option("--all", help="Compute every answer that is missing, however long that takes.")
+    ] = False,
     json_output: JsonOption = False,
 ) -> None:
     """List runs with their questions and answers, newest first."""
     from loadcurve.cli.runs import runs_command
 
     raise_on_interrupts()
-    runs_command(folder, json_output=json_output, html=html)
+    runs_command(folder, json_output=json_output, html=html, every_answer=every_answer)
 
 
 def compare(
