@@ -2,10 +2,11 @@
 
 A quarter of them each are header fields, variables of a server that prints its environment, passwords in
 URLs of databases, and passwords that a database repeats when it refuses them, through the real driver. A few
-more are bodies and header fields of two loads at once, and of a load that another tool is to send, which
-repeats them. They stand in the study, in the environment or in a file. A few real commands are run with all
-of them; meanwhile the command line of every process is read again and again, and afterwards all that the
-commands have written.
+more are bodies and header fields of two loads at once; those of loads that other tools are to send, of
+all that Loadcurve drives, which write down their arguments and their environment and repeat a credential;
+what the Python API is given; and the login of a collector of metrics. They stand in the study, in the
+environment or in a file. A few real commands are run with all of them; meanwhile the command line of every
+process is read again and again, and afterwards all that the commands have written.
 
     python -m benches.credentials [--count 1000] [--seed 1]
 """
@@ -16,6 +17,7 @@ import json
 import os
 import random
 import re
+import shlex
 import socket
 import string
 import subprocess
@@ -29,8 +31,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from loadcurve.generate.tools.catalog import Tool, driven_tools
+from loadcurve.generate.tools.driver import WantedOfDatabase
+from loadcurve.loads import kinds
+from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
+
 Command = Callable[[Sequence[str], dict[str, str]], subprocess.CompletedProcess[str]]
-"""Runs loadcurve with arguments and further variables of the environment."""
+"""Runs loadcurve, or another program, with arguments and further variables of the environment."""
 
 SIGN = "Zq7xKw3Vn"
 """Stands in each piece of every credential, and nowhere else."""
@@ -136,31 +143,47 @@ body = {body}
 """
 
 DRIVEN = """\
-title = "Another tool"
+title = "Other tools"
 [content]
 "1k.txt" = "1KiB"
 [load]
-model = "closed"
+model = {model}
 requests = ["/1k.txt"]
 warmup = "0s"
-duration = "1s"
-generator = "wrk"
+{load}
 [sweep]
-connections = [1]
+{sweep} = [1]
 [trials]
 count = 1
-[servers.limit]
-environment = {{ API_TOKEN = {token} }}
-{load}
 """
+
+OF_MODELS = {
+    "closed": ("connections", 'duration = "1s"'),
+    "open": ("rate", 'connections = 1\nduration = "1s"'),
+    "sessions": ("connection_rate", "calls = 1\nnum_connections = 2"),
+}
+"""What each model sweeps, and what else its table says."""
 
 REPEATING_TOOL = """\
 #!/bin/sh
-[ "$1" = -v ] && echo "wrk 4.1.0" && exit 0
-echo "the server's token $REPEATED is none of mine" >&2
+{{ tr '\\0' '\\n' < /proc/$$/cmdline; env; }} > {written}/{tool}-$$
+echo "the server's token" {token} "is none of mine" >&2
 exit 1
 """
-"""A wrk that repeats what it finds in its environment."""
+"""A tool that writes down what it is given, and repeats a credential."""
+
+API = """\
+import json, sys
+import loadcurve
+from loadcurve.errors import LoadcurveError
+with open(sys.argv[1]) as calls:
+    for name, argument, options in json.load(calls):
+        try:
+            print(getattr(loadcurve, name)(argument, **options))
+        except LoadcurveError as error:
+            print(error)
+"""
+"""A program that calls the Python API as a file says."""
 
 DATABASES = """\
 title = "Databases"
@@ -212,19 +235,79 @@ def study_of_two_loads(credentials: Credentials) -> str:
     return TWO_LOADS.format(comment=credentials.one(), loads="\n".join(loads))
 
 
-def driven_study(load: str = "") -> str:
-    """Return a study whose load a tool sends that repeats the token of the server."""
-    return DRIVEN.format(token=in_toml({"env": "REPEATED"}), load=load)
+def driven_study(tools: Sequence[Tool], **load: object) -> str:
+    """Return a study whose load is sent by each of these tools of one model, to a server of its own."""
+    model = tools[0].table.can.models[0]
+    sweep, more = OF_MODELS[model]
+    study = DRIVEN.format(model=in_toml(model), sweep=sweep, load=more)
+    servers = []
+    for tool in tools:
+        of_tool = {"generator": tool.name, "http": tool.table.can.http[0], **load}
+        environment = {"API_TOKEN": {"env": "REPEATED"}}
+        servers.append(table(f"under-{tool.name}", "limit", load=of_tool, environment=environment))
+    return "\n".join([study, *servers])
 
 
-def repeating_tool(credentials: Credentials) -> Path:
-    """Return a folder with a program that is taken for wrk."""
+def driven_studies(credentials: Credentials) -> dict[str, str]:
+    """Return a study of all tools of each model, and one for each that would have a secret header field."""
+    tools = driven_tools(kinds.WEB).values()
+    studies = {}
+    for model in OF_MODELS:
+        studies[f"driven-{model}"] = driven_study([one for one in tools if one.table.can.models[0] == model])
+    for tool in tools:
+        studies[f"secretive-{tool.name}"] = driven_study([tool], headers={"Cookie": credentials.one()})
+    return studies
+
+
+def shown_on_databases(credentials: Credentials) -> list[str]:
+    """Return where the words for tools for databases show a credential; these start only beside one."""
+    given = {"model": "ycsb", "workload": "c", "threads": 1, "operations": 100, "warmup": "0s"}
+    load = DatabaseLoadTable.model_validate(given).with_values({}, DatabaseLoad).asking()
+    found = []
+    for name, tool in driven_tools(kinds.DATABASE).items():
+        for scheme in ("postgresql", "mongodb"):
+            url = f"{scheme}://me:{quote(credentials.one(), safe='')}@127.0.0.1:{CLOSED_PORT}/app"
+            files = credentials.folder / f"{name}-{scheme}"
+            files.mkdir()
+            wanted = WantedOfDatabase(load=load, url=url, threads=1, files=files)
+            found += shown(f"{name} on {scheme}", "\n".join(tool.driver.arguments(wanted)).encode())
+            found += [f"{file} is open to others" for file in files.iterdir() if file.stat().st_mode & 0o077]
+    return found
+
+
+def repeating_tools(credentials: Credentials, written: Path) -> Path:
+    """Return a folder with a program for each tool, which writes into ``written`` what it is given."""
     folder = credentials.folder / "programs"
     folder.mkdir()
-    program = folder / "wrk"
-    program.write_text(REPEATING_TOOL, encoding="utf-8")
-    program.chmod(0o755)
+    for name, tool in driven_tools(kinds.WEB).items():
+        program = folder / tool.table.programs[0]
+        text = REPEATING_TOOL.format(
+            written=shlex.quote(str(written)), tool=name, token=shlex.quote(credentials.variables["REPEATED"])
+        )
+        program.write_text(text, encoding="utf-8")
+        program.chmod(0o755)
     return folder
+
+
+def calls_of_api(credentials: Credentials, port: int) -> list[tuple[str, str, dict[str, object]]]:
+    """Return calls of the Python API, with credentials in all that may hold one."""
+    # What is there answers no HTTP, so that the load goes on and comes to nothing.
+    web = f"http://127.0.0.1:{port}/"
+    database = f"postgresql://me:{quote(credentials.one(), safe='')}@127.0.0.1:{port}/app?sslmode=disable"
+    return [
+        (
+            "load",
+            web,
+            {
+                "header": [f"Authorization: Bearer {credentials.one()}"],
+                "method": "POST",
+                "body": credentials.one(),
+                "duration": "2500ms",
+                "otlp": f"http://me:{quote(credentials.one(), safe='')}@127.0.0.1:{CLOSED_PORT}",
+            },
+        ),
+        ("load", database, {"workload": "a"}),
+    ]
 
 
 def database_study(credentials: Credentials, absent: int, repeating: int, port: int) -> str:
@@ -338,8 +421,8 @@ class Outcome:
     """What should have been tried and was not, by the commands' own words."""
 
 
-def tried(count: int, seed: int, given: Path, written: Path, command: Command) -> Outcome:
-    """Run the commands with about ``count`` credentials.
+def tried(count: int, seed: int, given: Path, written: Path, *, command: Command, python: Command) -> Outcome:
+    """Run the commands with about ``count`` credentials; ``python`` runs a script in place of a command.
 
     ``given`` is a folder for the studies and files of secrets, ``written`` the one that all that the commands
     write is in; they work in it.
@@ -351,8 +434,7 @@ def tried(count: int, seed: int, given: Path, written: Path, command: Command) -
         studies = {
             "web": web_study(credentials, quarter),
             "two": study_of_two_loads(credentials),
-            "driven": driven_study(),
-            "secretive": driven_study(f"load.headers.Cookie = {in_toml(credentials.one())}"),
+            **driven_studies(credentials),
             "databases": database_study(credentials, quarter - raw, quarter, port),
             "refused": refused_study(credentials, raw),
         }
@@ -360,14 +442,14 @@ def tried(count: int, seed: int, given: Path, written: Path, command: Command) -
         headers = credentials.in_file("headers", f"Authorization: Bearer {credentials.one()}\n")
         credentials.variables["MINE"] = credentials.one()
         credentials.variables["REPEATED"] = credentials.one()
-        credentials.variables["PATH"] = f"{repeating_tool(credentials)}:{os.environ['PATH']}"
+        credentials.variables["PATH"] = f"{repeating_tools(credentials, written)}:{os.environ['PATH']}"
         database = f"postgresql://me@127.0.0.1:{port}/app?sslmode=disable"
+        under_tools = [name for name in files if name.startswith(("driven-", "secretive-"))]
         commands = [
             ["run", files["web"], "--out", "out"],
             ["report", "out", "--format", "md,csv,json,xlsx"],
             ["run", files["two"], "--out", "two"],
-            ["run", files["driven"], "--out", "driven"],
-            ["run", files["secretive"], "--out", "secretive"],
+            *(["run", files[name], "--out", name] for name in under_tools),
             ["run", files["databases"], "--out", "none"],
             ["run", files["refused"], "--out", "never"],
             [
@@ -380,16 +462,29 @@ def tried(count: int, seed: int, given: Path, written: Path, command: Command) -
             ],
             ["load", database, "--workload", "a", "--duration", "1s", "--password-env", "MINE"],
         ]
-        finished = [command(one, credentials.variables) for one in commands]
+        calls = calls_of_api(credentials, port)
+        program = credentials.in_file("api.py", API)
+        asked = credentials.in_file("calls.json", json.dumps(calls))
+        # A tool has the person's environment, and is to have none of what the study takes from it.
+        of_tools = {name: credentials.variables[name] for name in ("REPEATED", "PATH")}
+        finished = [
+            command(one, of_tools if one[-1] in under_tools else credentials.variables) for one in commands
+        ]
+        finished.append(python([str(program), str(asked)], credentials.variables))
     outputs = [text for one in finished for text in (one.stdout, one.stderr)]
-    found = [*lines.found, *shown_in_files(written)]
+    found = [*lines.found, *shown_in_files(written), *shown_on_databases(credentials)]
     found += [one for text in outputs for one in shown("output", text.encode())]
     said = "\n".join(outputs)
     # Without these the trial would have shown nothing.
     expected = (
         r"API_TOKEN_\d+=\(hidden\)",
         r"the server's token \(hidden\) is none of mine",
-        "Cookie may be secret",
+        *(
+            f"Cookie may be secret, but {name}"
+            for name, tool in driven_tools(kinds.WEB).items()
+            if tool.table.can.headers
+        ),
+        r"--otlp http://127\.0\.0\.1:9: ",
         r"the password \(hidden\) is none of mine",
         "percent-encoded",
     )
@@ -412,15 +507,22 @@ def main() -> None:
         given.mkdir(mode=0o700)
         written.mkdir()
 
-        def command(words: Sequence[str], variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-            program = Path(sys.executable).with_name("loadcurve")
+        def running(program: Path) -> Command:
             places = {"XDG_STATE_HOME": str(written / "state"), "TMPDIR": str(written)}
-            environment = {**os.environ, **variables, **places}
-            return subprocess.run(
-                [program, *words], cwd=written, env=environment, capture_output=True, text=True, check=False
+            return lambda words, variables: subprocess.run(
+                [program, *words],
+                cwd=written,
+                env={**os.environ, **variables, **places},
+                capture_output=True,
+                text=True,
+                check=False,
             )
 
-        outcome = tried(arguments.count, arguments.seed, given, written, command)
+        python = Path(sys.executable)
+        command = running(python.with_name("loadcurve"))
+        outcome = tried(
+            arguments.count, arguments.seed, given, written, command=command, python=running(python)
+        )
     codes = ", ".join(map(str, outcome.codes))
     print(f"{outcome.count:,} credentials, exit codes {codes}, {outcome.looks:,} looks at all processes")
     for words in outcome.missed:

@@ -83,6 +83,11 @@ def remember_url(url: str) -> None:
             remember(value)
 
 
+def holds_secret(text: str) -> bool:
+    """Say whether a remembered secret is in a text."""
+    return any(secret in text for secret in _remembered)
+
+
 def hidden(text: str) -> str:
     """Return a text of somebody else's without the remembered secrets, and without passwords in URLs."""
     for secret in sorted(_remembered, key=len, reverse=True):

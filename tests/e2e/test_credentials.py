@@ -1,6 +1,8 @@
 """Credentials show nowhere: the short form of ``python -m benches.credentials``."""
 
 import base64
+import subprocess
+import sys
 
 import pytest
 from benches.credentials import SIGN, shown, shown_in_files, tried
@@ -10,7 +12,17 @@ def test_no_credential_shows_in_what_commands_write_or_in_a_list_of_processes(sa
     def command(words, variables):
         return sandbox.run(*words, **variables)
 
-    outcome = tried(16, 2, tmp_path, sandbox.folder, command)
+    def python(words, variables):
+        return subprocess.run(
+            [sys.executable, *words],
+            cwd=sandbox.work,
+            env=sandbox.environment(**variables),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    outcome = tried(16, 2, tmp_path, sandbox.folder, command=command, python=python)
     assert outcome.found == []
     assert outcome.missed == []
     assert outcome.looks > 1

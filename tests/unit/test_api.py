@@ -56,6 +56,20 @@ def test_a_command_that_fails_raises_the_error_of_its_exit_code(tmp_path, monkey
     assert not str(raised.value).startswith("loadcurve:")
 
 
+def test_no_word_is_an_argument_of_a_process(monkeypatch):
+    show = "import json, sys; given = json.load(sys.stdin); print(sys.argv[1:], given)"
+    monkeypatch.setattr(command, "PROGRAM", show)
+    assert command.printed_by(["load", "--header=Cookie: é"]) == "[] ['load', '--header=Cookie: é']\n"
+
+
+def test_what_the_command_starts_reads_none_of_the_words(monkeypatch):
+    read = "from loadcurve.cli import given_words; import sys; {}; given_words.main()".format(
+        "given_words.command.main = lambda: print(sys.argv[1:], sys.stdin.read() or 'nothing')"
+    )
+    monkeypatch.setattr(command, "PROGRAM", read)
+    assert command.printed_by(["load"]) == "['load'] nothing\n"
+
+
 def test_an_unknown_failure_is_a_fault_of_loadcurve(monkeypatch):
     monkeypatch.setattr(command, "PROGRAM", "import sys; sys.exit('broken')")
     with pytest.raises(LoadcurveError, match="broken"):

@@ -3,9 +3,11 @@
 import itertools
 import os
 import resource
+import subprocess
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from loadcurve.host.cgroups import Limits
 from loadcurve.server.container import command as command_module
@@ -15,6 +17,7 @@ from loadcurve.server.container.image import Image
 from loadcurve.server.container.location import InContainer
 from loadcurve.server.privileges import ServerUser
 from loadcurve.server.start import StartCommand
+from loadcurve.toml.secret import Secret
 
 PODMAN = Engine("podman", ("--root", "/store"))
 IMAGE = Image("localhost/demo", "4f" * 32, None, ())
@@ -27,6 +30,11 @@ def _known_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command_module, "_may_raise_limits", lambda: True)
     limits = {resource.RLIMIT_NOFILE: (1024, 4096), resource.RLIMIT_NPROC: (resource.RLIM_INFINITY,) * 2}
     monkeypatch.setattr(resource, "getrlimit", limits.__getitem__)
+
+
+@pytest.fixture
+def _a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORE_OF_TEST", "open sesame of this test")
 
 
 def option(words: list[str], name: str) -> list[str]:
@@ -70,6 +78,23 @@ def test_the_servers_own_command_runs_in_its_private_folder_inside():
     assert option(words, "--env") == ["LC_ALL=C", "STORE", "API_TOKEN"]
     assert "sesame" not in " ".join(words)
     assert words[words.index("--entrypoint") :] == ["--entrypoint", "/usr/sbin/demo", "4f" * 32, "-p", "8081"]
+
+
+@pytest.mark.usefixtures("_a_secret")
+def test_a_version_look_shows_no_secret_that_came_from_elsewhere(tmp_path, monkeypatch):
+    given = TypeAdapter(Secret).validate_python({"env": "STORE_OF_TEST"})
+    container = InContainer(PODMAN, "4.3.1", IMAGE, network="host")
+    asked: list[tuple[list[str], dict[str, str]]] = []
+
+    def finished(engine, words, timeout_s, variables):
+        asked.append((words, variables))
+        return subprocess.CompletedProcess(words, 0, b"1.0", b"")
+
+    monkeypatch.setattr(Engine, "finished", finished)
+    container.output_of(["demo", "--version"], 10, environment={"STORE": given.text, "LC_ALL": "C"})
+    [(words, variables)] = asked
+    assert option(words, "--env") == ["STORE", "LC_ALL=C"]
+    assert variables == {"STORE": "open sesame of this test"}
 
 
 def test_a_server_of_roots_is_another_user_inside_and_gains_no_privileges():

@@ -1,9 +1,11 @@
 """A load under way as Prometheus and OpenTelemetry see it."""
 
+import base64
 import gzip
 import os
 import sys
 import threading
+import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,8 +17,10 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.generator import LastSecond, Progress
 from loadcurve.metrics.live import METRICS, LiveLoad
 from support.command import Command
+from support.dripping_server import dripping_server
 
 PROGRESS = Progress(2.5, 500, {"timeout": 3}, LastSecond(1.0, 200, (1.5, 4.0, 9.0)), oldest_s=2.0)
+GRACE_S = 4.0
 LABELS = {"server": "nginx", "trial": "1", "point": "connections=10"}
 
 
@@ -77,6 +81,7 @@ class Collector(BaseHTTPRequestHandler):
     """Keeps what it is sent."""
 
     received: list[tuple[str, bytes]]
+    logins: list[str | None]
     arrived: threading.Event
 
     def do_POST(self) -> None:
@@ -84,6 +89,7 @@ class Collector(BaseHTTPRequestHandler):
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         self.received.append((self.path, body))
+        self.logins.append(self.headers["Authorization"])
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -95,7 +101,7 @@ class Collector(BaseHTTPRequestHandler):
 
 def test_a_collector_takes_every_figure_by_otlp():
     service = pytest.importorskip("opentelemetry.proto.collector.metrics.v1.metrics_service_pb2")
-    handler = type("Kept", (Collector,), {"received": [], "arrived": threading.Event()})
+    handler = type("Kept", (Collector,), {"received": [], "logins": [], "arrived": threading.Event()})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as collector:
         threading.Thread(target=collector.serve_forever, daemon=True).start()
         lines: list[str] = []
@@ -128,6 +134,86 @@ def test_a_collector_that_is_not_there_is_said_once_and_ends_nothing():
         live.show({}, PROGRESS)
     assert len(lines) == 1
     assert lines[0].startswith("--otlp http://127.0.0.1:9: ")
+
+
+def said_of(answer: tuple[bytes, bytes], login: str = "") -> str:
+    """Return what is said of a collector that answers so, and require that nothing waits for its end."""
+    lines: list[str] = []
+    with dripping_server(*answer) as port:
+        began_s = time.monotonic()
+        with published(None, f"http://{login}127.0.0.1:{port}", None, lines.append) as live:
+            assert live is not None
+            live.show({}, PROGRESS)
+        # Of at most two requests, each within its 2 s.
+        assert time.monotonic() - began_s < 4 + GRACE_S
+    [line] = lines
+    return line
+
+
+HEAD_401 = b"HTTP/1.1 401 Unauthorized\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((HEAD_401 + b"\r\n", b"x" * 100_000), "401"),
+        ((HEAD_401, b"x: y\r\n"), "timeout"),
+        ((HEAD_401, b"x: y\r\n" * 20_000), "100 headers"),
+        ((HEAD_401 + b"x: " + b"y" * 60_000 + b"\r\n" + b"x: " + b"y" * 60_000, b"\r\n"), "more than 64 KiB"),
+        ((b"HTTP/1.1 401 " + b"x" * 60_000 + b"\r\n\r\n", b""), "a reason of 60,000 characters"),
+    ],
+    ids=["endless body", "dripping head", "endless head", "large head", "long reason"],
+)
+def test_a_collector_that_never_ends_its_answer_is_said_in_time_and_in_short(answer, said):
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    line = said_of(answer)
+    assert said in line
+    assert len(line) < 500
+
+
+@pytest.mark.parametrize(
+    "repeated", [b"se%cret/1", b"se%25cret%2F1", base64.b64encode(b"me:se%cret/1")], ids=["", "URL", "base64"]
+)
+def test_the_login_of_a_collector_is_in_no_message_even_where_it_repeats_it(repeated):
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    line = said_of((b"HTTP/1.1 403 not " + repeated + b"\r\n\r\n", b""), "me:se%25cret%2F1@")
+    assert line.startswith("--otlp http://127.0.0.1:")
+    assert line.endswith("reason: not (hidden)")
+
+
+def test_a_header_of_the_environment_is_in_no_message(monkeypatch):
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=sesame-of-the-test")
+    line = said_of((b"HTTP/1.1 403 not sesame-of-the-test\r\n\r\n", b""))
+    assert line.endswith("reason: not (hidden)")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://me:cret@:4318", "me:cret@collector", "http://me:cret@collector:port"]
+)
+def test_a_collector_that_cannot_be_one_is_refused_without_its_login(url):
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    with (
+        pytest.raises(BadInput, match="expected the URL of a collector") as refused,
+        published(None, url, None, print),
+    ):
+        pass
+    assert "cret" not in str(refused.value)
+
+
+def test_a_collector_is_logged_in_at_as_its_url_says():
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    handler = type("Kept", (Collector,), {"received": [], "logins": [], "arrived": threading.Event()})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as collector:
+        threading.Thread(target=collector.serve_forever, daemon=True).start()
+        url = f"http://me:se%25cret@127.0.0.1:{collector.server_port}/somewhere/else"
+        with published(None, url, None, print) as live:
+            assert live is not None
+            live.show(LABELS, PROGRESS)
+        assert handler.arrived.wait(10)
+        collector.shutdown()
+    assert handler.logins[-1] == "Basic " + base64.b64encode(b"me:se%cret").decode()
+    assert handler.received[-1][0] == "/somewhere/else"
 
 
 @pytest.mark.parametrize("taken", [True, False])

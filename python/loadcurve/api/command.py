@@ -4,6 +4,7 @@ A measurement so shares no thread and no memory with the notebook that asks for 
 not end the other. The CPUs are shared unless the load is bound to some of them.
 """
 
+import json
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from loadcurve.server.spawn import ends_with_parent
 
 ENDED_WELL = frozenset({EXIT_DONE, EXIT_INVALID})
 """An invalid result is a result: its verdict says why it is invalid."""
-PROGRAM = "from loadcurve.cli.main import main; main()"
+PROGRAM = "from loadcurve.cli.given_words import main; main()"
 PREFIX = "loadcurve: "
 ERRORS = {error.exit_code: error for error in (LoadcurveError, BadInput, NothingMeasured)}
 
@@ -42,6 +43,9 @@ def words_of(options: Mapping[str, object]) -> list[str]:
 def printed_by(words: Sequence[str]) -> str:
     """Run the command to its end and return what it has printed on stdout.
 
+    The words go through a pipe: headers, bodies and passwords may be among them, and the arguments of a
+    process are shown to every user of the machine.
+
     Raises:
         BadInput: an argument cannot be used.
         NothingMeasured: nothing could be measured.
@@ -50,8 +54,8 @@ def printed_by(words: Sequence[str]) -> str:
 
     """
     process = subprocess.Popen(  # noqa: S603 -- this package's own command
-        [*ends_with_parent(), sys.executable, "-P", "-c", PROGRAM, *words],
-        stdin=subprocess.DEVNULL,
+        [*ends_with_parent(), sys.executable, "-P", "-c", PROGRAM],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -59,7 +63,7 @@ def printed_by(words: Sequence[str]) -> str:
         start_new_session=True,
     )
     try:
-        results, said = process.communicate()
+        results, said = process.communicate(json.dumps([*words]))
     except KeyboardInterrupt:
         process.send_signal(signal.SIGINT)
         process.communicate()

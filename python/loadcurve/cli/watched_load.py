@@ -34,6 +34,11 @@ def warn_of_disturbance(look: Look) -> None:
         talk().print(warning(found), markup=False, highlight=False)
 
 
+def _say(text: str) -> None:
+    """Print a sentence, which may have brackets of others."""
+    talk().print(Text(text), soft_wrap=True)
+
+
 def watched_by(options: Options, plan: Plan) -> LoadResult:
     """Run the load from the machines that were asked for, or from this process, as :func:`watched`.
 
@@ -45,7 +50,7 @@ def watched_by(options: Options, plan: Plan) -> LoadResult:
     if options.values["ray_address"] and not nodes:
         raise BadInput("--ray-address names a cluster, and --on-ray N how many nodes of it send the load")
     metrics, otlp = options.values["metrics"], options.values["otlp"]
-    with published(metrics, otlp, cpus_beside(plan.cpus), talk().print) as live:
+    with published(metrics, otlp, cpus_beside(plan.cpus), _say) as live:
         if not machines and not nodes:
             return watched(plan, live=live)
         from loadcurve.generate.many import ManyMachines

@@ -12,13 +12,18 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 
 from loadcurve.errors import BadInput
+from loadcurve.metrics.collector import remember_secrets, session_with_bounds
 from loadcurve.metrics.live import METRICS, LiveLoad, Metric
+from loadcurve.redaction import hidden, without_password
 from loadcurve.server.spawn import bound_to
 
 INTERVAL_MS = 1_000
 _TIMEOUT_S = 2
+_END_TIMEOUT_S = 2 * _TIMEOUT_S + 1
+"""At the end a request may be under way, and another one follows."""
 _PATH = "/v1/metrics"
 """Where a collector takes metrics, unless the URL has a path."""
+_SHOWN_CHARACTERS = 300
 
 
 class _SaidOnce(logging.Handler):
@@ -33,7 +38,9 @@ class _SaidOnce(logging.Handler):
         """Say it; never raises."""
         if not self._is_said:
             self._is_said = True
-            self._say(record.getMessage())
+            # A secret that was cut in two would not be known for one.
+            text = hidden(record.getMessage())
+            self._say(text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…")
 
 
 @contextmanager
@@ -46,18 +53,18 @@ def pushed(
 
     Raises ``BadInput``: the URL is none.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise BadInput(f"--otlp {url}: expected the URL of a collector, such as http://127.0.0.1:4318")
-    endpoint = url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}{_PATH}"
+    option = f"--otlp {without_password(url)}"
+    endpoint = _endpoint(url, option)
+    remember_secrets(url)
     logger = logging.getLogger("opentelemetry")
-    handler = _SaidOnce(lambda text: say(f"--otlp {url}: {text}"))
+    handler = _SaidOnce(lambda text: say(f"{option}: {text}"))
     was_propagated, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
     try:
         with bound_to(cpus):
             reader = PeriodicExportingMetricReader(
-                OTLPMetricExporter(endpoint=endpoint, timeout=_TIMEOUT_S), export_interval_millis=INTERVAL_MS
+                OTLPMetricExporter(endpoint=endpoint, timeout=_TIMEOUT_S, session=session_with_bounds()),
+                export_interval_millis=INTERVAL_MS,
             )
             provider = MeterProvider([reader], Resource({SERVICE_NAME: "loadcurve"}), shutdown_on_exit=False)
         meter = provider.get_meter("loadcurve")
@@ -68,10 +75,24 @@ def pushed(
         try:
             yield
         finally:
-            provider.shutdown(timeout_millis=_TIMEOUT_S * 1000)
+            provider.shutdown(timeout_millis=_END_TIMEOUT_S * 1000)
     finally:
         logger.removeHandler(handler)
         logger.propagate = was_propagated
+
+
+def _endpoint(url: str, option: str) -> str:
+    """Return where requests go; raises BadInput where the URL is none, in words of the option."""
+    expected = BadInput(f"{option}: expected the URL of a collector, such as http://127.0.0.1:4318")
+    try:
+        parts = urlsplit(url)
+        # A port that is none is found out when it is read.
+        is_usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        raise expected from None
+    if not is_usable:
+        raise expected
+    return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}{_PATH}"
 
 
 def _reads(live: LiveLoad, metric: Metric) -> Callable[[CallbackOptions], Iterable[Observation]]:

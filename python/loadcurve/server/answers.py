@@ -15,7 +15,7 @@ from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.asked import Answer, Site, answers_to, as_plain, is_plain, plain_load
-from loadcurve.server.exchange import answer_within
+from loadcurve.server.exchange import Asked, answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
@@ -77,7 +77,7 @@ class WebSite:
 
 def status_of(address: str, port: int, path: str, timeout_s: float, transport: Transport = CLEAR_TEXT) -> int:
     """Ask for a path and return the answer's status; raises OSError or HTTPException where there is none."""
-    with answer_within(timeout_s, address, port, path, transport=transport) as response:
+    with answer_within(timeout_s, address, port, Asked(path), transport) as response:
         return response.status
 
 

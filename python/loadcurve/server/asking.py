@@ -8,6 +8,7 @@ from typing import Any
 from loadcurve.host.cgroups import Limits
 from loadcurve.host.credits import Burst
 from loadcurve.loads.tls import TlsTable
+from loadcurve.redaction import remember
 from loadcurve.server.found import Overrides
 from loadcurve.server.location import Location
 from loadcurve.server.transport import Transport
@@ -64,11 +65,18 @@ def overrides_of(asked: Mapping[str, Any], location: Location) -> Overrides:
         start=asked["start"],
         version=asked["version"],
         version_command=asked["version_command"],
-        environment={name: SecretText(**value) for name, value in asked["environment"].items()},
+        environment={name: _secret_text(**value) for name, value in asked["environment"].items()},
         user=asked["user"],
         limits=Limits(**limits, burst=None if burst is None else Burst(**burst)),
         location=location,
     )
+
+
+def _secret_text(text: str, source: Mapping[str, str] | None) -> SecretText:
+    """Return the value of a variable, which is a secret here, too, where it came from elsewhere there."""
+    if source is not None:
+        remember(text)
+    return SecretText(text, source)
 
 
 def transport_as_json(transport: Transport) -> Json:

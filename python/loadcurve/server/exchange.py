@@ -1,4 +1,4 @@
-"""Asking a server whether it is there, in HTTP/1.1, within a time that is a total, however the answer comes.
+"""Asking a server for something in HTTP/1.1, within a time that is a total, however the answer comes.
 
 What its answers to a load are verified by is asked by the engine, as the load asks: see
 :mod:`loadcurve.server.asked`.
@@ -12,7 +12,8 @@ import http.client
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPResponse
 from typing import cast
@@ -22,25 +23,45 @@ from loadcurve.server.lookup import endpoints_of
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 SHOWN_CHARACTERS = 60
+HEAD_BYTES_MAX = 64 * 1024
+"""With any interim answers before it: more than any server sends."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request."""
+
+    path: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
 
 
 @contextlib.contextmanager
 def answer_within(
-    timeout_s: float, host: str, port: int, path: str, transport: Transport = CLEAR_TEXT
+    timeout_s: float,
+    host: str,
+    port: int,
+    asked: Asked,
+    transport: Transport = CLEAR_TEXT,
+    *,
+    address: str | None = None,
 ) -> Iterator[HTTPResponse]:
-    """Ask for a path, and give the answer, of which the head was read, for the length of a block.
+    """Send a request, and give the answer, of which the head was read, for the length of a block.
 
     From now on the head has ``timeout_s``, finding the host, a handshake of TLS and interim answers (1xx)
-    included.
+    included. ``address`` is the numeric one of the host where that is known already. Head and body together
+    have at most ``HEAD_BYTES_MAX`` bytes here.
 
     Raises ``OSError`` or ``HTTPException`` where there is no such answer.
     """
     connection = http.client.HTTPConnection(host, port)
     try:
-        connection.sock = bounded = _connected(host, port, timeout_s)
+        connection.sock = bounded = _connected(address or host, port, timeout_s)
         if transport.is_encrypted:
             connection.sock = bounded = _encrypted(bounded, host, transport.tls)
-        connection.request("GET", path, headers={"Connection": "close"})
+        headers = {**asked.headers, "Connection": "close"}
+        connection.request(asked.method, asked.path, asked.body, headers)
         connection.response_class = _Answer
         with connection.getresponse() as response:
             yield response
@@ -49,19 +70,24 @@ def answer_within(
 
 
 class _InTime(socket.socket):
-    """A socket whose reads and writes together end in time."""
+    """A socket whose reads and writes together end in time, and whose reads are bounded."""
 
     timeout_s = 0.0
     began_s = 0.0
+    left_bytes = HEAD_BYTES_MAX
 
     def begin(self, timeout_s: float, began_s: float) -> None:
         """Have this timeout since the moment ``began_s``."""
         self.timeout_s, self.began_s = timeout_s, began_s
 
     def recv_into(self, *arguments: object, **more: object) -> int:
-        """Receive, as :class:`socket.socket` does."""
+        """Receive, as :class:`socket.socket` does; raises HTTPException for more than an answer may have."""
         with self.in_time():
-            return super().recv_into(*arguments, **more)  # type: ignore[arg-type]
+            received = super().recv_into(*arguments, **more)  # type: ignore[arg-type]
+        self.left_bytes -= received
+        if self.left_bytes < 0:
+            raise http.client.HTTPException(f"the answer has more than {HEAD_BYTES_MAX // 1024} KiB")
+        return received
 
     def sendall(self, *arguments: object) -> None:
         """Send, as :class:`socket.socket` does."""

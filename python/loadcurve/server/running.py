@@ -14,7 +14,7 @@ from loadcurve.protocol import ProtocolName, protocol_of_url
 from loadcurve.redaction import hosts_of, without_password
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.database import explanation_of, version_at
-from loadcurve.server.exchange import answer_within
+from loadcurve.server.exchange import Asked, answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
@@ -99,7 +99,7 @@ def find_running_server(
     except NothingMeasured as error:
         return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", sentence(str(error))))
     transport = Transport(target.scheme, overrides.tls)
-    version = overrides.version or _announced_version(url, target, transport, timeout_s)
+    version = overrides.version or _announced_version(url, target, address, transport, timeout_s)
     return RunningServer(entry, url, address, target.authority, version, settings, "http", transport)
 
 
@@ -136,10 +136,16 @@ def _target(url: str) -> Target:
     return target
 
 
-def _announced_version(url: str, target: Target, transport: Transport, timeout_s: float) -> str:
-    """Return the product and version that an answer's ``Server`` names first, such as ``nginx/1.22.1``."""
+def _announced_version(url: str, target: Target, address: str, transport: Transport, timeout_s: float) -> str:
+    """Return the product and version that an answer's ``Server`` names first, such as ``nginx/1.22.1``.
+
+    The address is that of the load: a second look-up of the name may lead elsewhere.
+    """
+    host = address.rpartition(":")[0].strip("[]")
     try:
-        with answer_within(timeout_s, target.host, target.port, "/", transport=transport) as response:
+        with answer_within(
+            timeout_s, target.host, target.port, Asked("/"), transport, address=host
+        ) as response:
             said = response.getheader("Server") or ""
     except (OSError, http.client.HTTPException) as error:
         text = sentence(f"{url}: GET / was not answered: {error or type(error).__name__}")

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.driver import AnyWanted, Driver
+from loadcurve.generate.tools.process import environment_of_tools
 from loadcurve.generate.tools.table import ToolTable
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import ENGINE_NAME
@@ -76,7 +77,7 @@ class Tool:
             # Some print it beside an error, as an answer to an option that they do not have.
             shown = subprocess.run(  # noqa: S603 -- the command is the catalogue's
                 command, capture_output=True, text=True, errors="replace", check=False,
-                timeout=_VERSION_TIMEOUT_S, stdin=subprocess.DEVNULL,
+                timeout=_VERSION_TIMEOUT_S, stdin=subprocess.DEVNULL, env=environment_of_tools(),
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired):
             return None

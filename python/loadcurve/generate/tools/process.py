@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from loadcurve.errors import NothingMeasured
-from loadcurve.redaction import hidden
+from loadcurve.redaction import hidden, holds_secret
 from loadcurve.server.adoption import start_own
 from loadcurve.server.spawn import bound_to, ends_with_parent
 
@@ -29,6 +29,22 @@ _KILLING = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
 _EXCEPTION = re.compile(r"\b(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*", re.ASCII)
 """An exception of Java, with its message."""
 _VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
+
+
+def environment_of_tools(settings_prefix: str | None = None) -> dict[str, str]:
+    """Return the variables of a tool: the plan says where requests go and how, and nothing else may.
+
+    They are the person's without proxies, without what begins with the prefix, and without the secrets that a
+    study takes from there.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.lower().endswith("_proxy")
+        and not (settings_prefix and name.startswith(settings_prefix))
+        and not holds_secret(value)
+    }
+    return kept | {"LC_ALL": "C"}
 
 
 @dataclass(frozen=True)
@@ -87,10 +103,10 @@ class ToolProcess:
     ) -> None:
         """Prepare it; it starts when it is entered, in this folder, to which its output goes.
 
-        It is given the person's environment without proxies, and without what begins with the prefix.
+        Its environment is that of :func:`environment_of_tools`.
         """
         self._argv = argv
-        self._settings_prefix = settings_prefix
+        self._environment = environment_of_tools(settings_prefix)
         self._folder = folder
         self._cpus = cpus
         self._cpu = CpuTime(0.0, 0.0)
@@ -130,7 +146,7 @@ class ToolProcess:
                     stdout=out,
                     stderr=errors,
                     cwd=self._folder,
-                    env=self._environment(),
+                    env=self._environment,
                     start_new_session=True,
                 )
             )
@@ -227,16 +243,6 @@ class ToolProcess:
 
     def _not_started(self, error: OSError) -> NothingMeasured:
         return NothingMeasured(f"{self._argv[0]} could not be started: {error}")
-
-    def _environment(self) -> dict[str, str]:
-        """Return its variables: the plan says where requests go and how, and nothing else may."""
-        prefix = self._settings_prefix
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.lower().endswith("_proxy") and not (prefix and name.startswith(prefix))
-        }
-        return kept | {"LC_ALL": "C"}
 
     def _reap(self, waited: tuple[int, int, resource.struct_rusage]) -> None:
         _, status, usage = waited

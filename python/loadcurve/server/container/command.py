@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcurve.host.cgroups import NO_LIMITS, PERIOD_US, Limits, quota_and_period_us
-from loadcurve.redaction import is_secret_variable
+from loadcurve.redaction import holds_secret, is_secret_variable
 from loadcurve.server.container.engine import Engine
 from loadcurve.server.location import LOOPBACK
 from loadcurve.server.privileges import ServerUser
@@ -60,7 +60,7 @@ class ContainerCommand:
     mounts: Sequence[Mount] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Collection[str] = frozenset()
-    """The names of variables that are secret, besides those whose names say so."""
+    """The names of variables that are secret, besides those whose names or values say so."""
     folder: Path | None = None
     """In which it works, as ``user``; ``None`` for the image's own folder and user."""
     user: ServerUser | None = None
@@ -100,7 +100,7 @@ class ContainerCommand:
         return {name: value for name, value in self.environment.items() if self._is_secret(name)}
 
     def _is_secret(self, name: str) -> bool:
-        return name in self.secrets or is_secret_variable(name)
+        return name in self.secrets or is_secret_variable(name) or holds_secret(self.environment[name])
 
     def _shown_variable(self, name: str) -> str:
         return name if self._is_secret(name) else f"{name}={self.environment[name]}"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from loadcurve.generate.tools.driver import Output, Refused, Wanted
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
+from loadcurve.generate.tools.process import environment_of_tools
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta.reader import read_csv
 from loadcurve.loads.http import OpenLoad
@@ -55,7 +56,13 @@ def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- a
     results, csv = output.files / _RESULTS, output.files / _CSV
     words = [str(output.program), "encode", "-to", "csv", "-output", str(csv), str(results)]
     encoded = subprocess.run(  # noqa: S603 -- the program is the catalogue's
-        words, capture_output=True, text=True, errors="replace", check=False, timeout=_ENCODE_TIMEOUT_S
+        words,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=_ENCODE_TIMEOUT_S,
+        env=environment_of_tools(),
     )
     if encoded.returncode:
         said = " ".join(encoded.stderr.split())[-200:]

@@ -1,0 +1,19 @@
+"""The command with its words from its standard input: the arguments of a process are shown to every user."""
+
+import json
+import os
+import sys
+
+from loadcurve.cli import main as command
+from loadcurve.cli.interrupts import end_on_interrupts
+
+
+def main() -> None:
+    """Read the words, a list in JSON, and run the command with them."""
+    end_on_interrupts()
+    sys.argv[1:] = json.load(sys.stdin)
+    # What the command starts reads nothing from there.
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, sys.stdin.fileno())
+    os.close(nothing)
+    command.main()
