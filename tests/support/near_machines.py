@@ -7,7 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from loadcurve._engine import Load
-from loadcurve.generate.load_machine import Compared, FarPart, LoadMachine, Observe, Share
+from loadcurve.generate.far_calls import FarPart
+from loadcurve.generate.load_machine import Compared, LoadMachine, Observe, Share
 from loadcurve.generate.looking import progress_of
 from loadcurve.machines.channel import MachineLost
 from loadcurve.machines.clock_offsets import Offset

@@ -9,16 +9,23 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from loadcurve.errors import BadInput
 from loadcurve.machines import agent, messages
 from loadcurve.machines.agent import Call, CallFailed
+from loadcurve.machines.far_call import ANYTHING, FarCall
 
 BEAT_S = 0.1
 LINE_BYTES_MAX = 1 << 20
 COMMAND = [sys.executable, __file__]
 LEFT_BEHIND = "SCRIPTED_AGENT_LEFT_BEHIND"
 """The variable that names the file with the ids of what is to be killed after a killed worker."""
+
+
+def known(name: str) -> FarCall[Any]:
+    """Return a call of which anything may come."""
+    return FarCall(name, ANYTHING, ANYTHING)
 
 
 class AgentRole:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate import many
 from loadcurve.generate.engine import ENGINE
+from loadcurve.generate.far_calls import FarPart
 from loadcurve.generate.generator import LastSecond, LoadInterrupted, Progress
 from loadcurve.generate.hosts import loopback_in, named_ports
-from loadcurve.generate.load_machine import AgentMachine, Compared, FarPart, Observe, Share
+from loadcurve.generate.load_machine import AgentMachine, Compared, Observe, Share
 from loadcurve.generate.load_machines import AGENT_HERE
 from loadcurve.generate.many import AT_ONCE, ManyMachines, added_up, of_each, with_fitting_threads
 from loadcurve.loads.http import ClosedLoad, OpenLoad

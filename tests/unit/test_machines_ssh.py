@@ -17,8 +17,10 @@ import pytest
 from loadcurve.errors import NothingMeasured
 from loadcurve.machines import agent_package, bring, wheels
 from loadcurve.machines.channel import MachineLost
+from loadcurve.machines.far_call import bootstrapped_of
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
+from support.scripted_agent import known
 
 HERE = {
     "python": [*sys.version_info[:3]],
@@ -78,13 +80,13 @@ def test_the_agent_is_brought_once_and_then_found(ssh, tmp_path):
     machine = ssh('for command; do :; done; exec sh -c "$command"')
     with machine.connect() as channel:
         (folder,) = (tmp_path / "cache/loadcurve/agent").iterdir()
-        assert channel.greeting["python"] == platform.python_version()
-        environment = Path(f"/proc/{channel.greeting['pid']}/environ").read_text()
+        assert channel.greeting.python == platform.python_version()
+        environment = Path(f"/proc/{channel.greeting.pid}/environ").read_text()
         assert f"PYTHONPATH={folder}\0" in environment
     before = {file: file.stat().st_ctime_ns for file in folder.rglob("*.so")}
     assert before
     with machine.connect() as channel:
-        assert channel.call("echo")
+        assert channel.call(known("echo"))
     assert {file: file.stat().st_ctime_ns for file in folder.rglob("*.so")} == before
     assert machine.remove() == (str(folder.parent), [folder.name])
     assert not folder.parent.exists()
@@ -130,7 +132,7 @@ def test_a_full_disk_is_reported_by_the_machine(ssh, tmp_path):
 def test_a_machine_that_cannot_run_the_agent_is_refused_before_anything_is_sent(fact, words):
     sent: list[bytes] = []
     with pytest.raises(NothingMeasured, match=f"^machine web: .*{words}"):
-        bring.brought("web", {**HERE, **fact}, sent.append)
+        bring.brought("web", bootstrapped_of({**HERE, **fact}), sent.append)
     assert sent == []
 
 
@@ -172,7 +174,7 @@ def test_another_python_gets_packages_that_are_compiled_for_it_which_are_fetched
         # What another process of ours would have.
         agent_package.made_package.cache_clear()
         sent: list[bytes] = []
-        bring.brought("web", {**HERE, "python": [*OTHER, 0]}, sent.append)
+        bring.brought("web", bootstrapped_of({**HERE, "python": [*OTHER, 0]}), sent.append)
         order, archive = b"".join(sent).split(b"\n", 1)
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
             names = files.getnames()
@@ -197,7 +199,7 @@ def test_another_python_for_which_packages_cannot_be_fetched_is_refused_with_bot
     own, its = (".".join(map(str, version)) for version in (sys.version_info[:2], OTHER))
     sent: list[bytes] = []
     with pytest.raises(NothingMeasured) as caught:
-        bring.brought("web", {**HERE, "python": [*OTHER, 0]}, sent.append)
+        bring.brought("web", bootstrapped_of({**HERE, "python": [*OTHER, 0]}), sent.append)
     text = str(caught.value)
     assert text.startswith(
         f"machine web: its Python is {its}, but Loadcurve's packages here are compiled for {own}"
@@ -233,10 +235,10 @@ def test_the_agent_runs_in_another_python(ssh, tmp_path):
             raise
         pytest.skip(str(error))
     with channel:
-        assert channel.greeting["python"] != platform.python_version()
-        server = channel.call("servers.prepare", address="127.0.0.1")
+        assert channel.greeting.python != platform.python_version()
+        server = channel.call(known("servers.prepare"), address="127.0.0.1")
         assert server["facts"]["kernel"] == os.uname().release
-        channel.call("load.clock", address="127.0.0.1")
+        channel.call(known("load.clock"), address="127.0.0.1")
 
 
 def test_the_c_library_that_is_needed_is_that_of_the_newest_symbol_of_any_compiled_file(tmp_path):

@@ -137,7 +137,7 @@ def machine_doctor(name: str, study: str | None, others: Sequence[str], *, json_
     machine = reached(name, table_of(name, study))
     try:
         checks = machine.fitness()
-        facts = machine.facts
+        facts = machine.recorded_facts
     finally:
         machine.close()
     if json_output:

@@ -121,10 +121,10 @@ def _checked(machine: SshMachine) -> Table:
         table.add_column(overflow="fold")
         table.add_row("machine", Text(machine.name))
         table.add_row("address", f"{there.address}, reached from here")
-        table.add_row("system", Text(f"{facts['operating_system']}, Linux {facts['kernel']}"))
-        table.add_row("CPUs", Text(f"{len(there.cpus)} of {facts['cpu_model']}"))
-        table.add_row("memory", f"{facts['memory_bytes'] >> MIB_BITS:,} MiB")
-        table.add_row("Python", Text(there.channel().greeting["python"]))
+        table.add_row("system", Text(f"{facts.operating_system}, Linux {facts.kernel}"))
+        table.add_row("CPUs", Text(f"{len(there.cpus)} of {facts.cpu_model}"))
+        table.add_row("memory", f"{facts.memory_bytes >> MIB_BITS:,} MiB")
+        table.add_row("Python", Text(there.channel().greeting.python))
         table.add_row("link", Text(_link_in_words(there.link)))
         error_ms = clock.error_ns / NS_PER_MS
         round_trip = f"the shortest round trip takes {2 * error_ms:.3g} ms"

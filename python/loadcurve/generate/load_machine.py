@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from loadcurve._engine import clock_exchanges
+from loadcurve.generate import far_calls
+from loadcurve.generate.far_calls import FarPart
 from loadcurve.generate.generator import Progress
 from loadcurve.generate.looking import ShownProgress, progress_of
-from loadcurve.loads.values import Record, Time
 from loadcurve.machines.channel import Channel, FarError, MachineLost
 from loadcurve.machines.clock import EXCHANGES, compared_over, exchanges_over
 from loadcurve.machines.clock_offsets import Exchange, Offset, offset_of
 from loadcurve.machines.files import digest_of, parts_of
-from loadcurve.result.link import InterfaceInLoad
-from loadcurve.result.throttling import Throttling
 
 FIRST_EXCHANGES: Final = 3
 """Where none of these is answered, nothing gets through, such as where a firewall drops datagrams."""
@@ -31,18 +30,6 @@ class Compared(NamedTuple):
 
     offset: Offset
     over: Way
-
-
-class FarPart(Record):
-    """What a machine brings home of a load."""
-
-    part: str
-    """In the form that the engine merges."""
-    steal_s: Time | None
-    """In the window, of the CPU that lost most."""
-    throttling: Throttling | None
-    suspended_s: Time
-    link: InterfaceInLoad | None = None
 
 
 @dataclass(frozen=True)
@@ -139,22 +126,22 @@ class AgentMachine(LoadMachine):
             digest = digest_of(Path(name))
             if digest not in self._files.values():
                 for data in parts_of(Path(name)):
-                    self._channel.call("load.put", digest=digest, data=data)
-                self._channel.call("load.seal", digest=digest)
+                    self._channel.call(far_calls.PUT, digest=digest, data=data)
+                self._channel.call(far_calls.SEAL, digest=digest)
             self._files[name] = digest
 
     def reach(self, host: str, port: int) -> Future[Any]:
         """Open and close one connection from there."""
-        return self._channel.start("load.reach", host=host, port=port)
+        return self._channel.start(far_calls.REACH, host=host, port=port)
 
     def start_part(self, load: str, plan: str, share: Share) -> Future[Any]:
         """Start a share of a plan; raises also BadInput and NothingMeasured, as a load here does."""
         asked = {"load": load, "plan": plan, "index": share.index, "count": share.count}
-        return self._channel.start("load.start", files=self._files, **asked)
+        return self._channel.start(far_calls.START, files=self._files, **asked)
 
     def until_ready(self, load: str) -> Future[Any]:
         """Wait until its connections are open."""
-        return self._channel.start("load.ready", load=load)
+        return self._channel.start(far_calls.READY, load=load)
 
     def run_part(self, load: str, at_ns: int, report_s: float, observe: Observe) -> Future[FarPart]:
         """Let a part begin; raises also NothingMeasured, where it could not begin then."""
@@ -164,13 +151,13 @@ class AgentMachine(LoadMachine):
 
         brought: Future[FarPart] = Future()
 
-        def take(answer: Future[Any]) -> None:
+        def take(answer: Future[FarPart]) -> None:
             try:
-                brought.set_result(self._with_given_speed(FarPart.model_validate(answer.result())))
+                brought.set_result(self._with_given_speed(answer.result()))
             except Exception as error:  # noqa: BLE001 -- whoever waits for the part raises it
                 brought.set_exception(error)
 
-        asked = self._channel.start("load.run", show, load=load, at_ns=at_ns, report_s=report_s)
+        asked = self._channel.start(far_calls.RUN, show, load=load, at_ns=at_ns, report_s=report_s)
         asked.add_done_callback(take)
         return brought
 
@@ -182,7 +169,7 @@ class AgentMachine(LoadMachine):
 
     def stop_part(self, load: str) -> None:
         """Ask a part to end now."""
-        self._channel.start("load.stop", load=load)
+        self._channel.start(far_calls.STOP, load=load)
 
     def round_trip_s(self) -> float:
         """Measure how long a question and its answer take."""
@@ -200,13 +187,19 @@ class AgentMachine(LoadMachine):
         """Return what the echo answers; nothing where there can be none, or it cannot be reached."""
         try:
             if self._echo is None:
-                found = self._channel.call("load.clock", address=self._address)
-                self._echo = found["address"], bytes.fromhex(found["key"])
+                found = self._channel.call(far_calls.CLOCK, address=self._address)
+                if not self._is_own(found.address):
+                    return []
+                self._echo = found.address, bytes.fromhex(found.key)
                 if not clock_exchanges(*self._echo, FIRST_EXCHANGES, PATIENCE_S):
                     return []
-            found = clock_exchanges(*self._echo, EXCHANGES, PATIENCE_S)
+            readings = clock_exchanges(*self._echo, EXCHANGES, PATIENCE_S)
         except MachineLost:
             raise
         except (FarError, OSError):
             return []
-        return [Exchange(*readings) for readings in found]
+        return [Exchange(*one) for one in readings]
+
+    def _is_own(self, echo: str) -> bool:
+        """Say whether an echo is at the machine's own address: datagrams go nowhere else."""
+        return echo.rpartition(":")[0].strip("[]") == self._address

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.far_calls import FarPart
 from loadcurve.generate.generator import (
     Generator,
     LastSecond,
@@ -27,7 +28,7 @@ from loadcurve.generate.generator import (
     Progress,
 )
 from loadcurve.generate.hosts import loopback_in, named_ports
-from loadcurve.generate.load_machine import Compared, FarPart, LoadMachine, Share
+from loadcurve.generate.load_machine import Compared, LoadMachine, Share
 from loadcurve.generate.looking import LOOK_INTERVAL_S
 from loadcurve.generate.merging import Brought, Lost, merged
 from loadcurve.generate.plan_files import files_read, files_written

@@ -8,8 +8,9 @@ from typing import Any, Final, Literal
 from loadcurve._engine import merge_parts
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.clocks import LEAST_S
+from loadcurve.generate.far_calls import FarPart
 from loadcurve.generate.generator import Plan
-from loadcurve.generate.load_machine import Compared, FarPart
+from loadcurve.generate.load_machine import Compared
 from loadcurve.generate.looking import load_result, pauses_of
 from loadcurve.machines.clock_offsets import ClockCourse
 from loadcurve.result.load import LoadResult

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loadcurve.errors import NothingMeasured, sentence
 from loadcurve.machines.agent_package import HERE, AgentPackage, agent_package, numbers
-from loadcurve.machines.messages import Message
+from loadcurve.machines.far_call import Bootstrapped
 from loadcurve.machines.wheels import NotFetched, Version
 
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
@@ -35,20 +35,20 @@ def first_command() -> str:
     return f"exec sh -c {shlex.quote(f'{looking}; {complaint}')}"
 
 
-def brought(machine: str, found: Message, send: Send) -> None:
+def brought(machine: str, found: Bootstrapped, send: Send) -> None:
     """Answer the bootstrap of a machine: bring what it lacks, and let it go on.
 
     Raises ``NothingMeasured``: it cannot run what would be brought, or has no room for it; says what to do.
     """
     _require_fit(machine, found)
-    major, minor = map(int, found["python"][:2])
+    major, minor = found.python[:2]
     package = _package_for(machine, (major, minor))
-    _require_libc(machine, found["libc"], package.glibc)
-    is_missing = package.name not in found["there"]
+    _require_libc(machine, found.libc, package.glibc)
+    is_missing = package.name not in found.there
     needed = ROOM_FACTOR * package.size_bytes
-    if is_missing and found["free_bytes"] < needed:
+    if is_missing and found.free_bytes < needed:
         raise NothingMeasured(
-            f"machine {machine}: {found['folder']} has {found['free_bytes'] >> 20:,} MiB free, but "
+            f"machine {machine}: {found.folder} has {found.free_bytes >> 20:,} MiB free, but "
             f"Loadcurve's files need {needed >> 20:,} MiB: free some space there, or set XDG_CACHE_HOME "
             "for its logins"
         )
@@ -58,21 +58,21 @@ def brought(machine: str, found: Message, send: Send) -> None:
         send(archive[start : start + PART_BYTES])
 
 
-def _require_fit(machine: str, found: Message) -> None:
+def _require_fit(machine: str, found: Bootstrapped) -> None:
     """Refuse a machine on which what is compiled for this one does not run."""
-    there = tuple(found["python"][:2])
-    if there < OLDEST_PYTHON:
+    there = tuple(found.python[:2])
+    if there < OLDEST_PYTHON or there[0] != OLDEST_PYTHON[0]:
         oldest, own, its = (_dotted(version) for version in (OLDEST_PYTHON, HERE, there))
         raise NothingMeasured(
             f"machine {machine}: its python3 is {its}; {oldest} or newer is required: install python{own} "
             "there"
         )
-    if found["processor"] != platform.machine():
+    if found.processor != platform.machine():
         raise NothingMeasured(
-            f"machine {machine}: its processor is {found['processor']}, but Loadcurve's programs here are "
+            f"machine {machine}: its processor is {found.processor}, but Loadcurve's programs here are "
             f"compiled for {platform.machine()}. Run Loadcurve on a machine with the same processor"
         )
-    libc, _ = found["libc"]
+    libc, _ = found.libc
     if libc != platform.libc_ver()[0]:
         raise NothingMeasured(
             f"machine {machine}: its C library is {libc or 'an unknown one'}, but Loadcurve's "

@@ -7,11 +7,26 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, refusal
+from loadcurve.machines import messages
+from loadcurve.machines.far_call import (
+    NOTHING,
+    Answer,
+    Bootstrapped,
+    ErrorMessage,
+    FarCall,
+    Greeting,
+    answer_of,
+    bootstrapped_of,
+    greeting_of,
+    not_stored_of,
+    read,
+)
 from loadcurve.machines.messages import (
     BEAT_S,
     FORMAT,
@@ -33,9 +48,11 @@ SAID_BYTES_MAX = 1 << 14
 """How much of what the process writes on its standard error is kept: its end."""
 BANNER_LINES_MAX = 1000
 """The most lines before the greeting: a login shell's own greeting, for instance."""
+FIRST_LINE_BYTES_MAX = 1 << 18
+"""How long they, and the greeting, may be."""
 
 Event = Callable[[Any], None]
-BeforeGreeting = Callable[[str, Message, Callable[[bytes], None]], None]
+BeforeGreeting = Callable[[str, Bootstrapped, Callable[[bytes], None]], None]
 """Answers the first message of a machine where the agent is yet to be started, or raises why it cannot."""
 BOOTSTRAP = "loadcurve-bootstrap/1"
 
@@ -75,12 +92,22 @@ class FarProcess(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class _Pending:
+    """A call that is yet to be answered."""
+
+    asked: FarCall[Any]
+    answer: Future[Any]
+    on_event: Event | None
+
+
 class Channel:
     """Calls to one agent, from any thread; a context manager that ends it, and all that it has started.
 
     The agent is what ``command`` leads to on its standard input and output: a process of this machine, ssh,
     or a process that was started in another way.
-    When it is gone, or silent for too long, each call that waits and each later one raises MachineLost.
+    When it is gone, silent for too long, or says what no agent says, each call that waits and each later one
+    raises MachineLost.
     """
 
     def __init__(
@@ -100,15 +127,15 @@ class Channel:
         """
         self.machine = machine
         self._ids = count(1)
-        self._pending: dict[int, tuple[Future[Any], Event | None]] = {}
+        self._pending: dict[int, _Pending] = {}
         self._lock = threading.Lock()
         """Guards what is pending, and why nothing can be any more."""
         self._writing = threading.Lock()
         self._lost: MachineLost | None = None
         self._ends = threading.Event()
         self._said = bytearray()
-        self._bootstrapped: Future[Message] = Future()
-        self._greeted: Future[Message] = Future()
+        self._bootstrapped: Future[Bootstrapped] = Future()
+        self._greeted: Future[Greeting] = Future()
         self._banner_lines = 0
         self._process = _started(machine, command)
         self._threads = [
@@ -142,19 +169,35 @@ class Channel:
         """Why no call can be answered any more; ``None`` as long as calls can be."""
         return self._lost
 
-    def call(self, name: str, /, *, timeout_s: float | None = None, **arguments: object) -> Any:  # noqa: ANN401 -- JSON
+    def call(
+        self, asked: FarCall[Answer], /, *, timeout_s: float | None = None, **arguments: object
+    ) -> Answer:
         """Return what a handler of the agent returns for these arguments.
 
         Raises:
-            MachineLost: the agent is gone.
+            MachineLost: the agent is gone, or has not answered within the limit of the call.
             BadInput, NothingMeasured: as the handler raised it, with the machine's name before it.
             FarError: the handler failed in another way.
-            TimeoutError: there was no answer in time; one that comes later is forgotten.
+            TimeoutError: there was no answer within ``timeout_s``; one that comes later is forgotten.
 
         """
-        return self.start(name, None, **arguments).result(timeout_s)
+        return self.result_of(asked, self.start(asked, None, **arguments), timeout_s=timeout_s)
 
-    def start(self, name: str, on_event: Event | None = None, /, **arguments: object) -> Future[Any]:
+    def result_of(
+        self, asked: FarCall[Answer], answer: Future[Answer], *, timeout_s: float | None = None
+    ) -> Answer:
+        """Wait for an answer to be, and return it, as :meth:`call` does."""
+        try:
+            return answer.result(asked.limit_s if timeout_s is None else timeout_s)
+        except TimeoutError:
+            if timeout_s is not None:
+                raise
+            self._lose(f"it has not answered {asked.name} within {asked.limit_s:g} s")
+            return answer.result()
+
+    def start(
+        self, asked: FarCall[Answer], on_event: Event | None = None, /, **arguments: object
+    ) -> Future[Answer]:
         """Begin a call and return its answer to be, which raises as :meth:`call` does.
 
         ``on_event`` is called with each event before the answer, in the thread that listens: it must not
@@ -168,9 +211,9 @@ class Channel:
             if self._lost is not None:
                 answer.set_exception(self._lost)
                 return answer
-            self._pending[number] = (answer, on_event)
+            self._pending[number] = _Pending(asked, answer, on_event)
         try:
-            self._send({"id": number, "call": name, "arguments": arguments})
+            self._send({"id": number, "call": asked.name, "arguments": arguments})
         except BadMessage as error:
             with self._lock:
                 self._pending.pop(number, None)
@@ -192,7 +235,7 @@ class Channel:
         """Return the end of what the process and the agent have written on their standard error."""
         return self._said.decode(errors="replace").strip()
 
-    def _awaited(self, first: Future[Message], timeout_s: float) -> Message:
+    def _awaited(self, first: Future[Answer], timeout_s: float) -> Answer:
         try:
             return first.result(timeout_s)
         except TimeoutError:
@@ -200,10 +243,10 @@ class Channel:
             self._process.kill()
             raise MachineLost(self.machine, text, self.said()) from None
 
-    def _require_greeting(self, timeout_s: float) -> Message:
+    def _require_greeting(self, timeout_s: float) -> Greeting:
         found = self._awaited(self._greeted, timeout_s)
         self._beats.start()
-        there = f"{found.get('version')} ({found['format']})"
+        there = f"{found.version} ({found.format})"
         here = f"{VERSION} ({FORMAT})"
         if there != here:
             raise NothingMeasured(
@@ -253,7 +296,7 @@ class Channel:
         output = self._process.stdout.fileno()
         poll = select.poll()
         poll.register(output, select.POLLIN)
-        lines = Lines()
+        lines = Lines(min(FIRST_LINE_BYTES_MAX, messages.LINE_BYTES_MAX))
         silent = 0
         try:
             while silent < SILENT_BEATS_MAX or not self._greeted.done():
@@ -267,8 +310,12 @@ class Channel:
                     return
                 for line in lines.of(data):
                     self._take_line(line)
+                    if self._greeted.done():
+                        lines.bytes_max = messages.LINE_BYTES_MAX
         except BadMessage as error:
             self._lose(f"its output is not that of an agent: {error}")
+        except Exception as error:  # noqa: BLE001 -- whoever waits is not to wait for a thread that has ended
+            self._lose(f"what it said could not be taken: {type(error).__name__}: {error}")
         else:
             self._lose(f"it was silent for {SILENT_BEATS_MAX * BEAT_S:g} s")
         # Nobody may read any more, and whoever writes is to hear of it.
@@ -284,17 +331,19 @@ class Channel:
         self._look_for_greeting(line)
 
     def _look_for_greeting(self, line: bytes) -> None:
-        with contextlib.suppress(BadMessage):
+        try:
             message = decoded(line)
-            if message.get("format") == BOOTSTRAP and not self._bootstrapped.done():
-                self._bootstrapped.set_result(message)
-            elif str(message.get("format", "")).startswith(FORMAT.partition("/")[0]):
-                self._greeted.set_result(message)
-            elif "failed" in message:
-                text = (
-                    f"machine {self.machine}: Loadcurve's files cannot be stored there: {message['failed']}"
-                )
-                self._greeted.set_exception(NothingMeasured(text))
+        except BadMessage:
+            return
+        form = message.get("format")
+        if form == BOOTSTRAP and not self._bootstrapped.done():
+            self._bootstrapped.set_result(bootstrapped_of(message))
+        elif str(form or "").startswith(FORMAT.partition("/")[0]):
+            self._greeted.set_result(greeting_of(message))
+        elif "failed" in message:
+            why = not_stored_of(message).failed
+            text = f"machine {self.machine}: Loadcurve's files cannot be stored there: {why}"
+            self._greeted.set_exception(NothingMeasured(text))
 
     def _end_in_words(self) -> str:
         """Say how the process ended; its output is closed, so it ends in a moment, if it has not yet."""
@@ -307,37 +356,43 @@ class Channel:
         return f"the connecting process ended with status {status}"
 
     def _take(self, message: Message) -> None:
-        number = message.get("id")
-        if not isinstance(number, int):
-            return
+        said = answer_of(message)
         with self._lock:
-            known = self._pending.get(number) if "event" in message else self._pending.pop(number, None)
-        if known is None:
+            known = self._pending.get(said.id)
+        if said.beat or known is None:
             return
-        answer, on_event = known
         if "event" in message:
-            if on_event is not None:
-                on_event(message["event"])
-        elif "error" in message:
-            answer.set_exception(self._error(message["error"]))
+            event = read(f"an event of {known.asked.name}", known.asked.event or NOTHING, message["event"])
+            if known.on_event is not None:
+                known.on_event(event)
+            return
+        if said.error is None and "result" not in message:
+            raise BadMessage("a message has the id of a call, and neither event, result nor error")
+        # What is wrong with it is why the machine is lost, and so the answer of this call, too.
+        result = None
+        if said.error is None:
+            result = read(f"the answer to {known.asked.name}", known.asked.answer, message["result"])
+        with self._lock:
+            if self._pending.pop(said.id, None) is None:
+                return
+        if said.error is None:
+            known.answer.set_result(result)
         else:
-            answer.set_result(message.get("result"))
+            known.answer.set_exception(self._error(said.error))
 
-    def _error(self, error: Mapping[str, Any]) -> LoadcurveError:
-        details = dict(error)
-        kind, text = str(details.pop("kind", "fault")), str(details.pop("text", "it failed"))
-        if kind == "bad_input":
-            return BadInput(f"machine {self.machine}: {text}")
-        if kind == "nothing_measured":
-            return NothingMeasured(f"machine {self.machine}: {text}")
-        return FarError(self.machine, kind, text, details)
+    def _error(self, error: ErrorMessage) -> LoadcurveError:
+        if error.kind == "bad_input":
+            return BadInput(f"machine {self.machine}: {error.text}")
+        if error.kind == "nothing_measured":
+            return NothingMeasured(f"machine {self.machine}: {error.text}")
+        return FarError(self.machine, error.kind, error.text, error.model_extra or {})
 
     def _lose(self, why: str) -> None:
         """Give up the machine: every call that waits fails."""
         with self._lock:
             if self._lost is None:
                 self._lost = MachineLost(self.machine, why, self.said())
-            pending = [answer for answer, _ in self._pending.values()]
+            pending = [one.answer for one in self._pending.values()]
             self._pending.clear()
         for answer in [*pending, self._bootstrapped, self._greeted]:
             if not answer.done():

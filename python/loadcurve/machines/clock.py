@@ -5,6 +5,7 @@ from typing import Final
 
 from loadcurve.machines.channel import Channel
 from loadcurve.machines.clock_offsets import Exchange, Offset, offset_of
+from loadcurve.machines.far_call import ECHO
 
 EXCHANGES: Final = 64
 """Of one comparison of clocks; the one of least delay counts."""
@@ -22,6 +23,6 @@ def compared_over(channel: Channel) -> Offset:
 
 def _exchange(channel: Channel) -> Exchange:
     sent_ns = time.monotonic_ns()
-    there = channel.call("echo")
+    there = channel.call(ECHO)
     arrived_ns = time.monotonic_ns()
-    return Exchange(sent_ns, there["arrived_ns"], there["sent_ns"], arrived_ns)
+    return Exchange(sent_ns, there.arrived_ns, there.sent_ns, arrived_ns)

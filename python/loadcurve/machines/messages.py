@@ -16,8 +16,8 @@ from typing import Any, Final
 from loadcurve.errors import LoadcurveError
 
 FORMAT: Final = "loadcurve-agent/1"
-LINE_BYTES_MAX = 64 << 20
-"""A part of a load that had as many periods and histograms as there can be takes a tenth of it."""
+LINE_BYTES_MAX = 16 << 20
+"""A part of a load that had as many periods and histograms as there can be takes less than a half of it."""
 BEAT_S = 1.0
 """How often each side shows that it is there, even where there is nothing to say."""
 SILENT_BEATS_MAX = 5
@@ -44,12 +44,20 @@ def encoded(message: Mapping[str, Any]) -> bytes:
 def decoded(line: bytes) -> Message:
     """Return the message of a line; raises BadMessage where it is none."""
     try:
-        message = json.loads(line)
+        message = json.loads(line, parse_constant=_refused)
+        if b"\\u" in line:
+            # Half a pair of surrogates is in JSON, and in no text that can be written.
+            json.dumps(message, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
         raise BadMessage(f"found {shown(line)}; expected a message, which is one line of JSON")
     return message
+
+
+def _refused(constant: str) -> None:
+    """Refuse NaN and infinities, which JSON has not."""
+    raise ValueError(constant)
 
 
 def shown(line: bytes, bytes_max: int = 80) -> str:
@@ -63,7 +71,8 @@ class Lines:
 
     def __init__(self, bytes_max: int | None = None) -> None:
         """Begin without anything; a line and its end have at most ``bytes_max``, or what all lines have."""
-        self._bytes_max = LINE_BYTES_MAX if bytes_max is None else bytes_max
+        self.bytes_max = LINE_BYTES_MAX if bytes_max is None else bytes_max
+        """May change with what is expected next."""
         self._buffer = bytearray()
 
     def of(self, data: bytes) -> Iterator[bytes]:
@@ -82,8 +91,8 @@ class Lines:
         self._require_bounded(len(self._buffer))
 
     def _require_bounded(self, length: int) -> None:
-        if length >= self._bytes_max:
-            text = f"a line has {length:,} bytes or more; expected less than {self._bytes_max:,}"
+        if length >= self.bytes_max:
+            text = f"a line has {length:,} bytes or more; expected less than {self.bytes_max:,}"
             raise BadMessage(text)
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.machines.bring import brought, first_command
 from loadcurve.machines.channel import Channel, MachineLost
+from loadcurve.machines.far_call import removed_of
 from loadcurve.machines.messages import BadMessage, decoded
+from loadcurve.machines.short_process import ended_within
 from loadcurve.machines.table import MachineTable
 
 CONNECT_TIMEOUT_S = 15
@@ -116,14 +118,8 @@ class SshMachine:
         Raises ``MachineLost``: the machine is not reached; the text says what to do.
         """
         try:
-            asked = subprocess.run(  # noqa: S603 -- the system's ssh, and a program of ours
-                [*self.command, first_command()],
-                input=REMOVE,
-                capture_output=True,
-                timeout=GREETING_TIMEOUT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+            asked = ended_within([*self.command, first_command()], REMOVE, GREETING_TIMEOUT_S)
+        except TimeoutError:
             text = f"it did not answer within {GREETING_TIMEOUT_S:g} s"
             raise MachineLost(self.name, text) from None
         except OSError as error:
@@ -131,7 +127,8 @@ class SshMachine:
         for line in reversed(asked.stdout.splitlines()):
             with contextlib.suppress(BadMessage):
                 if "removed" in (answer := decoded(line)):
-                    return answer["folder"], answer["removed"]
+                    found = removed_of(answer)
+                    return found.folder, found.removed
         said = asked.stderr.decode(errors="replace").strip()
         status = f"the connecting process ended with status {asked.returncode}"
         raise self._explained(MachineLost(self.name, status, said))

@@ -55,7 +55,7 @@ class Machines:
         machines = [self.at(study.server_machine_of(name)) for name in study.servers]
         return {
             machine.name: OtherMachineRecord(
-                address=machine.address, facts=dict(machine.facts), link=machine.link
+                address=machine.address, facts=machine.recorded_facts, link=machine.link
             )
             for machine in machines
             if machine is not None

@@ -7,7 +7,6 @@ from typing import Any
 
 from loadcurve.host.cgroups import Limits
 from loadcurve.host.credits import Burst
-from loadcurve.loads.tls import TlsTable
 from loadcurve.redaction import remember
 from loadcurve.server.found import Overrides
 from loadcurve.server.location import Location
@@ -87,11 +86,3 @@ def transport_as_json(transport: Transport) -> Json:
         "has_http2": transport.has_http2,
         "authority": Path(str(transport.tls.verify)).read_text(encoding="ascii") if is_encrypted else None,
     }
-
-
-def transport_from_json(given: Json, authority: Path) -> Transport:
-    """Return how a web server is spoken to; the authority is written to a file of this machine."""
-    if given["authority"] is None:
-        return Transport(has_http2=given["has_http2"])
-    authority.write_text(given["authority"], encoding="ascii")
-    return Transport("https", TlsTable(verify=str(authority)), given["has_http2"])

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import queue
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -17,21 +16,24 @@ from loadcurve.errors import NothingMeasured, sentence
 from loadcurve.host.fitness import Check
 from loadcurve.host.link import interface_to
 from loadcurve.loads.table import LoadTable
+from loadcurve.loads.tls import TlsTable
 from loadcurve.machines.channel import Channel, FarError, MachineLost
 from loadcurve.machines.clock import compared_over
 from loadcurve.machines.clock_offsets import ClockCourse, Offset
+from loadcurve.machines.far_call import Answer, FarCall
 from loadcurve.machines.files import parts_of
 from loadcurve.probe.figures import Window
 from loadcurve.probe.link_watch import LinkWatch
 from loadcurve.probe.window import nothing_observed
-from loadcurve.redaction import remember_url
-from loadcurve.result.link import InterfaceRecord, InterfaceUse, LinkRecord, LinkUse
+from loadcurve.redaction import hosts_of, remember_url
+from loadcurve.result.link import LinkRecord, LinkUse
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ClockComparison, ProbeRecord, ServerClock
 from loadcurve.result.records import ContainerRecord, ContentRecord, LimitUse
 from loadcurve.result.verdict import Caveat
+from loadcurve.server import far_calls
 from loadcurve.server.answers import ANSWER_TIMEOUT_S
-from loadcurve.server.asking import Json, asked_for, transport_from_json
+from loadcurve.server.asking import Json, asked_for
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.failure import ServerFailure
@@ -39,12 +41,14 @@ from loadcurve.server.found import MissingServer, Overrides, StartableServer
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.packaged import PACKAGED_CATALOG
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
+from loadcurve.server.temporary import temporary_folder
 from loadcurve.server.transport import Transport
 from loadcurve.server.verify import verify_from_here
 from loadcurve.server.way import CONNECTIONS, measured_way, require_reached
 from loadcurve.study.container import ContainerTable
 
 LOG_LINES = 20
+SHOWN_CHARACTERS = 200
 MS_PER_S = 1e3
 NS_PER_S = 1e9
 
@@ -91,7 +95,7 @@ class ServerMachine:
         self._channel = connect()
         self._sent: set[str] = set()
         try:
-            self.facts: Mapping[str, Any] = self._prepare()
+            self._prepared = self._prepare()
             self.link = self._way(link_speed_bits_per_s)
         except BaseException:
             self.close()
@@ -100,7 +104,17 @@ class ServerMachine:
     @property
     def cpus(self) -> list[int]:
         """The CPUs that a server there may use."""
-        return [*self.facts["cpus"]]
+        return self._prepared.cpus
+
+    @property
+    def facts(self) -> far_calls.Facts:
+        """What kind of machine it is."""
+        return self._prepared.facts
+
+    @property
+    def recorded_facts(self) -> dict[str, Any]:
+        """The same as records have it, with the CPUs."""
+        return {**self.facts.model_dump(mode="json"), "cpus": self.cpus}
 
     def close(self) -> None:
         """Leave the machine; what was started there is gone afterwards."""
@@ -117,7 +131,7 @@ class ServerMachine:
 
     def fitness(self) -> list[Check]:
         """Return whether the machine is fit to have servers that are measured; it is watched for a second."""
-        return [Check(**check) for check in self.channel().call("servers.fitness")]
+        return self.channel().call(far_calls.FITNESS)
 
     def find(
         self,
@@ -140,17 +154,18 @@ class ServerMachine:
             is_packaged = entry.folder.parent == PACKAGED_CATALOG
             catalog = None if is_packaged else self.send(entry.folder.parent)
             asked = asked_for(entry.name, catalog, settings, overrides, table)
-            answer = self.channel().start("servers.find", say, **asked).result()
-        if "missing" in answer:
-            missing = answer["missing"]
-            fault = missing["fault"] and ServerFailure(**missing["fault"])
-            reason = f"{missing['reason']} on machine {self.name}"
-            return MissingServer(entry, reason, missing["install"], fault=fault)
-        found = answer["found"]
-        container = found["container"] and ContainerRecord.model_validate(found["container"])
-        return ServerOnMachine(
-            entry, self, asked, found["version"], found["binary"], found["binary_sha256"], container
-        )
+            channel = self.channel()
+            answer = channel.result_of(far_calls.FIND, channel.start(far_calls.FIND, say, **asked))
+        if (found := answer.found) is not None:
+            return ServerOnMachine(
+                entry, self, asked, found.version, found.binary, found.binary_sha256, found.container
+            )
+        missing = answer.missing
+        if missing is None:
+            reason = f"nothing is said of it on machine {self.name}"
+            return MissingServer(entry, reason, None)
+        fault = None if missing.fault is None else ServerFailure(**missing.fault.model_dump())
+        return MissingServer(entry, f"{missing.reason} on machine {self.name}", missing.install, fault=fault)
 
     def send(self, folder: Path, records: Mapping[str, ContentRecord] | None = None) -> str:
         """See that the agent has the files of a folder; return the digest that it knows them by."""
@@ -158,28 +173,34 @@ class ServerMachine:
         files = {name: record.model_dump(mode="json") for name, record in sorted(records.items())}
         digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
         channel = self.channel()
-        if digest not in self._sent and not channel.call("servers.has", digest=digest):
+        if digest not in self._sent and not channel.call(far_calls.HAS, digest=digest):
             for name in files:
                 _send_file(channel, digest, name, folder / name)
-            channel.call("servers.seal", digest=digest, files=files)
+            channel.call(far_calls.SEAL, digest=digest, files=files)
         self._sent.add(digest)
         return digest
 
-    def _prepare(self) -> Mapping[str, Any]:
-        prepared = self._channel.call("servers.prepare", address=self.address)
-        self.notes = [f"machine {self.name}: {text}" for text in prepared["cleaned"]]
-        self.others: list[str] = prepared["others"]
-        return {**prepared["facts"], "cpus": prepared["cpus"]}
+    def _prepare(self) -> far_calls.Prepared:
+        prepared = self._channel.call(far_calls.PREPARE, address=self.address)
+        self.notes = [f"machine {self.name}: {text}" for text in prepared.cleaned]
+        self.others = prepared.others
+        return prepared
 
     def _way(self, link_speed_bits_per_s: int | None) -> LinkRecord:
         """Try whether a connection from here comes about, before anything is started; return what it is."""
         ports: queue.SimpleQueue[int] = queue.SimpleQueue()
-        answer = self._channel.start("servers.knock", ports.put, connections=CONNECTIONS)
+        answer = self._channel.start(far_calls.KNOCK, ports.put, connections=CONNECTIONS)
         answer.add_done_callback(lambda _: ports.put(0))
-        if (port := ports.get()) == 0:
-            answer.result()
+        try:
+            port = ports.get(timeout=far_calls.KNOCK.limit_s)
+        except queue.Empty:
+            port = 0
+        if port == 0:
+            # The call has failed, or its machine is lost.
+            self._channel.result_of(far_calls.KNOCK, answer)
+            raise MachineLost(self.name, "it named no port on which it can be reached")
         round_trip, path_mtu_bytes = measured_way(self.name, self.address, port)
-        there = InterfaceRecord.model_validate(found) if (found := answer.result()) else None
+        there = self._channel.result_of(far_calls.KNOCK, answer)
         return LinkRecord(
             here=interface_to(self.address),
             there=there and there.with_given_speed(link_speed_bits_per_s),
@@ -191,7 +212,7 @@ class ServerMachine:
 def _send_file(channel: Channel, digest: str, name: str, file: Path) -> None:
     mode = file.stat().st_mode & 0o777
     for data in parts_of(file):
-        channel.call("servers.put", digest=digest, name=name, data=data, mode=mode)
+        channel.call(far_calls.PUT, digest=digest, name=name, data=data, mode=mode)
 
 
 @contextmanager
@@ -202,11 +223,11 @@ def failures_in_words(machine: str) -> Iterator[None]:
     except MachineLost as lost:
         raise ServerFailure("machine_lost", sentence(str(lost))) from None
     except FarError as error:
-        if error.kind == "unusable_setting":
-            raise UnusableSetting(error.details["setting"], error.text) from None
-        if error.kind == "server_failure":
+        if (setting := far_calls.setting_at_fault(error)) is not None:
+            raise UnusableSetting(setting, error.text) from None
+        if (fault := far_calls.server_fault(error)) is not None:
             text = f"machine {machine}: {error.text}"
-            raise ServerFailure(error.details["code"], text, error.details["log_tail"]) from None
+            raise ServerFailure(fault.code, text, fault.log_tail) from None
         raise
 
 
@@ -228,7 +249,7 @@ class ServerElsewhere(LiveServer):
         self._content = content
         self._cpus = None if cpus is None else sorted(cpus)
         self._channel: Channel | None = None
-        self._started: Json = {}
+        self._start: far_calls.FarStart | None = None
         self._transport = Transport()
         self._ended: Future[None] = Future()
         self._own_files = contextlib.ExitStack()
@@ -243,21 +264,20 @@ class ServerElsewhere(LiveServer):
             content = None
             if self._content_folder is not None:
                 content = self._machine.send(self._content_folder, self._content)
-            self._started = channel.call(
-                "servers.start", asked=self._found.asked, content=content, cpus=self._cpus
+            self._start = channel.call(
+                far_calls.START, asked=self._found.asked, content=content, cpus=self._cpus
             )
             self._channel = channel
         try:
             if self._found.kind.has_driver:
                 remember_url(self.url)
+                self._require_there()
             else:
-                authority = (
-                    Path(self._own_files.enter_context(tempfile.TemporaryDirectory())) / "authority.pem"
-                )
-                self._transport = transport_from_json(self._started["transport"], authority)
-            self.settings = self._started["settings"]
-            self._ended = channel.start("servers.watch", None, server=self._number)
-            require_reached(self._machine.name, self._machine.address, self._started["port"])
+                authority = self._own_files.enter_context(temporary_folder("authority")) / "authority.pem"
+                self._transport = _transport_here(self._started.transport, authority)
+            self.settings = self._started.settings
+            self._ended = channel.start(far_calls.WATCH, None, server=self._number)
+            require_reached(self._machine.name, self._machine.address, self._started.port)
         except NothingMeasured as error:
             self.stop()
             raise ServerFailure("not_ready", sentence(str(error))) from None
@@ -269,12 +289,12 @@ class ServerElsewhere(LiveServer):
     @property
     def address(self) -> str:
         """Where the server listens, as ``host:port``."""
-        return f"{self._machine.address}:{self._started['port']}"
+        return f"{self._machine.address}:{self._started.port}"
 
     @property
     def url(self) -> str:
         """Where the server is reached by its protocol; that of a database may hold a password."""
-        return str(self._started["url"])
+        return self._started.url
 
     @property
     def transport(self) -> Transport:
@@ -284,7 +304,7 @@ class ServerElsewhere(LiveServer):
     @property
     def configuration(self) -> Mapping[str, str]:
         """The rendered configuration files by name, with placeholders for port and folders of this start."""
-        return dict(self._started["configuration"])
+        return self._started.configuration
 
     def verify(self, paths: Sequence[str] = (), load: LoadTable | None = None, /) -> None:
         """Check, from here, the answer to each path; of a database, what it gives back.
@@ -299,7 +319,7 @@ class ServerElsewhere(LiveServer):
                 self, self._found.kind, paths, load, content=self._content, timeout_s=ANSWER_TIMEOUT_S
             )
         except ServerFailure as failure:
-            self._call("servers.require_life")
+            self._call(far_calls.REQUIRE_LIFE)
             title = self._found.entry.description.title
             raise ServerFailure(failure.code, f"{title}: {failure.text}", self.log_tail()) from None
 
@@ -315,13 +335,12 @@ class ServerElsewhere(LiveServer):
 
     def limit_use(self) -> LimitUse | None:
         """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
-        use = self._call("servers.limit_use")
-        return None if use is None else LimitUse.model_validate(use)
+        return self._call(far_calls.LIMIT_USE)
 
     def log_tail(self, line_count: int = LOG_LINES, /) -> str:
         """Return the last lines of what the server wrote; empty after the stop, and of a lost machine."""
         with contextlib.suppress(ServerFailure):
-            return str(self._call("servers.log_tail", line_count=line_count))
+            return self._call(far_calls.LOG_TAIL, line_count=line_count)
         return ""
 
     def stop(self) -> None:
@@ -332,20 +351,30 @@ class ServerElsewhere(LiveServer):
         self._own_files.close()
         with contextlib.suppress(MachineLost), failures_in_words(self._machine.name):
             if channel.lost is None:
-                channel.call("servers.stop", server=self._number)
+                channel.call(far_calls.STOP, server=self._number)
 
     def compare_clocks(self) -> Offset:
         """Return how far the clock of the machine is ahead; raises ServerFailure where it is lost."""
         with failures_in_words(self._machine.name):
             return compared_over(self._live_channel)
 
-    def call(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401 -- JSON
+    def call(self, asked: FarCall[Answer], **arguments: object) -> Answer:
         """Have the agent do something for this server; raises what is said of servers here."""
-        return self._call(name, **arguments)
+        return self._call(asked, **arguments)
 
-    def _call(self, name: str, **arguments: Any) -> Any:  # noqa: ANN401 -- JSON
+    def _call(self, asked: FarCall[Answer], **arguments: object) -> Answer:
         with failures_in_words(self._machine.name):
-            return self._live_channel.call(name, server=self._number, **arguments)
+            channel = self._live_channel
+            answer = channel.start(asked, None, server=self._number, **arguments)
+            return channel.result_of(asked, answer)
+
+    def _require_there(self) -> None:
+        """Raise ``NothingMeasured`` where the database that is to be loaded is not where it was started."""
+        if hosts_of(self.url) != self.address:
+            raise NothingMeasured(
+                f"machine {self._machine.name}: the server was to be at {self.address}, and the agent named "
+                f"another place: {hosts_of(self.url)[:SHOWN_CHARACTERS]}"
+            )
 
     @property
     def _live_channel(self) -> Channel:
@@ -354,8 +383,14 @@ class ServerElsewhere(LiveServer):
         return self._channel
 
     @property
+    def _started(self) -> far_calls.FarStart:
+        if self._start is None:
+            raise RuntimeError("the server is not started")
+        return self._start
+
+    @property
     def _number(self) -> int:
-        return int(self._started["server"])
+        return self._started.server
 
 
 class ProbeElsewhere(LiveProbe):
@@ -378,7 +413,7 @@ class ProbeElsewhere(LiveProbe):
         """Compare the clocks, start the probe and wait for its first sample."""
         self._before = self._server.compare_clocks()
         self._server.call(
-            "servers.probe", cpus=self._cpus, interval_s=self._interval_s, interface=self._interface_there
+            far_calls.PROBE, cpus=self._cpus, interval_s=self._interval_s, interface=self._interface_there
         )
         self._link.__enter__()
         return self
@@ -389,7 +424,7 @@ class ProbeElsewhere(LiveProbe):
         """End the probe; on a machine that is lost the agent sees to it."""
         self._link.__exit__(None, None, None)
         with contextlib.suppress(ServerFailure):
-            self._server.call("servers.leave_probe")
+            self._server.call(far_calls.LEAVE_PROBE)
 
     def observed(self, load: LoadResult, /) -> ProbeRecord:
         """Return what the probe saw during the measured window of a load that is over.
@@ -403,12 +438,12 @@ class ProbeElsewhere(LiveProbe):
         course = ClockCourse(before, after)
         start_s = load.began_monotonic_s
         seen = self._server.call(
-            "servers.observed",
+            far_calls.OBSERVED,
             start_s=_there_s(course, start_s),
             end_s=_there_s(course, start_s + load.duration_s),
             answered=(load.rate_rps.answered or 0.0) * load.duration_s,
         )
-        record = ProbeRecord.model_validate(seen["probe"])
+        record = seen.probe
         clock = ServerClock(
             machine=self._machine,
             before=_comparison(before),
@@ -416,10 +451,18 @@ class ProbeElsewhere(LiveProbe):
         )
         link = LinkUse(
             here=self._link.use_within(Window(start_s, start_s + load.duration_s)),
-            there=seen["link"] and InterfaceUse.model_validate(seen["link"]),
+            there=seen.link,
         )
         caveats = [*record.caveats, *drift_caveats(clock, self._interval_s)]
         return record.model_copy(update={"clock": clock, "link": link, "caveats": caveats})
+
+
+def _transport_here(given: far_calls.FarTransport, authority: Path) -> Transport:
+    """Return how a web server is spoken to; the authority is written to a file of this machine."""
+    if given.authority is None:
+        return Transport(has_http2=given.has_http2)
+    authority.write_text(given.authority, encoding="ascii")
+    return Transport("https", TlsTable(verify=str(authority)), given.has_http2)
 
 
 def _there_s(course: ClockCourse, moment_s: float) -> float:

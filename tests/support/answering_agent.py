@@ -1,0 +1,86 @@
+"""In place of a process that leads to an agent: it answers each call with what a table says."""
+
+import contextlib
+import copy
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from loadcurve.machines import messages
+
+Json = dict[str, Any]
+OTHER_VALUES = (None, True, -1, 1 << 70, 1.5e300, "x", "\ud800", [], ["x"], {}, {"x": []})
+"""In place of any value: of every type that JSON has, and what cannot be computed with or written."""
+
+
+class AnsweringProcess:
+    """Writes the first messages, and then, for each call, the messages that belong to its name."""
+
+    def __init__(self, first: Sequence[Json], answers: Mapping[str, Sequence[Json]]) -> None:
+        self._first, self._answers = first, answers
+        (calls, near_in), (near_out, self._out), (near_errors, errors) = os.pipe(), os.pipe(), os.pipe()
+        os.close(errors)
+        self._calls = os.fdopen(calls, "rb")
+        self.stdin = os.fdopen(near_in, "wb", buffering=0)
+        self.stdout, self.stderr = (os.fdopen(one, "rb", buffering=0) for one in (near_out, near_errors))
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._thread.join(timeout)
+        return 0
+
+    def kill(self) -> None:
+        """Do nothing: it ends with its input."""
+
+    def _serve(self) -> None:
+        with self._calls, contextlib.suppress(OSError):
+            self._write(self._first)
+            for line in self._calls:
+                asked = json.loads(line)
+                if "beat" in asked:
+                    self._write([asked])
+                elif "call" in asked:
+                    said = self._answers.get(asked.get("call"), [{"result": None}])
+                    self._write([{"id": asked["id"], **one} for one in said])
+        os.close(self._out)
+
+    def _write(self, said: Sequence[Json]) -> None:
+        for message in said:
+            self.write(json.dumps(message).encode() + b"\n")
+
+    def write(self, line: bytes) -> None:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(self._out, left) :]
+
+
+def greeted() -> list[Json]:
+    """The first message of an agent of this version."""
+    return [messages.greeting()]
+
+
+def mutations(value: Any) -> Iterator[Any]:
+    """Every value that differs from this one in one place: another type there, a key more or less."""
+    yield from OTHER_VALUES
+    yield from _within(value, lambda changed: changed)
+
+
+def _within(value: Any, put_back: Callable[[Any], Any]) -> Iterator[Any]:
+    if not isinstance(value, dict | list):
+        return
+    places = list(value) if isinstance(value, dict) else range(len(value))
+    for place in places:
+
+        def with_other(other: Any, place: Any = place) -> Any:
+            changed = copy.copy(value)
+            changed[place] = other
+            return put_back(changed)
+
+        yield from map(with_other, OTHER_VALUES)
+        yield from _within(value[place], with_other)
+        less = copy.copy(value)
+        del less[place]
+        yield put_back(less)
