@@ -17,6 +17,8 @@ from typing import Any
 PATIENCE_S = 60
 UNUSED_S = 30 * 24 * 3600
 """What was not used for so long is removed when something new is brought."""
+STAGED, STAGED_S = ".new-", 24 * 3600
+"""How the names of folders begin that are not whole, and how long making one takes at most."""
 
 
 def agent_folder() -> str:
@@ -58,7 +60,7 @@ def unpack(folder: str, name: str, size: int) -> None:
     """Take this number of bytes of a tar file, and unpack it under a name; whoever is first stays."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     # Others may do the same now, on this machine or on one with the same home folder.
-    staged = tempfile.mkdtemp(prefix=".new-", dir=folder)
+    staged = tempfile.mkdtemp(prefix=STAGED, dir=folder)
     packed, files, own = (
         os.path.join(staged, "tar"),
         os.path.join(staged, "files"),
@@ -81,16 +83,16 @@ def unpack(folder: str, name: str, size: int) -> None:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def remove_unused(folder: str) -> None:
-    """Remove what no run has used for a long time."""
-    for name in os.listdir(folder):
+def remove_unused(folder: str, prefix: str = "") -> None:
+    """Remove what no run has used for a long time, of that whose name begins so."""
+    for name in (one for one in os.listdir(folder) if one.startswith(prefix)):
         path = os.path.join(folder, name)
         try:
             used = os.stat(path).st_mtime
         except FileNotFoundError:
             # Another one has just unpacked it.
             continue
-        if used < time.time() - UNUSED_S:
+        if used < time.time() - (STAGED_S if name.startswith(STAGED) else UNUSED_S):
             shutil.rmtree(path, ignore_errors=True)
 
 

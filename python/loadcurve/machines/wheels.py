@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from loadcurve.errors import LoadcurveError
-from loadcurve.machines.bootstrap import agent_folder
+from loadcurve.machines.bootstrap import STAGED, agent_folder, remove_unused
 
 FETCH_TIMEOUT_S: Final = 45.0
 """The other machine waits for a minute for what it is sent."""
@@ -41,7 +41,8 @@ def _fetch(requirement: str, python: Version, folder: Path) -> None:
     """Get a package into a folder, which is there as a whole or not at all."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder.parent) as staged:
+        remove_unused(str(folder.parent), STAGED)
+        with tempfile.TemporaryDirectory(prefix=STAGED, dir=folder.parent) as staged:
             _run(_command(requirement, ".".join(map(str, python)), Path(staged)))
             for wheel in Path(staged).glob("*.whl"):
                 with zipfile.ZipFile(wheel) as archive:

@@ -1,7 +1,6 @@
 """Measuring the rig's ceiling."""
 
 import statistics
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.here import Server
+from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 from loadcurve.server.transport import HTTP2, TLS
 
 CONNECTIONS = (1, 10, 100, 1000)
@@ -105,13 +105,11 @@ def measure_ceiling(
     """
     if tool is not None:
         spoken = spoken_by(tool, spoken)
-    with tempfile.TemporaryDirectory() as folder, own_threads_on(cpus.load):
-        # A server that root starts may read the files as another user.
-        Path(folder).chmod(0o755)
+    with temporary_folder("content", READ_BY_ALL_MODE) as folder, own_threads_on(cpus.load):
         points = [
             point
             for one in spoken
-            for point in _points_of(_loads_of(one, tool), Path(folder) / one.title, cpus, begin_point, runs)
+            for point in _points_of(_loads_of(one, tool), folder / one.title, cpus, begin_point, runs)
         ]
     facts = host_facts()
     return Ceiling(

@@ -4,7 +4,6 @@ A web server writes its requests into a log; a database holds the records that w
 """
 
 import os
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from loadcurve.server.content import make_content
 from loadcurve.server.description import PRIVATE_FOLDER
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.here import Server
+from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 
 FILE = "1k.txt"
 _BYTES = 1024
@@ -88,11 +88,9 @@ def check_generator(tool: Tool) -> CheckedGenerator:
     if isinstance(found, MissingServer):
         raise found.failure()
     cpus = divide_cpus(None, None)
-    with tempfile.TemporaryDirectory() as folder:
-        # A server that root starts may read the files as another user.
-        Path(folder).chmod(0o755)
-        content = make_content(Path(folder), {FILE: _BYTES}, seed=0)
-        with Server(found, Path(folder), content, cpus.server) as server:
+    with temporary_folder("content", READ_BY_ALL_MODE) as folder:
+        content = make_content(folder, {FILE: _BYTES}, seed=0)
+        with Server(found, folder, content, cpus.server) as server:
             server.verify([f"/{FILE}"])
             log = server.marks.folder / PRIVATE_FOLDER / "access.log" if name == _COUNTING else None
             before = None if log is None else lines_at_rest(log)

@@ -1,6 +1,5 @@
 """Measuring whether load machines are the limit: the same load from one of them, two, four and so on."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine
 from loadcurve.server.found import NOTHING_ELSE, FoundServer, MissingServer, find_server
 from loadcurve.server.here import Server
 from loadcurve.server.live import LiveServer
+from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 from loadcurve.study.container import ContainerTable
 
 ROUNDS = 5
@@ -50,17 +50,17 @@ def measure_machines_ceiling(
     """
     counts = counts_up_to(len(machines))
     results: dict[int, list[LoadResult]] = {count: [] for count in counts}
-    with tempfile.TemporaryDirectory() as folder:
-        # A server that root starts may read the files as another user.
-        Path(folder).chmod(0o755)
-        with _served(server_machine, cpus, Path(folder)) as (server, plan):
-            require_shareable(plan, machines)
-            server.verify([f"/{FILE}"])
-            for _ in range(rounds):
-                for count in counts:
-                    sending = machines[:count]
-                    begin_load([machine.name for machine in sending])
-                    results[count].append(ManyMachines(sending).run(plan, lambda _: None))
+    with (
+        temporary_folder("content", READ_BY_ALL_MODE) as folder,
+        _served(server_machine, cpus, folder) as (server, plan),
+    ):
+        require_shareable(plan, machines)
+        server.verify([f"/{FILE}"])
+        for _ in range(rounds):
+            for count in counts:
+                sending = machines[:count]
+                begin_load([machine.name for machine in sending])
+                results[count].append(ManyMachines(sending).run(plan, lambda _: None))
     return MachinesCeiling(
         measured_at=utc_now(),
         server_machine=HERE if server_machine is None else server_machine.name,

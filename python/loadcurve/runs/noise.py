@@ -1,8 +1,5 @@
 """Measuring the rig's noise: an A/A study, one server under two names."""
 
-import tempfile
-from pathlib import Path
-
 from loadcurve.analysis.curves import curves
 from loadcurve.analysis.noise import noise_of
 from loadcurve.errors import NothingMeasured
@@ -14,6 +11,7 @@ from loadcurve.runs.display import Display
 from loadcurve.runs.kept import rig_of
 from loadcurve.runs.lives import utc_now
 from loadcurve.runs.study import RunOptions, StudyRun
+from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 
 NOISE_MEASURES = ("throughput", "p50", "p99")
 CONNECTIONS = [10, 100]
@@ -58,12 +56,10 @@ def measure_noise(cpus: CpuDivision, server: str, display: Display) -> Noise:
         NothingMeasured: the server is not installed, or too few of its trials can be used.
 
     """
-    with tempfile.TemporaryDirectory() as folder:
-        # A server that root starts may read the files as another user.
-        Path(folder).chmod(0o755)
-        study_file = Path(folder, "noise.toml")
+    with temporary_folder("noise", READ_BY_ALL_MODE) as folder:
+        study_file = folder / "noise.toml"
         study_file.write_text(study_of_noise(server), encoding="utf-8")
-        study_run = StudyRun(study_file, RunOptions(out=Path(folder, "run")), display)
+        study_run = StudyRun(study_file, RunOptions(out=folder / "run"), display)
         display.begins(study_run.studies, study_run.order)
         study_run.measure()
         run = read_run(study_run.folder)

@@ -1,6 +1,5 @@
 """One whole round with a server, and the catalogue as rows: what the command ``servers`` shows."""
 
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from loadcurve.server.found import NOTHING_ELSE, FoundServer, MissingServer, Ove
 from loadcurve.server.here import Server
 from loadcurve.server.install import install_command_here
 from loadcurve.server.settings import SettingValue
+from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 
 CHECK_CONTENT_BYTES = {"1k.txt": 1024, "64k.txt": 64 * 1024}
 CHECK_SEED = 1
@@ -82,11 +82,9 @@ def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> Ch
     if not entry.description.kind.serves_content:
         return _round_with(found, None, {})
     contents = CHECK_CONTENT_BYTES if _uses_content(entry) else {}
-    with tempfile.TemporaryDirectory(prefix="loadcurve-content-") as folder:
-        # A server that root starts reads the content as another user.
-        Path(folder).chmod(0o755)
-        content = make_content(Path(folder), contents, CHECK_SEED)
-        return _round_with(found, Path(folder), content)
+    with temporary_folder("content", READ_BY_ALL_MODE) as folder:
+        content = make_content(folder, contents, CHECK_SEED)
+        return _round_with(found, folder, content)
 
 
 def _uses_content(entry: CatalogEntry) -> bool:

@@ -1,6 +1,5 @@
 """Another load generator, driven: started on the load's CPUs, watched, and brought to a result as ours is."""
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Yielding
@@ -36,6 +35,7 @@ from loadcurve.protocol import protocol_of_url
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
 from loadcurve.result.tool import RequestSent, ToolRecord
+from loadcurve.server.temporary import temporary_folder
 
 LOOK_INTERVAL_S = 0.25
 """Looking costs the tool time: both are on the load's CPUs."""
@@ -71,8 +71,8 @@ class Driven(Generator):
             require_exact(self.tool, plan.load, plan.scheme, plan.authority)
         else:
             require_exact_on_database(self.tool, plan.load, protocol_of_url(plan.url), plan.settings)
-        with tempfile.TemporaryDirectory(prefix="loadcurve-tool-") as folder:
-            return [self._run(plan, Path(folder), lambda progress: observe([progress]))]
+        with temporary_folder(self.tool.name) as folder:
+            return [self._run(plan, folder, lambda progress: observe([progress]))]
 
     def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:  # noqa: ARG002
         """Refuse: a process of a tool has one load."""
@@ -86,16 +86,19 @@ class Driven(Generator):
         def look() -> None:
             observe(Progress(max(time.monotonic() - begun_s, 1e-9), answered=None))
 
+        def started(place: Path) -> ToolProcess:
+            return ToolProcess(argv, place, plan.cpus, prefix, private=folder)
+
         request = request_sent(self.tool, wanted, plan.cpus) if isinstance(wanted, Wanted) else None
         warmup = self._warmup(plan)
         if warmup == "separate":
-            with _made(folder / "warmup") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
+            with _made(folder / "warmup") as place, started(place) as process:
                 _warm_up(process, plan.load.warmup_s, look)
         own_warmup_s = plan.load.warmup_s if warmup == "own" else 0.0
         watch, pause_watch = WindowWatch(own_warmup_s, plan.cpus, work_of(plan)), PauseWatch(plan.cpus)
         interrupts_s = self._interrupted_after_s(plan)
         before = counters_now()
-        with _made(folder / "measured") as place, ToolProcess(argv, place, plan.cpus, prefix) as process:
+        with _made(folder / "measured") as place, started(place) as process:
             meter = CpuMeter(process.started_s, process.cpu_now)
 
             def look_and_measure() -> None:

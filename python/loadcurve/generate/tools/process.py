@@ -24,8 +24,8 @@ _PATIENCE_S = 5.0
 """How long a tool that was asked to end may take to print what it has."""
 _TEXT_SHOWN = 300
 _READ_BYTES = 1 << 16
-_KILLING = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
-"""A script that reads the number of a process group, and kills that when its input ends."""
+_KILLING = 'read -r group && { read -r _; kill -s KILL -- "-$group"; [ -z "$1" ] || rm -rf -- "$1"; }'
+"""A script that reads the number of a process group, kills that when its input ends, and removes a folder."""
 _EXCEPTION = re.compile(r"\b(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*", re.ASCII)
 """An exception of Java, with its message."""
 _VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
@@ -63,13 +63,16 @@ class _Guard:
     The kernel's signal to a child whose parent ends goes to the child alone, which may be a script.
     """
 
-    def __init__(self) -> None:
-        """Start it, before the tool, whose CPU this would take; raises ``OSError`` where that is refused."""
+    def __init__(self, private: Path | None) -> None:
+        """Start it, before the tool, whose CPU this would take; raises ``OSError`` where that is refused.
+
+        The folder ``private`` is removed, too.
+        """
         its_end, self._held = os.pipe()
         try:
             self._process = start_own(
                 lambda: subprocess.Popen(  # noqa: S603 -- a fixed script
-                    ["/bin/sh", "-c", _KILLING],
+                    ["/bin/sh", "-c", _KILLING, "sh", "" if private is None else str(private)],
                     stdin=its_end,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -99,15 +102,23 @@ class ToolProcess:
     """One execution of a tool, as a context manager: behind the block nothing of it is left."""
 
     def __init__(
-        self, argv: Sequence[str], folder: Path, cpus: Sequence[int], settings_prefix: str | None = None
+        self,
+        argv: Sequence[str],
+        folder: Path,
+        cpus: Sequence[int],
+        settings_prefix: str | None = None,
+        *,
+        private: Path | None = None,
     ) -> None:
         """Prepare it; it starts when it is entered, in this folder, to which its output goes.
 
-        Its environment is that of :func:`environment_of_tools`.
+        Its environment is that of :func:`environment_of_tools`. Where this process is killed, the folder
+        ``private`` goes with the tool.
         """
         self._argv = argv
         self._environment = environment_of_tools(settings_prefix)
         self._folder = folder
+        self._private = private
         self._cpus = cpus
         self._cpu = CpuTime(0.0, 0.0)
         self._is_interrupted = False
@@ -119,7 +130,7 @@ class ToolProcess:
     def __enter__(self) -> Self:
         """Start it; raises ``NothingMeasured`` where the system refuses that."""
         try:
-            self._guard = _Guard()
+            self._guard = _Guard(self._private)
         except OSError as error:
             raise self._not_started(error) from error
         try:

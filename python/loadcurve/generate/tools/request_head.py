@@ -5,17 +5,16 @@ A tool adds header fields of its choice, which cost the server time, and none re
 
 import re
 import socket
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Wanted
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.loads.http import HTTP2
 from loadcurve.result.tool import RequestSent
+from loadcurve.server.temporary import temporary_folder
 
 _PATIENCE_S = 5.0
 """Some read a script before they send anything."""
@@ -29,17 +28,15 @@ def request_sent(tool: Tool, wanted: Wanted, cpus: Sequence[int]) -> RequestSent
     if wanted.load.http == HTTP2:
         return None
     with (
-        tempfile.TemporaryDirectory(prefix="loadcurve-request-") as name,
+        temporary_folder(tool.name) as folder,
         socket.create_server(("127.0.0.1", 0)) as listening,
     ):
         host, port = listening.getsockname()
         here = f"{host}:{port}"
         is_own = wanted.authority == wanted.address
-        asked = replace(
-            wanted, address=here, authority=here if is_own else wanted.authority, files=Path(name)
-        )
+        asked = replace(wanted, address=here, authority=here if is_own else wanted.authority, files=folder)
         argv = tool.command(asked)
-        with ToolProcess(argv, Path(name), cpus, tool.table.settings_prefix) as process:
+        with ToolProcess(argv, folder, cpus, tool.table.settings_prefix, private=folder) as process:
             head = _first_head(listening, process)
     if head is None:
         return None

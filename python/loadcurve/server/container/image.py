@@ -2,7 +2,6 @@
 
 import posixpath
 import tarfile
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from loadcurve.errors import sentence
 from loadcurve.files import sha256_of
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.failure import FailureCode, ServerFailure
+from loadcurve.server.temporary import temporary_folder
 
 DIGEST_DIGITS = 16
 FAILURE_LOG_LINES = 20
@@ -72,12 +72,12 @@ class RootFilesystem:
         try:
             if not self.path.is_dir():
                 return self._imported(engine, self.path, say)
-            with tempfile.NamedTemporaryFile(suffix=".tar") as file:
-                with tarfile.open(fileobj=file, mode="w") as archive:
+            with temporary_folder("rootfs") as folder:
+                file = folder / "rootfs.tar"
+                with tarfile.open(file, mode="w") as archive:
                     # Members come in the order of their names, so that equal content is an equal archive.
                     archive.add(self.path, arcname=".")
-                file.flush()
-                return self._imported(engine, Path(file.name), say)
+                return self._imported(engine, file, say)
         except OSError as error:
             text = f"The root filesystem {self.path} cannot be read: {error.filename}: {error.strerror}."
             raise ServerFailure("image_unavailable", text) from None
