@@ -57,6 +57,22 @@ def test_a_study_is_a_bundled_one_or_a_file(tmp_path):
     assert offered("loadcurve run mine/q", tmp_path) == ["mine/quiet.toml"]
 
 
+@pytest.mark.parametrize("name", ["$(touch x)", "`x`", "a;b", "a b", "a&b", "q'", "a\nb", "\u202ea"])
+def test_a_name_that_means_something_to_a_shell_is_not_offered(tmp_path, name):
+    (tmp_path / "in" / name).mkdir(parents=True)
+    (tmp_path / "in" / name / "run.json").touch()
+    (tmp_path / "in" / f"{name}.toml").touch()
+    (tmp_path / "in" / "größe-1.toml").touch()
+    assert offered("loadcurve run in/", tmp_path) == ["in/größe-1.toml"]
+    assert offered("loadcurve report in/", tmp_path) == []
+
+
+def test_a_name_whose_first_character_means_something_to_a_shell_is_not_offered(tmp_path):
+    for name in ("~root", "=sh", "-x"):
+        (tmp_path / f"{name}.toml").touch()
+    assert not {"~root.toml", "=sh.toml", "-x.toml"} & {*offered("loadcurve run ", tmp_path)}
+
+
 def test_a_run_folder_is_one_where_runs_go_or_where_the_word_leads(tmp_path):
     for folder in ("loadcurve-runs/first", "elsewhere/second", "elsewhere/no-run"):
         (tmp_path / folder).mkdir(parents=True)

@@ -4,6 +4,7 @@ A shell starts the command at each Tab, so that what is imported here is light.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -102,6 +103,10 @@ def servers_or_check(incomplete: str) -> list[str]:
     return _beginning_with(incomplete, [CHECK, *names_in(PACKAGED_CATALOG)])
 
 
+_SAFE = re.compile(r"[\w@%+:,./][\w@%+=:,./-]*")
+"""What a shell takes as it is: it puts the names that it is offered into the line unquoted."""
+
+
 def _paths(incomplete: str, pattern: str) -> list[str]:
     """Return the paths, written as the word begins, that match a pattern in the folder of the word."""
     folder, slash, _ = incomplete.rpartition("/")
@@ -110,4 +115,4 @@ def _paths(incomplete: str, pattern: str) -> list[str]:
 
 
 def _beginning_with(incomplete: str, words: Iterable[str]) -> list[str]:
-    return sorted(word for word in words if word.startswith(incomplete))
+    return sorted(word for word in words if word.startswith(incomplete) and _SAFE.fullmatch(word))

@@ -9,18 +9,22 @@ from pathlib import Path
 
 from loadcurve.cli.console import new_console
 from loadcurve.errors import refusal
-from loadcurve.result.run_files import REPORT_FILE
+from loadcurve.host.own_files import is_own
+from loadcurve.result.run_files import REPORT_FILE, has_several_loads
 
 NO_BROWSER = "no browser was found: open this file in a browser, or set the environment variable BROWSER"
 
 
 def open_command(folder: Path) -> None:
-    """Print the path of a run's report, which is made where it is missing, and open it in a browser.
+    """Print the path of a run's report, and open it in a browser.
+
+    It is made where it is missing, and made anew where this user's Loadcurve has not written it: a report
+    that came with a folder may have scripts of anybody's.
 
     Raises ``LoadcurveError``: the report cannot be made.
     """
     report = folder / REPORT_FILE
-    if not report.is_file():
+    if not is_own("pages", report):
         report = _made(folder)
     talk = new_console(stderr=True)
     command = browser_command(report.absolute(), os.environ)
@@ -70,6 +74,10 @@ def _open(command: list[str]) -> str | None:
 
 
 def _made(folder: Path) -> Path:
+    if has_several_loads(folder):
+        from loadcurve.cli.together import page_of_all
+
+        return page_of_all(folder)
     from loadcurve.analysis.numbers import read_analysed
     from loadcurve.report.content import content_of
     from loadcurve.report.html import write_page

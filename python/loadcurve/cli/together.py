@@ -62,6 +62,21 @@ def show_together(folder: Path, talk: Console, *, interrupted: bool) -> list[Run
     return runs
 
 
+def page_of_all(folder: Path) -> Path:
+    """Write the reports of several loads, and return the path of the page of all.
+
+    Raises ``LoadcurveError``: the folder cannot be read, or a report cannot be written.
+    """
+    analyses: dict[str, Analysis] = {}
+    contents: dict[str, Content] = {}
+    record = read_loads(folder)
+    for load in record.loads:
+        run, analyses[load.name] = read_analysed(folder / load.name)
+        contents[load.name] = content_of(run, analyses[load.name])
+        write_page(contents[load.name])
+    return write_together(folder, together_by(record, analyses), contents)
+
+
 def report_together(folder: Path, objective: Objective | None) -> None:
     """Write the reports of several loads, and print what the loads do to each other.
 

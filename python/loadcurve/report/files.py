@@ -5,6 +5,14 @@ from pathlib import Path
 
 from loadcurve.errors import LoadcurveError
 from loadcurve.files import write_whole
+from loadcurve.host.own_files import remember_own
+
+
+def write_own_page(path: Path, page: str) -> None:
+    """Write a page as :func:`write_part` does, and remember that it is of our making."""
+    content = page.encode()
+    write_part(path, content)
+    remember_own("pages", content)
 
 
 def write_part(path: Path, data: bytes) -> None:

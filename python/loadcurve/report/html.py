@@ -6,7 +6,7 @@ from loadcurve.report import text
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
 from loadcurve.report.content import Content
-from loadcurve.report.files import write_part
+from loadcurve.report.files import write_own_page
 from loadcurve.report.findings import CAUSE_TITLES, MOST_SERVERS, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered
@@ -33,7 +33,7 @@ def write_page(content: Content) -> Path:
     Raises ``LoadcurveError`` where it cannot be written.
     """
     path = content.run.folder / REPORT_FILE
-    write_part(path, render_page(content).encode())
+    write_own_page(path, render_page(content))
     return path
 
 

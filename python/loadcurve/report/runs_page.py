@@ -3,6 +3,7 @@
 from pathlib import Path
 from urllib.parse import quote
 
+from loadcurve.files import is_regular
 from loadcurve.report import text
 from loadcurve.report.files import write_part
 from loadcurve.report.page import rendered
@@ -32,7 +33,7 @@ def render_index(found: RunList) -> str:
         "reports": {
             run.folder: f"{quote(run.name)}/{REPORT_FILE}"
             for run in found.runs
-            if (run.folder / REPORT_FILE).is_file()
+            if is_regular(run.folder / REPORT_FILE)
         },
         "started": started,
         "measured": measured,

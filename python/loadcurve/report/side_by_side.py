@@ -13,6 +13,7 @@ from loadcurve.analysis.curves import points_in
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.errors import BadInput
+from loadcurve.files import is_regular
 from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.answer import answer_words
@@ -182,7 +183,7 @@ def _shown(letter: str, folder: Path, analysis: Analysis, look: RunLook, seen_fr
         look=look,
         analysis=analysis,
         answer=answer_words(analysis),
-        report=quote(os.path.relpath(report, seen_from)) if report.is_file() else None,
+        report=quote(os.path.relpath(report, seen_from)) if is_regular(report) else None,
         findings=grouped(analysis.findings, visible_words(analysis)),
     )
 

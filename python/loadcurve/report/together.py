@@ -21,7 +21,7 @@ from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.content import Content
-from loadcurve.report.files import write_part
+from loadcurve.report.files import write_own_page, write_part
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.measures import Measure
 from loadcurve.result.run_files import REPORT_FILE
@@ -228,7 +228,7 @@ def write_together(folder: Path, together: Together, contents: dict[str, Content
     record = interference_record(together).model_dump_json(indent=2)
     write_part(folder / INTERFERENCE_FILE, record.encode() + b"\n")
     path = folder / REPORT_FILE
-    write_part(path, render_together(together, contents).encode())
+    write_own_page(path, render_together(together, contents))
     return path
 
 
