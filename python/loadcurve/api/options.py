@@ -160,3 +160,5 @@ class RunOptions(TypedDict, total=False):
     """Resume the interrupted run in this folder, with its own options; name its study if another user started
     it.
     """
+    yes: bool
+    """Run the study even if it may be of somebody else's making."""

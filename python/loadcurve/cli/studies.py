@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.cli.agreement import print_effects
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import clock
 from loadcurve.errors import BadInput
@@ -32,7 +33,9 @@ def list_command() -> None:
 
 
 def check_command(argument: str, catalogs: Sequence[Path] = ()) -> None:
-    """Check a study as a run would, and print what it would measure and for how long; start nothing.
+    """Check a study as a run would, and print what it would measure, for how long, and what it touches.
+
+    Nothing is started.
 
     Raises ``BadInput``: the study cannot be used.
     """
@@ -50,6 +53,7 @@ def check_command(argument: str, catalogs: Sequence[Path] = ()) -> None:
         duration_s = estimated_total_s(shown, dict.fromkeys(arms, trials))
         length = UNKNOWN if duration_s is None else f"about {clock(duration_s)}"
         out.print(f"{words}: {size}, {points} points, {trials} trials of each; {length}")
+    print_effects(file, out)
 
 
 def copy_command(name: str, target: Path | None) -> None:

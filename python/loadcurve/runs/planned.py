@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from loadcurve.host.cpus import CpuDivision
+from loadcurve.host.own_files import remember_own
 from loadcurve.loads.values import Point
 from loadcurve.redaction import study_without_secrets, without_passwords_in
 from loadcurve.result.ceiling import Ceiling
@@ -207,8 +208,9 @@ class PlannedRun:
         record = self._record(served, caveats, self._server_records(self._tried(served)))
         if self._resumed is None:
             remember = partial(remember_begun, self.folder)
-            inputs = self._inputs
-            return RunFolder.create(self.folder, record, self._study_text(), remember, inputs.copy_into)
+            study_text, inputs = self._study_text(), self._inputs
+            remember_own("studies", study_text.encode())
+            return RunFolder.create(self.folder, record, study_text, remember, inputs.copy_into)
         before = self._resumed.run.run
         require_as_before(self.folder, before, record)
         new_caveats = tuple(caveat for caveat in caveats if caveat not in before.caveats)

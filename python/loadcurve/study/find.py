@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+from loadcurve.result.run_files import RUN_FILE, has_several_loads
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.toml.expected import nearest
 
@@ -13,12 +14,18 @@ def find_study(argument: str) -> Path:
     A study that comes with Loadcurve goes by its name, with or without ``studies/`` and ``.toml``.
 
     Raises:
-        BadInput: there is neither; the text names the nearest study that comes with Loadcurve.
+        BadInput: there is neither, and the text names the nearest study that comes with Loadcurve; or it is a
+            run folder.
 
     """
     path = Path(argument)
     if path.is_file():
         return path
+    if (path / RUN_FILE).exists() or has_several_loads(path):
+        raise BadInput(
+            f"{path} is a run folder, and not a study: to measure again what its study says, which runs "
+            f"commands, name that file: {path / STUDY_FILE}; to resume the run: --resume {path}"
+        )
     if (path / STUDY_FILE).is_file():
         return path / STUDY_FILE
     return bundled_study(argument, "there is no such file, and ")

@@ -29,8 +29,9 @@ def studies(
 ) -> None:
     """List the bundled studies, check one, or copy one.
 
-    `studies check STUDY` checks a study as a run does, and prints how long it takes. `studies copy STUDY
-    [DIR]` copies a bundled study with its figures and claims to a new folder, to edit it there.
+    `studies check STUDY` checks a study as a run does, and prints how long it takes, which commands it runs,
+    and which hosts, files and variables it touches; nothing is started. `studies copy STUDY [DIR]` copies a
+    bundled study with its figures and claims to a new folder, to edit it there.
     """
     from loadcurve.cli.studies import check_command, copy_command, list_command
 

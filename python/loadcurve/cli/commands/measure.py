@@ -21,10 +21,12 @@ from loadcurve.cli.commands.options import (
     TrialsOption,
     WatchAddressOption,
     WatchOption,
+    YesOption,
     study_argument,
     study_or_run_there,
 )
 from loadcurve.cli.interrupts import raise_on_interrupts
+from loadcurve.result.run_files import RUN_FILE
 
 
 def run(
@@ -41,8 +43,10 @@ def run(
     metrics: MetricsOption = None,
     otlp: OtlpOption = None,
     resume: ResumeOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Run a study and write its run folder with report.html."""
+    from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.run import Followers, run_command
     from loadcurve.runs.study import RunOptions
 
@@ -59,6 +63,8 @@ def run(
             "a resumed run keeps its original options; expected only --watch, or --catalog beside STUDY.toml",
             param_hint="--resume",
         )
+    if study is not None:
+        require_agreement(study, is_given=yes)
     raise typer.Exit(run_command(study, options, followers, resume))
 
 
@@ -97,17 +103,20 @@ def capacity(
     catalog: CatalogOption = None,
     watch: WatchOption = False,
     watch_address: WatchAddressOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Search the highest load at which limits hold.
 
     The result is a load for each server, with its interval over trials.
     """
+    from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.capacity import capacity_command
     from loadcurve.runs.study import RunOptions
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
     watch_at = _watched_at(watch, watch_address)
+    require_agreement(study, is_given=yes)
     raise typer.Exit(capacity_command(study, slo, key, low, high, options, watch_at))
 
 
@@ -137,6 +146,7 @@ def crosscheck(
     quick: QuickOption = False,
     seed: SeedOption = None,
     catalog: CatalogOption = None,
+    yes: YesOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Run a study under several load generators in turn.
@@ -146,6 +156,7 @@ def crosscheck(
     Without --generator the study's own generators are used, or every installed one that can send its load;
     without a study, nginx or `limit` is measured as in the bundled study quickstart.
     """
+    from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.crosscheck import checked_names, crosscheck_command
     from loadcurve.runs.study import RunOptions
 
@@ -153,4 +164,6 @@ def crosscheck(
     options = RunOptions(
         out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()), checked_names(generator or ())
     )
+    if study is not None and not (Path(study) / RUN_FILE).exists():
+        require_agreement(study, is_given=yes)
     raise typer.Exit(crosscheck_command(study, options, json_output=json_output))

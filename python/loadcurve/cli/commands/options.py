@@ -35,6 +35,9 @@ OnlyOption = Annotated[
 QuickOption = Annotated[
     bool, typer.Option("--quick", help="Shorter loads and fewer points, for a first look.")
 ]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Run the study even if it may be of somebody else's making.")
+]
 SeedOption = Annotated[
     int | None,
     typer.Option(
