@@ -8,7 +8,9 @@ import errno
 import hashlib
 import os
 import secrets
+import select
 import stat
+import time
 from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
@@ -16,6 +18,8 @@ from typing import BinaryIO
 
 IS_LINK = "it is a link, which may lead to another user's file"
 NOT_REGULAR = "it is not a regular file"
+PIPE_TIMEOUT_S = 10.0
+READ_BYTES = 1 << 20
 
 
 def write_whole(path: Path, data: bytes | Iterable[bytes], *, durably: bool = False) -> None:
@@ -102,6 +106,33 @@ def read_regular(path: Path, bytes_max: int) -> bytes:
     if len(content) > bytes_max:
         raise OSError(errno.EFBIG, f"it has more than {bytes_max:,} bytes", str(path))
     return content
+
+
+def read_given(path: Path, bytes_max: int) -> tuple[bytes, os.stat_result]:
+    """Return the content of a file that a person has named, or of a pipe, as a shell has for ``<(…)``.
+
+    What a pipe brings is waited for as long as :data:`PIPE_TIMEOUT_S`, and no writer that opens it later.
+    Raises ``OSError`` where it cannot be read, is anything else, or holds more than ``bytes_max``.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
+            raise OSError(errno.EINVAL, NOT_REGULAR, str(path))
+        content = bytearray()
+        until_s = time.monotonic() + PIPE_TIMEOUT_S
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        while len(content) <= bytes_max:
+            # Of a pipe that is empty and open nothing is read.
+            if (data := file.read(min(READ_BYTES, bytes_max + 1 - len(content)))) == b"":
+                return bytes(content), status
+            if data is None and not poll.poll(max(until_s - time.monotonic(), 0) * 1000):
+                raise TimeoutError(errno.ETIMEDOUT, f"nothing came within {PIPE_TIMEOUT_S:g} s", str(path))
+            content += data or b""
+    raise OSError(errno.EFBIG, f"it has more than {bytes_max:,} bytes", str(path))
 
 
 def sha256_of(path: Path) -> str:

@@ -3,6 +3,7 @@
 import ast
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import loadcurve
 from loadcurve import files
 from loadcurve.errors import BadInput
+from loadcurve.files import read_given
 from loadcurve.report.formats.write import write_formats
 from loadcurve.report.run_summary import make_summary
 from loadcurve.result.folder import read_run
@@ -121,3 +123,36 @@ def test_files_of_folders_that_are_passed_on_are_written_in_one_place(package: s
         if isinstance(node, ast.Attribute) and node.attr in WRITERS
     }
     assert found == set()
+
+
+def test_a_named_file_is_read_as_far_as_it_may_be_long(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"four")
+    assert read_given(file, 4)[0] == b"four"
+    with pytest.raises(OSError, match="more than 3 bytes"):
+        read_given(file, 3)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_file(device):
+    with pytest.raises(OSError, match="not a regular file"):
+        read_given(Path(device), 1 << 20)
+
+
+def test_what_a_pipe_brings_is_read_to_its_end(tmp_path):
+    reading, writing = os.pipe()
+    os.write(writing, b"A: 1\n")
+    threading.Timer(0.1, lambda: (os.write(writing, b"B: 2\n"), os.close(writing))).start()
+    assert read_given(Path(f"/dev/fd/{reading}"), 100)[0] == b"A: 1\nB: 2\n"
+    os.close(reading)
+
+
+def test_a_pipe_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PIPE_TIMEOUT_S", 0.1)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert read_given(fifo, 100)[0] == b"", "nobody has opened it for writing"
+    held = os.open(fifo, os.O_RDWR)
+    with pytest.raises(TimeoutError, match=r"nothing came within 0\.1 s"):
+        read_given(fifo, 100)
+    os.close(held)

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from loadcurve.report.formats.markdown import escaped
 from loadcurve.report.formats.write import write_formats
 from support import synthetic_run as synthetic
+from support.command import Command
 from support.report_formats import formats_of
 
 HOSTILE = (
@@ -183,3 +184,14 @@ def test_a_hostile_run_is_shown_and_adds_no_markup(tmp_path: Path):
     ]
     assert rendered.count("<h2") == 1
     assert html.unescape(re.sub(r"<[^>]*>", "", rendered)).count(HOSTILE) >= 2
+
+
+@pytest.mark.parametrize("sign", ["\x1b[31m", "\x07", "\x9b31m", "\u202e", "\u2066", "\u200f"])
+def test_nothing_that_steers_a_terminal_or_turns_a_line_is_in_the_report(sign, tmp_path):
+    texts = synthetic.Texts(title=f"before {sign} behind")
+    folder = synthetic.write_run(tmp_path / "run", texts=texts)
+    assert Command(tmp_path).run("report", "run", "--format", "md").returncode == 0
+    written = (folder / "report.md").read_text()
+    assert "before " in written
+    assert sign[0] not in written
+    assert sign[0] not in Command(tmp_path).run("report", "run").stdout

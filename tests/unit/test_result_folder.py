@@ -13,6 +13,7 @@ import pytest
 
 from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
+from loadcurve.result import folder as folder_module
 from loadcurve.result.folder import BYTES_PER_POINT, Run, RunFolder, read_run
 from loadcurve.result.records import FailureRecord, SearchRecord
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
@@ -205,3 +206,14 @@ def test_a_search_has_the_points_that_it_measured_and_is_complete_with_its_last_
     assert [point["connections"] for point in unfinished.sweep_points] == list(synthetic.CONNECTIONS)
     assert not unfinished.complete
     assert read_run(synthetic.write_run(tmp_path / "whole", record, records)).complete
+
+
+def test_of_two_runs_that_begin_in_one_empty_folder_one_has_it(tmp_path, monkeypatch):
+    # Both have looked, and found it empty, before either has written anything.
+    monkeypatch.setattr(folder_module, "require_new_folder", lambda path: None)
+    record = synthetic.run_record()
+    with RunFolder.create(tmp_path, record, "title = 1"):
+        before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        with pytest.raises(BadInput, match="is not empty"):
+            RunFolder.create(tmp_path, record, "title = 2")
+        assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

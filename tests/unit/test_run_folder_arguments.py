@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput
+from loadcurve.runs.study import new_folder
 from support import synthetic_run as synthetic
 
 
@@ -55,3 +56,7 @@ def test_a_file_that_is_not_there_is_named_before_what_reads_it_is_imported(opti
     finished = CliRunner().invoke(app, ["import", "nowhere.csv", *options])
     assert isinstance(finished.exception, BadInput)
     assert str(finished.exception) == "nowhere.csv cannot be read: No such file or directory."
+
+
+def test_runs_that_begin_in_one_second_have_folders_of_their_own():
+    assert len({new_folder("quickstart") for _ in range(20)}) > 18

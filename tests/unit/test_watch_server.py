@@ -167,3 +167,15 @@ def test_a_request_that_is_none_disturbs_nobody(url: str, capfd: pytest.CaptureF
     connection.close()
     assert answer(url).status == 200
     assert capfd.readouterr().err == ""
+
+
+def test_no_more_connections_are_served_than_there_are_places(monkeypatch, run: GrowingRun):
+    monkeypatch.setattr(server_module, "CONNECTIONS_MAX", 2)
+    with page_of(run.folder) as (url, server):
+        followers = [answer(url, "/events") for _ in range(2)]
+        wait_until(lambda: server.readers == 2, "both follow")
+        assert answer(url).status == 503
+        for one in followers:
+            one.close()
+        # A place that came free is another reader's.
+        wait_until(lambda: answer(url).status == 200, "there is a place")

@@ -57,10 +57,10 @@ def unknown_ending(run: Run) -> Ending:
 
 def until_narrow(trials: Mapping[str, Any]) -> UntilNarrow | None:
     """Return the rule of a study's table of trials, or ``None`` where it says a fixed number of them."""
-    share = trials.get("until_share")
-    if share is None:
+    share, count, at_most = (trials.get(key) for key in ("until_share", "count", "at_most"))
+    if share is None or count is None or at_most is None or trials.get("measure") not in MEASURES:
         return None
-    return UntilNarrow(share, trials["count"], trials["at_most"], trials["measure"])
+    return UntilNarrow(share, count, at_most, trials["measure"])
 
 
 def figures(records: Iterable[PointRecord | FailureRecord], rule: UntilNarrow) -> Iterator[Figure]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS
+from loadcurve.steering import WITHOUT_STEERING
 
 ROOM_FOR_PLAIN_SIGNS = 4
 """Lines leave this many columns free where signs such as ``±`` are written by two others."""
@@ -22,7 +22,7 @@ class _Console(Console):
             if segment.control:
                 yield segment
             else:
-                yield Segment(segment.text.translate(WITHOUT_CONTROL_CHARACTERS), segment.style)
+                yield Segment(segment.text.translate(WITHOUT_STEERING), segment.style)
 
 
 def new_console(*, stderr: bool = False, is_list: bool = False) -> Console:

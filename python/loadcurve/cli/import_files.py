@@ -1,7 +1,6 @@
 """``loadcurve import``."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 import typer
@@ -14,7 +13,7 @@ from loadcurve.imported.pattern import named_files, point_of
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.recording import write_recording
 from loadcurve.imported.weighted import write_requests
-from loadcurve.result.run_files import RUNS_FOLDER
+from loadcurve.runs.study import new_folder
 
 AS_REQUESTS, AS_RECORDING = "requests", "recording"
 """What ``--as`` says where an access log is to become a list of requests, with weights or with times."""
@@ -40,7 +39,7 @@ def import_command(
         write(Path(files[0]), out or Path(f"{named}.txt"))
         return
     read = read_files(named_files(files, trials), named, server, point_of(point))
-    folder = out or RUNS_FOLDER / f"import-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    folder = out or new_folder("import")
     command = ["loadcurve", "import", *files]
     for option, value in (("--as", named), ("--server", server), ("--trials", trials or None)):
         command += [option, value] if value is not None else []

@@ -15,10 +15,11 @@ from loadcurve.cli import completion
 from loadcurve.cli.commands import inventory, measure, results
 from loadcurve.cli.commands.load import load
 from loadcurve.cli.interrupts import end_on_interrupts
-from loadcurve.cli.output import WITHOUT_CONTROL_CHARACTERS, results_on_stdout
+from loadcurve.cli.output import results_on_stdout
 from loadcurve.cli.parsing import Command, CommandGroup
 from loadcurve.errors import NO_MEMORY, LoadcurveError, refusal, sentence
 from loadcurve.exit_codes import EXIT_INTERRUPTED
+from loadcurve.steering import WITHOUT_STEERING
 
 app = typer.Typer(
     name="loadcurve",
@@ -104,7 +105,7 @@ def main() -> None:
 
 def _say(text: str) -> None:
     """Print sentences on stderr; a terminal breaks their lines between words."""
-    lines = text.translate(WITHOUT_CONTROL_CHARACTERS).splitlines()
+    lines = text.translate(WITHOUT_STEERING).splitlines()
     if sys.stderr.isatty():
         columns = shutil.get_terminal_size().columns
         lines = [

@@ -36,11 +36,6 @@ PLAIN_SIGNS = {
     "…": "~",
 }
 
-WITHOUT_CONTROL_CHARACTERS = {
-    code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"
-}
-"""For ``str.translate``: takes out what begins an escape sequence, rings a bell or moves the cursor."""
-
 
 class ResultsLost(LoadcurveError):  # noqa: N818 -- the name says what has happened
     """The results could not be written."""

@@ -81,7 +81,7 @@ def _load(run: Run) -> Mapping[str, Any]:
 
 def _content(run: Run) -> Mapping[str, Any]:
     """Return the length of each file, and the digest of those that were not generated from the run's seed."""
-    generated = (run.run.study["content"] or {}).get("folder") is None
+    generated = (run.run.study.get("content") or {}).get("folder") is None
     return {
         name: file.bytes if generated else f"{file.bytes} bytes, SHA-256 {file.sha256}"
         for name, file in run.run.content.items()

@@ -286,9 +286,11 @@ def require_new_folder(path: Path) -> None:
     except OSError as error:
         raise _not_written(path, error) from error
     if is_used:
-        raise BadInput(
-            f"{path} is not empty: a run requires a new or empty folder. Choose another with --out."
-        )
+        raise _in_use(path)
+
+
+def _in_use(path: Path) -> BadInput:
+    return BadInput(f"{path} is not empty: a run requires a new or empty folder. Choose another with --out.")
 
 
 def _not_written(path: Path, error: OSError) -> BadInput:
@@ -342,20 +344,29 @@ class RunFolder:
         """
         require_new_folder(path)
         try:
+            # Two runs may find a folder empty at the same time: who makes this file has it.
+            os.close(
+                os.open(path / TRIALS_FILE, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            )
+        except FileExistsError:
+            raise _in_use(path) from None
+        except OSError as error:
+            raise _not_written(path, error) from error
+        try:
+            trials = cls(path, append_regular(path / TRIALS_FILE))
             points_each = len(run_record.points) if run_record.search is None else POINTS_PER_SEARCH
             _require_room(path, points=len(run_record.order) * points_each)
             copy_inputs(path)
             write_whole(path / STUDY_FILE, study_text.encode(), durably=True)
-            write_whole(path / TRIALS_FILE, b"", durably=True)
             # The file that makes this a run folder comes last.
             record = run_record.model_copy(update={"study_sha256": digest(study_text.encode())})
             text = sealed(record.model_dump_json(by_alias=True, indent=2)) + b"\n"
             begins(text)
             for name in (RUN_COPY_FILE, RUN_FILE):
                 write_whole(path / name, text, durably=True)
-            return cls(path, append_regular(path / TRIALS_FILE))
         except OSError as error:
             raise _not_written(path, error) from error
+        return trials
 
     @classmethod
     def reopen(cls, path: Path) -> "RunFolder":

@@ -15,6 +15,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.noise import Noise
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.run_files import STUDY_FILE
+from loadcurve.result.study_shape import require_host, require_study
 from loadcurve.result.verdict import Caveat, Reason
 
 
@@ -256,10 +257,15 @@ class RunRecord(SealedRecord):
     @classmethod
     def _with_todays_names(cls, study: dict[str, Any]) -> dict[str, Any]:
         """Read the load of an old record by the names that its options have today."""
-        load = study.get("load")
-        if not isinstance(load, dict):
-            return study
+        require_study(study)
+        load = study["load"]
         return {**study, "load": {_OLD_NAMES.get(key, key): value for key, value in load.items()}}
+
+    @field_validator("host")
+    @classmethod
+    def _of_a_machine(cls, host: dict[str, Any]) -> dict[str, Any]:
+        require_host(host)
+        return host
 
 
 class CreditUse(Record):

@@ -1,6 +1,7 @@
 """One run: a study from its file to its folder of results."""
 
 import random
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ from loadcurve.toml.document import TomlDocument
 ALL_TOGETHER = ""
 """What the start of all servers goes by among those of one; no server has this name."""
 LARGEST_SEED = 2**31 - 1
+FOLDER_MARK_BYTES = 2
 
 
 @dataclass(frozen=True)
@@ -414,5 +416,9 @@ def _changed(study: Study, options: RunOptions) -> Study:
 
 
 def new_folder(name: str) -> Path:
-    """Return a folder under loadcurve-runs that is named after the study and the time of day."""
-    return RUNS_FOLDER / f"{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    """Return a folder under loadcurve-runs that is named after the study and the time of day.
+
+    Random digits at its end tell it from that of a run which begins in the same second.
+    """
+    began = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    return RUNS_FOLDER / f"{name}-{began}-{secrets.token_hex(FOLDER_MARK_BYTES)}"

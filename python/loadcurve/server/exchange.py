@@ -8,6 +8,7 @@ for ever.
 """
 
 import contextlib
+import errno
 import http.client
 import socket
 import ssl
@@ -16,13 +17,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPResponse
+from pathlib import Path
 from typing import cast
 
+from loadcurve.files import NOT_REGULAR, read_given
 from loadcurve.loads.tls import TlsTable
 from loadcurve.server.lookup import endpoints_of
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 SHOWN_CHARACTERS = 60
+CERTIFICATES_BYTES_MAX = 16 << 20
 HEAD_BYTES_MAX = 64 * 1024
 """With any interim answers before it: more than any server sends."""
 
@@ -118,11 +122,14 @@ def _encrypted(connected: _InTime, host: str, tls: TlsTable) -> _Encrypted:
     Raises ``OSError``, of which ``ssl.SSLError`` is one, where that fails.
     """
     is_file = tls.verify not in {"system", "none"}
-    context = ssl.create_default_context(cafile=tls.verify if is_file else None)
+    context = ssl.create_default_context(cadata=_authorities(Path(tls.verify)) if is_file else None)
     if tls.verify == "none":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if tls.certificate is not None:
+        for file in filter(None, (tls.certificate, tls.key)):
+            if not Path(file).is_file():
+                raise OSError(errno.EINVAL, NOT_REGULAR, file)
         context.load_cert_chain(tls.certificate, tls.key)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -137,6 +144,15 @@ def _encrypted(connected: _InTime, host: str, tls: TlsTable) -> _Encrypted:
     with wrapped.in_time():
         wrapped.do_handshake()
     return wrapped
+
+
+def _authorities(file: Path) -> str:
+    """Return the certificates of a file; raises ``OSError`` where it has none, or is no file."""
+    data, _ = read_given(file, CERTIFICATES_BYTES_MAX)
+    if not data.strip():
+        # Without any, those of the system would be trusted.
+        raise ssl.SSLError(f"{file} is empty; expected certificates in PEM")
+    return data.decode("ascii", errors="replace")
 
 
 class _Answer(HTTPResponse):

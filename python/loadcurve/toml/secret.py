@@ -1,5 +1,6 @@
 """Values that may be secret: written in the file, or taken from the environment or a file beside it."""
 
+import errno
 import os
 import stat
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, InstanceOf, ValidationInfo
 
 from loadcurve.errors import BadInput, refusal
+from loadcurve.files import read_given
 from loadcurve.redaction import HIDDEN, remember
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import own_problem
@@ -94,13 +96,11 @@ class GivenFile:
 def given_in(file: Path) -> GivenFile:
     """Read a small text file, or a pipe; raises BadInput where that cannot be done."""
     try:
-        with file.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            data = stream.read(SECRET_BYTES_MAX + 1)
+        data, status = read_given(file, SECRET_BYTES_MAX)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise BadInput(f"{file} is larger than {SECRET_BYTES_MAX // 1024} KiB") from None
         raise BadInput(f"the file cannot be read: {refusal(error)}") from None
-    if len(data) > SECRET_BYTES_MAX:
-        raise BadInput(f"{file} is larger than {SECRET_BYTES_MAX // 1024} KiB")
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+from loadcurve.files import read_given
 
 BYTE_ORDER_MARK = "\ufeff"
+TEXT_BYTES_MAX = 64 << 20
+"""Many times what any of these files has."""
 
 
 def read_text(path: Path, expected: str) -> str:
@@ -14,7 +17,7 @@ def read_text(path: Path, expected: str) -> str:
     """
     require_utf8(path, "rename the file or the folder")
     try:
-        content = path.read_bytes()
+        content, _ = read_given(path, TEXT_BYTES_MAX)
     except FileNotFoundError as error:
         raise BadInput(f"{path}: there is no such file") from error
     except IsADirectoryError as error:

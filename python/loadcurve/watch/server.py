@@ -1,5 +1,6 @@
 """The HTTP server of the page: the page, its stream of events, and the finished report."""
 
+import contextlib
 import json
 import os
 import select
@@ -45,6 +46,9 @@ REPORT_POLICY = (
 ALIVE_INTERVAL_S = 15.0
 """After so long without news a comment is sent, so that a connection that was cut silently is noticed."""
 NO_WAKING_S = 3600.0
+CONNECTIONS_MAX = 64
+"""Each has a thread of the process beside the run; a browser has up to six."""
+TOO_MANY = b"HTTP/1.0 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 POLL_S = 0.05
 
 
@@ -63,6 +67,7 @@ class WatchServer(ThreadingHTTPServer):
         self.leaving = os.eventfd(0, os.EFD_CLOEXEC)
         """Can be read from when this process is about to end."""
         self._lock = threading.Lock()
+        self._places = threading.BoundedSemaphore(CONNECTIONS_MAX)
         self._streams = 0
         self._reports = 0
 
@@ -99,6 +104,27 @@ class WatchServer(ThreadingHTTPServer):
         with self._lock:
             self._streams += streams
             self._reports += reports
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base class has it
+        """Answer a connection from a thread of its own, or refuse it where there are too many."""
+        if self._places.acquire(blocking=False):
+            try:
+                super().process_request(request, client_address)
+            except BaseException:
+                self._places.release()
+                raise
+            return
+        with contextlib.suppress(OSError):
+            request.settimeout(0)
+            request.send(TOO_MANY)
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base class has it
+        """Answer a connection to its end."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base class has it
         """Stay silent about browsers that go away; report the rest."""

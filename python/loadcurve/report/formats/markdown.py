@@ -8,6 +8,7 @@ from loadcurve.report.content import Content
 from loadcurve.report.findings import CAUSE_TITLES, WEIGHT_TITLES, figure
 from loadcurve.report.long_table import Cell, TableRow
 from loadcurve.report.shape_words import cost_titles
+from loadcurve.steering import WITHOUT_STEERING
 
 MOST_POINTS = 8
 """A server has at most this many rows: the first and the last point, and points evenly between them."""
@@ -44,7 +45,7 @@ def markdown_bytes(content: Content) -> bytes:
         *_failures(content),
         *_method(content),
     ]
-    return ("\n\n".join(blocks) + "\n").encode()
+    return ("\n\n".join(blocks) + "\n").translate(WITHOUT_STEERING).encode()
 
 
 def escaped(words: str) -> str:
