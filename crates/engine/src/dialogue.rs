@@ -21,6 +21,9 @@ const PART_BYTES: usize = 64 * 1024;
 /// What moves more slowly than 64 KiB/s, on average, gets no more time for it.
 const LEAST_RATE_NS_PER_BYTE: u64 = 1_000_000_000 / (64 * 1024);
 
+/// What moves so much more than twice what was expected goes on without end, and gets no time for its length.
+const SURPLUS_BYTES: u64 = 1024 * 1024;
+
 /// How long something may take: a fixed time, and more for what it moves, so that what is long and not slow comes to its
 /// end.
 pub(crate) struct Patience<'a> {
@@ -207,7 +210,10 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
 
     /// When patience ends.
     fn end(&self) -> Nanos {
-        let counted_bytes = self.moved_bytes.min(self.patience.counted_bytes_max);
+        let counted_bytes_max = self.patience.counted_bytes_max;
+        let is_without_end =
+            self.moved_bytes > counted_bytes_max.saturating_mul(2).saturating_add(SURPLUS_BYTES);
+        let counted_bytes = if is_without_end { 0 } else { self.moved_bytes.min(counted_bytes_max) };
         self.began + self.patience.timeout + Nanos(counted_bytes.saturating_mul(LEAST_RATE_NS_PER_BYTE))
     }
 

@@ -131,8 +131,17 @@ fn a_body_that_takes_longer_than_the_timeout_and_is_not_slow_is_read_to_its_end(
 }
 
 #[test]
+fn a_body_that_is_far_longer_than_expected_gets_no_time_for_its_length() {
+    let (outcome, body_bytes, took) =
+        asked_http1(connected(b"HTTP/1.1 200 OK\r\n\r\n").chain(dripping(PART, 10)));
+    assert_eq!(failed(outcome).0, Failure::Timeout);
+    assert!(body_bytes as u64 > 2 * COUNTED_BYTES_MAX);
+    assert!((1_999.0..2_011.0).contains(&took.as_millis_f64()), "{took:?}");
+}
+
+#[test]
 fn a_body_without_end_gets_time_for_its_first_bytes_alone() {
-    let (outcome, _, took) = asked_http1(connected(b"HTTP/1.1 200 OK\r\n\r\n").chain(dripping(PART, 10)));
+    let (outcome, _, took) = asked_http1(connected(b"HTTP/1.1 200 OK\r\n\r\n").chain(dripping(PART, 400)));
     assert_eq!(failed(outcome).0, Failure::Timeout);
     // The timeout, and one second for 64 KiB at 64 KiB/s, but for the rounding of the time for a byte.
     assert!((2_999.0..3_001.0).contains(&took.as_millis_f64()), "{took:?}");

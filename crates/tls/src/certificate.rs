@@ -5,6 +5,8 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 
+use crate::failure::shortened;
+
 /// What a server's certificate says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
@@ -41,11 +43,13 @@ impl Certificate {
         let issuer = if self.issuer == self.subject {
             "itself (self-signed)".to_owned()
         } else {
-            format!("\"{}\"", self.issuer)
+            format!("\"{}\"", shortened(&self.issuer))
         };
         format!(
             "the server presented a certificate of \"{}\", issued by {issuer}, valid from {} until {}",
-            self.subject, self.not_before, self.not_after
+            shortened(&self.subject),
+            self.not_before,
+            self.not_after
         )
     }
 }

@@ -1,7 +1,7 @@
 //! What a load asks for in its handshakes, as the TLS library wants it.
 
 use std::fmt::{self, Debug};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -207,6 +207,10 @@ struct KeyLogFile(Mutex<File>);
 
 impl KeyLogFile {
     fn append_to(file: &Path) -> Result<Self, String> {
+        // A pipe would be waited for if it were opened before it is looked at.
+        if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+            return Err(format!("{}: this is no regular file; expected one for the secrets", file.display()));
+        }
         let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(file);
         opened
             .map(|opened| Self(Mutex::new(opened)))

@@ -121,7 +121,12 @@ fn flaw_in_words(flaw: &CertificateError) -> String {
             "the server's certificate is not trusted: it is an authority's certificate (CA:TRUE) that is \
             not listed as trusted: {ACCEPT}"
         ),
-        other => format!("the server's certificate cannot be accepted: {other}; {ACCEPT}"),
+        other => {
+            format!(
+                "the server's certificate cannot be accepted: {}; {ACCEPT}",
+                shortened(&other.to_string())
+            )
+        }
     }
 }
 
@@ -132,11 +137,26 @@ pub fn is_of_an_authority(flaw: &CertificateError) -> bool {
     matches!(flaw, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
 }
 
-/// The names of a certificate, of which each comes as `DnsName("host")`, without that around them.
+/// How many names of a certificate a sentence has, and how many characters of each.
+const NAMES_SHOWN: usize = 5;
+const CHARACTERS_SHOWN: usize = 100;
+
+/// The names of a certificate, of which each comes as `DnsName("host")`, without that around them; the first of many.
 #[must_use]
 pub fn presented_names(presented: &[String]) -> String {
-    let names: Vec<&str> = presented.iter().map(|name| name.split('"').nth(1).unwrap_or(name)).collect();
-    names.join(", ")
+    let name = |name: &String| shortened(name.split('"').nth(1).unwrap_or(name));
+    let names: Vec<String> = presented.iter().take(NAMES_SHOWN).map(name).collect();
+    let more = presented.len().saturating_sub(NAMES_SHOWN);
+    let behind = if more == 0 { String::new() } else { format!(" and {more} more names") };
+    format!("{}{behind}", names.join(", "))
+}
+
+/// The begin of a text of somebody else's.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(CHARACTERS_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
 }
 
 /// Checks that a server has chosen the protocol that is required.
@@ -149,10 +169,28 @@ pub(crate) fn require_protocol(required: Option<&str>, chosen: Option<&[u8]>) ->
         Some(chosen) if chosen == required.as_bytes() => Ok(()),
         Some(chosen) => Err(format!(
             "the server chose {:?} in the TLS handshake (ALPN) instead of {required:?}",
-            String::from_utf8_lossy(chosen)
+            shortened(&String::from_utf8_lossy(chosen))
         )),
         None => Err(format!(
             "the server does not support {required:?} over TLS: it chose no protocol in the handshake (ALPN)"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::presented_names;
+
+    #[test]
+    fn of_a_certificate_with_many_names_a_sentence_has_the_first() {
+        let names: Vec<String> =
+            (1..=3_000).map(|number| format!("DnsName(\"host-{number}.example\")")).collect();
+        assert_eq!(presented_names(&names[..2]), "host-1.example, host-2.example");
+        assert_eq!(
+            presented_names(&names),
+            "host-1.example, host-2.example, host-3.example, host-4.example, host-5.example and 2995 more names"
+        );
+        let long = format!("DnsName(\"{}\")", "x".repeat(5_000));
+        assert_eq!(presented_names(&[long]).chars().count(), 101);
     }
 }

@@ -1,17 +1,40 @@
 //! The files of certificates and keys that a person has named.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// Many times what any file of certificates has.
+const BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// What a file holds; a device may hold bytes without end, and a pipe may never bring any.
+fn contents(file: &Path) -> Result<Vec<u8>, pem::Error> {
+    // A pipe would be waited for if it were opened before it is looked at.
+    if !fs::metadata(file).map_err(pem::Error::Io)?.is_file() {
+        return Err(pem::Error::Io(io::Error::other("this is no regular file; expected a file in PEM")));
+    }
+    let mut read = Vec::new();
+    File::open(file)
+        .and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut read))
+        .map_err(pem::Error::Io)?;
+    if read.len() as u64 > BYTES_MAX {
+        return Err(pem::Error::Io(io::Error::other(
+            "the file has more than 16 MiB; expected a file in PEM",
+        )));
+    }
+    Ok(read)
+}
 
 /// The certificates of a file in PEM, at least one.
 ///
 /// # Errors
 /// It cannot be read, or holds none; the text names it.
 pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    let read: Result<Vec<_>, _> =
+        contents(file).and_then(|read| CertificateDer::pem_slice_iter(&read).collect());
     match read {
         Ok(certificates) if certificates.is_empty() => Err(unusable(file, &pem::Error::NoItemsFound)),
         read => read.map_err(|error| unusable(file, &error)),
@@ -23,8 +46,9 @@ pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String>
 /// # Errors
 /// As for [`certificates`].
 pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
-    PrivateKeyDer::from_pem_file(file).map_err(|error| {
-        if is_encrypted(file) {
+    let read = contents(file).map_err(|error| unusable(file, &error))?;
+    PrivateKeyDer::from_pem_slice(&read).map_err(|error| {
+        if is_encrypted(&read) {
             let (file, tool) = (file.display(), "openssl pkey -in FILE -out KEY");
             return format!("{file}: the key is encrypted, which cannot be used: decrypt it, as {tool} does");
         }
@@ -32,11 +56,10 @@ pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
     })
 }
 
-/// Whether the first key of a file in PEM is encrypted: in the form of PKCS #8, or in the traditional one, which says
+/// Whether the first key in PEM is encrypted: in the form of PKCS #8, or in the traditional one, which says
 /// so in a header (RFC 1421), where the library finds characters that are not Base64's.
-fn is_encrypted(file: &Path) -> bool {
-    let Ok(read) = fs::read(file) else { return false };
-    String::from_utf8_lossy(&read).lines().any(|line| {
+fn is_encrypted(read: &[u8]) -> bool {
+    String::from_utf8_lossy(read).lines().any(|line| {
         line == "-----BEGIN ENCRYPTED PRIVATE KEY-----"
             || line.strip_prefix("Proc-Type:").is_some_and(|what| what.trim() == "4,ENCRYPTED")
     })
@@ -54,9 +77,18 @@ fn unusable(file: &Path, error: &pem::Error) -> String {
 #[cfg(test)]
 mod tests {
     use std::env::temp_dir;
+    use std::path::Path;
     use std::{fs, process};
 
-    use super::private_key;
+    use super::{certificates, private_key};
+
+    #[test]
+    fn a_device_holds_no_certificates() {
+        for device in ["/dev/zero", "/dev/null"] {
+            let refused = certificates(Path::new(device)).unwrap_err();
+            assert_eq!(refused, format!("{device}: this is no regular file; expected a file in PEM"));
+        }
+    }
 
     #[test]
     fn an_encrypted_key_is_named_as_one_in_either_form() {

@@ -18,6 +18,10 @@ pub(crate) struct Session {
     has_ended: bool,
     /// Whether it has offered to go on with an earlier one.
     is_offered: bool,
+    /// How many bytes have arrived since the last that carried plain ones: as large can a ticket be.
+    unexplained: usize,
+    /// How large the certificates are that the peer has shown, which are kept beside each ticket.
+    certificate_bytes: usize,
 }
 
 impl Session {
@@ -27,7 +31,14 @@ impl Session {
         let mut connection = connection?;
         // What is given to be sent is sent, and no more of it is held than one write.
         connection.set_buffer_limit(None);
-        Ok(Self { connection, arrived: 0, has_ended: false, is_offered })
+        Ok(Self {
+            connection,
+            arrived: 0,
+            has_ended: false,
+            is_offered,
+            unexplained: 0,
+            certificate_bytes: 0,
+        })
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
@@ -86,8 +97,19 @@ impl Session {
             Ok(taken) => taken,
             Err(error) => return Err(Error::General(error.to_string())),
         };
+        self.unexplained += taken;
+        tickets::coming(self.unexplained + self.certificate_bytes);
+        let was_handshaking = self.is_handshaking();
         let state = self.connection.process_new_packets()?;
-        self.arrived = state.plaintext_bytes_to_read();
+        let ends_handshake = was_handshaking && !self.is_handshaking();
+        if ends_handshake {
+            self.certificate_bytes = self.certificates().iter().map(|one| one.len()).sum();
+        }
+        let plain = state.plaintext_bytes_to_read();
+        if ends_handshake || plain > self.arrived {
+            self.unexplained = 0;
+        }
+        self.arrived = plain;
         self.has_ended |= state.peer_has_closed();
         Ok(taken)
     }
