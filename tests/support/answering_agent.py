@@ -39,11 +39,11 @@ class AnsweringProcess:
         with self._calls, contextlib.suppress(OSError):
             self._write(self._first)
             for line in self._calls:
-                asked = json.loads(line)
+                asked = _message(line)
                 if "beat" in asked:
                     self._write([asked])
                 elif "call" in asked:
-                    said = self._answers.get(asked.get("call"), [{"result": None}])
+                    said = self._answers.get(asked["call"], [{"result": None}])
                     self._write([{"id": asked["id"], **one} for one in said])
         os.close(self._out)
 
@@ -55,6 +55,15 @@ class AnsweringProcess:
         left = memoryview(line)
         while left:
             left = left[os.write(self._out, left) :]
+
+
+def _message(line: bytes) -> Json:
+    """What a line says: nothing where it is a part of the files that are brought to a machine."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 def greeted() -> list[Json]:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, get_args
 
 import psutil
 
+from loadcurve.host.own_files import OwnKind
 from loadcurve.runs.begun import BEGUN_RUNS
 from support.warm_command import StartedCommand, WarmCommand
 
@@ -24,6 +25,8 @@ READ_BY_THE_INTERPRETER = frozenset({"LC_ALL", "PYTHONIOENCODING", "PYTHONPATH"}
 """Variables that Python reads when it starts, so that a command with one starts as people start it."""
 CHANGES_OUTPUT = frozenset({"COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"})
 """Variables of the person who runs the tests that must not reach the command."""
+KNOWN_LATER = {BEGUN_RUNS, *get_args(OwnKind)}
+"""The folders of what is known of runs behind their end."""
 POLL_S = 0.01
 
 
@@ -209,12 +212,13 @@ class Sandbox:
     def leftovers(self) -> list[str]:
         """Return what the command left behind: processes, records of started servers, temporary files.
 
-        That an interrupted run was begun is known until it is resumed and complete.
+        That an interrupted run was begun is known until it is resumed and complete, and which pages and
+        studies are of the command's own making for a year.
         """
         state = (file for file in self.state.rglob("*") if file.is_file())
         return [
             *(f"process {process.pid} {process.info['name']}" for process in self.processes()),
-            *(str(file) for file in state if file.parent.name != BEGUN_RUNS),
+            *(str(file) for file in state if file.parent.name not in KNOWN_LATER),
             *(str(file) for file in self.temporary.iterdir()),
         ]
 
