@@ -250,6 +250,19 @@ def test_what_is_not_known_is_refused_with_what_to_do(text: str, said: str, tmp_
         read_figures(written(tmp_path, text), "jmeter-csv")
 
 
+@pytest.mark.parametrize(
+    "begin",
+    ["2026/03/03 09:00:00", "2026-03-03 09:00:00", "2026-03-03T09:00:00"],
+    ids=lambda text: text[4:11],
+)
+def test_times_of_day_of_each_form_have_the_length_of_the_load(begin: str, tmp_path: Path):
+    rows = "".join(
+        line(0, elapsed, "one").replace("0,", f"{begin}.{ms:03d},", 1)
+        for ms, elapsed in ((250, 120), (400, 130))
+    )
+    assert read(tmp_path, HEAD + rows).duration_s == pytest.approx(0.28)
+
+
 def test_xml_that_ends_early_has_the_samples_before_its_end(tmp_path: Path):
     whole = (DATA / "xml.jtl").read_text()
     cut = read(tmp_path, whole[: whole.index("</testResults>") - 30])

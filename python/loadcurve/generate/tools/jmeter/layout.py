@@ -47,8 +47,10 @@ _FORMS = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}", "%Y-%m-%d %H:%M:%S%.3f", 1.0),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "%Y-%m-%d %H:%M:%S", 1e3),
     (r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d", "%m/%d/%y %H:%M:%S", 1e3),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}", "%Y-%m-%dT%H:%M:%S%.3f", 1.0),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "%Y-%m-%dT%H:%M:%S", 1e3),
 )
-"""Times that JMeter reads itself, and their step in ms; all others may be of any form."""
+"""Times that JMeter reads itself, and those of ISO 8601, with their step in ms; others may be of any form."""
 
 
 @dataclass(frozen=True, slots=True)

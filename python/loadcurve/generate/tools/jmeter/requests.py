@@ -28,8 +28,9 @@ THREAD, SAMPLES, HAS_URL, IDLE = "thread", "samples", "has_url", "idle_ns"
 whether it has a URL; how long the thread rested within it, which is no part of its time."""
 ERROR_STATUS_MIN = 400
 _NS_PER_MS = 10**6
-_SAMPLES = r"^Number of samples in transaction : (\d{1,9})"
-"""The message of a sum that a transaction controller has made."""
+_OF_A_SUM = "Number of samples in transaction : "
+"""How the message begins of a sum that a transaction controller has made."""
+_SAMPLES = rf"^{_OF_A_SUM}(\d{{1,9}})"
 _NO_URL = ("null", "")
 
 
@@ -54,12 +55,19 @@ def requests_of(samples: polars.DataFrame) -> polars.DataFrame:
     if "threadName" in names:
         columns.append(polars.col("threadName").cast(polars.Categorical).alias(THREAD))
     if "responseMessage" in names:
-        columns.append(polars.col("responseMessage").str.extract(_SAMPLES).cast(polars.Int32).alias(SAMPLES))
+        columns.append(_samples_of_sums(samples["responseMessage"]).alias(SAMPLES))
     if "IdleTime" in names:
         columns.append((polars.col("IdleTime") * _NS_PER_MS).alias(IDLE))
     if "URL" in names:
         columns.append((~polars.col("URL").is_in(_NO_URL)).alias(HAS_URL))
     return samples.select(columns)
+
+
+def _samples_of_sums(messages: polars.Series) -> polars.Expr:
+    """Return how many samples each sum of a transaction controller has, null for requests: mostly all are."""
+    if not messages.str.starts_with(_OF_A_SUM).any():
+        return polars.lit(None, polars.Int32)
+    return polars.lit(messages).str.extract(_SAMPLES).cast(polars.Int32)
 
 
 def _outcomes(
