@@ -1,14 +1,29 @@
 """An access log becomes a list of requests that a load reads."""
 
+import re
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 
 from loadcurve.errors import BadInput
-from loadcurve.imported.weighted import write_requests
+from loadcurve.imported.access_log import Wanted
+from loadcurve.imported.left_out import Reason
+from loadcurve.imported.recording import write_recording
+from loadcurve.imported.weighted import Weighted, write_requests
 from loadcurve.loads.requests import open_requests
 from support.command import Command
 
+LOGS = Path("tests/data/tools/access-logs")
+ASKED = {
+    "/": 1.0, '/q?x="y"': 1.0, r"/back\slash": 1.0, "/stra%C3%9Fe": 2.0, "/stra%DFe": 1.0, "/frag": 1.0,
+    "/moved": 1.0, "/none": 1.0, "/x": 1.0, "/index.html": 1.0, "/lt<&>'.html": 1.0, "/ctl%01%7F": 1.0,
+}  # fmt: skip
+"""What was sent to the servers whose logs these are, and answered by all."""
+OF_NGINX = {"/a%20b": 1.0, "/tab%09here": 1.0}
+"""What Apache logs without a version, and so as cut off."""
 LOG = """127.0.0.1 - - [24/Nov/2026:02:30:20 +0000] "GET /a?x=1 HTTP/1.1" 200 1024
 127.0.0.1 - ann [24/Nov/2026:02:30:21 +0000] "GET /b HTTP/1.1" 404 - "-" "curl/7.88.1" 0.004
 ::1 - - [24/Nov/2026:02:30:21 +0000] "GET /a?x=1 HTTP/2.0" 304 0 "http://x/" "a \\"quoted\\" agent"
@@ -17,11 +32,24 @@ LOG = """127.0.0.1 - - [24/Nov/2026:02:30:20 +0000] "GET /a?x=1 HTTP/1.1" 200 10
 """
 
 
-def test_paths_are_weighed_by_how_often_they_were_asked_for(tmp_path: Path):
-    (tmp_path / "access.log").write_text(LOG)
-    assert write_requests(tmp_path / "access.log", tmp_path / "requests.txt") == (3, 2, 2)
+def logged(request: str, status: str = "200") -> str:
+    return f'127.0.0.1 - - [24/Nov/2026:02:30:20 +0000] "{request}" {status} 12 "-" "-"\n'
+
+
+def written(tmp_path: Path, log: str | bytes) -> tuple[Weighted, dict[str, float]]:
+    """Return what a log gives, and the weights of the list as a load reads it."""
+    (tmp_path / "access.log").write_bytes(log.encode() if isinstance(log, str) else log)
+    (tmp_path / "requests.txt").unlink(missing_ok=True)
+    weighted = write_requests(tmp_path / "access.log", tmp_path / "requests.txt", Wanted())
     listed = open_requests(tmp_path / "requests.txt")
-    assert [(path, weight) for path, weight, _ in listed.short] == [("/a?x=1", 2.0), ("/b", 1.0)]
+    return weighted, {path: weight or 1.0 for path, weight, _ in listed.short or []}
+
+
+def test_paths_are_weighed_by_how_often_they_were_asked_for(tmp_path: Path):
+    weighted, listed = written(tmp_path, LOG)
+    assert (weighted.requests, weighted.paths) == (3, 2)
+    assert weighted.left_out.counts == {Reason.METHOD: 1, Reason.NO_PATH: 1}
+    assert listed == {"/a?x=1": 2.0, "/b": 1.0}
 
 
 def test_the_command_writes_the_list_and_prints_its_name(tmp_path: Path):
@@ -37,16 +65,147 @@ def test_the_command_writes_the_list_and_prints_its_name(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        # What nginx 1.22 and Apache 2.4 log of the same bytes, and nginx with escape=json.
+        (r"/q?x=\x22y\x22", '/q?x="y"'),
+        (r"/q?x=\"y\"", '/q?x="y"'),
+        (r"/back\x5Cslash", r"/back\slash"),
+        (r"/back\\slash", r"/back\slash"),
+        (r"/stra\xC3\x9Fe", "/stra%C3%9Fe"),
+        (r"/stra\xc3\x9fe", "/stra%C3%9Fe"),
+        ("/straße", "/stra%C3%9Fe"),
+        (r"/stra\xdfe", "/stra%DFe"),
+        ("/stra%C3%9Fe", "/stra%C3%9Fe"),
+        (r"/tab\there", "/tab%09here"),
+        (r"/ctl\x01\x7F", "/ctl%01%7F"),
+        (r"/ctl\u0001", "/ctl%01"),
+        ("/a b", "/a%20b"),
+        # Both servers answer with what is at /frag.
+        ("/frag#ment", "/frag"),
+        ("/lt<&>'.html", "/lt<&>'.html"),
+    ],
+)
+def test_the_path_that_was_asked_for_is_in_the_list(tmp_path: Path, asked: str, listed: str):
+    assert written(tmp_path, logged(f"GET {asked} HTTP/1.1"))[1] == {listed: 1.0}
+
+
+@pytest.mark.parametrize(
+    ("log", "asked"),
+    [
+        ("nginx-1.22.log", ASKED | OF_NGINX),
+        ("nginx-1.22-escape-json.log", ASKED | OF_NGINX),
+        ("apache-2.4.log", ASKED),
+    ],
+)
+def test_the_logs_of_servers_give_what_they_were_asked_for(tmp_path: Path, log: str, asked: dict[str, float]):
+    weighted, listed = written(tmp_path, (LOGS / log).read_bytes())
+    assert listed == asked
+    assert weighted.left_out.counts.keys() == {Reason.NO_PATH, Reason.METHOD}
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        ("\n", Reason.BLANK),
+        ("Segmentation fault\n", Reason.NO_LINE),
+        (logged("GET /a HTTP/1.1", "-"), Reason.NO_STATUS),
+        (logged("GET /a HTTP/1.1", "000"), Reason.NO_STATUS),
+        (logged("GET /a HT", "400"), Reason.NO_PATH),
+        (logged("GET /a", "200"), Reason.NO_PATH),
+        (logged("GET http://x/ HTTP/1.1"), Reason.NO_PATH),
+        (logged(r"\x16\x03\x01\x02\x00\x01\xFC\x03\x03\x22\x5C", "400"), Reason.NO_PATH),
+        (logged("", "400"), Reason.NO_PATH),
+        (logged("-", "408"), Reason.NO_PATH),
+        (logged(f"GET /{'y' * 70_000} HTTP/1.1", "414"), Reason.LONG),
+        (LOG.splitlines()[0][:40] + "\n", Reason.NO_LINE),
+    ],
+)
+def test_an_odd_line_is_left_out_counted_and_shown(tmp_path: Path, odd: str, reason: Reason):
+    weighted, listed = written(tmp_path, logged("GET /a HTTP/1.1") + odd + logged("GET /b HTTP/1.1"))
+    assert listed == {"/a": 1.0, "/b": 1.0}
+    assert weighted.left_out.counts == {reason: 1}
+    said = list(weighted.left_out.words())
+    assert said[0] == f"1 line left out, {reason.value}"
+    assert reason is Reason.BLANK or said[1].startswith(f"  line 2: {ascii(odd[:10])[:-1]}")
+
+
+def test_the_command_shows_the_first_lines_that_it_leaves_out(tmp_path: Path):
+    command = Command(tmp_path)
+    command.write("access.log", LOG + "Segmentation fault\n" + 4 * "?\n" + 9 * LOG)
+    done = command.run("import", "access.log", "--as", "requests", "--out", "list.txt")
+    assert done.returncode == 0
+    assert "5 lines left out, not of an access log" in done.stderr
+    assert re.findall(r"line \d+: '(?:Seg.*|\?)'", done.stderr) == [
+        "line 6: 'Segmentation fault'",
+        "line 7: '?'",
+        "line 8: '?'",
+    ]
+
+
+def test_a_last_line_without_its_end_is_read(tmp_path: Path):
+    assert written(tmp_path, (logged("GET /a HTTP/1.1") + logged("GET /b HTTP/1.1"))[:-1])[1].keys() == {
+        "/a",
+        "/b",
+    }
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
-        (LOG + "Segmentation fault\n", "line 6: found 'Segmentation fault'"),
-        (LOG[:-30], "line 5: found the end of the file within a line"),
+        (
+            logged("GET /a HTTP/1.1") + 2 * "Segmentation fault\n",
+            r"2 of 3 lines cannot be read, more than 50%; line 2: 'Segmentation fault'; .*expected a line of",
+        ),
         (LOG.replace("GET", "PUT"), "no GET request"),
         ("", "no GET request"),
+        ("\n\n", "no GET request"),
     ],
 )
 def test_what_is_no_access_log_is_refused(tmp_path: Path, text: str, found: str):
     (tmp_path / "access.log").write_text(text)
     with pytest.raises(BadInput, match=found):
-        write_requests(tmp_path / "access.log", tmp_path / "requests.txt")
+        write_requests(tmp_path / "access.log", tmp_path / "requests.txt", Wanted())
     assert not (tmp_path / "requests.txt").exists()
+
+
+parts = some.sampled_from(
+    [b"/", b"#", b" ", b'"', b"\\", b"\\x", b"\\x22", b"\\u", b"\\u00e9", b"\xc3\x9f", b"\0", b"%", b"?"]
+) | some.binary(min_size=1, max_size=3)  # fmt: skip
+targets = some.lists(parts, max_size=8).map(b"".join)
+
+
+@some.composite
+def lines(draw: some.DrawFn) -> bytes:
+    """Draw a line of a log with any target, perhaps cut off or with any bytes in its place."""
+    asked = b"GET /" + draw(targets) + draw(some.sampled_from([b" HTTP/1.1", b" HTTP/2.0", b""]))
+    status = draw(some.sampled_from([b"200", b"404", b"-", b"000", b"999"]))
+    line = b'::1 - - [24/Nov/2026:02:30:20 +0000] "%b" %b 12' % (asked, status)
+    if draw(some.booleans()):
+        line = line[: draw(some.integers(0, len(line)))] + draw(some.binary(max_size=5))
+    return line.replace(b"\n", b"")
+
+
+@settings(max_examples=100)
+@given(some.lists(lines(), min_size=1, max_size=8))
+def test_any_line_is_a_request_that_a_load_accepts_or_is_left_out_and_counted(drawn: list[bytes]):
+    with tempfile.TemporaryDirectory() as folder:
+        require_each_line_counted(Path(folder), drawn)
+
+
+def require_each_line_counted(folder: Path, drawn: list[bytes]) -> None:
+    # Enough others that the share of the odd ones is below what is refused.
+    log = b"".join(line + b"\n" for line in drawn) + 8 * logged("GET /good HTTP/1.1").encode()
+    weighted, listed = written(folder, log)
+    assert weighted.requests + weighted.left_out.total == len(drawn) + 8
+    assert sum(listed.values()) == weighted.requests
+    recorded = write_recording(folder / "access.log", folder / "recording.txt", Wanted())
+    assert open_requests(folder / "recording.txt").count == recorded.requests == weighted.requests
+
+
+def test_every_byte_of_a_path_is_written_so_that_a_load_accepts_it(tmp_path: Path):
+    log = "".join(logged(f"GET /{byte}\\x{byte:02x}b HTTP/1.1") for byte in range(256))
+    (tmp_path / "access.log").write_text(log)
+    weighted = write_requests(tmp_path / "access.log", tmp_path / "requests.txt", Wanted())
+    assert (weighted.paths, weighted.left_out.total) == (256, 0)
+    assert open_requests(tmp_path / "requests.txt").count == 256

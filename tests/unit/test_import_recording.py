@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
+from loadcurve.imported.access_log import Wanted
+from loadcurve.imported.left_out import Reason
 from loadcurve.imported.recording import Recorded, write_recording
 from loadcurve.loads.requests import open_requests
 from support.command import Command
@@ -20,7 +22,7 @@ def second(number: int, path: str = "/a", **more: str) -> str:
 
 def written(tmp_path: Path, log: str) -> tuple[Recorded, list[str]]:
     (tmp_path / "access.log").write_text(log)
-    recorded = write_recording(tmp_path / "access.log", tmp_path / "recording.txt")
+    recorded = write_recording(tmp_path / "access.log", tmp_path / "recording.txt", Wanted())
     return recorded, (tmp_path / "recording.txt").read_text().splitlines()
 
 
@@ -32,7 +34,8 @@ def test_requests_have_their_times_since_the_first_one(tmp_path: Path):
     log = second(20, "/a") + second(22, "/b?x=1") + second(35, "/a")
     recorded, lines = written(tmp_path, log)
     assert lines == ["/a @0", "/b?x=1 @2", "/a @15"]
-    assert recorded == Recorded(requests=3, paths=2, left_out=0, length_s=15.0, step_s=1.0)
+    assert recorded == Recorded(requests=3, paths=2, left_out=recorded.left_out, length_s=15.0, step_s=1.0)
+    assert recorded.left_out.total == 0
     assert open_requests(tmp_path / "recording.txt").recorded_s == 15.0
 
 
@@ -88,25 +91,52 @@ def test_other_methods_are_left_out_and_counted(tmp_path: Path):
     log = second(1, method="POST") + second(2, "/a") + second(4, "/b") + second(5, "http://x/")
     recorded, lines = written(tmp_path, log)
     assert lines == ["/a @0", "/b @2"]
-    assert recorded.left_out == 2
+    assert recorded.left_out.total == 2
+
+
+@pytest.mark.parametrize(
+    ("odd", "found"),
+    [
+        (line("24/Foo/2026:02:30:20 +0000"), "found the time '24/Foo/2026"),
+        (line("24/Nov/2026:02:30:61 +0000"), "found the time '24/Nov/2026:02:30:61"),
+        (line("99999999999"), "found the time '99999999999'; expected a time in brackets"),
+        (line("0001-01-01T00:00:00+23:59"), "found the time '0001-01-01T"),
+        (
+            line("24/Nov/2026:02:30:20.250 +0000"),
+            "expected a time with 0 decimals, as in the earlier requests",
+        ),
+    ],
+)
+def test_a_line_whose_time_cannot_be_read_is_left_out(tmp_path: Path, odd: str, found: str):
+    recorded, lines = written(tmp_path, second(1) + odd + second(3))
+    assert lines == ["/a @0", "/a @2"]
+    assert recorded.left_out.counts == {Reason.NO_TIME: 1}
+    [_, example] = recorded.left_out.words()
+    assert example.startswith("  line 2: ")
+    assert found in example
+
+
+def test_without_milliseconds_behind_it_a_line_is_left_out_where_the_others_have_them(tmp_path: Path):
+    log = second(20, behind=" 1795487420.250") + second(21) + second(21, behind=" 1795487421.500")
+    recorded, lines = written(tmp_path, log)
+    assert [line.split()[1] for line in lines] == ["@0", "@1.25"]
+    assert (
+        "the same time in milliseconds after the line ($msec), as in the"
+        in list(recorded.left_out.words())[1]
+    )
 
 
 @pytest.mark.parametrize(
     ("log", "found"),
     [
-        (second(1) + line("24/Foo/2026:02:30:20 +0000"), "line 2: found the time '24/Foo/2026"),
-        (second(1) + line("24/Nov/2026:02:30:61 +0000"), "line 2: found the time '24/Nov/2026:02:30:61"),
-        (line("yesterday"), "line 1: found the time 'yesterday'; expected a time in brackets"),
-        (
-            second(1) + line("24/Nov/2026:02:30:20.250 +0000"),
-            "line 2: .*; expected a time with 0 decimals, as in the earlier requests",
-        ),
-        (
-            second(20, behind=" 1795487420.250") + second(21),
-            r"line 2: .*; expected the same time in milliseconds after the line \(\$msec\), as in the",
-        ),
+        (line("yesterday"), "line 1: .* found the time 'yesterday'; expected a time in brackets"),
+        (second(1) + 2 * line("today"), "2 of 3 lines cannot be read, more than 50%; line 2: "),
         (second(1, method="PUT"), "no GET request"),
-        (second(1) + "Segmentation fault\n", "line 2: found 'Segmentation fault'"),
+        (second(1) + 2 * "Segmentation fault\n", "line 2: 'Segmentation fault'"),
+        (
+            line("01/Jan/1970:00:00:00 +0000") + second(1),
+            "1,795,487,401 s apart; expected at most 999,999,999 s: remove the lines",
+        ),
     ],
 )
 def test_a_log_without_times_that_can_be_replayed_is_refused_with_its_line(

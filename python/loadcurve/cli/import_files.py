@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.run import show_results
 from loadcurve.errors import BadInput
+from loadcurve.imported.access_log import Wanted
 from loadcurve.imported.folder import write_run
+from loadcurve.imported.left_out import LeftOut
 from loadcurve.imported.pattern import named_files, point_of
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.recording import write_recording
@@ -50,24 +53,27 @@ def import_command(
 
 
 def _write_requests(log: Path, target: Path) -> None:
-    taken, paths, left_out = write_requests(log, target)
+    written = write_requests(log, target, Wanted())
     talk = new_console(stderr=True)
-    talk.print(f"{taken:,} requests of {paths:,} paths; {_left_out(left_out)}")
+    talk.print(f"{written.requests:,} requests of {written.paths:,} paths")
+    _tell(written.left_out, talk)
     talk.print(f'in a study: requests = "{target}" with pick = "weighted"', markup=False)
     typer.echo(target)
 
 
 def _write_recording(log: Path, target: Path) -> None:
-    written = write_recording(log, target)
+    written = write_recording(log, target, Wanted())
     talk = new_console(stderr=True)
     talk.print(
         f"{written.requests:,} requests of {written.paths:,} paths in {written.length_s:,.3f} s, "
-        f"logged to {written.step_s:g} s; {_left_out(written.left_out)}"
+        f"logged to {written.step_s:g} s"
     )
+    _tell(written.left_out, talk)
     talk.print(f'in a study: requests = "{target}" with arrivals = "recorded"', markup=False)
     talk.print(f"or: loadcurve load URL --urls {target} --arrivals recorded", markup=False)
     typer.echo(target)
 
 
-def _left_out(count: int) -> str:
-    return f"{count:,} ignored (another method, or no path)"
+def _tell(left_out: LeftOut, talk: Console) -> None:
+    for line in left_out.words():
+        talk.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from loadcurve.generate.tools.source import Source, shown
+from loadcurve.generate.tools.source import shown
 from loadcurve.imported.access_log import Logged
 
 _WHAT = (
@@ -28,14 +28,25 @@ _BEHIND = re.compile(rb'(?<![^\s"=:])(\d{9,11})\.(\d{3})(?![^\s",;])')
 _BEHIND_DECIMALS: Final = 3
 _DECIMALS_MAX: Final = 9
 NS_PER_S: Final = 10**_DECIMALS_MAX
+_MOMENTS_NS: Final = range(9 * 10**18)
+"""From 1970 to 2255: what 64 bits hold."""
+
+
+class UnknownTime(Exception):  # noqa: N818 - a log is read without the line
+    """A time that cannot be read, or has another form than those before; says what was found and expected."""
+
+    def __init__(self, request: Logged, expected: str) -> None:
+        """Make it of a request."""
+        super().__init__(
+            f"found the time {shown(request.time.decode(errors='replace'))}; expected {expected}"
+        )
 
 
 class LogTimes:
     """Reads the times of a log, all of which have the same form."""
 
-    def __init__(self, source: Source) -> None:
-        """Read the times of a file, which messages name."""
-        self._source = source
+    def __init__(self) -> None:
+        """Begin without a form."""
         self._decimals: int | None = None
         """Of the first request's time."""
         self._is_behind = False
@@ -49,12 +60,12 @@ class LogTimes:
     def moment_ns(self, request: Logged) -> int:
         """Return when a request was logged, in ns since 1970.
 
-        Raises ``Unreadable``: its time has no known form, or another form than those of the earlier requests.
+        Raises ``UnknownTime``: it has no known form, or another form than those of the earlier requests.
         """
         try:
             moment_ns, decimals = _read(request.time)
-        except ValueError:
-            raise self._unreadable(request, _WHAT) from None
+        except (ValueError, OverflowError):
+            raise UnknownTime(request, _WHAT) from None
         if self._decimals is None:
             self._is_behind = decimals == 0 and _read_behind(request.rest, moment_ns) is not None
             self._decimals = _BEHIND_DECIMALS if self._is_behind else decimals
@@ -62,19 +73,11 @@ class LogTimes:
             behind_ns = _read_behind(request.rest, moment_ns)
             if behind_ns is None:
                 what = "the same time in milliseconds after the line ($msec), as in the earlier requests"
-                raise self._unreadable(request, what)
+                raise UnknownTime(request, what)
             return behind_ns
         if decimals != self._decimals:
-            raise self._unreadable(
-                request, f"a time with {self._decimals} decimals, as in the earlier requests"
-            )
+            raise UnknownTime(request, f"a time with {self._decimals} decimals, as in the earlier requests")
         return moment_ns
-
-    def _unreadable(self, request: Logged, expected: str) -> Exception:
-        text = shown(request.time.decode(errors="replace"))
-        return self._source.unreadable(
-            request.line, f"the time {text}", expected, f"{request.line - 1:,} lines"
-        )
 
 
 @lru_cache(maxsize=64)
@@ -95,7 +98,10 @@ def _read(time: bytes) -> tuple[int, int]:
     else:
         raise ValueError(text)
     decimals = found["decimals"] or ""
-    return seconds * NS_PER_S + int(decimals.ljust(_DECIMALS_MAX, "0")), len(decimals)
+    moment_ns = seconds * NS_PER_S + int(decimals.ljust(_DECIMALS_MAX, "0"))
+    if moment_ns not in _MOMENTS_NS:
+        raise ValueError(text)
+    return moment_ns, len(decimals)
 
 
 def _seconds(date: str, found: re.Match[str]) -> int:

@@ -12,12 +12,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from loadcurve.errors import BadInput
 from loadcurve.generate.tools.source import Source
-from loadcurve.imported.access_log import Paths, requests_of, require_requests, write_list
-from loadcurve.imported.log_times import NS_PER_S, LogTimes
+from loadcurve.imported.access_log import Wanted, requests_of
+from loadcurve.imported.left_out import LeftOut, Reason
+from loadcurve.imported.log_times import NS_PER_S, LogTimes, UnknownTime
+from loadcurve.imported.paths import Paths, require_requests, write_list
 
 LINES_AT_ONCE = 100_000
 """How many lines of the list are put together in memory."""
+
+LENGTH_S_MAX = 10**9 - 1
+"""Of a list's times, which have at most nine digits before the point."""
 
 Moments = NDArray[np.int64]
 
@@ -28,42 +34,53 @@ class Recorded:
 
     requests: int
     paths: int
-    left_out: int
-    """Requests by other methods than GET, or without a path."""
+    left_out: LeftOut
     length_s: float
     """From the first request to the last one."""
     step_s: float
     """What the times of the log are multiples of."""
 
 
-def write_recording(log: Path, out: Path) -> Recorded:
+def write_recording(log: Path, out: Path, wanted: Wanted) -> Recorded:
     """Write the paths of a log with the seconds since its first request, in the order of the times.
 
     Requests with the same time are spread evenly over the step of the log's times, in the order of its lines:
     the second one of four within the same second is due 0.25 s into it.
 
     Raises:
-        BadInput: a line is not that of an access log, or its time cannot be read, no request is by GET, or
-            the file cannot be written; then nothing was written.
+        BadInput: too many lines are not those of an access log, or their times cannot be read, no request is
+            wanted, or the file cannot be written; then nothing was written.
 
     """
     source = Source(log)
-    paths, times = Paths(source), LogTimes(source)
+    left_out = LeftOut(source)
+    paths, times = Paths(source, left_out), LogTimes()
     moments_ns, places = array("q"), array("I")
-    for request in requests_of(source):
+    for request in requests_of(source, wanted, left_out):
+        try:
+            moment_ns = times.moment_ns(request)
+        except UnknownTime as unknown:
+            left_out.add(Reason.NO_TIME, request.number, request.text, f": {unknown}")
+            continue
         if (place := paths.place(request)) is not None:
-            moments_ns.append(times.moment_ns(request))
+            moments_ns.append(moment_ns)
             places.append(place)
-    require_requests(source, len(places))
+    require_requests(source, len(places), wanted, left_out)
     recorded_ns = np.frombuffer(moments_ns, dtype=np.int64)
     order = np.argsort(recorded_ns, kind="stable")
     due_ns = spread(recorded_ns[order], times.step_ns)
+    if int(due_ns[-1]) > LENGTH_S_MAX * NS_PER_S:
+        raise BadInput(
+            f"{source.name}: its first and its last request are {int(due_ns[-1]) / NS_PER_S:,.0f} s apart; "
+            f"expected at most {LENGTH_S_MAX:,} s: remove the lines that were logged with another clock"
+        )
     ordered = np.frombuffer(places, dtype=np.uint32)[order]
-    write_list(out, _lines(paths.texts, ordered, due_ns))
+    texts = paths.texts
+    write_list(out, _lines(texts, ordered, due_ns))
     return Recorded(
         requests=len(places),
-        paths=len(paths.texts),
-        left_out=paths.left_out,
+        paths=len(texts),
+        left_out=left_out,
         length_s=int(due_ns[-1]) / NS_PER_S,
         step_s=times.step_ns / NS_PER_S,
     )

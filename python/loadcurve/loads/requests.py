@@ -8,17 +8,19 @@ from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
 from loadcurve.files import sha256_of
 
-REQUEST_PATH_PATTERN = r"^/[!-~]*$"
+REQUEST_PATH_PATTERN = r"""^/[!"$-~]*$"""
 """A path, with its query, as it stands in the first line of a request."""
 REQUEST_PATH_IN_WORDS = 'a path that begins with "/" and has no spaces, such as "/1k.txt"'
-_AS_IT_IS = "".join(map(chr, range(ord("!"), ord("~") + 1)))
-"""What stands in the first line of a request as it is."""
+_AS_IT_IS = "".join(map(chr, range(ord("!"), ord("~") + 1))).replace("#", "")
+"""What stands in the first line of a request as it is; a ``#`` would begin a fragment, which is not sent."""
+LIST_LINE_BYTES_MAX = 64 * 1024
+"""Of a line of a file of requests."""
 VERIFIED_PATHS_MAX = 100
 """How many paths of a long list a trial verifies."""
 
 
-def encoded_path(path: str) -> str:
-    """Return a path with what cannot stand in a request percent-encoded, as UTF-8 (RFC 3986, 2.5)."""
+def encoded_path(path: str | bytes) -> str:
+    """Return a path with what cannot stand in a request percent-encoded, a text as UTF-8 (RFC 3986, 2.5)."""
     return quote(path, safe=_AS_IT_IS)
 
 

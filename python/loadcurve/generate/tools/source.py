@@ -77,10 +77,10 @@ def as_text(name: str, data: bytes) -> str:
         raise Unreadable(name, line, "bytes that are not UTF-8 text", "text") from error
 
 
-def shown(text: str) -> str:
+def shown(text: str, characters_max: int = SHOWN_CHARACTERS_MAX) -> str:
     """Return a text of a file as messages quote it: on one line, not too long, and without secrets."""
     text = hidden(text)
-    short = text if len(text) <= SHOWN_CHARACTERS_MAX else text[:SHOWN_CHARACTERS_MAX] + "…"
+    short = text if len(text) <= characters_max else text[:characters_max] + "…"
     return repr(short)
 
 
