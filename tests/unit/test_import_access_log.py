@@ -32,6 +32,10 @@ LOG = """127.0.0.1 - - [24/Nov/2026:02:30:20 +0000] "GET /a?x=1 HTTP/1.1" 200 10
 """
 
 
+def without(*paths: str) -> dict[str, float]:
+    return {path: weight for path, weight in ASKED.items() if path not in paths}
+
+
 def logged(request: str, status: str = "200") -> str:
     return f'127.0.0.1 - - [24/Nov/2026:02:30:20 +0000] "{request}" {status} 12 "-" "-"\n'
 
@@ -96,12 +100,55 @@ def test_the_path_that_was_asked_for_is_in_the_list(tmp_path: Path, asked: str, 
         ("nginx-1.22.log", ASKED | OF_NGINX),
         ("nginx-1.22-escape-json.log", ASKED | OF_NGINX),
         ("apache-2.4.log", ASKED),
+        # It says what nginx took for the path, also of HTTP/0.9 and of an absolute address.
+        ("nginx-1.22.jsonl", without("/ctl%01%7F") | {"/old": 1.0, "/absolute": 1.0}),
     ],
 )
 def test_the_logs_of_servers_give_what_they_were_asked_for(tmp_path: Path, log: str, asked: dict[str, float]):
     weighted, listed = written(tmp_path, (LOGS / log).read_bytes())
     assert listed == asked
     assert weighted.left_out.counts.keys() == {Reason.NO_PATH, Reason.METHOD}
+
+
+def test_a_log_of_caddy_gives_what_it_was_asked_for_but_paths_whose_bytes_it_replaces(tmp_path: Path):
+    weighted, listed = written(tmp_path, (LOGS / "caddy-2.6.jsonl").read_bytes())
+    # To Caddy a "#" is a character of the path, and it refuses control characters before it logs.
+    asked = without("/frag", "/stra%DFe", "/ctl%01%7F") | {"/frag%23ment": 1.0}
+    assert listed == asked
+    assert weighted.left_out.counts == {Reason.METHOD: 2, Reason.NO_PATH: 1, Reason.LOST_BYTES: 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", Reason.NO_LINE),
+        ("[" * 100_000, Reason.NO_LINE),
+        ("[]", Reason.NO_LINE),
+        ('{"level":"info","msg":"started"}', Reason.NO_LINE),
+        ('{"status":200,"request":"GET /\\ud800 HTTP/1.1"}', Reason.NO_LINE),
+        ('{"status":200,"msec":1' + 400 * "0" + ',"request":"GET /a HTTP/1.1"}', Reason.NO_LINE),
+        ('{"status":"-","request":"GET /a HTTP/1.1"}', Reason.NO_STATUS),
+        ('{"status":0,"request":{"method":"GET","uri":"/a"}}', Reason.NO_STATUS),
+        ('{"status":true,"request":{"method":"GET","uri":"/a"}}', Reason.NO_STATUS),
+        ('{"status":200,"request":{"method":"GET","uri":"http://x/"}}', Reason.NO_PATH),
+        ('{"status":200,"request":null}', Reason.NO_PATH),
+        ('{"status":200,"request":{"method":1,"uri":2}}', Reason.NO_PATH),
+        ("", Reason.BLANK),
+    ],
+)
+def test_an_odd_line_of_json_is_left_out_and_counted(tmp_path: Path, line: str, reason: Reason):
+    good = '{"status":200,"request":{"method":"GET","uri":"/a"}}\n'
+    weighted, listed = written(tmp_path, f"{good}{line}\n{good}")
+    assert listed == {"/a": 2.0}
+    assert weighted.left_out.counts == {reason: 1}
+
+
+def test_bytes_that_apache_escapes_within_json_are_those_that_were_sent(tmp_path: Path):
+    # LogFormat "{\"request\":\"%r\",\"status\":%>s}" of Apache 2.4; \\x41 is a backslash and x41.
+    log = r"""{"request":"GET /stra\xc3\x9fe\x41?q=\"y\" HTTP/1.1","status":200}""" + "\n"
+    assert written(tmp_path, log)[1] == {'/stra%C3%9FeA?q="y"': 1.0}
+    log = r"""{"request":"GET /a\\x41 HTTP/1.1","status":200}""" + "\n"
+    assert written(tmp_path, log)[1] == {r"/a\x41": 1.0}
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,13 @@ def test_requests_have_their_times_since_the_first_one(tmp_path: Path):
 
 def test_requests_of_the_same_second_are_spread_evenly_over_it_in_the_order_of_the_log(tmp_path: Path):
     log = "".join(second(at, path) for at, path in [(1, "/a"), (2, "/b"), (2, "/c"), (2, "/d"), (2, "/e")])
-    assert written(tmp_path, log)[1] == ["/a @0", "/b @1", "/c @1.25", "/d @1.5", "/e @1.75"]
+    assert written(tmp_path, log)[1] == [
+        "/a @0",
+        "/b @1",
+        "/c @1.25",
+        "/d @1.5",
+        "/e @1.75",
+    ]
 
 
 def test_a_log_whose_times_go_backwards_is_sorted_by_them(tmp_path: Path):
@@ -71,6 +77,43 @@ def test_times_count_across_zones_and_days(tmp_path: Path):
 )
 def test_times_are_read_in_the_forms_that_servers_write(tmp_path: Path, forms: list[str], times: list[str]):
     assert times_of(tmp_path, "".join(map(line, forms))) == times
+
+
+@pytest.mark.parametrize(
+    ("members", "times", "step_s"),
+    [
+        (['"ts":1795777094.5', '"ts":1795777095.962115'], ["@0", "@1.462115"], 1e-6),
+        (['"msec":"1795487420.250"', '"msec":"1795487421.500"'], ["@0", "@1.25"], 1e-3),
+        (['"msec":1795487420.250', '"msec":1795487421'], ["@0", "@0.75"], 1e-3),
+        (
+            ['"time_iso8601":"2026-11-24T02:30:20+00:00"', '"time_iso8601":"2026-11-24T02:30:22+00:00"'],
+            ["@0", "@2"],
+            1.0,
+        ),
+        (
+            # The more exact one of two.
+            ['"time_local":"24/Nov/2026:02:30:20 +0000","msec":"1795487420.250"', '"msec":"1795487420.500"'],
+            ["@0", "@0.25"],
+            1e-3,
+        ),
+        (
+            ['"time":"[24/Nov/2026:02:30:20 +0000]"', '"time":"[24/Nov/2026:02:30:22 +0000]"'],
+            ["@0", "@2"],
+            1.0,
+        ),
+    ],
+)
+def test_times_of_json_are_read_in_the_forms_that_servers_write(
+    tmp_path: Path, members: list[str], times: list[str], step_s: float
+):
+    log = "".join(f'{{"status":200,"request":"GET /a HTTP/1.1",{member}}}\n' for member in members)
+    recorded, lines = written(tmp_path, log)
+    assert ([line.split()[1] for line in lines], recorded.step_s) == (times, step_s)
+
+
+def test_json_without_a_time_gives_no_recording(tmp_path: Path):
+    with pytest.raises(BadInput, match=r"line 1: .*found the time ''; expected a time in brackets"):
+        written(tmp_path, '{"status":200,"request":"GET /a HTTP/1.1"}\n')
 
 
 def test_milliseconds_behind_the_line_are_more_exact_than_its_second(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Access logs, line by line: in the common or combined format.
+"""Access logs, line by line: as text in the common or combined format, or as JSON.
 
 A line that gives no request is left out: of millions of them some are always odd.
 """
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from loadcurve.generate.tools.blocks import blocks
 from loadcurve.generate.tools.source import Source
-from loadcurve.imported import log_text
+from loadcurve.imported import log_json, log_text
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.imported.log_line import Line, Odd
 
@@ -50,18 +50,26 @@ def requests_of(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[L
     Raises ``BadInput`` where too many lines are not those of an access log.
     """
     method = wanted.method.encode()
-    left_out.expected = log_text.WHAT
     with source.opened() as file:
+        read = None
         for first, block in blocks(source, file, 1, log_text.WHAT, ends_lines=False, has_quotes=False):
             lines = block.split(b"\n")[:-1]
+            if read is None:
+                read = log_json.read if _is_json(lines) else log_text.read
+                left_out.expected = log_json.WHAT if read is log_json.read else log_text.WHAT
             for number, text in enumerate(lines, start=first):
-                found = _taken(log_text.read(text), method, wanted)
+                found = _taken(read(text), method, wanted)
                 if isinstance(found, Line):
                     yield Logged(number, text, found.target, found.status, found.time, found.rest)
                 else:
                     left_out.add(found, number, text)
             left_out.count_lines(first + len(lines) - 1)
             left_out.require_few()
+
+
+def _is_json(lines: list[bytes]) -> bool:
+    """Say of which form a log is, by the first line that is not blank."""
+    return next((line for line in lines if line.strip()), b"").lstrip().startswith(b"{")
 
 
 def _taken(found: Line | Odd, method: bytes, wanted: Wanted) -> Line | Reason:

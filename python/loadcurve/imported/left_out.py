@@ -23,6 +23,7 @@ class Reason(Enum):
     NO_TIME = "without a time that can be read"
     NO_STATUS = "without a status: nothing was answered"
     NO_PATH = "without a path, or with a request that was cut off"
+    LOST_BYTES = "with bytes of the path that the log has replaced"
     LONG = "with a path longer than a list may have"
     METHOD = "by another method"
     STATUS = "with another status"

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from loadcurve.imported.left_out import Reason
 
-Odd = Literal[Reason.BLANK, Reason.NO_LINE, Reason.NO_STATUS, Reason.NO_PATH]
+Odd = Literal[Reason.BLANK, Reason.NO_LINE, Reason.NO_STATUS, Reason.NO_PATH, Reason.LOST_BYTES]
 """Why a line says nothing of a request."""
 
 

@@ -86,7 +86,7 @@ def _digest_beside(source: Source) -> Iterator[Future[tuple[str, int]]]:
 
 def _digest(source: Source, is_over: Event) -> tuple[str, int]:
     found, size = sha256(), 0
-    with source.opened() as file:
+    with source.as_it_is() as file:
         while not is_over.is_set() and (block := file.read(_BLOCK_BYTES)):
             found.update(block)
             size += len(block)

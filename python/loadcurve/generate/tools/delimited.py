@@ -15,6 +15,7 @@ import polars
 from loadcurve.generate.tools.blocks import LINE_BYTES_MAX, blocks, count_of
 from loadcurve.generate.tools.figures import Unreadable
 from loadcurve.generate.tools.left_out import LeftOut
+from loadcurve.generate.tools.packed import require_plain
 from loadcurve.generate.tools.source import Source, shown
 
 _WHOLE_MAX = 2**63 - 1
@@ -122,11 +123,13 @@ class _Lines:
     def read(self, block: bytes, left_out: LeftOut) -> polars.DataFrame:
         if b"\r\n" in block[:LINE_BYTES_MAX]:
             block = block.replace(b"\r\n", b"\n")
+        require_plain(self.source.name, self.first, block, self.form.what)
         table = self._read_together(block)
         return self._read_one_by_one(block, left_out) if table is None else table
 
     def read_end(self, line: bytes, left_out: LeftOut) -> polars.DataFrame:
         """Read a last line without its end, of whose last field the end may lack as well."""
+        require_plain(self.source.name, self.first, line, self.form.what)
         row = self._row(self.first, line.decode(errors="surrogateescape").rstrip("\r"))
         *_, last = self.form.columns
         if not isinstance(row, Unreadable) and last in self.form.used:

@@ -14,6 +14,7 @@ import polars
 from loadcurve.generate.tools.blocks import blocks
 from loadcurve.generate.tools.figures import Unreadable
 from loadcurve.generate.tools.left_out import LeftOut
+from loadcurve.generate.tools.packed import require_plain
 from loadcurve.generate.tools.source import Source, shown
 
 Types = Mapping[str, Any]
@@ -30,6 +31,7 @@ def json_lines(
     """
     with source.opened() as file:
         for first, block in blocks(source, file, 1, what, ends_lines=False, has_quotes=False):
+            require_plain(source.name, first, block, what)
             table = _table(block, types, required)
             if table is None:
                 lines = _Lines(source, what, types, required)

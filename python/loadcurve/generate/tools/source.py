@@ -9,8 +9,9 @@ from typing import Any, BinaryIO, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loadcurve.errors import BadInput
-from loadcurve.files import open_regular, read_regular
+from loadcurve.files import open_regular
 from loadcurve.generate.tools.figures import Unreadable
+from loadcurve.generate.tools.packed import GZIP, MAGIC_BYTES, packer_of, unpacked
 from loadcurve.redaction import hidden
 
 TEXT_BYTES_MAX = 64 * 2**20
@@ -34,7 +35,7 @@ class Source:
         return self.title or str(self.path)
 
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
+    def as_it_is(self) -> Iterator[BinaryIO]:
         """Open it; raises ``BadInput`` where it is a link or no file, or cannot be read."""
         try:
             with open_regular(self.path) as file:
@@ -42,16 +43,31 @@ class Source:
         except OSError as error:
             raise _refused(self.path, error) from error
 
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open it, unpacked where gzip has packed it.
+
+        Raises as :meth:`as_it_is`, and ``Unreadable`` where it is packed otherwise, or cannot be unpacked.
+        """
+        with self.as_it_is() as file:
+            packer = packer_of(file.read(MAGIC_BYTES))
+            file.seek(0)
+            if packer is not None and packer != GZIP:
+                raise self.unreadable(
+                    None, f"a file that is compressed by {packer}", f"one that is not, or by {GZIP}"
+                )
+            yield file if packer is None else unpacked(self.name, file)
+
     def text(self) -> str:
         """Return the whole file; raises ``BadInput`` as :meth:`opened`, and ``Unreadable`` for no text."""
-        try:
-            data = read_regular(self.path, TEXT_BYTES_MAX)
-        except OSError as error:
-            raise _refused(self.path, error) from error
+        with self.opened() as file:
+            data = file.read(TEXT_BYTES_MAX + 1)
+        if len(data) > TEXT_BYTES_MAX:
+            raise BadInput(f"{self.name} cannot be read: it has more than {TEXT_BYTES_MAX:,} bytes.")
         return as_text(self.name, data)
 
     def head(self) -> bytes:
-        """Return its begin; raises ``BadInput`` as :meth:`opened`."""
+        """Return its begin; raises as :meth:`opened`."""
         with self.opened() as file:
             return file.read(HEAD_BYTES)
 
