@@ -17,6 +17,7 @@ __all__ = [
     "body_length",
     "clock_exchanges",
     "counted_times",
+    "is_expected_status",
     "judge",
     "make_certificates",
     "merge_parts",
@@ -272,6 +273,18 @@ class RequestList:
     def short(self) -> list[tuple[str, float | None, int]] | None:
         """Path, weight and line (from 1) of every request; ``None`` for a list of more than 100."""
 
+    @property
+    def has_statuses(self) -> bool:
+        """Whether any line says which status is expected."""
+
+    def statuses_of(self, paths: list[str]) -> list[set[int]]:
+        """Return the statuses that the lines of each of these paths expect.
+
+        Raises:
+            ValueError: the file is not what it was.
+
+        """
+
     def sample(self, count: int, seed: int) -> list[str]:
         """Pick this many paths at random, the same for the same seed; one that is picked twice counts twice.
 
@@ -279,6 +292,13 @@ class RequestList:
             ValueError: the file is not what it was.
 
         """
+
+def is_expected_status(expected: int, found: int) -> bool:
+    """Whether an answer of the status ``found`` is as good as one of the expected status.
+
+    A load sends no conditions and no ranges, so 200 is as good as 206, 304, 412 and 416. Where 408, 425, 429,
+    444, 499 or 5xx is expected, which depend on the moment, any status below 400 is.
+    """
 
 def ask(
     plan: str, take_body: Callable[[int, bytes], object]

@@ -23,6 +23,8 @@ http {{
     server {{
         listen 127.0.0.1:{port};
         location / {{ return 200 "here"; }}
+        location /gone {{ return 404; }}
+        location /moved {{ return 301 /; }}
     }}
 }}
 """
@@ -77,9 +79,52 @@ def test_the_log_of_nginx_shows_the_recorded_spacing_and_becomes_a_recording_its
     assert result["load"]["recording"]["requests"] == len(RECORDED)
 
     loadcurve(tmp_path, "import", "access.log", "--as", "recording", "--out", "again.txt")
-    again = [line.split(" @") for line in (tmp_path / "again.txt").read_text().splitlines()]
-    assert sorted(path for path, _ in again) == sorted(path for path, _ in RECORDED)
+    again = [line.split() for line in (tmp_path / "again.txt").read_text().splitlines()]
+    assert sorted(path for path, _, _ in again) == sorted(path for path, _ in RECORDED)
+    assert {status for _, _, status in again} == {"=200"}
     # Between the moment at which it is due and its answer nginx logs a request, however slow this machine is.
     latest_s = result["latency_ms"]["max"] / 1e3 + 2 * LOG_STEP_S
-    for (_, moment_s), (_, recorded_s) in zip(again, RECORDED, strict=True):
-        assert float(moment_s) == pytest.approx(recorded_s / SPEED, abs=latest_s)
+    for (_, moment, _), (_, recorded_s) in zip(again, RECORDED, strict=True):
+        assert float(moment.removeprefix("@")) == pytest.approx(recorded_s / SPEED, abs=latest_s)
+
+
+STUDY = """
+title = "a replay"
+trials = {{ count = 1 }}
+[load]
+model = "open"
+requests = "again.txt"
+arrivals = "recorded"
+connections = 4
+warmup = "0s"
+[sweep]
+speed = [1]
+[servers.web]
+use = "url"
+url = "http://{authority}"
+version = "1"
+"""
+
+
+def test_what_was_answered_by_404_and_301_is_right_where_it_is_answered_so_again(
+    nginx: str, tmp_path: Path
+) -> None:
+    (tmp_path / "list.txt").write_text("".join(f"/{path}\n" for path in ("gone", "a", "moved") * 40))
+    # As a load without a log knows it, a third of these answers are errors.
+    first = json.loads(
+        loadcurve(tmp_path, "load", f"http://{nginx}/", "--urls", "list.txt", "-n", 120, "-c", 1, "--json")
+    )
+    assert (first["requests"]["ok"], first["verdict"]["status"]) == (80, "invalid")
+
+    loadcurve(tmp_path, "import", "access.log", "--as", "recording", "--out", "again.txt")
+    replay = ("--urls", "again.txt", "--arrivals", "recorded", "-c", 4, "--json")
+    again = json.loads(loadcurve(tmp_path, "load", f"http://{nginx}/", *replay))
+    assert again["requests"]["ok"] == again["requests"]["due"]
+    assert set(again["unexpected_status"].values()) == {0}
+    assert "error_status" not in [reason["code"] for reason in again["verdict"]["reasons"]]
+
+    (tmp_path / "replay.toml").write_text(STUDY.format(authority=nginx))
+    loadcurve(tmp_path, "run", "replay.toml", "--out", "run")
+    [line] = (tmp_path / "run" / "trials.jsonl").read_text().splitlines()
+    measured = json.loads(line)["measurements"]["load"]
+    assert measured["requests"]["ok"] == measured["requests"]["due"] == 120

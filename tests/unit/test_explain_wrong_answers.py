@@ -24,6 +24,27 @@ def test_fast_errors_are_reported_with_the_rate_of_the_good_answers():
     )
 
 
+def test_answers_of_the_status_that_a_list_expects_are_no_wrong_answers():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["status"] |= {"2xx": 250, "4xx": 250}
+        load["unexpected_status"] = dict.fromkeys(load["status"], 0)
+
+    assert found(plant) == {}
+
+
+def test_answers_of_another_status_than_a_list_expects_are_wrong_whatever_it_is():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"]["ok"] = 250
+        load["unexpected_status"] = dict.fromkeys(load["status"], 0) | {"2xx": 250}
+
+    [finding] = found(plant).values()
+    assert finding.briefly == (
+        "up to 50 % of the requests got no correct answer: these were answered with status 2xx"
+    )
+
+
 def test_wrong_answers_whose_status_a_generator_does_not_tell_are_in_the_answer_without_it():
     def plant(record: Data, trial: int, connections: float) -> None:
         record["load"]["requests"]["ok"] = 250

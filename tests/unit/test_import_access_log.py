@@ -1,5 +1,6 @@
 """An access log becomes a list of requests that a load reads."""
 
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -54,6 +55,61 @@ def test_paths_are_weighed_by_how_often_they_were_asked_for(tmp_path: Path):
     assert (weighted.requests, weighted.paths) == (3, 2)
     assert weighted.left_out.counts == {Reason.METHOD: 1, Reason.NO_PATH: 1}
     assert listed == {"/a?x=1": 2.0, "/b": 1.0}
+
+
+def test_a_path_has_the_status_that_it_had_most_often_and_of_equals_the_least(tmp_path: Path):
+    statuses = {"/a": [404, 200, 404], "/b": [301, 200], "/c": [503]}
+    log = "".join(
+        logged(f"GET {path} HTTP/1.1", str(code)) for path, codes in statuses.items() for code in codes
+    )
+    written(tmp_path, log)
+    assert (tmp_path / "requests.txt").read_text() == "/a 3 =404\n/b 2 =200\n/c 1 =503\n"
+
+
+def test_what_switched_protocols_is_left_out(tmp_path: Path):
+    log = logged("GET /socket HTTP/1.1", "101") + logged("GET /a HTTP/1.1")
+    weighted, listed = written(tmp_path, log)
+    assert listed == {"/a": 1.0}
+    assert weighted.left_out.counts == {Reason.SWITCHED: 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ([], ["/a?x=1 2 =200", "/b 1 =404"]),
+        (["--status", "2xx"], ["/a?x=1 1 =200"]),
+        (["--status", "304, 4XX"], ["/a?x=1 1 =304", "/b 1 =404"]),
+        (["--method", "post"], ["/form 1 =200"]),
+    ],
+)
+def test_requests_of_a_log_are_taken_by_method_and_by_status(
+    tmp_path: Path, options: list[str], lines: list[str]
+):
+    command = Command(tmp_path)
+    command.write("access.log", LOG)
+    done = command.run("import", "access.log", "--as", "requests", "--out", "list.txt", *options)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "list.txt").read_text().splitlines() == lines
+    assert ('method = "POST"' in done.stderr) == ("post" in options)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--as", "requests", "--status", "2x"], "--status 2x: expected statuses such as 404 or 2xx"),
+        (["--as", "requests", "--status", "600"], "--status 600: expected statuses"),
+        (["--as", "requests", "--method", "G T"], "--method G T: expected a method such as GET"),
+        (["--as", "requests", "--status", "5xx"], "no GET request; expected at least one"),
+        (["--status", "2xx"], "--method and --status: expected --as requests or --as recording"),
+    ],
+)
+def test_what_is_no_method_or_status_is_refused(tmp_path: Path, options: list[str], found: str):
+    command = Command(tmp_path)
+    command.write("access.log", LOG)
+    done = command.run("import", "access.log", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert found in " ".join(done.stderr.split())
+    assert not (tmp_path / "requests.txt").exists()
 
 
 def test_the_command_writes_the_list_and_prints_its_name(tmp_path: Path):
@@ -233,21 +289,43 @@ def lines(draw: some.DrawFn) -> bytes:
     return line.replace(b"\n", b"")
 
 
+@some.composite
+def lines_of_json(draw: some.DrawFn) -> bytes:
+    """Draw the same as JSON, in the form of Caddy or of nginx."""
+    asked = "/" + draw(some.text(max_size=8))
+    request = draw(some.sampled_from([{"method": "GET", "uri": asked}, f"GET {asked} HTTP/1.1", None, asked]))
+    members = {"status": draw(some.sampled_from([200, "404", 0, "-", None])), "ts": 1.5, "request": request}
+    line = json.dumps(members, ensure_ascii=draw(some.booleans())).encode(errors="surrogatepass")
+    if draw(some.booleans()):
+        line = line[: draw(some.integers(0, len(line)))] + draw(some.binary(max_size=5))
+    return line.replace(b"\n", b"")
+
+
+GOOD = logged("GET /good HTTP/1.1").encode()
+GOOD_JSON = b'{"status":200,"ts":1795777094,"request":{"method":"GET","uri":"/good"}}\n'
+
+
 @settings(max_examples=100)
-@given(some.lists(lines(), min_size=1, max_size=8))
-def test_any_line_is_a_request_that_a_load_accepts_or_is_left_out_and_counted(drawn: list[bytes]):
+@given(
+    some.tuples(some.just(GOOD), some.lists(lines(), min_size=1, max_size=8))
+    | some.tuples(some.just(GOOD_JSON), some.lists(lines_of_json(), min_size=1, max_size=8))
+)
+def test_any_line_is_a_request_that_a_load_accepts_or_is_left_out_and_counted(
+    log: tuple[bytes, list[bytes]],
+):
     with tempfile.TemporaryDirectory() as folder:
-        require_each_line_counted(Path(folder), drawn)
+        require_each_line_counted(Path(folder), *log)
 
 
-def require_each_line_counted(folder: Path, drawn: list[bytes]) -> None:
+def require_each_line_counted(folder: Path, good: bytes, drawn: list[bytes]) -> None:
     # Enough others that the share of the odd ones is below what is refused.
-    log = b"".join(line + b"\n" for line in drawn) + 8 * logged("GET /good HTTP/1.1").encode()
+    log = good + b"".join(line + b"\n" for line in drawn) + 8 * good
     weighted, listed = written(folder, log)
-    assert weighted.requests + weighted.left_out.total == len(drawn) + 8
+    assert weighted.requests + weighted.left_out.total == len(drawn) + 9
     assert sum(listed.values()) == weighted.requests
     recorded = write_recording(folder / "access.log", folder / "recording.txt", Wanted())
-    assert open_requests(folder / "recording.txt").count == recorded.requests == weighted.requests
+    assert recorded.requests + recorded.left_out.total == len(drawn) + 9
+    assert open_requests(folder / "recording.txt").count == recorded.requests
 
 
 def test_every_byte_of_a_path_is_written_so_that_a_load_accepts_it(tmp_path: Path):

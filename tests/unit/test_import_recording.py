@@ -33,7 +33,7 @@ def times_of(tmp_path: Path, log: str) -> list[str]:
 def test_requests_have_their_times_since_the_first_one(tmp_path: Path):
     log = second(20, "/a") + second(22, "/b?x=1") + second(35, "/a")
     recorded, lines = written(tmp_path, log)
-    assert lines == ["/a @0", "/b?x=1 @2", "/a @15"]
+    assert lines == ["/a @0 =200", "/b?x=1 @2 =200", "/a @15 =200"]
     assert recorded == Recorded(requests=3, paths=2, left_out=recorded.left_out, length_s=15.0, step_s=1.0)
     assert recorded.left_out.total == 0
     assert open_requests(tmp_path / "recording.txt").recorded_s == 15.0
@@ -42,18 +42,18 @@ def test_requests_have_their_times_since_the_first_one(tmp_path: Path):
 def test_requests_of_the_same_second_are_spread_evenly_over_it_in_the_order_of_the_log(tmp_path: Path):
     log = "".join(second(at, path) for at, path in [(1, "/a"), (2, "/b"), (2, "/c"), (2, "/d"), (2, "/e")])
     assert written(tmp_path, log)[1] == [
-        "/a @0",
-        "/b @1",
-        "/c @1.25",
-        "/d @1.5",
-        "/e @1.75",
+        "/a @0 =200",
+        "/b @1 =200",
+        "/c @1.25 =200",
+        "/d @1.5 =200",
+        "/e @1.75 =200",
     ]
 
 
 def test_a_log_whose_times_go_backwards_is_sorted_by_them(tmp_path: Path):
     """Apache logs the start of a request, and writes the line at its end."""
     log = second(5, "/short") + second(3, "/long") + second(4, "/b") + second(3, "/c")
-    assert written(tmp_path, log)[1] == ["/long @0", "/c @0.5", "/b @1", "/short @2"]
+    assert written(tmp_path, log)[1] == ["/long @0 =200", "/c @0.5 =200", "/b @1 =200", "/short @2 =200"]
 
 
 def test_times_count_across_zones_and_days(tmp_path: Path):
@@ -130,10 +130,16 @@ def test_requests_of_the_same_millisecond_are_spread_over_it(tmp_path: Path):
     assert times_of(tmp_path, log) == ["@0", "@0.0005", "@0.001"]
 
 
+def test_each_request_has_its_own_recorded_status(tmp_path: Path):
+    log = second(1) + second(2).replace(" 200 ", " 404 ") + second(3).replace(" 200 ", " 304 ")
+    assert written(tmp_path, log)[1] == ["/a @0 =200", "/a @1 =404", "/a @2 =304"]
+    assert open_requests(tmp_path / "recording.txt").statuses_of(["/a", "/b"]) == [{200, 304, 404}, set()]
+
+
 def test_other_methods_are_left_out_and_counted(tmp_path: Path):
     log = second(1, method="POST") + second(2, "/a") + second(4, "/b") + second(5, "http://x/")
     recorded, lines = written(tmp_path, log)
-    assert lines == ["/a @0", "/b @2"]
+    assert lines == ["/a @0 =200", "/b @2 =200"]
     assert recorded.left_out.total == 2
 
 
@@ -152,7 +158,7 @@ def test_other_methods_are_left_out_and_counted(tmp_path: Path):
 )
 def test_a_line_whose_time_cannot_be_read_is_left_out(tmp_path: Path, odd: str, found: str):
     recorded, lines = written(tmp_path, second(1) + odd + second(3))
-    assert lines == ["/a @0", "/a @2"]
+    assert lines == ["/a @0 =200", "/a @2 =200"]
     assert recorded.left_out.counts == {Reason.NO_TIME: 1}
     [_, example] = recorded.left_out.words()
     assert example.startswith("  line 2: ")

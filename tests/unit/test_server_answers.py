@@ -172,3 +172,30 @@ def test_what_the_engine_cannot_ask_is_a_failure_with_its_reason():
     begin = f"HTTP/2 in clear text failed with 127.0.0.1:{port}: the server's first frame is not SETTINGS"
     assert failure.value.text.startswith(begin)
     assert not asked
+
+
+def replayed(folder, text, **keys):
+    (folder / "list.txt").write_text(text)
+    table = {"model": "closed", "requests": "list.txt", "connections": 1, "requests_total": 1, **keys}
+    return ClosedLoad.model_validate(table, context={"folder": str(folder)})
+
+
+@pytest.mark.parametrize("rule", ["content", "status", TOTAL])
+def test_a_status_that_the_list_expects_is_right(tmp_path, rule):
+    with answering("Not Found", status=404) as port:
+        verify_answers(site_at(port), ["/gone"], CONTENT, replayed(tmp_path, "/gone =404\n", verify=rule))
+
+
+def test_another_status_than_the_list_expects_is_refused_with_both(tmp_path):
+    listed = replayed(tmp_path, "/gone =200\n/gone =301\n", verify="status")
+    with answering("Not Found", status=404) as port, pytest.raises(ServerFailure) as failure:
+        verify_answers(site_at(port), ["/gone"], None, listed)
+    assert failure.value.text == (
+        "GET /gone was answered with status 404; the list of requests expects 200 or 301."
+    )
+
+
+def test_where_the_list_expects_200_the_content_is_compared(tmp_path):
+    listed = replayed(tmp_path, "/page =304\n/page =200\n")
+    with answering("Total: 1") as port, pytest.raises(ServerFailure, match="8 bytes instead of 6"):
+        verify_answers(site_at(port), ["/page"], CONTENT, listed)

@@ -250,6 +250,7 @@ impl<E: Exchange> Connection<E> {
             http: Some(HttpAnswer {
                 first_byte: request.first_byte.unwrap_or(now),
                 status: response.status,
+                is_expected: request.expected_status.map(|expected| expected.is_met_by(response.status)),
                 header_bytes: response.header_bytes,
                 body_bytes: response.body_bytes,
                 framing_bytes: response.framing_bytes,

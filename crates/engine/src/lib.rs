@@ -70,7 +70,9 @@ pub use load::{result_of, start, start_part, start_to_begin, uring_refusal};
 pub use part::{CpuUse, Finished, InvalidPart, Part, Polling, WaitedBy};
 pub use part_row::{PartFigures, PartRow};
 pub use reach::{Heard, Reach};
-pub use requests::{ListedRequest, RequestList, body_length, sample as sample_targets, with_recording};
+pub use requests::{
+    ListedRequest, RequestList, body_length, expected_statuses, sample as sample_targets, with_recording,
+};
 pub use result::LoadResult;
 pub use running::RunningLoad;
 pub use scheduler::Scheduler;

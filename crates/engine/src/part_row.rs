@@ -43,7 +43,6 @@ pub struct PartRow {
 #[derive(Clone, Debug)]
 pub struct PartFigures {
     row: PartRow,
-    requests_with_status: Requests,
     start: Nanos,
     sent_within: u64,
     answered_within: u64,
@@ -77,7 +76,7 @@ impl PartFigures {
             began_within_ms: part.began_within.as_millis_f64(),
             ended_s: (part.ended - begin).as_secs_f64(),
             connections_opened: recorder.connections.opened,
-            requests: Requests::new(recorder, None),
+            requests: Requests::new(recorder),
             sent_rps: None,
             answered_rps: None,
             latency_ms: (&recorder.latency()).into(),
@@ -88,7 +87,6 @@ impl PartFigures {
         };
         Self {
             row,
-            requests_with_status: Requests::new(recorder, Some(recorder.status)),
             start: part.window.start,
             sent_within: recorder.sent_within,
             answered_within: recorder.answered_within,
@@ -110,7 +108,6 @@ impl PartFigures {
             .map(|pauses| pauses_within(pauses, self.start, Nanos::from_secs_f64(length_s)));
         let busy_s = self.cpu.working().as_secs_f64();
         PartRow {
-            requests: if result.status.is_some() { self.requests_with_status } else { self.row.requests },
             sent_rps: per_second(self.sent_within),
             answered_rps: per_second(answered),
             cpu_share: (available_s > 0.0).then(|| busy_s / available_s),

@@ -1,6 +1,6 @@
 //! The requests that a connection carries, each in its place.
 
-use loadcurve_plan::Nanos;
+use loadcurve_plan::{ExpectedStatus, Nanos};
 use loadcurve_wire::Tag;
 
 /// The end of a chain of places.
@@ -24,6 +24,8 @@ pub(crate) struct InFlight {
     pub(crate) moved_at: Option<Nanos>,
     /// Since when it waits because the peer takes no more at once, if it does.
     pub(crate) limited_since: Option<Nanos>,
+    /// What its answer is expected to have, which is known when it is written.
+    pub(crate) expected_status: Option<ExpectedStatus>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -211,6 +213,7 @@ mod tests {
             reused: true,
             moved_at: None,
             limited_since: None,
+            expected_status: None,
         }
     }
 

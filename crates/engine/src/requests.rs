@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use loadcurve_plan::{Choice, HttpLoad, ListedRequests, Model, Picker, Request, Requests, Weights};
+use loadcurve_plan::{
+    Choice, ExpectedStatus, HttpLoad, ListedRequests, Model, Picker, Request, Requests, Weights,
+};
 use loadcurve_record::Failure;
 use loadcurve_wire::Exchange;
 
 use crate::error::StartError;
-use crate::requests::reader::ListReader;
+use crate::requests::reader::{ListReader, Listed};
 use crate::requests::template::{Targets, Templates};
 
 mod body;
@@ -21,7 +23,7 @@ mod template;
 pub(crate) use body::BodyFile;
 pub use body::body_length;
 pub use list::{ListedRequest, RequestList};
-pub use reader::sample;
+pub use reader::{expected_statuses, sample};
 pub(crate) use template::Template;
 
 /// The most requests that each have their own figures. A longer list has them for all its requests together: a
@@ -106,7 +108,9 @@ impl<E: Exchange> RequestSource<E> {
         name: String,
     ) -> Result<Self, StartError> {
         Ok(Self {
-            templates: vec![Templates::of(plan).template(&request_of(listed, "/", None), Targets::Varying)?],
+            templates: vec![
+                Templates::of(plan).template(&request_of(listed, "/", None, None), Targets::Varying)?,
+            ],
             picker: Picker::new(plan.work.pick, list.count(), plan.seed),
             list: List::File { list: Arc::new(list), method: listed.method.clone() },
             tally_labels: vec![name],
@@ -148,7 +152,7 @@ impl<E: Exchange> RequestSource<E> {
             List::Given { labels, .. } => labels[self.operation(number)].clone(),
             List::File { list, method } => {
                 match ListReader::of(Arc::clone(list)).find(self.picker.choice(number)) {
-                    Ok(target) => format!("{method} {}", String::from_utf8_lossy(target)),
+                    Ok(found) => format!("{method} {}", String::from_utf8_lossy(found.target)),
                     Err(_) => self.tally_labels[0].clone(),
                 }
             }
@@ -156,7 +160,12 @@ impl<E: Exchange> RequestSource<E> {
     }
 }
 
-fn request_of(listed: &ListedRequests, target: &str, weight: Option<f64>) -> Request {
+fn request_of(
+    listed: &ListedRequests,
+    target: &str,
+    weight: Option<f64>,
+    expected_status: Option<ExpectedStatus>,
+) -> Request {
     Request {
         method: listed.method.clone(),
         target: target.to_owned(),
@@ -164,12 +173,16 @@ fn request_of(listed: &ListedRequests, target: &str, weight: Option<f64>) -> Req
         body: listed.body.clone(),
         expected_body_bytes: None,
         body_varies: false,
+        expected_status,
         weight: weight.unwrap_or(1.0),
     }
 }
 
 fn requests_of(listed: &ListedRequests, short: &[ListedRequest]) -> Vec<Request> {
-    short.iter().map(|request| request_of(listed, &request.target, request.weight)).collect()
+    short
+        .iter()
+        .map(|request| request_of(listed, &request.target, request.weight, request.expected))
+        .collect()
 }
 
 /// One thread's way of finding what the templates leave open.
@@ -188,11 +201,11 @@ impl TargetReader {
         Self { picker: source.picker.clone(), reader }
     }
 
-    /// The target of request `number` of the load; `None` if its template has it.
+    /// What request `number` of the load asks for; `None` if its template has it.
     ///
     /// # Errors
     /// The list is not what it was.
-    pub(crate) fn target(&mut self, number: u64) -> Result<Option<&[u8]>, Failure> {
+    pub(crate) fn listed(&mut self, number: u64) -> Result<Option<Listed<'_>>, Failure> {
         let Some(reader) = &mut self.reader else { return Ok(None) };
         reader.find(self.picker.choice(number)).map(Some)
     }

@@ -44,6 +44,9 @@ pub struct LoadResult {
     pub bytes: Option<Bytes>,
     /// None where answers have no status.
     pub status: Option<StatusCounts>,
+    /// Answers of another status than the one that their list expects; none where it expects none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unexpected_status: Option<StatusCounts>,
     pub errors: FailureCounts,
     pub error_messages: Vec<ErrorMessage>,
     /// None where a driver hides how connections end.
@@ -409,14 +412,14 @@ pub struct Histograms {
 }
 
 impl Requests {
-    /// The counts of a recording; without a status, every answer is a good one.
-    pub(crate) fn new(recorder: &Recorder, status: Option<StatusCounts>) -> Self {
+    /// The counts of a recording; where answers have no status, every one is a good one.
+    pub(crate) fn new(recorder: &Recorder) -> Self {
         let counts = recorder.requests;
         Self {
             due: counts.due,
             sent: counts.sent,
             answered: counts.answered,
-            ok: status.map_or(counts.answered, |status| status.ok()),
+            ok: counts.answered - recorder.wrong_status.total(),
             failed: counts.failed,
             unanswered: counts.unanswered,
             never_sent: counts.never_sent,

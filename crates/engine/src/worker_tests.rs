@@ -69,6 +69,7 @@ fn get() -> Request {
         body: Body::Empty,
         expected_body_bytes: None,
         body_varies: false,
+        expected_status: None,
         weight: 1.0,
     }
 }

@@ -217,6 +217,7 @@ mod tests {
             body: Body::Empty,
             expected_body_bytes: None,
             body_varies: false,
+            expected_status: None,
             weight,
         }
     }

@@ -16,6 +16,7 @@ mod recording;
 mod requests;
 mod schedule;
 mod share;
+mod status;
 mod tls;
 
 pub use back_off::BackOff;
@@ -31,4 +32,5 @@ pub use recording::{Recording, Replay};
 pub use requests::{Body, ListedRequests, Request, Requests};
 pub use schedule::{Arrivals, Schedule};
 pub use share::Share;
+pub use status::ExpectedStatus;
 pub use tls::{ClientCertificate, Tls, TlsVersion, Verify};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::InvalidPlan;
+use crate::{ExpectedStatus, InvalidPlan};
 
 /// The requests that a load takes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub enum Requests {
     Listed(ListedRequests),
 }
 
-/// Requests that differ by what the lines of a file say: a target, and a weight where it is not 1.
+/// Requests that differ by what the lines of a file say: a target, a weight where it is not 1, and an expected status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedRequests {
@@ -42,6 +42,10 @@ impl Requests {
         if requests.is_empty() {
             return Err(InvalidPlan("a load requires at least one request".into()));
         }
+        requests
+            .iter()
+            .filter_map(|request| request.expected_status)
+            .try_for_each(ExpectedStatus::validate)?;
         let weights = requests.iter().map(|request| request.weight);
         match weights.clone().find(|weight| !(*weight >= 0.0 && weight.is_finite())) {
             Some(weight) => Err(InvalidPlan(format!(
@@ -87,6 +91,9 @@ pub struct Request {
     /// Whether answers may differ in length without doubt about them, as those that are generated anew each time.
     #[serde(default)]
     pub body_varies: bool,
+    /// The status that its answers are expected to have; without one, any that is no error.
+    #[serde(default)]
+    pub expected_status: Option<ExpectedStatus>,
     /// How often it is picked by weight, beside the others' weights.
     #[serde(default = "one")]
     pub weight: f64,

@@ -11,6 +11,8 @@ pub struct HttpAnswer {
     pub first_byte: Nanos,
     /// The status code.
     pub status: u16,
+    /// Whether that is a status which was expected; `None` if none was.
+    pub is_expected: Option<bool>,
     /// Bytes of the status line and the header.
     pub header_bytes: u64,
     /// Bytes of the body, decoded.

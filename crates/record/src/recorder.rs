@@ -97,6 +97,12 @@ pub struct Recorder {
     #[serde(default)]
     pub redirected_to: Option<String>,
     pub status: StatusCounts,
+    /// Of these, those that are not what was asked for: an error, or another status than the expected one.
+    #[serde(default)]
+    pub wrong_status: StatusCounts,
+    /// Answers whose status was known before.
+    #[serde(default)]
+    pub expected_statuses: u64,
     pub failures: FailureCounts,
     pub explanations: Explanations,
     pub operations: Vec<OperationTally>,
@@ -307,7 +313,12 @@ impl Recorder {
     }
 
     fn answered_over_http(&mut self, answer: &Answer, http: &HttpAnswer) {
-        self.status.add(StatusClass::of(http.status));
+        let class = StatusClass::of(http.status);
+        self.status.add(class);
+        self.expected_statuses += u64::from(http.is_expected.is_some());
+        if !http.is_expected.unwrap_or(!class.row().is_error) {
+            self.wrong_status.add(class);
+        }
         if (200..300).contains(&http.status) {
             self.tally(answer.operation).note_body(http.body_bytes);
         }
@@ -433,6 +444,8 @@ impl Recorder {
         let places = [self.redirected_to.take(), other.redirected_to.clone()];
         self.redirected_to = places.into_iter().flatten().min();
         self.status.merge(&other.status);
+        self.wrong_status.merge(&other.wrong_status);
+        self.expected_statuses += other.expected_statuses;
         self.failures.merge(&other.failures);
         self.explanations.merge(&other.explanations);
         for (operation, more) in self.operations.iter_mut().zip(&other.operations) {

@@ -1,5 +1,6 @@
 """``loadcurve import``."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from loadcurve.imported.recording import write_recording
 from loadcurve.imported.weighted import write_requests
 from loadcurve.runs.study import new_folder
 
+_METHOD = re.compile(r"[A-Za-z]{1,20}", re.ASCII)
+_STATUS = re.compile(r"[1-5](?:xx|\d\d)", re.ASCII)
 AS_REQUESTS, AS_RECORDING = "requests", "recording"
 """What ``--as`` says where an access log is to become a list of requests, with weights or with times."""
 
@@ -29,6 +32,8 @@ def import_command(
     server: str | None,
     point: Sequence[str],
     trials: str,
+    method: str | None = None,
+    statuses: str | None = None,
     out: Path | None,
 ) -> None:
     """Make a run of files, and print its summary and, last, its report's path.
@@ -37,10 +42,16 @@ def import_command(
     """
     if named in (AS_REQUESTS, AS_RECORDING):
         if len(files) != 1 or server is not None or point or trials:
-            raise BadInput(f"--as {named}: expected one access log, and no other option than --out")
+            raise BadInput(
+                f"--as {named}: expected one access log, and no options but --method, --status and --out"
+            )
         write = _write_requests if named == AS_REQUESTS else _write_recording
-        write(Path(files[0]), out or Path(f"{named}.txt"))
+        write(Path(files[0]), out or Path(f"{named}.txt"), _wanted(method, statuses))
         return
+    if method is not None or statuses is not None:
+        raise BadInput(
+            f"--method and --status: expected --as {AS_REQUESTS} or --as {AS_RECORDING}, and an access log"
+        )
     read = read_files(named_files(files, trials), named, server, point_of(point))
     folder = out or new_folder("import")
     command = ["loadcurve", "import", *files]
@@ -52,26 +63,45 @@ def import_command(
     show_results(folder, new_console(stderr=True), interrupted=False)
 
 
-def _write_requests(log: Path, target: Path) -> None:
-    written = write_requests(log, target, Wanted())
+def _wanted(method: str | None, statuses: str | None) -> Wanted:
+    """Read ``--method`` and ``--status``; raises ``BadInput``."""
+    if method is not None and not _METHOD.fullmatch(method):
+        raise BadInput(f"--method {method}: expected a method such as GET or HEAD")
+    given = [] if statuses is None else [one.strip().lower() for one in statuses.split(",")]
+    if wrong := [one for one in given if not _STATUS.fullmatch(one)]:
+        raise BadInput(f"--status {wrong[0]}: expected statuses such as 404 or 2xx, separated by commas")
+    return Wanted(method=(method or Wanted().method).upper(), statuses=frozenset(given))
+
+
+def _write_requests(log: Path, target: Path, wanted: Wanted) -> None:
+    written = write_requests(log, target, wanted)
     talk = new_console(stderr=True)
     talk.print(f"{written.requests:,} requests of {written.paths:,} paths")
     _tell(written.left_out, talk)
-    talk.print(f'in a study: requests = "{target}" with pick = "weighted"', markup=False)
+    in_study, _ = _of_method(wanted)
+    talk.print(f'in a study: requests = "{target}" with pick = "weighted"{in_study}', markup=False)
     typer.echo(target)
 
 
-def _write_recording(log: Path, target: Path) -> None:
-    written = write_recording(log, target, Wanted())
+def _write_recording(log: Path, target: Path, wanted: Wanted) -> None:
+    written = write_recording(log, target, wanted)
     talk = new_console(stderr=True)
     talk.print(
         f"{written.requests:,} requests of {written.paths:,} paths in {written.length_s:,.3f} s, "
         f"logged to {written.step_s:g} s"
     )
     _tell(written.left_out, talk)
-    talk.print(f'in a study: requests = "{target}" with arrivals = "recorded"', markup=False)
-    talk.print(f"or: loadcurve load URL --urls {target} --arrivals recorded", markup=False)
+    in_study, in_command = _of_method(wanted)
+    talk.print(f'in a study: requests = "{target}" with arrivals = "recorded"{in_study}', markup=False)
+    talk.print(f"or: loadcurve load URL --urls {target} --arrivals recorded{in_command}", markup=False)
     typer.echo(target)
+
+
+def _of_method(wanted: Wanted) -> tuple[str, str]:
+    """Return what says the method in a study and on the command line, where it is not the usual one."""
+    if wanted.method == Wanted().method:
+        return "", ""
+    return f' and method = "{wanted.method}"', f" --method {wanted.method}"
 
 
 def _tell(left_out: LeftOut, talk: Console) -> None:

@@ -57,9 +57,7 @@ def _bad(record: PointRecord) -> Bad | None:
     failed = {
         code: count for code, count in load.errors.nonzero().items() if FAILURES[code].origin != "generator"
     }
-    by_status = (
-        {code: load.status[code] for code, row in STATUSES.items() if row.is_error} if load.status else {}
-    )
+    by_status = _wrong_statuses(load)
     other_failed = _of_no_class(load)
     other_status = 0 if load.status or load.requests.ok is None else load.requests.answered - load.requests.ok
     all_failed = sum(failed.values()) + other_failed
@@ -82,6 +80,13 @@ def _bad(record: PointRecord) -> Bad | None:
         ok_rps=None if answered_rps is None else answered_rps * ok_share,
         reason=load.error_messages[0] if load.error_messages else None,
     )
+
+
+def _wrong_statuses(load: LoadResult) -> dict[str, int]:
+    """Return the answers of each class of statuses that are not what was asked for."""
+    if load.unexpected_status is not None:
+        return {code: load.unexpected_status[code] for code in STATUSES}
+    return {code: load.status[code] for code, row in STATUSES.items() if row.is_error} if load.status else {}
 
 
 def _of_no_class(load: LoadResult) -> int:

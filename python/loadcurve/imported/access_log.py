@@ -13,6 +13,8 @@ from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.imported.log_line import Line, Odd
 
 _STATUS_MIN, _STATUS_MAX = 100, 599
+SWITCHING_PROTOCOLS = 101
+"""What answers a request that a load does not send."""
 
 
 class Wanted(NamedTuple):
@@ -79,4 +81,6 @@ def _taken(found: Line | Odd, method: bytes, wanted: Wanted) -> Line | Reason:
         return Reason.NO_STATUS
     if found.method != method:
         return Reason.METHOD
+    if found.status == SWITCHING_PROTOCOLS:
+        return Reason.SWITCHED
     return found if wanted.has_status(found.status) else Reason.STATUS

@@ -25,6 +25,7 @@ class Reason(Enum):
     NO_PATH = "without a path, or with a request that was cut off"
     LOST_BYTES = "with bytes of the path that the log has replaced"
     LONG = "with a path longer than a list may have"
+    SWITCHED = "that switched protocols, such as to WebSocket"
     METHOD = "by another method"
     STATUS = "with another status"
 

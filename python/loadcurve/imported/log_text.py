@@ -24,6 +24,8 @@ _REQUEST: Final = re.compile(rb"(?P<method>[A-Z]{1,20}) (?P<target>/.*) HTTP/\d(
 _ESCAPED: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _CONTROLS: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _REQUESTS_REMEMBERED: Final = 2**16
+_REMEMBERED_BYTES_MAX: Final = 512
+"""Of one, so that long ones do not take the memory."""
 
 
 def read(text: bytes) -> Line | Odd:
@@ -33,13 +35,13 @@ def read(text: bytes) -> Line | Odd:
         return Reason.NO_LINE if text.strip() else Reason.BLANK
     if found["status"] == b"-":
         return Reason.NO_STATUS
-    request = _request(found["request"])
+    escaped = found["request"]
+    request = (_remembered if len(escaped) <= _REMEMBERED_BYTES_MAX else _request)(escaped)
     if request is None:
         return Reason.NO_PATH
     return Line(*request, int(found["status"]), found["time"], found["rest"] or b"")
 
 
-@lru_cache(maxsize=_REQUESTS_REMEMBERED)
 def _request(escaped: bytes) -> tuple[bytes, bytes] | None:
     """Return the method and the target of a request; ``None`` where it has no path or no version.
 
@@ -48,6 +50,9 @@ def _request(escaped: bytes) -> tuple[bytes, bytes] | None:
     """
     asked = request_of(unescaped(escaped))
     return None if asked is None else (asked[0], asked[1].partition(b"#")[0])
+
+
+_remembered = lru_cache(maxsize=_REQUESTS_REMEMBERED)(_request)
 
 
 def request_of(line: bytes) -> tuple[bytes, bytes] | None:

@@ -42,7 +42,7 @@ class Recorded:
 
 
 def write_recording(log: Path, out: Path, wanted: Wanted) -> Recorded:
-    """Write the paths of a log with the seconds since its first request, in the order of the times.
+    """Write the paths of a log with the seconds since its first request and their statuses, by time.
 
     Requests with the same time are spread evenly over the step of the log's times, in the order of its lines:
     the second one of four within the same second is due 0.25 s into it.
@@ -55,7 +55,7 @@ def write_recording(log: Path, out: Path, wanted: Wanted) -> Recorded:
     source = Source(log)
     left_out = LeftOut(source)
     paths, times = Paths(source, left_out), LogTimes()
-    moments_ns, places = array("q"), array("I")
+    moments_ns, places, statuses = array("q"), array("I"), array("H")
     for request in requests_of(source, wanted, left_out):
         try:
             moment_ns = times.moment_ns(request)
@@ -65,6 +65,7 @@ def write_recording(log: Path, out: Path, wanted: Wanted) -> Recorded:
         if (place := paths.place(request)) is not None:
             moments_ns.append(moment_ns)
             places.append(place)
+            statuses.append(request.status)
     require_requests(source, len(places), wanted, left_out)
     recorded_ns = np.frombuffer(moments_ns, dtype=np.int64)
     order = np.argsort(recorded_ns, kind="stable")
@@ -74,9 +75,9 @@ def write_recording(log: Path, out: Path, wanted: Wanted) -> Recorded:
             f"{source.name}: its first and its last request are {int(due_ns[-1]) / NS_PER_S:,.0f} s apart; "
             f"expected at most {LENGTH_S_MAX:,} s: remove the lines that were logged with another clock"
         )
-    ordered = np.frombuffer(places, dtype=np.uint32)[order]
+    ordered = np.frombuffer(places, dtype=np.uint32)[order], np.frombuffer(statuses, dtype=np.uint16)[order]
     texts = paths.texts
-    write_list(out, _lines(texts, ordered, due_ns))
+    write_list(out, _lines(texts, *ordered, due_ns))
     return Recorded(
         requests=len(places),
         paths=len(texts),
@@ -96,12 +97,17 @@ def spread(sorted_ns: Moments, step_ns: int) -> Moments:
     return since_first_ns + within_ns
 
 
-def _lines(paths: list[str], places: NDArray[np.uint32], due_ns: Moments) -> Iterator[bytes]:
+def _lines(
+    paths: list[str], places: NDArray[np.uint32], statuses: NDArray[np.uint16], due_ns: Moments
+) -> Iterator[bytes]:
     """Yield the lines of the list, many at once."""
     for begin in range(0, len(places), LINES_AT_ONCE):
         part = slice(begin, begin + LINES_AT_ONCE)
-        pairs = zip(places[part].tolist(), due_ns[part].tolist(), strict=True)
-        yield "".join(f"{paths[place]} @{_seconds(moment_ns)}\n" for place, moment_ns in pairs).encode()
+        parts = (figures[part].tolist() for figures in (places, due_ns, statuses))
+        yield "".join(
+            f"{paths[place]} @{_seconds(moment_ns)} ={status}\n"
+            for place, moment_ns, status in zip(*parts, strict=True)
+        ).encode()
 
 
 def _seconds(moment_ns: int) -> str:

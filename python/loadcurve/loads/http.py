@@ -186,6 +186,15 @@ class HttpLoadTable(LoadTable):
         """
         return paths_to_verify(self.requests, seed)
 
+    def expected_statuses(self, paths: Sequence[str]) -> dict[str, frozenset[int]]:
+        """Return the statuses that a file of requests expects of these paths, where it expects any.
+
+        Raises:
+            BadInput: the file of the list has changed since it was read.
+
+        """
+        return self.requests.statuses_of(paths) if isinstance(self.requests, LongList) else {}
+
     @property
     def answer_rule(self) -> AnswerRule:
         """What its answers must be."""
@@ -264,7 +273,7 @@ class HttpLoadTable(LoadTable):
         _require_one_use_of_weights(file, listed, data)
         if data.get("arrivals") == RECORDED:
             return handler(data | {"requests": _recorded(file, listed)})
-        if listed.short is None:
+        if listed.short is None or listed.has_statuses:
             return handler(data | {"requests": LongList(file, listed)})
         weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
         own_weights = {"weights": weights} if listed.has_weights else {}
@@ -293,7 +302,7 @@ def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[s
     if "weights" in data and listed.has_weights:
         text = f"set here and in {file}; keep one of the two"
         raise own_problems([Problem(("weights",), text)])
-    if "weights" in data and listed.short is None:
+    if "weights" in data and (listed.short is None or listed.has_statuses):
         text = f"given for the {listed.count} requests of {file}; put the weights into that file"
         raise own_problems([Problem(("weights",), text)])
     if listed.has_weights and data.get("pick") != "weighted":

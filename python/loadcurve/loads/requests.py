@@ -1,10 +1,11 @@
 """Files of requests: one path on each line, followed by a weight or a time if there is one."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from loadcurve._engine import RequestList
+from loadcurve._engine import RequestList, is_expected_status
 from loadcurve.errors import BadInput
 from loadcurve.files import sha256_of
 
@@ -28,13 +29,26 @@ def encoded_path(path: str | bytes) -> str:
 class LongList:
     """A file that stays one, which the engine reads while it sends its requests.
 
-    These are lists of more than 100 requests, and all that are replayed.
+    These are lists of more than 100 requests, all that are replayed, and those that expect statuses.
     """
 
     file: Path
     listed: RequestList
     sha256: str | None = None
     """The digest of a list that is replayed."""
+
+    def statuses_of(self, paths: Sequence[str]) -> dict[str, frozenset[int]]:
+        """Return which statuses the list expects of these paths, of those of which it expects one.
+
+        Raises:
+            BadInput: the file has changed since it was read.
+
+        """
+        try:
+            expected = self.listed.statuses_of(list(paths))
+        except ValueError as error:
+            raise BadInput(f"{self.file}: {error}") from None
+        return {path: frozenset(found) for path, found in zip(paths, expected, strict=True) if found}
 
     def summary(self) -> dict[str, object]:
         """Return what a record of the study says of the list."""
@@ -44,11 +58,17 @@ class LongList:
         return summary
 
 
+def is_met(expected: Collection[int], status: int) -> bool:
+    """Say whether an answer has one of the statuses that are expected, or one that is as good."""
+    return any(is_expected_status(one, status) for one in expected)
+
+
 def open_requests(file: Path) -> RequestList:
     """Open a file of requests: on each line a path and, after white space, a weight of 0 or more.
 
-    In place of the weight there may be a time: ``@`` and the seconds from the start of a recording. From a
-    word that begins with ``#`` on, a line is a comment; lines without a path are skipped.
+    In place of the weight there may be a time: ``@`` and the seconds from the start of a recording. Behind it
+    there may be the status that is expected, as ``=404``. From a word that begins with ``#`` on, a line is a
+    comment; lines without a path are skipped.
 
     Raises:
         BadInput: the file cannot be read or holds no path, or a line is not of this form; the text has one

@@ -151,6 +151,10 @@ class LoadTable(TomlTable):
         """Return the paths whose answers a trial verifies; none of a database, which must keep records."""
         return []
 
+    def expected_statuses(self, paths: Sequence[str]) -> Mapping[str, Collection[int]]:  # noqa: ARG002
+        """Return the statuses that are expected of some of these paths; nothing unless a list says so."""
+        return {}
+
     @property
     def keeps_records(self) -> bool:
         """Whether the points of a trial leave records to later ones."""

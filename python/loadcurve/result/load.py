@@ -315,6 +315,8 @@ class LoadResult(Record):
     """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None
     """``None`` for a database."""
+    unexpected_status: StatusClasses | None = None
+    """Answers of another status than the list of requests expects; ``None`` where it expects none."""
     errors: Errors
     error_messages: Many[ErrorMessage] = Field([])
     """The 20 most frequent texts that explain failures; records may lack them."""

@@ -12,7 +12,7 @@ from loadcurve.host.cpus import CpuDivision, UnusableCpu, cpus_apart, divide_cpu
 from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecord
 from loadcurve.runs.fitting import misfits
 from loadcurve.runs.limits import limits_of, limits_record, machine_record
-from loadcurve.server.answers import content_name
+from loadcurve.server.answers import content_name, paths_with_content
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.container.found import location_of
@@ -132,7 +132,7 @@ def require_requested_files(study: Study, document: TomlDocument, names: Collect
         ): None
         for arm in study.arms.values()
         if arm.load.answer_rule == "content"
-        for index, path in enumerate(arm.paths_to_verify(seed))
+        for index, path in enumerate(paths_with_content(arm.load, arm.paths_to_verify(seed)))
         if content_name(path) not in names
     }
     if problems:

@@ -3,7 +3,7 @@
 import http.client
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 
 from loadcurve.errors import BadInput
 from loadcurve.loads.http import HTTP2, HttpLoadTable
+from loadcurve.loads.requests import is_met
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
 from loadcurve.result.records import ContentRecord
@@ -21,6 +22,8 @@ from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
 
 ANSWER_TIMEOUT_S = 10.0
+_OK: Collection[int] = (http.HTTPStatus.OK,)
+"""What is expected of a path of which no list expects a status."""
 CHANGES = (
     "is answered differently from request to request; a page whose text changes requires verify in [load]: "
     '"status", or { pattern = "…" } for what each text contains'
@@ -91,9 +94,10 @@ def verify_answers(
 
     What is compared is what the load says (``verify``). Requests of another method than GET or with headers
     may be answered with anything but an error; what the content says is then asked for without them, where
-    their answers are others. Without content, as for a server that was not started here, only the status is
-    compared. Without a load the paths are asked for in every version of HTTP that the server was set to
-    speak. Returns the length and the digest of each answer.
+    their answers are others. A status that the list of requests expects is right, whatever it is. Without
+    content, as for a server that was not started here, only the status is compared. Without a load the paths
+    are asked for in every version of HTTP that the server was set to speak. Returns the length and the digest
+    of each answer.
 
     Raises:
         BadInput: a path leads to no file of the content, or the load cannot be sent.
@@ -112,12 +116,16 @@ def verify_answers(
 def _verified(
     site: Site, paths: Sequence[str], content: Mapping[str, ContentRecord] | None, load: HttpLoadTable
 ) -> dict[str, ContentRecord]:
-    expected = {}
+    expected, statuses = {}, load.expected_statuses(paths)
     if load.verify == "content" and content is not None:
-        expected = {path: _content_at(path, content) for path in paths}
+        expected = {path: _content_at(path, content) for path in paths_with_content(load, paths)}
     lengths = {path: record.bytes for path, record in expected.items()}
     answers = answers_to(load, paths, site, lengths)
     for path, answer in answers.items():
+        if path in statuses:
+            _require_expected(f"{load.method} {path}", answer.status, statuses[path])
+            if answer.status != http.HTTPStatus.OK:
+                continue
         _require_status(f"{load.method} {path}", answer.status, plain=is_plain(load))
         wrong = partial(_difference, expected=expected.get(path), rule=load.verify)
         if (difference := wrong(answer)) is None:
@@ -131,6 +139,20 @@ def _verified(
         if difference is not None:
             raise ServerFailure("wrong_answer", f"GET {path} {difference}.")
     return {path: answer.record for path, answer in answers.items()}
+
+
+def paths_with_content(load: LoadTable, paths: Sequence[str]) -> list[str]:
+    """Return those of the paths that lead to files: of which no list expects another status than 200."""
+    statuses = load.expected_statuses(paths)
+    return [path for path in paths if is_met(statuses.get(path, _OK), http.HTTPStatus.OK)]
+
+
+def _require_expected(request: str, status: int, expected: Collection[int]) -> None:
+    """Refuse a status that the list of requests does not expect."""
+    if not is_met(expected, status):
+        words = " or ".join(map(str, sorted(expected)))
+        text = f"{request} was answered with status {status}; the list of requests expects {words}."
+        raise ServerFailure("wrong_answer", text)
 
 
 def _require_status(request: str, status: int, *, plain: bool) -> None:

@@ -86,7 +86,14 @@ fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
         sent: due,
         done,
         connect: None,
-        http: Some(HttpAnswer { first_byte: due, status, header_bytes: 9, body_bytes, framing_bytes: 0 }),
+        http: Some(HttpAnswer {
+            first_byte: due,
+            status,
+            is_expected: None,
+            header_bytes: 9,
+            body_bytes,
+            framing_bytes: 0,
+        }),
     };
     let slow = match outcome.ending {
         Ending::Answered { status, body_bytes } => recorder.answered(&answer(status, body_bytes)),

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use loadcurve_plan::{Nanos, Recording};
+use loadcurve_plan::{ExpectedStatus, Nanos, Recording};
 
 use crate::requests::TALLIES_MAX;
 use crate::requests::file::open_regular;
@@ -25,6 +25,8 @@ pub struct ListedRequest {
     pub target: String,
     /// None where the line gives none.
     pub weight: Option<f64>,
+    /// The status that is expected; None where the line gives none.
+    pub expected: Option<ExpectedStatus>,
     /// The line, from 1.
     pub line: u64,
 }
@@ -48,6 +50,7 @@ pub struct RequestList {
     /// Where the last line ends.
     end: u64,
     has_weights: bool,
+    has_statuses: bool,
     /// The moment of the last request, where the lines have times.
     recorded_length: Option<Nanos>,
     /// All requests, of a list that is short.
@@ -97,6 +100,12 @@ impl RequestList {
         self.has_weights
     }
 
+    /// Whether any line says which status is expected.
+    #[must_use]
+    pub fn has_statuses(&self) -> bool {
+        self.has_statuses
+    }
+
     /// When the last request was recorded, counted from the start of the recording; `None` if the lines have no times.
     #[must_use]
     pub fn recorded_length(&self) -> Option<Nanos> {
@@ -131,6 +140,11 @@ impl RequestList {
     }
 }
 
+/// A first line without a byte-order mark.
+pub(crate) fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
+}
+
 fn unreadable(error: &io::Error) -> String {
     if error.kind() == ErrorKind::InvalidData {
         return format!("longer than {LONGEST_LINE_BYTES} bytes; expected a path");
@@ -145,6 +159,7 @@ struct Scan {
     count: u64,
     weight: f64,
     has_weights: bool,
+    has_statuses: bool,
     /// The moment of the last request; `None` if the lines have no times.
     last_moment: Option<Nanos>,
     /// All moments, where they are asked for: they take more memory than the index.
@@ -186,21 +201,22 @@ impl Scan {
     fn take(&mut self, bytes: &[u8], line: u64, mut offset: u64) -> Result<(), String> {
         let mut text = bytes;
         if line == 1 {
-            text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+            text = without_mark(bytes);
             offset += (bytes.len() - text.len()) as u64;
         }
-        let Some(Line { target, weight, moment }) = line::parse(text)? else { return Ok(()) };
+        let Some(Line { target, weight, moment, expected }) = line::parse(text)? else { return Ok(()) };
         self.take_moment(moment)?;
         if self.count.is_multiple_of(RequestList::BLOCK) {
             self.blocks.push(Block { offset, weight: self.weight });
         }
         if self.count < TALLIES_MAX as u64 {
             let target = String::from_utf8_lossy(target).into_owned();
-            self.first.push(ListedRequest { target, weight, line });
+            self.first.push(ListedRequest { target, weight, expected, line });
         }
         self.count += 1;
         self.weight += weight.unwrap_or(1.0);
         self.has_weights |= weight.is_some();
+        self.has_statuses |= expected.is_some();
         Ok(())
     }
 
@@ -250,6 +266,7 @@ impl Scan {
             weight: self.weight,
             end: lines.position(),
             has_weights: self.has_weights,
+            has_statuses: self.has_statuses,
             recorded_length: self.last_moment,
             short: (self.count <= TALLIES_MAX as u64).then_some(self.first),
         })
@@ -277,7 +294,12 @@ mod tests {
     #[test]
     fn a_short_list_is_known_line_by_line() {
         let list = open("\u{feff}/a\r\n# grün\n\n/b 2.5 # twice\n/a".as_bytes()).unwrap();
-        let request = |target: &str, weight, line| ListedRequest { target: target.into(), weight, line };
+        let request = |target: &str, weight, line| ListedRequest {
+            target: target.into(),
+            weight,
+            expected: None,
+            line,
+        };
         let expected = [request("/a", None, 1), request("/b", Some(2.5), 4), request("/a", None, 5)];
         assert_eq!(list.short(), Some(expected.as_slice()));
         assert_eq!((list.count(), list.has_weights()), (3, true));

@@ -1,14 +1,31 @@
 //! Finding the requests of a list.
 
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use loadcurve_plan::{Choice, Pick, Picker};
+use loadcurve_plan::{Choice, ExpectedStatus, Pick, Picker};
 use loadcurve_record::Failure;
 
 use crate::requests::line;
 use crate::requests::lines::Lines;
-use crate::requests::list::{Block, RequestList};
+use crate::requests::list::{Block, RequestList, without_mark};
+
+const CHANGED: &str = "the list has changed since it was opened";
+
+/// What a list asks for by one of its lines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Listed<'a> {
+    pub(crate) target: &'a [u8],
+    pub(crate) expected: Option<ExpectedStatus>,
+}
+
+/// A line that was found, with its target as a place in the buffer.
+struct Found {
+    target: Range<usize>,
+    weight: f64,
+    expected: Option<ExpectedStatus>,
+}
 
 /// One thread's way through a list, with memory that does not grow.
 pub(crate) struct ListReader {
@@ -26,19 +43,20 @@ impl ListReader {
         reader
     }
 
-    /// The target of a request.
+    /// What a request asks for.
     ///
     /// # Errors
     /// The file is not what it was, or cannot be read any more.
-    pub(crate) fn find(&mut self, choice: Choice) -> Result<&[u8], Failure> {
-        let target = match choice {
+    pub(crate) fn find(&mut self, choice: Choice) -> Result<Listed<'_>, Failure> {
+        let found = match choice {
             Choice::Number(number) => self.by_number(number),
             Choice::Share(share) => self.by_share(share),
         };
-        target.map(|target| self.lines.bytes(target)).ok_or(Failure::FileUnavailable)
+        let Found { target, expected, .. } = found.ok_or(Failure::FileUnavailable)?;
+        Ok(Listed { target: self.lines.bytes(target), expected })
     }
 
-    fn by_number(&mut self, number: u64) -> Option<Range<usize>> {
+    fn by_number(&mut self, number: u64) -> Option<Found> {
         let block = number / RequestList::BLOCK;
         // A little way ahead it is quicker to read on than to begin anew.
         if number < self.next || block > self.next / RequestList::BLOCK + 1 {
@@ -48,19 +66,19 @@ impl ListReader {
             let line = self.lines.next().ok()??;
             self.next += u64::from(line::is_request(self.lines.bytes(line)));
         }
-        self.next_request().map(|(target, _)| target)
+        self.next_request()
     }
 
-    fn by_share(&mut self, share: f64) -> Option<Range<usize>> {
+    fn by_share(&mut self, share: f64) -> Option<Found> {
         let place = share * self.list.weight();
         let block = self.list.block_at(place);
         self.go_to_block(block);
         let mut end = self.list.block(block).0.weight;
         for _ in 0..RequestList::BLOCK {
-            let (target, weight) = self.next_request()?;
-            end += weight;
+            let found = self.next_request()?;
+            end += found.weight;
             if end > place {
-                return Some(target);
+                return Some(found);
             }
         }
         None
@@ -72,18 +90,41 @@ impl ListReader {
         self.next = block as u64 * RequestList::BLOCK;
     }
 
-    /// The next request's target, as a place in the buffer, and its weight; `None` if the file is not what it was.
-    fn next_request(&mut self) -> Option<(Range<usize>, f64)> {
+    /// The next request; `None` if the file is not what it was.
+    fn next_request(&mut self) -> Option<Found> {
         loop {
             let place = self.lines.next().ok()??;
             let bytes = self.lines.bytes(place.clone());
             if let Some(line) = line::parse(bytes).ok()? {
                 self.next += 1;
                 let start = place.start + bytes.len() - bytes.trim_ascii_start().len();
-                return Some((start..start + line.target.len(), line.weight.unwrap_or(1.0)));
+                let target = start..start + line.target.len();
+                return Some(Found { target, weight: line.weight.unwrap_or(1.0), expected: line.expected });
             }
         }
     }
+}
+
+/// The statuses that a list expects of each of these paths, each once and in their order.
+///
+/// # Errors
+/// The file is not what it was.
+pub fn expected_statuses(list: &RequestList, paths: &[String]) -> Result<Vec<BTreeSet<u16>>, String> {
+    let mut found = vec![BTreeSet::new(); paths.len()];
+    if !list.has_statuses() {
+        return Ok(found);
+    }
+    let places: HashMap<&[u8], usize> =
+        paths.iter().enumerate().map(|(place, path)| (path.as_bytes(), place)).collect();
+    let mut lines = Lines::of(Arc::clone(list.file()));
+    while let Some(line) = lines.next().map_err(|_| CHANGED)? {
+        let line = line::parse(without_mark(lines.bytes(line))).map_err(|_| CHANGED)?;
+        let expected = line.and_then(|line| Some((*places.get(line.target)?, line.expected?)));
+        if let Some((place, expected)) = expected {
+            found[place].insert(expected.code());
+        }
+    }
+    Ok(found)
 }
 
 /// `count` paths of a list picked at random, the same for the same seed; one that is picked twice counts twice.
@@ -95,22 +136,23 @@ pub fn sample(list: &Arc<RequestList>, count: u64, seed: u64) -> Result<Vec<Stri
     let mut reader = ListReader::of(Arc::clone(list));
     (0..count)
         .map(|k| {
-            let target = reader.find(picker.choice(k));
-            let target = target.map_err(|_| "the list has changed since it was opened".to_owned())?;
-            Ok(String::from_utf8_lossy(target).into_owned())
+            let found = reader.find(picker.choice(k));
+            let found = found.map_err(|_| CHANGED)?;
+            Ok(String::from_utf8_lossy(found.target).into_owned())
         })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fmt::Write as _;
     use std::sync::Arc;
 
     use loadcurve_plan::{Choice, Pick, Picker, Weights};
     use loadcurve_record::Failure;
 
-    use super::ListReader;
+    use super::{ListReader, expected_statuses};
     use crate::requests::list::RequestList;
     use crate::temporary_file::TemporaryFile;
 
@@ -139,8 +181,17 @@ mod tests {
     }
 
     fn assert_found(reader: &mut ListReader, choice: Choice, number: usize) {
-        let found = reader.find(choice).map(|found| String::from_utf8_lossy(found).into_owned());
+        let found = reader.find(choice).map(|found| String::from_utf8_lossy(found.target).into_owned());
         assert_eq!(found, Ok(target(number)), "{choice:?}");
+    }
+
+    #[test]
+    fn the_statuses_that_a_list_expects_of_a_path_are_those_of_all_its_lines() {
+        let text = "\u{feff}/a =404\n/b\n/a 2 =200 # again\n/a =404\n/c =301\n";
+        let file = TemporaryFile::holding(text.as_bytes());
+        let list = RequestList::open(file.path()).unwrap();
+        let found = expected_statuses(&list, &["/a", "/b", "/d"].map(str::to_owned)).unwrap();
+        assert_eq!(found, [BTreeSet::from([200, 404]), BTreeSet::new(), BTreeSet::new()]);
     }
 
     #[test]
@@ -180,7 +231,10 @@ mod tests {
         let file = TemporaryFile::holding(("/never 0\n".repeat(200) + "/always\n/never 0\n").as_bytes());
         let mut reader = ListReader::of(Arc::new(RequestList::open(file.path()).unwrap()));
         for share in [0.0, 0.5, 1.0 - f64::EPSILON / 2.0] {
-            assert_eq!(reader.find(Choice::Share(share)), Ok(b"/always".as_slice()));
+            assert_eq!(
+                reader.find(Choice::Share(share)).map(|found| found.target),
+                Ok(b"/always".as_slice())
+            );
         }
     }
 
@@ -188,7 +242,7 @@ mod tests {
     fn a_byte_order_mark_is_no_part_of_the_first_path() {
         let file = TemporaryFile::holding(("\u{feff}/first\n".to_owned() + &"/a\n".repeat(200)).as_bytes());
         let mut reader = ListReader::of(Arc::new(RequestList::open(file.path()).unwrap()));
-        assert_eq!(reader.find(Choice::Number(0)), Ok(b"/first".as_slice()));
+        assert_eq!(reader.find(Choice::Number(0)).map(|found| found.target), Ok(b"/first".as_slice()));
     }
 
     #[test]

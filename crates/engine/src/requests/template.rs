@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use loadcurve_plan::{Body, HttpLoad, HttpVersion, Request};
+use loadcurve_plan::{Body, ExpectedStatus, HttpLoad, HttpVersion, Request};
 use loadcurve_wire::{
     Body as WireBody, Exchange, InvalidRequest, Method, Request as WireRequest, RequestKind, Response,
     Target, Version,
@@ -23,6 +23,8 @@ pub(crate) struct Template<E: Exchange> {
     pub(crate) expected_body_bytes: Option<u64>,
     /// Whether answers may differ in length.
     pub(crate) body_varies: bool,
+    /// Of an answer, where the template's requests have one in common.
+    pub(crate) expected_status: Option<ExpectedStatus>,
 }
 
 impl<E: Exchange> Template<E> {
@@ -93,6 +95,7 @@ impl<'a> Templates<'a> {
             body,
             expected_body_bytes: request.expected_body_bytes.filter(|_| has_answer_body),
             body_varies: request.body_varies,
+            expected_status: request.expected_status,
         })
     }
 

@@ -108,7 +108,7 @@ table! {
     }
     ErrorStatus {
         code: "error_status", origin: Some(Origin::Answer),
-        meaning: "share of 4xx and 5xx",
+        meaning: "share of 4xx and 5xx, or of a status that the list of requests does not expect",
         suspect: Some("any"), invalid: Some("above 1 %"),
     }
     RecordsMissing {

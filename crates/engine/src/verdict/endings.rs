@@ -97,6 +97,7 @@ impl Verdict {
         let answered = evidence.requests.answered;
         if let (1.., Some(Redirection { place, is_only })) = (redirections, &evidence.redirection)
             && redirections == answered
+            && evidence.unexpected_status.is_none()
         {
             let (redirections, answered) = (grouped(redirections), grouped(answered));
             let (place, what) = if *is_only {

@@ -34,6 +34,8 @@ pub(crate) struct Evidence {
     pub(crate) failures: FailureCounts,
     /// None where answers have no status.
     pub(crate) status: Option<StatusCounts>,
+    /// Of another status than the list expects; None where it expects none.
+    pub(crate) unexpected_status: Option<StatusCounts>,
     /// How connections ended with requests under way; zero where that is not known.
     pub(crate) disruptions: Disruptions,
     /// Whether connections of HTTP/1.x carried several requests at once.
@@ -200,6 +202,7 @@ impl Evidence {
             at_once: kept_up.requests,
             failures: result.errors,
             status: result.status,
+            unexpected_status: result.unexpected_status,
             disruptions: Disruptions::default(),
             pipelined: false,
             redirection: None,

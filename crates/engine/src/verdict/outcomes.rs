@@ -169,21 +169,30 @@ impl Verdict {
         if errors == 0 {
             return;
         }
+        let expects = evidence.unexpected_status.is_some();
         let classes: Vec<String> = evidence
-            .status
+            .unexpected_status
+            .or(evidence.status)
             .iter()
             .flat_map(StatusCounts::iter)
-            .filter(|(class, count)| class.row().is_error && *count > 0)
+            .filter(|(class, count)| (expects || class.row().is_error) && *count > 0)
             .map(|(class, count)| format!("{} of {}", grouped(count), class.code()))
             .collect();
         let of_classes = if classes.is_empty() { String::new() } else { format!(", {}", list(&classes)) };
-        let text = format!(
-            "{} of {} answers ({}) have an error status{of_classes}: an error page is not the requested \
-            work; check the path and the server's log",
-            grouped(errors),
-            grouped(answered),
-            percentage(errors, answered),
-        );
+        let share = percentage(errors, answered);
+        let (errors_in_words, answered) = (grouped(errors), grouped(answered));
+        let text = if expects {
+            format!(
+                "{errors_in_words} of {answered} answers ({share}) have another status than the list of requests \
+                expects{of_classes}: the server does other work than was recorded; check whether it has the same \
+                content, and its log"
+            )
+        } else {
+            format!(
+                "{errors_in_words} of {answered} answers ({share}) have an error status{of_classes}: an error page \
+                is not the requested work; check the path and the server's log"
+            )
+        };
         self.add(status_of_share(errors, evidence.requests.due), Code::ErrorStatus, text);
     }
 

@@ -71,6 +71,7 @@ impl Reported {
             at_once: self.requests_at_once,
             failures: self.failures,
             status: self.status,
+            unexpected_status: None,
             disruptions: Disruptions::default(),
             pipelined: false,
             redirection: None,

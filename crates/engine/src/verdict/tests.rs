@@ -1,7 +1,9 @@
 //! Each doubt with the evidence that calls for it, and without.
 
 use loadcurve_plan::{Nanos, Stop};
-use loadcurve_record::{Disruptions, Failure, FailureCounts, StatusClass, Unserved, WarmUpCounts};
+use loadcurve_record::{
+    Disruptions, Failure, FailureCounts, StatusClass, StatusCounts, Unserved, WarmUpCounts,
+};
 
 use super::{
     Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Redirection, Resumption,
@@ -42,6 +44,7 @@ fn closed() -> Evidence {
         at_once: 50,
         failures: FailureCounts::default(),
         status: Some([(StatusClass::Success, 100_000)].into()),
+        unexpected_status: None,
         disruptions: Disruptions::default(),
         pipelined: false,
         redirection: None,
@@ -166,6 +169,24 @@ fn answers_with_an_error_status_are_no_answers_to_rank_by() {
     };
     assert_eq!(verdict(&refusing), (Status::Invalid, vec![Code::ErrorStatus]));
     assert_says(&refusing, Code::ErrorStatus, &["100 %", "99,000 of 4xx and 1,000 of 5xx", "check the path"]);
+}
+
+#[test]
+fn a_status_that_the_list_expects_is_right_and_another_one_is_not() {
+    let status = Some([(StatusClass::Success, 60_000), (StatusClass::ClientError, 40_000)].into());
+    let as_expected = Evidence { status, unexpected_status: Some(StatusCounts::default()), ..closed() };
+    assert_eq!(verdict(&as_expected), (Status::Valid, vec![]));
+    let otherwise = Evidence {
+        requests: Requests { ok: 98_000, ..REQUESTS },
+        unexpected_status: Some([(StatusClass::Success, 2_000)].into()),
+        ..as_expected
+    };
+    assert_eq!(verdict(&otherwise), (Status::Invalid, vec![Code::ErrorStatus]));
+    assert_says(
+        &otherwise,
+        Code::ErrorStatus,
+        &["2,000 of 100,000", "another status than the list", "2,000 of 2xx"],
+    );
 }
 
 #[test]

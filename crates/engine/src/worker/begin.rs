@@ -106,6 +106,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             reused: connection.state == State::Open,
             moved_at: None,
             limited_since,
+            expected_status: None,
         });
         self.carry(slot);
     }
@@ -236,7 +237,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
         let InFlight { number, operation, due, reused, moved_at, limited_since, .. } = *request;
         let (before, template) = (self.scratch.len(), self.configuration.requests.template(operation));
-        let target = self.targets.target(number)?;
+        let listed = self.targets.listed(number)?;
+        request.expected_status = listed.map_or(template.expected_status, |listed| listed.expected);
+        let target = listed.map(|listed| listed.target);
         connection.exchange.begin(tag, &template.request, target, &mut self.scratch);
         request.sent = Some(self.now);
         if let Some(since) = limited_since {

@@ -55,6 +55,43 @@ fn the_lines_of_a_long_list_are_taken_in_turn_and_from_the_start_again() {
     assert_eq!(measured.requests("ok"), 2 * LINES as u64);
 }
 
+/// What a list of this many lines, each with a status, makes of a server that answers 404 for all but the first line.
+fn expecting(lines: usize, first: u16, others: u16) -> Measured {
+    let mut text = format!("/0 ={first}\n");
+    for line in 1..lines {
+        writeln!(text, "/{line} ={others}").unwrap();
+    }
+    let file = TemporaryFile::holding(text.as_bytes());
+    let server = Server::scripted(|asked| match asked.label {
+        "GET /0" => Reply::answer(ok("hello")),
+        _ => Reply::answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+    });
+    measure(closed(server.address, 1, lines as u64).with(|http| http.requests = lines_of(&file)))
+}
+
+#[test]
+fn an_answer_is_right_that_has_the_status_which_its_line_expects() {
+    for lines in [10, LINES] {
+        let measured = expecting(lines, 200, 404);
+        assert_eq!(measured.requests("ok"), lines as u64);
+        assert_eq!(measured.count("/unexpected_status/4xx"), 0);
+        assert_eq!(measured.count("/status/4xx"), lines as u64 - 1);
+        let wrong = expecting(lines, 404, 200);
+        assert_eq!(wrong.requests("ok"), 0);
+        assert_eq!(
+            (wrong.count("/unexpected_status/2xx"), wrong.count("/unexpected_status/4xx")),
+            (1, lines as u64 - 1)
+        );
+    }
+}
+
+#[test]
+fn a_list_without_statuses_says_nothing_of_unexpected_ones() {
+    let file = list_of(LINES);
+    let (measured, _) = run(lines_of(&file), 1, 20, |plan| plan);
+    assert!(measured.value("").get("unexpected_status").is_none());
+}
+
 #[test]
 fn threads_share_a_long_list_and_each_line_is_taken_once() {
     let file = list_of(LINES);

@@ -24,6 +24,7 @@ fn answer(due: u64, sent: u64, done: u64) -> Answer {
         http: Some(HttpAnswer {
             first_byte: Nanos(done),
             status: 200,
+            is_expected: None,
             header_bytes: 10,
             body_bytes: 100,
             framing_bytes: 0,

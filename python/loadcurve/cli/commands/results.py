@@ -53,6 +53,20 @@ def import_files(
             "--trials", metavar="PATTERN", help="A prefix for the pattern of each FILE, such as '{trial}/'."
         ),
     ] = "",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help="Of an access log: the requests by this method, such as HEAD; default: GET.",
+        ),
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Of an access log: the requests with these statuses, such as 2xx or 200,404; default: all.",
+        ),
+    ] = None,
     out: OutOption = None,
 ) -> None:
     """Make a run folder from files of other load generators.
@@ -64,7 +78,16 @@ def import_files(
     from loadcurve.cli.import_files import import_command
 
     raise_on_interrupts()
-    import_command(files, named=named, server=server, point=point or [], trials=trials, out=out)
+    import_command(
+        files,
+        named=named,
+        server=server,
+        point=point or [],
+        trials=trials,
+        method=method,
+        statuses=status,
+        out=out,
+    )
 
 
 def report(

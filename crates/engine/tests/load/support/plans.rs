@@ -16,6 +16,7 @@ pub(crate) fn get(target: &str) -> Request {
         body: Body::Empty,
         expected_body_bytes: None,
         body_varies: false,
+        expected_status: None,
         weight: 1.0,
     }
 }

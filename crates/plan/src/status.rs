@@ -1,0 +1,94 @@
+//! The status that an answer is expected to have.
+
+use serde::{Deserialize, Serialize};
+
+use crate::InvalidPlan;
+
+/// The least and the greatest status code of HTTP.
+const STATUS_CODES: std::ops::RangeInclusive<u16> = 100..=599;
+/// What answers a request that has a condition or asks for a range (RFC 9110, 15.3.7, 15.4.5, 15.5.13 and 15.5.17).
+const OF_CONDITIONS: [u16; 4] = [206, 304, 412, 416];
+/// What a server answers, or logs, because of the moment or the client: 408 and 425 (RFC 9110, RFC 8470), 429 (RFC 6585),
+/// and nginx's 444 and 499 for a connection that was closed without an answer.
+const OF_A_MOMENT: [u16; 5] = [408, 425, 429, 444, 499];
+const OK: u16 = 200;
+const FIRST_ERROR: u16 = 400;
+const FIRST_SERVER_ERROR: u16 = 500;
+
+/// The status that was recorded of a request, and is expected of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExpectedStatus(u16);
+
+impl ExpectedStatus {
+    /// This status; `None` for a number that is none.
+    #[must_use]
+    pub fn new(code: u16) -> Option<Self> {
+        STATUS_CODES.contains(&code).then_some(Self(code))
+    }
+
+    /// The status code.
+    #[must_use]
+    pub fn code(self) -> u16 {
+        self.0
+    }
+
+    /// Whether an answer of this status is as good as the expected one.
+    ///
+    /// A load sends no conditions and no ranges, so what was answered to one may be answered by 200. What failed because
+    /// of the moment need not fail again.
+    #[must_use]
+    pub fn is_met_by(self, code: u16) -> bool {
+        let recovers = self.0 >= FIRST_SERVER_ERROR || OF_A_MOMENT.contains(&self.0);
+        code == self.0 || (OF_CONDITIONS.contains(&self.0) && code == OK) || (recovers && code < FIRST_ERROR)
+    }
+
+    /// Checks the number.
+    ///
+    /// # Errors
+    /// It is no status code.
+    pub(crate) fn validate(self) -> Result<(), InvalidPlan> {
+        let refuse = || InvalidPlan(format!("an expected status of {} is not between 100 and 599", self.0));
+        STATUS_CODES.contains(&self.0).then_some(()).ok_or_else(refuse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ExpectedStatus;
+
+    fn met(expected: u16) -> Vec<u16> {
+        let expected = ExpectedStatus::new(expected).unwrap();
+        [200, 204, 206, 301, 304, 404, 408, 429, 500, 503]
+            .into_iter()
+            .filter(|code| expected.is_met_by(*code))
+            .collect()
+    }
+
+    #[test]
+    fn the_recorded_status_is_expected_again() {
+        for code in [200, 204, 301, 404] {
+            assert_eq!(met(code), [code]);
+        }
+    }
+
+    #[test]
+    fn without_its_condition_or_range_a_request_may_be_answered_by_200() {
+        assert_eq!((met(304), met(206)), (vec![200, 304], vec![200, 206]));
+        assert_eq!((met(412), met(416)), (vec![200], vec![200]));
+    }
+
+    #[test]
+    fn what_failed_in_its_moment_may_succeed_and_may_not_fail_otherwise() {
+        let good = [200, 204, 206, 301, 304];
+        for (code, itself) in [(503, vec![503]), (429, vec![429]), (408, vec![408]), (499, vec![])] {
+            assert_eq!(met(code), [good.to_vec(), itself].concat());
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_no_status_are_refused() {
+        assert_eq!([99, 600, 0].map(ExpectedStatus::new), [None; 3]);
+        assert!(ExpectedStatus(600).validate().is_err());
+    }
+}
