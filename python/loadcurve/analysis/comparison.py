@@ -15,7 +15,9 @@ from loadcurve.loads.values import Point
 from loadcurve.result.differences import (
     ConditionDifference,
     Difference,
+    between_reported,
     condition_differences,
+    is_imported,
     server_differences,
 )
 from loadcurve.result.measures import Measure, measures
@@ -100,10 +102,14 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         )
     curves = [change for change in changes if change.point is None]
     points = [change for change in changes if change.point is not None]
+    lacking = is_imported(base.run.conditions), is_imported(new.run.conditions)
+    conditions = condition_differences(base.run.conditions, new.run.conditions)
     return RunComparison(
-        conditions=tuple(condition_differences(base.run.conditions, new.run.conditions)),
+        conditions=tuple(between_reported(conditions, lacking)),
         servers={
-            name: tuple(server_differences(server.facts, new.run.servers[name].facts))
+            name: tuple(
+                between_reported(server_differences(server.facts, new.run.servers[name].facts), lacking)
+            )
             for name, server in base.run.servers.items()
             if name in new.run.servers
         },

@@ -90,8 +90,9 @@ def _require_same_conditions(differences: Sequence[ConditionDifference], despite
     refused = [one for one in differences if one.name not in despite and one.aspect not in despite]
     if refused:
         lines = "\n".join(f"  {one.aspect}: {difference_line(one)}" for one in refused)
+        accepted = " ".join(f"--despite {aspect}" for aspect in dict.fromkeys(one.aspect for one in refused))
         raise BadInput(
             f"the runs were not measured under the same conditions:\n{lines}\nThe ratio would include the "
             "effect of these differences. Measure both under the same conditions, or compare even though "
-            f"they differ: --despite {refused[0].aspect}."
+            f"they differ: {accepted}."
         )

@@ -12,6 +12,7 @@ from loadcurve.result.folder import RunFolder
 from loadcurve.result.measures import point_key
 from loadcurve.result.records import (
     FORMAT,
+    IMPORTED_ENTRY,
     ImportedFile,
     ImportRecord,
     PlannedTrial,
@@ -86,8 +87,8 @@ def _run_record(files: Sequence[Imported], command: list[str], at: str) -> RunRe
         ceiling=None,
         servers={
             name: ServerRecord(
-                title=name, catalog_entry="imported", status="found", version=None, binary=None, settings={},
-                configuration={}, install=None, documentation=None, limits=None, machine=None,
+                title=name, catalog_entry=IMPORTED_ENTRY, status="found", version=None, binary=None,
+                settings={}, configuration={}, install=None, documentation=None, limits=None, machine=None,
             )
             for name in servers
         },
@@ -115,9 +116,9 @@ def _caveat(files: Sequence[Imported]) -> Caveat:
     said = "; ".join(
         f"latency of {tool} counts from {' or '.join(sorted(words))}" for tool, words in bases.items()
     )
-    text = (
-        f"the figures were imported and not measured here: {said}; nothing shows how busy the generator was"
-    )
+    text = f"the figures were imported and not measured here: {said}"
+    if any(one.figures.measured is None for one in files):
+        text += "; nothing shows how busy the generator was"
     return Caveat.of("imported", text)
 
 

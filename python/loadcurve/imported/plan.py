@@ -99,6 +99,7 @@ def _point(source: Source, figures: ToolFigures, given: Point) -> Point:
     said = {
         "connections": asked.connections,
         "rate": asked.rate_rps,
+        "connection_rate": asked.connection_rate_cps,
         "threads": asked.threads,
         "streams": asked.streams,
     }
@@ -108,7 +109,7 @@ def _point(source: Source, figures: ToolFigures, given: Point) -> Point:
             raise BadInput(f"{source.name}: the file has {key} = {show(own)}, but {show(value)} was given")
     if given:
         return given
-    for key in ("rate", "connections", "threads"):
+    for key in ("connection_rate", "rate", "connections", "threads"):
         if (known := said[key]) is not None:
             return {key: float(known)}
     raise BadInput(

@@ -7,7 +7,7 @@ from typing import Any
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.record import Known, record_of
 from loadcurve.imported.plan import Imported
-from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, kind_of_model
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
 from loadcurve.result.generator import Generator
 from loadcurve.result.kernel import Kernel
@@ -22,11 +22,15 @@ _OF_DATABASES = {"ycsb", "go-ycsb"}
 
 def kind_of(figures: ToolFigures) -> LoadKind:
     """Return on what kind of server the load was."""
+    if figures.measured is not None:
+        return kind_of_model(figures.measured.load.model)
     return DATABASE if figures.tool in _OF_DATABASES else WEB
 
 
 def model_of(figures: ToolFigures, keys: Mapping[str, float]) -> str:
-    """Return the load model that a rate asks for, or the usual one."""
+    """Return the load model of the result, or else the one that a rate asks for, or the usual one."""
+    if figures.measured is not None:
+        return figures.measured.load.model
     rate = [] if figures.asked.rate_rps is None else ["rate"]
     return kind_of(figures).model_asked_by([*keys, *rate])
 
@@ -67,6 +71,8 @@ def _nothing_probed() -> ProbeRecord:
 def load_result(one: Imported) -> LoadResult:
     """Return the result of a load."""
     figures = one.figures
+    if figures.measured is not None:
+        return figures.measured
     nothing_known = Generator(
         threads=None, io=None, cpu_user_s=None, cpu_system_s=None, cpu_spun_s=None, cpu_per_request_us=None,
         lateness_ms=None,

@@ -6,12 +6,12 @@ what a comparison is about.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from loadcurve.result.folder import Run
-from loadcurve.result.records import ServerRecord
+from loadcurve.result.records import IMPORTED_ENTRY, ServerRecord
 
 Aspect = Literal["load", "content", "machine", "generator"]
 """What must be the same before two runs can be compared."""
@@ -47,11 +47,18 @@ class ConditionDifference(Difference):
 
 
 Facts = Mapping[str, Any]
+Found = TypeVar("Found", bound=Difference)
+_VERSION = "loadcurve_version"
 
 
 def conditions_of(run: Run) -> dict[Aspect, dict[str, Any]]:
     """Return the conditions of a run: load, content, machine and generator, in this order."""
     return {aspect: dict(conditions(run)) for aspect, conditions in _CONDITIONS.items()}
+
+
+def is_imported(conditions: Mapping[Aspect, Facts]) -> bool:
+    """Say whether these are of an import, which alone does not know what Loadcurve sent its loads."""
+    return conditions["generator"].get(_VERSION) is None
 
 
 def condition_differences(
@@ -68,6 +75,9 @@ def condition_differences(
 def _load(run: Run) -> Mapping[str, Any]:
     swept = {key for point in run.sweep_points for key in point}
     load = {key: value for key, value in run.run.study["load"].items() if key not in swept}
+    if run.run.imported is not None:
+        # How trials were taken is not known.
+        return load
     own = {name: one for name in run.run.servers if (one := run.own_load(name))}
     trials = run.run.study["trials"]
     return {
@@ -101,7 +111,7 @@ def _generator(run: Run) -> Mapping[str, Any]:
     threads = sorted({load.generator.threads for load in loads if load.generator.threads is not None})
     tools = [record.load.tool for record in run.points if record.load.tool is not None]
     return {
-        "loadcurve_version": run.run.loadcurve_version,
+        _VERSION: run.run.loadcurve_version if run.run.imported is None else None,
         "io": sorted({plan.io for plan in plans if plan.io is not None}),
         "tools": sorted({f"{tool.name} {tool.version or ''}".strip() for tool in tools}),
         "threads": threads,
@@ -126,7 +136,7 @@ def server_facts(server: ServerRecord, table: Facts | None = None) -> dict[str, 
     elsewhere = {"use", "load", "sweep", *ServerRecord.model_fields, *server.settings}
     return {
         **{key: value for key, value in (table or {}).items() if value and key not in elsewhere},
-        "catalog_entry": server.catalog_entry,
+        "catalog_entry": server.catalog_entry if server.catalog_entry != IMPORTED_ENTRY else None,
         "version": server.version,
         "settings": server.settings,
         "driver": server.driver,
@@ -147,6 +157,18 @@ def server_differences(base: Facts, new: Facts) -> list[Difference]:
         one
         for one in differences(base, new)
         if not one.name.startswith(f"{DIGESTS}.") or None not in (one.base, one.new)
+    ]
+
+
+def between_reported(found: Iterable[Found], lacking: tuple[bool, bool]) -> list[Found]:
+    """Return differences without those in which one run has nothing, where that run is ``lacking`` facts.
+
+    Files of other tools report little of how they were made, which is no difference.
+    """
+    return [
+        one
+        for one in found
+        if not any(lacks and not has for lacks, has in zip(lacking, (one.base, one.new), strict=True))
     ]
 
 

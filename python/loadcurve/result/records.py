@@ -80,11 +80,16 @@ class ContainerRecord(Record):
     network: Literal["host", "private"]
 
 
+IMPORTED_ENTRY = "imported"
+"""What stands in the place of a catalogue's entry in the record of an imported server."""
+
+
 class ServerRecord(Record):
     """One server of the study as it was found on this machine."""
 
     title: str
     catalog_entry: str
+    """:data:`IMPORTED_ENTRY` for a server of which an import knows the name alone."""
     status: Literal["found", "missing"]
     version: str | None
     binary: str | None

@@ -10,7 +10,7 @@ from typing import Literal
 
 from loadcurve.errors import BadInput
 from loadcurve.result.distribution import Distribution
-from loadcurve.result.load import Operation, SeriesPeriod
+from loadcurve.result.load import LoadResult, Operation, SeriesPeriod
 from loadcurve.result.verdict import VerdictNote
 
 LatencyBasis = Literal["due", "send"]
@@ -42,6 +42,8 @@ class Asked:
     connections: int | None = None
     rate_rps: float | None = None
     """``None`` for a closed loop, and where it is not known."""
+    connection_rate_cps: float | None = None
+    """Of sessions."""
     threads: int | None = None
     duration_s: float | None = None
     requests_total: int | None = None
@@ -95,6 +97,8 @@ class ToolFigures:
     asked: Asked = Asked()
     notes: Sequence[VerdictNote] = ()
     """What a reader should know of the file: what of it no figure includes, or why one is null."""
+    measured: LoadResult | None = None
+    """The whole result of a load of our own, which lacks nothing; ``None`` of any other tool."""
 
 
 class Unreadable(BadInput):

@@ -21,6 +21,7 @@ from loadcurve.generate.tools.jmeter import xml as jmeter_xml
 from loadcurve.generate.tools.k6 import reader as k6
 from loadcurve.generate.tools.locust import reader as locust
 from loadcurve.generate.tools.oha import reader as oha
+from loadcurve.generate.tools.own import reader as own
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta import reader as vegeta
 from loadcurve.generate.tools.wrk import reader as wrk
@@ -43,6 +44,7 @@ class Format:
 
 
 FORMATS: Sequence[Format] = (
+    Format("loadcurve-json", own.TOOL, "loadcurve load --json", own.is_json, own.read_json),
     Format("wrk-text", "wrk", "wrk, best with --latency", wrk.is_text, wrk.read_text),
     Format("wrk2-text", "wrk2", "wrk2 --latency", wrk.is_text_of_wrk2, wrk.read_text_of_wrk2),
     Format("ab-text", "ab", "ab", ab.is_text, ab.read_text),

@@ -1,0 +1,1 @@
+"""Results of our own loads, as files."""
