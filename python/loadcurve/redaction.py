@@ -43,7 +43,11 @@ _END_OF_HOSTS = re.compile(r"[/?#]")
 _OPTION = re.compile(r"[?&;]([^=?&;@]*)=")
 
 _DATABASES = tuple(f"{scheme}://" for scheme in SCHEMES if scheme != "http")
-_URL = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://\S+")
+_BEHIND_SCHEME = "://"
+_SCHEME_CHARACTERS_MAX = 64
+"""Of a text before ``://``, where a scheme is looked for. No scheme is as long."""
+_SCHEME = re.compile(rf"[A-Za-z][\w+.-]{{0,{_SCHEME_CHARACTERS_MAX}}}\Z")
+_REST_OF_URL = re.compile(r"\S+")
 _CLOSING = "\"'`,;:.)]}>"
 """What stands behind a URL in a text, and not at its end."""
 
@@ -51,13 +55,17 @@ _LOGIN = re.compile(r"[\w.+-]+@")
 """A user without a password, who to ssh is part of where a machine is, and no secret."""
 
 TOML_TOKEN = re.compile(
-    r'''(?P<comment>\#[^\n]*)|"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*\'''',
+    # What has no end is a token, too: it is then looked through once.
+    r'''(?P<comment>\#[^\n]*)
+    |"""(?:\\.|"(?!"")|[^"\\])*+"{0,5}|\'\'\'(?:\'(?!\'\')|[^\'])*+\'{0,5}
+    |"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+\'?''',
     re.DOTALL | re.VERBOSE,
 )
 """A comment of a TOML text, or a text in it."""
 
-_NAME_IN_COMMENT = r"[\w-]*(?:authorization|cookie|api-?key|token|secret|passw|pwd)[\w-]*"
-_SECRET_IN_COMMENT = re.compile(rf"""(["']?{_NAME_IN_COMMENT}["']?\s*[=:]\s*)\S.*""", re.IGNORECASE)
+_GIVEN_IN_COMMENT = re.compile(r"""(?<![\w-])(?P<name>[\w-]++)["']?\s*+[=:]\s*+(?=\S)""")
+"""A name and what gives it a value; each word is looked at once."""
+_SECRET_NAME = re.compile(r"authorization|cookie|api-?key|token|secret|passw|pwd", re.IGNORECASE)
 
 
 def remember(secret: str) -> None:
@@ -92,7 +100,7 @@ def hidden(text: str) -> str:
     """Return a text of somebody else's without the remembered secrets, and without passwords in URLs."""
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return _URL.sub(_without_its_user, text)
+    return _without_users(text)
 
 
 def may_be_secret(header: str) -> bool:
@@ -125,7 +133,7 @@ def without_password(url: str) -> str:
 
 def hosts_of(url: str) -> str:
     """Return the host and port that a server's URL names, or several of them divided by commas."""
-    return _END_OF_HOSTS.split(without_password(url).partition("://")[2])[0]
+    return _END_OF_HOSTS.split(without_password(url).partition("://")[2], maxsplit=1)[0]
 
 
 def without_passwords(text: str) -> str:
@@ -136,7 +144,7 @@ def without_passwords(text: str) -> str:
     if text.lower().startswith(_DATABASES):
         # The text is the URL, whatever characters it has.
         return without_password(text)
-    return _URL.sub(_without_its_user, text)
+    return _without_users(text)
 
 
 def without_passwords_in(value: Any) -> Any:  # noqa: ANN401 - any value that JSON has
@@ -195,7 +203,7 @@ def _place(rest: str) -> str | None:
     # An @ in a password among the options: what is behind it is the rest of the password.
     if any(_is_secret(name) for name in _OPTION.findall(before)):
         return None
-    return place if _HOSTS.fullmatch(_END_OF_HOSTS.split(place)[0]) else None
+    return place if _HOSTS.fullmatch(_END_OF_HOSTS.split(place, maxsplit=1)[0]) else None
 
 
 def _without_secret_options(place: str) -> str:
@@ -214,13 +222,32 @@ def _is_secret(name: str) -> bool:
     return any(secret in unquote(name).lower() for secret in SECRETS)
 
 
-def _without_its_user(found: re.Match[str]) -> str:
-    url = found[0].rstrip(_CLOSING)
-    behind = found[0][len(url) :]
+def _without_users(text: str) -> str:
+    """Return a text in which each URL has lost its user.
+
+    A URL is found by what stands behind its scheme, which is then read backwards: a pattern that begins with
+    the scheme would begin anew with each letter of a long word.
+    """
+    parts, done, looked = [], 0, 0
+    while (mark := text.find(_BEHIND_SCHEME, looked)) >= 0:
+        looked = mark + len(_BEHIND_SCHEME)
+        if not text[looked : looked + 1].strip():
+            continue
+        scheme = _SCHEME.search(text, max(done, mark - _SCHEME_CHARACTERS_MAX), mark)
+        if scheme is None or (rest := _REST_OF_URL.match(text, looked)) is None:
+            continue
+        parts += [text[done : scheme.start()], _without_its_user(text[scheme.start() : rest.end()])]
+        done = looked = rest.end()
+    return "".join([*parts, text[done:]])
+
+
+def _without_its_user(found: str) -> str:
+    url = found.rstrip(_CLOSING)
+    behind = found[len(url) :]
     if url.lower().startswith(_DATABASES):
         return without_password(url) + behind
     scheme, _, rest = url.partition("://")
-    hosts = re.split(r"[/?#\"']", rest)[0]
+    hosts = re.split(r"[/?#\"']", rest, maxsplit=1)[0]
     # What is no host and port either is a user, whose password goes on until the last @.
     user_end = hosts.rfind("@") if "@" in hosts or _HOSTS.fullmatch(hosts) else rest.rfind("@")
     if scheme.lower() == "ssh" and _LOGIN.fullmatch(rest[: user_end + 1]):
@@ -228,12 +255,19 @@ def _without_its_user(found: re.Match[str]) -> str:
     return f"{scheme}://{rest[user_end + 1 :]}{behind}"
 
 
+def _without_given_secret(comment: str) -> str:
+    """Return a comment up to the first value of what is named as secrets are."""
+    given = _GIVEN_IN_COMMENT.finditer(comment)
+    end = next((one.end() for one in given if _SECRET_NAME.search(one["name"])), None)
+    return comment if end is None else f"{comment[:end]}{HIDDEN}"
+
+
 def _shown_token(token: re.Match[str], secrets: Collection[str]) -> str:
     if token["comment"]:
         comment = token[0]
         for secret in sorted(filter(None, secrets), key=len, reverse=True):
             comment = comment.replace(secret, HIDDEN)
-        return _SECRET_IN_COMMENT.sub(rf"\1{HIDDEN}", without_passwords(comment))
+        return _without_given_secret(without_passwords(comment))
     try:
         said: str = tomllib.loads(f"text = {token[0]}")["text"]
     except tomllib.TOMLDecodeError:

@@ -64,7 +64,7 @@ def help_record(parameter: Any, ctx: Any) -> tuple[str, str]:  # noqa: ANN401 --
     names, about = parameter.get_help_record(ctx)
     if parameter.param_type_name == "argument":
         # A name such as RUN says more than the type of its value.
-        names = re.sub(r" <.*>$", "", names)
+        names = names.partition(" <")[0] if names.endswith(">") else names
     return names, about
 
 

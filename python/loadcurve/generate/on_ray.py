@@ -230,7 +230,7 @@ def require_token(mode: str | None, where: str) -> None:
 
 def version_mismatch(said: str) -> str | None:
     """Return, with what to do, what Ray says of other versions in a cluster; ``None`` if that is not it."""
-    found = re.findall(r"^\s*(Ray|Python): (\S+)$", said, re.MULTILINE)
+    found = re.findall(r"^[ \t]*(Ray|Python): (\S+)$", said, re.MULTILINE)
     if "Version mismatch" not in said or [name for name, _ in found] != ["Ray", "Python"] * 2:
         return None
     ray_there, python_there, ray_here, python_here = (version for _, version in found)

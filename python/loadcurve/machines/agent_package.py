@@ -24,7 +24,7 @@ DEPENDENCIES = (
     *("typing-extensions", "typing-inspection"),
 )
 """The packages that roles import."""
-FOR_ONE_PYTHON = re.compile(r"\.cpython-\d+[^/]*\.so$")
+FOR_ONE_PYTHON = re.compile(r"\.cpython-\d++[^/.]*\.so$")
 """What is compiled for one minor version; what is for all of them (abi3) has another name."""
 RUNS_WITHOUT = frozenset({"markupsafe"})
 """Packages that have the same in Python, for where what is compiled does not fit."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _NUMBERS = re.compile(
     # A list of things by number, such as ``process 12, process 15 and process 99``, or a number by itself.
-    rf"(?P<word>[A-Za-z]+) {_NUMBER}(?:(?:, | and )(?P=word) {_NUMBER})+(?!\w|[.,]\d)"
+    rf"(?<![A-Za-z])(?P<word>[A-Za-z]+) {_NUMBER}(?:(?:, | and )(?P=word) {_NUMBER})+(?!\w|[.,]\d)"
     rf"|(?<![\w.,]){_NUMBER}(?!\w|[.,]\d)"
 )
 

@@ -24,8 +24,9 @@ DIGESTS = "sha256"
 
 _PLACEHOLDERS = ("{port}", "{folder}", "{content}")
 """What a recorded configuration has in the place of what every start has anew."""
-_CONTENT_OF_A_RUN = re.compile(r"[^\s\"';=]*/loadcurve-content-[^\s\"';/]+")
-_FOLDER_OF_A_START = re.compile(r"[^\s\"';=]*/loadcurve-[^\s\"';/]+")
+# Each word is looked through once: without the look behind, every one of its characters would begin anew.
+_CONTENT_OF_A_RUN = re.compile(r"(?<![^\s\"';=])[^\s\"';=]*/loadcurve-content-[^\s\"';/]+")
+_FOLDER_OF_A_START = re.compile(r"(?<![^\s\"';=])[^\s\"';=]*/loadcurve-[^\s\"';/]+")
 _PORT_OF_A_START = re.compile(r"\b\d{4,5}\b")
 _NAMES_A_PORT = re.compile(r"listen|port|127\.0\.0\.1", re.IGNORECASE)
 
@@ -146,7 +147,7 @@ def server_facts(server: ServerRecord, table: Facts | None = None) -> dict[str, 
         "cpus": None if server.cpus is None else list(server.cpus),
         "server_machine": server.server_machine,
         "load_machines": None if server.load_machines is None else [*server.load_machines],
-        "configuration": {name: _with_placeholders(text) for name, text in server.configuration.items()},
+        "configuration": {name: with_placeholders(text) for name, text in server.configuration.items()},
         DIGESTS: {"program": server.binary_sha256, **server.start_sha256},
     }
 
@@ -172,7 +173,7 @@ def between_reported(found: Iterable[Found], lacking: tuple[bool, bool]) -> list
     ]
 
 
-def _with_placeholders(configuration: str) -> str:
+def with_placeholders(configuration: str) -> str:
     """Return a configuration as it is recorded today; older ones have the port and the folders of a start."""
     if any(name in configuration for name in _PLACEHOLDERS):
         return configuration

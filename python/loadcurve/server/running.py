@@ -150,7 +150,7 @@ def _announced_version(url: str, target: Target, address: str, transport: Transp
     except (OSError, http.client.HTTPException) as error:
         text = sentence(f"{url}: GET / was not answered: {error or type(error).__name__}")
         raise ServerFailure("not_ready", text) from None
-    product = re.search(r"\S+/\d\S*", said)
+    product = re.search(r"(?<!\S)\S+/\d\S*", said)
     if product is None:
         text = (
             f"The version of the server at {url} is unknown, so it is not measured: no answer names one. "

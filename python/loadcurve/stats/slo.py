@@ -31,7 +31,7 @@ _LIMIT = re.compile(
     r"(?P<measure>[A-Za-z][A-Za-z0-9._]*)\s*(?P<relation><=|>=|≤|≥|<|>)\s*"
     r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>%|[A-Za-z]*)"
 )
-_SEPARATOR = re.compile(r"\s*,\s*|\s+and\s+")
+_SEPARATOR = re.compile(r",|(?<=\s)and(?=\s)")
 
 Relation = Literal["<", "<=", ">", ">="]
 

@@ -26,8 +26,9 @@ _TEXT_SHOWN = 300
 _READ_BYTES = 1 << 16
 _KILLING = 'read -r group && { read -r _; kill -s KILL -- "-$group"; [ -z "$1" ] || rm -rf -- "$1"; }'
 """A script that reads the number of a process group, kills that when its input ends, and removes a folder."""
-_EXCEPTION = re.compile(r"\b(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*", re.ASCII)
-"""An exception of Java, with its message."""
+_DOTTED = re.compile(r"[\w.]+", re.ASCII)
+_OF_EXCEPTIONS = ("Exception", "Error")
+"""How the names of Java's classes of exceptions end."""
 _VOLUNTARY_SWITCHES = re.compile(rb"^voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 
@@ -45,6 +46,21 @@ def environment_of_tools(settings_prefix: str | None = None) -> dict[str, str]:
         and not holds_secret(value)
     }
     return kept | {"LC_ALL": "C"}
+
+
+def thrown_in(text: str) -> str | None:
+    """Return the first exception of Java in a text, from its package on to the end of its message."""
+    for dotted in _DOTTED.finditer(text):
+        begin, place = None, dotted.start()
+        for part in dotted[0].split("."):
+            if begin is not None and part.endswith(_OF_EXCEPTIONS):
+                return text[begin:].partition("\n")[0]
+            if not part[:1].islower():
+                begin = None
+            elif begin is None:
+                begin = place
+            place += len(part) + 1
+    return None
 
 
 @dataclass(frozen=True)
@@ -224,8 +240,8 @@ class ToolProcess:
         ]
         for text in texts:
             # Behind it follow where it was raised and what failed for it.
-            if thrown := _EXCEPTION.search(text):
-                return thrown[0][:_TEXT_SHOWN]
+            if thrown := thrown_in(text):
+                return thrown[:_TEXT_SHOWN]
         printed = (" ".join(text.split()) for text in texts)
         return next((text[-_TEXT_SHOWN:] for text in printed if text), "nothing")
 

@@ -48,7 +48,7 @@ def read_text(source: Source) -> ToolFigures:
     )
     connect_ms = lines.value(connect[0], connect[1][1], "a time in ms") if connect else None
     asked = lines.optional(
-        r"httperf .*--server=(\S+) --port=(\d+) --uri=(\S+)", "the command of httperf"
+        r"httperf (?>.*?--server=)(\S+) --port=(\d+) --uri=(\S+)", "the command of httperf"
     )  # fmt: skip
     if duration_s <= 0:
         raise source.unreadable(number, "a test that took no time", "the requests of a load")
