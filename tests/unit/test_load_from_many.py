@@ -22,12 +22,14 @@ from loadcurve.generate.hosts import loopback_in, named_ports
 from loadcurve.generate.load_machine import AgentMachine, Compared, Observe, Share
 from loadcurve.generate.load_machines import AGENT_HERE
 from loadcurve.generate.many import AT_ONCE, ManyMachines, added_up, of_each, with_fitting_threads
+from loadcurve.generate.merging import merged
 from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.machines.channel import Channel, MachineLost
 from loadcurve.machines.clock_offsets import Exchange, offset_of
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.runs.plan import plan_at_point
+from support.answering_agent import mutations
 from support.limit_server import limit_server
 from support.near_machines import NearMachine
 
@@ -243,6 +245,26 @@ def test_a_part_that_does_not_end_is_waited_for_in_vain_for_a_bounded_time(addre
     assert time.monotonic() - began_s < many.LEAD_S + many.longest_s(plan) + 5
     assert "machine hangs: its part of the load did not end" in codes(result)["machine_lost"]
     assert result.requests.answered == result.machines.parts[1].requests.answered > 0
+
+
+def test_a_part_with_any_other_value_in_it_is_merged_or_refused_in_words(address):
+    asked: list[tuple] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many, "merged", lambda *given: (asked.append(given), merged(*given))[1])
+        run(open_plan(address, duration_s=0.1), NearMachine("forged"), NearMachine("honest"))
+    [(plan, at_ns, (forged, honest))] = asked
+    refused = []
+    text = forged.far.part
+    forgeries = [*map(json.dumps, [*mutations(json.loads(text))][::40])]
+    forgeries += [text.replace(f'"{io}"', '"x"') for io in ("uring", "epoll")]
+    for forgery in forgeries:
+        far = forged.far.model_copy(update={"part": forgery})
+        try:
+            merged(plan, at_ns, [replace(forged, far=far), honest])
+        except (BadInput, NothingMeasured) as error:
+            refused.append(str(error))
+    assert len(refused) > len(forgeries) / 2
+    assert any("brought what is no part of a load: generator.io: " in one for one in refused)
 
 
 def test_the_longest_time_of_a_load_is_its_warm_up_its_window_and_a_timeout(address):

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from pydantic import ValidationError
+
 from loadcurve._engine import merge_parts
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.clocks import LEAST_S
@@ -50,9 +52,20 @@ def merged(plan: Plan, at_ns: int, all_of_them: Sequence[Brought | Lost]) -> Loa
     """Return the result of a load that began at this moment of the clock here.
 
     Raises:
-        NothingMeasured: no machine has brought a part home.
+        BadInput: the parts do not belong together.
+        NothingMeasured: no machine has brought a part home, or one has brought something else.
 
     """
+    try:
+        return _merged(plan, at_ns, all_of_them)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        text = f"a machine has brought what is no part of a load: {place}: {first['msg']}"
+        raise NothingMeasured(text) from None
+
+
+def _merged(plan: Plan, at_ns: int, all_of_them: Sequence[Brought | Lost]) -> LoadResult:
     brought = [one for one in all_of_them if isinstance(one, Brought)]
     lost = [one for one in all_of_them if isinstance(one, Lost)]
     if not brought:
