@@ -10,6 +10,7 @@ from loadcurve.generate.tools.formats import format_of, read_figures
 from loadcurve.generate.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "fortio"
+MADE = DATA.parent / "made"
 VERSIONS = ["1.3.1", "1.17.1", "1.38.4", "1.63.10"]
 
 
@@ -50,3 +51,20 @@ def test_calls_without_an_answer_failed_and_error_statuses_are_answers(version: 
     refused, missing = figures(f"{version}-refused.json"), figures(f"{version}-404.json")
     assert (refused.answered, refused.failed, refused.latency) == (0, 20, None)
     assert (missing.answered, missing.failed, missing.status) == (40, 0, {"4xx": 40})
+
+
+def test_nighthawks_json_has_counts_as_texts_and_fewer_times_than_statuses():
+    found = read_figures(Source(MADE / "nighthawk-fortio.json"), None)[0]
+    assert (found.answered, found.failed, found.duration_s, found.status) == (380, 0, 10.0, {"2xx": 380})
+    assert (found.asked.rate_rps, found.asked.connections) == (40.0, 4)
+    assert found.latency is not None
+    latency = found.latency.distribution
+    assert (latency.count, latency.p50, latency.p90, latency.p99) == (376, 4.0, 8.0, 18.0)
+    assert found.not_measured == ["latencies of 4 of the 380 calls"]
+
+
+def test_a_rate_that_is_not_that_of_the_calls_is_said(tmp_path: Path):
+    text = (MADE / "nighthawk-fortio.json").read_text()
+    (tmp_path / "run").write_text(text.replace('"ActualQPS":38.0', '"ActualQPS":44.0'))
+    [said] = read_figures(Source(tmp_path / "run"), None)[0].contradictions
+    assert said == "380 calls in 10 s are 38.0/s, and it says 44/s"

@@ -143,7 +143,7 @@ def _streams(seen: Sequence[tuple[PointRecord, Http2Result]]) -> Streams:
     return Streams(
         asked=Range(min(asked), max(asked)),
         allowed=Range(min(one.min for one in allowed), max(one.max for one in allowed)) if allowed else None,
-        waited=sum(http2.stream_wait_ms.count for _, http2 in seen),
+        waited=sum(http2.stream_wait_ms.known_count for _, http2 in seen),
         wait_p50_ms=_medians(http2.stream_wait_ms for _, http2 in seen),
         refused=sum(http2.streams_refused for _, http2 in seen),
         moved=sum(record.load.requests.moved or 0 for record, _ in seen),

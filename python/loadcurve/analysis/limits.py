@@ -67,7 +67,7 @@ def _lacking(limit: Limit, record: PointRecord) -> tuple[str, float | None]:
     share = PERCENTILES.get(LATENCY_FIELDS.get(limit.measure, ""))
     if share is None:
         return f"{limit.measure} was not measured", None
-    needed, came = samples_needed(share), load.latency_ms.count
+    needed, came = samples_needed(share), load.latency_ms.known_count
     if came >= needed:
         return f"{limit.measure} was not measured", None
     has_duration = load.load.duration_s is not None

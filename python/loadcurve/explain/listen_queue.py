@@ -124,7 +124,7 @@ def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]
     for (below, _), (percentile, time_ms) in pairwise(steps):
         for moment_s in moments_s:
             if -EARLY_MS <= time_ms - moment_s * 1000 <= LATE_MS:
-                count = round((percentile - below) / 100 * times.count)
+                count = round((percentile - below) / 100 * times.known_count)
                 counts[moment_s] = counts.get(moment_s, 0) + count
                 break
     return {moment_s: count for moment_s, count in counts.items() if count}

@@ -77,7 +77,11 @@ def _resuming(record: PointRecord) -> Resuming | None:
     used = record.probe.server
     processes = 1 if used is None or used.processes is None else used.processes.min
     if (measured := tls.measured) is not None:
-        full, resumed, refused = measured.full_ms.count, measured.resumed_ms.count, measured.refused
+        full, resumed, refused = (
+            measured.full_ms.known_count,
+            measured.resumed_ms.known_count,
+            measured.refused,
+        )
     else:
         # As many connections as are open at once find no session at the start.
         full = max(0, tls.handshakes.full - (load.connections or 0))

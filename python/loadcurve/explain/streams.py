@@ -53,7 +53,7 @@ def find(subject: Subject) -> list[Finding]:
         one
         for one in seen
         if one.detail.http2.connections_limited
-        and one.detail.http2.stream_wait_ms.count >= WAITED_MIN
+        and one.detail.http2.stream_wait_ms.known_count >= WAITED_MIN
         and one.detail.waited_share >= WAITED_SHARE
     ]
     refused = [
@@ -74,11 +74,14 @@ def _waiting(record: PointRecord) -> Waiting | None:
     # Refused streams are counted in the whole load, warm-up included, as connections are.
     replies = load.connections.replies
     waits, latency = load.http2.stream_wait_ms, load.latency_ms
-    waited_ms, answered_ms = waits.count * (waits.mean or 0.0), latency.count * (latency.mean or 0.0)
+    waited_ms, answered_ms = (
+        waits.known_count * (waits.mean or 0.0),
+        latency.known_count * (latency.mean or 0.0),
+    )
     return Waiting(
         streams=load.load.streams,
         http2=load.http2,
-        waited_share=waits.count / load.requests.sent,
+        waited_share=waits.known_count / load.requests.sent,
         # Requests that failed may have waited, too.
         latency_share=min(waited_ms / answered_ms, 1.0) if answered_ms else None,
         refused_share=load.http2.streams_refused / max(replies, 1.0),
@@ -100,8 +103,8 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
         weight="explains",
         certainty="shown",
         seen=f"{subject.name} allowed {allowed} streams per connection, and the load requested {asked:,}: up "
-        f"to {most.waited_share:.0%} of the requests, {most.http2.stream_wait_ms.count:,} of them, waited "
-        f"for a stream{cost}.",
+        f"to {most.waited_share:.0%} of the requests, {most.http2.stream_wait_ms.known_count:,} of them, "
+        f"waited for a stream{cost}.",
         evidence=[
             *ranged("streams allowed per connection", "", [one.max for one in known]),
             *ranged("streams requested", "", [one.streams for one in details]),

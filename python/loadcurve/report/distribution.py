@@ -54,7 +54,7 @@ def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyD
     Raises ``BadInput`` where a histogram cannot be decoded.
     """
     answered = [
-        (load.latency_ms.count, load.histograms.latency)
+        (load.latency_ms.known_count, load.histograms.latency)
         for load in (trial.load for trial in trials)
         if load.latency_ms.count and load.histograms.latency is not None
     ]
@@ -82,7 +82,7 @@ def _delays(server: str, trials: Sequence[PointRecord], count: int) -> list[Quan
         return []
     name = f"a histogram of pauses of {server} at {text.point(trials[0].point)}"
     curve = merged_curve([side.histogram for side in sides], name)
-    moments = sum(side.delay_ms.count for side in sides)
+    moments = sum(side.delay_ms.known_count for side in sides)
     found = _thinned(curve, moments) if curve and moments else []
     return [one for one in found if one.latency_ms > 0 and one.inverse_tail <= count]
 

@@ -109,7 +109,7 @@ def _latency_table(result: LoadResult) -> Table:
         **_handshakes(result),
         "connection": result.connections.lifetime_ms,
     }
-    rows |= {name: times for name, times in observed.items() if times is not None and times.count}
+    rows |= {name: times for name, times in observed.items() if times is not None and times.count != 0}
     if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
         rows.pop("service time", None)

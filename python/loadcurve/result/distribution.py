@@ -6,7 +6,8 @@ from loadcurve.loads.values import Count, Record, Time
 class Distribution(Record):
     """A distribution of times in ms. A percentile is ``None`` where the samples are too few to bound it."""
 
-    count: Count
+    count: Count | None
+    """``None`` where another load generator gives figures of times and not how many they are of."""
     min: Time | None
     mean: Time | None
     stddev: Time | None
@@ -18,3 +19,8 @@ class Distribution(Record):
     p99_9: Time | None
     p99_99: Time | None
     max: Time | None
+
+    @property
+    def known_count(self) -> int:
+        """How many times these are for sure: 0 where that is not known."""
+        return self.count or 0

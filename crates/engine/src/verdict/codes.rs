@@ -111,6 +111,12 @@ table! {
         meaning: "share of 4xx and 5xx, or of a status that the list of requests does not expect",
         suspect: Some("any"), invalid: Some("above 1 %"),
     }
+    Contradictory {
+        code: "contradictory", origin: Some(Origin::Generator),
+        meaning: "another load generator's output contradicts itself by more than its rounding, such as a rate with the \
+        requests and the time that it is of",
+        suspect: Some("any"),
+    }
     RecordsMissing {
         code: "records_missing",
         meaning: "loading a database: the table does not contain as many records as should have \

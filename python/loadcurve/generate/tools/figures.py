@@ -53,6 +53,15 @@ class Asked:
     """Whatever else is known, by the tool's own names."""
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reason for which a result is suspect, that only the words of its tool give."""
+
+    code: str
+    """Of :data:`loadcurve.result.classes.REASONS`."""
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolFigures:
     """One load as a tool reports it."""
@@ -99,6 +108,12 @@ class ToolFigures:
     """What a reader should know of the file: what of it no figure includes, or why one is null."""
     measured: LoadResult | None = None
     """The whole result of a load of our own, which lacks nothing; ``None`` of any other tool."""
+    doubts: Sequence[Doubt] = ()
+    """What the tool does not tell apart, so that some of it may be no right answers."""
+    contradictions: Sequence[str] = ()
+    """Where the file contradicts itself by more than its rounding, each in a clause."""
+    not_measured: Sequence[str] = ()
+    """What the file leaves out, and what its latencies hide."""
 
 
 class Unreadable(BadInput):

@@ -19,6 +19,8 @@ from loadcurve.generate.tools.jmeter import reader as jmeter
 from loadcurve.generate.tools.jmeter import statistics as jmeter_statistics
 from loadcurve.generate.tools.jmeter import xml as jmeter_xml
 from loadcurve.generate.tools.k6 import reader as k6
+from loadcurve.generate.tools.k6 import summary as k6_summary
+from loadcurve.generate.tools.k6 import text as k6_text
 from loadcurve.generate.tools.locust import reader as locust
 from loadcurve.generate.tools.oha import reader as oha
 from loadcurve.generate.tools.own import reader as own
@@ -63,8 +65,13 @@ FORMATS: Sequence[Format] = (
     Format("k6-csv", "k6", "k6 run --out csv=FILE", k6.is_csv, k6.read_csv),
     Format("k6-json", "k6", "k6 run --out json=FILE", k6.is_json, k6.read_json),
     Format(
-        "k6-summary", "k6", "k6 run --summary-export FILE, or handleSummary", k6.is_summary, k6.read_summary
+        "k6-summary",
+        "k6",
+        "k6 run --summary-export FILE, or handleSummary",
+        k6_summary.is_summary,
+        k6_summary.read_summary,
     ),
+    Format("k6-text", "k6", "the text of k6 run at its end", k6_text.is_text, k6_text.read_text),
     Format("jmeter-csv", "jmeter", "jmeter -n -l FILE (JTL in CSV)", jmeter.is_csv, jmeter.read_csv),
     Format("jmeter-xml", "jmeter", "the same as XML", jmeter_xml.is_xml, jmeter_xml.read_xml),
     Format(

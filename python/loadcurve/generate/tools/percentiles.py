@@ -12,7 +12,7 @@ def is_bounded(name: str, count: int) -> bool:
 
 
 def distribution(
-    count: int,
+    count: int | None,
     *,
     minimum: float | None = None,
     mean: float | None = None,
@@ -20,15 +20,18 @@ def distribution(
     maximum: float | None = None,
     percentiles: Mapping[str, float] | None = None,
 ) -> Distribution:
-    """Return what a tool says of ``count`` times, in ms; percentiles that they do not bound are left out."""
+    """Return what a tool says of ``count`` times, in ms; percentiles that they do not bound are left out.
+
+    Where it is not known how many they are, they bound none.
+    """
     given = percentiles or {}
-    kept = {name: given.get(name) if is_bounded(name, count) else None for name in PERCENTILES}
-    some = count > 0
+    kept = {name: given.get(name) if is_bounded(name, count or 0) else None for name in PERCENTILES}
+    some = count is None or count > 0
     return Distribution(
         count=count,
         min=minimum if some else None,
         mean=mean if some else None,
-        stddev=stddev if count > 1 else None,
+        stddev=stddev if count is None or count > 1 else None,
         max=maximum if some else None,
         **kept,
     )

@@ -4,7 +4,7 @@ What a tool does not measure is ``None``.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,14 +137,28 @@ def _verdict(figures: ToolFigures, known: Known) -> Verdict:
     )
     verdict = Verdict.model_validate_json(judged)
     verdict = verdict.model_copy(update={"notes": [*verdict.notes, *figures.notes]})
-    if not figures.other_length:
-        return verdict
-    text = (
-        f"{figures.other_length:,} of {figures.answered:,} answers differed in length from the first one, "
-        f"or were cut off ({figures.tool} does not distinguish the two): unless each answer is generated "
-        "anew, some of them are wrong"
-    )
-    return verdict.with_reason("lengths_differ", text, "suspect")
+    for code, text in _doubts(figures):
+        verdict = verdict.with_reason(code, text, "suspect")
+    return verdict
+
+
+def _doubts(figures: ToolFigures) -> Iterator[tuple[str, str]]:
+    """Return reasons for doubt that only the tool's own words give, each with its code."""
+    if figures.other_length:
+        text = (
+            f"{figures.other_length:,} of {figures.answered:,} answers differed in length from the first "
+            f"one, or were cut off ({figures.tool} does not distinguish the two): unless each answer is "
+            "generated anew, some of them are wrong"
+        )
+        yield "lengths_differ", text
+    yield from ((doubt.code, doubt.text) for doubt in figures.doubts)
+    if figures.contradictions:
+        said = "; ".join(figures.contradictions)
+        text = (
+            f"{figures.tool} contradicts itself by more than its rounding: {said}. Its rate was taken; find "
+            "out how the file was made before its figures are used"
+        )
+        yield "contradictory", text
 
 
 def _failures(figures: ToolFigures, name: str) -> int | None:
@@ -160,8 +174,8 @@ def _failures(figures: ToolFigures, name: str) -> int | None:
 
 
 def _ok(figures: ToolFigures) -> int | None:
-    """Return the right answers: those without an error status, where statuses are known."""
-    if figures.status is None:
+    """Return the right answers: as the tool counts them, or else those without an error status."""
+    if figures.status is None or figures.ok is not None:
         return figures.ok
     errors = (name for name, row in StatusClasses.classes.items() if row.is_error)
     return figures.answered - sum(figures.status.get(name, 0) for name in errors)

@@ -120,7 +120,7 @@ def _mean_ms(figures: ToolFigures) -> float | None:
     connect = figures.connect.distribution if figures.connect and figures.connects_before else None
     if mean_ms is None or connect is None or connect.mean is None:
         return mean_ms
-    return mean_ms + connect.mean * connect.count / figures.answered
+    return mean_ms + connect.mean * connect.known_count / figures.answered
 
 
 def _stop(plan: Plan) -> dict[str, float | int]:

@@ -27,7 +27,7 @@ TICKS_PER_HALF = 5
 def layout(point: WebPoint) -> Iterator[str]:
     """Yield the lines that wrk2 prints, without the rates of its threads and the size of its histogram."""
     load = point.load
-    counted = load.latency_ms.count
+    counted = load.latency_ms.known_count
     url = f"{point.asked.scheme}://{point.asked.address}{point.path}"
     yield f"Running {_in_units(point.duration_s, SECONDS, digits=0)} test @ {url}"
     yield f"  {point.asked.threads} threads and {point.asked.connections} connections"

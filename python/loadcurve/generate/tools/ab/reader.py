@@ -1,13 +1,19 @@
-"""What ApacheBench 2.3 prints, and its tables: of requests (-g), and of percentiles (-e)."""
+"""What ApacheBench 2.0 to 2.3 prints, and its tables: of requests (-g), and of percentiles (-e).
 
-from collections.abc import Mapping
+It counts a connection that is closed without a byte as a complete request, and as one of another length
+unless the first was so, too. Redirections and error statuses are one count, of all that are not 2xx.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import polars
 
 from loadcurve.generate.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
-from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
+from loadcurve.generate.tools.figures import Asked, Doubt, Times, ToolFigures
 from loadcurve.generate.tools.left_out import LeftOut
+from loadcurve.generate.tools.printed import Printed, Window, window_of
 from loadcurve.generate.tools.requests import (
     ANSWERED,
     BEGIN,
@@ -41,6 +47,7 @@ _REQUESTS = Table(
 _REQUESTS_FORM = Form(
     tool="ab", resolution_ms=1.0, is_epoch=True, has_failures=False, knows_ok=False
 )  # fmt: skip
+_MICROSECOND_DIGITS = 6
 _SHOWN = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
 _PERCENTILES_SHOWN = r" +(\d{1,3})% +(\d{1,15})(?: \((?:longest|last) request\))?$"
 _CLASSES = r"\s*\(Connect: (\d+), (?:Receive: (\d+), )?Length: (\d+), Exceptions: (\d+)\)$"
@@ -69,10 +76,8 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
     Raises ``Unreadable``.
     """
     lines = Lines(source)
-    answered = lines.count("Complete requests")
-    connect, broken, other_length = _failures(lines)
-    errors = connect + broken
-    duration_s = lines.number(r"Time taken for tests: +(\S+) seconds$", 'ab\'s line "Time taken for tests:"')
+    complete = lines.count("Complete requests")
+    failures = _failures(lines)
     received, body = (
         int(lines.number(rf"{label} transferred: +(\S+) bytes$", f'ab\'s line "{label} transferred:"'))
         for label in ("Total", "HTML")
@@ -82,21 +87,39 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
         lines.optional(rf"{label}: +(\S+)$", f'ab\'s line "{label}:"')
         for label in ("Server Hostname", "Server Port", "Document Path")
     )
-    wrong = lines.count_or_none("Non-2xx responses") or 0
-    shown = _percentiles_shown(lines, answered)
-    if duration_s <= 0:
-        raise source.unreadable(None, "a test that took no time", "the requests of a load")
+    not_2xx = lines.count_or_none("Non-2xx responses") or 0
+    length = lines.optional(r"Document Length: +(\d{1,15}) bytes$", 'ab\'s line "Document Length:"')
+    server = lines.optional(r"Server Software: +(\S.*)$", 'ab\'s line "Server Software:"')
+    shown = _percentiles_shown(lines, complete)
     version = lines.optional(r"This is ApacheBench, Version (\S+)", "ab's first line")
+    window = _window(lines, complete, version[1][1] if version else "")
+    if window.duration_s <= 0:
+        raise source.unreadable(None, "a test that took no time", "the requests of a load")
+    errors = failures.connect + failures.broken
+    exchanged = _Exchanged(
+        complete=max(complete - errors, 0),
+        other_length=min(max(failures.length - failures.broken, 0), max(complete - errors, 0)),
+        not_2xx=not_2xx,
+        received=received,
+        body=body,
+        length=int(length[1][1]) if length else None,
+        server_name=server[1][1].strip() if server else "",
+    )
+    empty = exchanged.unanswered()
+    answered = exchanged.complete - empty
+    latency = _of_percentiles(percentiles, complete, 0.001) if percentiles else shown
     return ToolFigures(
         tool="ab",
         version=version[1][1] if version else None,
         basis="send",
-        duration_s=duration_s,
-        answered=max(answered - errors, 0),
-        ok=max(answered - errors - wrong, 0),
-        failed=errors,
-        other_length=max(other_length - broken, 0),
-        latency=_of_percentiles(percentiles, answered, 0.001) if percentiles else shown,
+        duration_s=window.duration_s,
+        answered=answered,
+        ok=None if not_2xx else answered,
+        failed=errors + empty,
+        other_length=max(exchanged.other_length - empty, 0),
+        doubts=list(_doubts(answered, not_2xx, 0 if empty else exchanged.bodiless_at_first())),
+        # Its times are of all that it calls complete.
+        latency=None if empty else latency,
         bytes_received=received,
         bytes_body=body,
         asked=Asked(
@@ -105,7 +128,86 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
             connections=concurrency,
             http="1.0",
         ),
+        contradictions=[window.contradiction] if window.contradiction else [],
     )
+
+
+def _window(lines: Lines, complete: int, version: str) -> Window:
+    """Return how long it took, by its rate or by its time, whichever has more digits.
+
+    Version 2.0 prints the microseconds behind the seconds without zeros in front: 3.7500 are 3.0075 s.
+    """
+    what = 'ab\'s line "Time taken for tests:"'
+    number, taken = lines.once(r"Time taken for tests: +(\S+) seconds$", what)
+    lines.value(number, taken[1], what)
+    what = 'ab\'s line "Requests per second:"'
+    rate_line, rate = lines.once(r"Requests per second: +(\S+) \[#/sec\] \(mean\)$", what)
+    lines.value(rate_line, rate[1], what)
+    seconds, _, behind = taken[1].partition(".")
+    times = [Printed.of(taken[1])]
+    if version.startswith("2.0") and behind.isdecimal() and len(behind) <= _MICROSECOND_DIGITS:
+        times.insert(0, Printed(int(seconds) + int(behind) / 1e6, 1e-6))
+    windows = [window_of(complete, Printed.of(rate[1]), time) for time in times]
+    return next((one for one in windows if one.contradiction is None), windows[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchanged:
+    """What was complete without an error, by the number of bytes."""
+
+    complete: int
+    other_length: int
+    """Of these: with a body of another length than the first one."""
+    not_2xx: int
+    received: int
+    """Bytes of heads and bodies."""
+    body: int
+    """Bytes of bodies."""
+    length: int | None
+    """Of the first body."""
+    server_name: str
+    """What ``Server`` has in the first answer; empty without it."""
+
+    @property
+    def of_first_length(self) -> int:
+        """How many have a body as long as the first one."""
+        return self.complete - self.other_length
+
+    def unanswered(self) -> int:
+        """Return how many cannot have been answered, or came without a body where the first had one.
+
+        Heads have a least length. What has neither a body nor an error status is taken for a connection that
+        was closed without an answer.
+        """
+        head_bytes = self.received - self.body
+        least = len("HTTP/1.0 200\r\n\r\n")
+        if self.server_name:
+            least += len("Server: \r\n") + len(self.server_name)
+        if head_bytes < least * self.complete:
+            return self.complete - min(self.of_first_length, head_bytes // least)
+        is_without_bodies = bool(self.length) and self.body <= self.of_first_length * (self.length or 0)
+        return max(self.other_length - self.not_2xx, 0) if is_without_bodies else 0
+
+    def bodiless_at_first(self) -> int:
+        """Return how many came without a body as the first one did, whose head nothing is known of."""
+        is_doubtful = self.length == 0 and not self.server_name and self.other_length > 0
+        return self.of_first_length if is_doubtful else 0
+
+
+def _doubts(answered: int, not_2xx: int, bodiless: int) -> Iterator[Doubt]:
+    if not_2xx:
+        yield Doubt(
+            "error_status",
+            f"{min(not_2xx, answered):,} of {answered:,} answers have another status than 2xx: redirections "
+            "or errors, which ab counts together, so that it is not known how many answers were right",
+        )
+    if bodiless:
+        yield Doubt(
+            "errors",
+            f"up to {bodiless:,} of the {answered:,} requests that ab calls complete were not answered: it "
+            "counts a connection that is closed without a byte as an answer without a body, and the first "
+            "one was such",
+        )
 
 
 def read_percentiles(source: Source) -> dict[int, float]:
@@ -148,18 +250,28 @@ def read_requests(source: Source) -> ToolFigures:
     return figures
 
 
-def _failures(lines: Lines) -> tuple[int, int, int]:
-    """Return how many could not connect, broke off, and had another length, of those that ab calls failed."""
+@dataclass(frozen=True, slots=True)
+class _Failures:
+    """What ab calls failed."""
+
+    connect: int = 0
+    broken: int = 0
+    length: int = 0
+    """With another length than the first one; those that broke off are among them."""
+
+
+def _failures(lines: Lines) -> _Failures:
+    """Return what ab calls failed by its reasons."""
     failed = lines.count("Failed requests")
     what = "ab's failed requests by their reason"
     by_reason = lines.optional(_CLASSES, what)
     if by_reason is None:
         if failed:
             raise lines.cut_off(what)
-        return 0, 0, 0
+        return _Failures()
     connect, receive, length, exceptions = (int(count or 0) for count in by_reason[1].groups())
     # A connection that is reset counts as both, and once more as an answer of another length.
-    return connect, max(receive, exceptions), length
+    return _Failures(connect, max(receive, exceptions), length)
 
 
 def _percentiles_shown(lines: Lines, count: int) -> Times | None:

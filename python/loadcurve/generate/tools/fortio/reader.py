@@ -5,11 +5,13 @@ of answers. It counts in intervals, from which no times follow.
 """
 
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.printed import Printed, contradiction_of
 from loadcurve.generate.tools.source import Json, Source, json_of
 
 _NS_PER_S = 1e9
@@ -19,13 +21,22 @@ _PERCENTILES = {
 }  # fmt: skip
 
 
+def _as_number(value: object) -> object:
+    """Return a count that is written as a text, as Nighthawk does, as a number."""
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) <= _DIGITS_MAX else value
+
+
+_DIGITS_MAX = 18
+_Count = Annotated[int, BeforeValidator(_as_number)]
+
+
 class _Percentile(Json):
     percentile: float = Field(alias="Percentile")
     value: float = Field(alias="Value", ge=0)
 
 
 class _Histogram(Json):
-    count: int = Field(alias="Count", ge=0)
+    count: _Count = Field(alias="Count", ge=0)
     min: float = Field(alias="Min")
     max: float = Field(alias="Max")
     avg: float = Field(alias="Avg")
@@ -36,12 +47,13 @@ class _Histogram(Json):
 class _Run(Json):
     start: str | None = Field(None, alias="StartTime")
     version: str | None = Field(None, alias="Version")
-    requested_qps: str | None = Field(None, alias="RequestedQPS")
-    duration_ns: int = Field(alias="ActualDuration", gt=0)
-    threads: int | None = Field(None, alias="NumThreads", ge=0)
+    requested_qps: str | float | None = Field(None, alias="RequestedQPS")
+    actual_qps: float = Field(alias="ActualQPS", ge=0)
+    duration_ns: _Count = Field(alias="ActualDuration", gt=0)
+    threads: _Count | None = Field(None, alias="NumThreads", ge=0)
     durations: _Histogram = Field(alias="DurationHistogram")
-    codes: dict[str, int] = Field(alias="RetCodes")
-    sockets: int | None = Field(None, alias="SocketCount", ge=0)
+    codes: dict[str, _Count] = Field(alias="RetCodes")
+    sockets: _Count | None = Field(None, alias="SocketCount", ge=0)
     url: str | None = Field(None, alias="URL")
 
 
@@ -65,9 +77,11 @@ def read_json(source: Source) -> ToolFigures:
         else:
             raise source.unreadable(None, f"RetCodes.{code}", "a status, or -1 for no answer")
     answered = sum(status.values())
-    if answered + failed != run.durations.count or not run.durations.count:
-        found = f"{answered + failed:,} calls by status and {run.durations.count:,} times"
-        raise source.unreadable(None, found, "as many times as calls, and at least one")
+    calls, timed = answered + failed, run.durations.count
+    # Nighthawk may have fewer times than statuses.
+    if timed > calls or not calls:
+        found = f"{calls:,} calls by status and {timed:,} times"
+        raise source.unreadable(None, found, "a status of each time, and at least one")
     return ToolFigures(
         tool="fortio",
         version=run.version,
@@ -77,7 +91,7 @@ def read_json(source: Source) -> ToolFigures:
         failed=failed,
         began_unix_s=_moment(run.start),
         status=status,
-        latency=None if failed else _times(run.durations),
+        latency=None if failed or not timed else _times(run.durations),
         connections_opened=run.sockets,
         asked=Asked(
             target=run.url,
@@ -85,7 +99,23 @@ def read_json(source: Source) -> ToolFigures:
             rate_rps=_rate(run.requested_qps),
             threads=run.threads,
         ),
+        contradictions=_contradictions(run, calls),
+        not_measured=_not_measured(calls, timed, failed),
     )
+
+
+def _contradictions(run: _Run, calls: int) -> list[str]:
+    """Return what does not fit together; Nighthawk's rate may count one more for each connection."""
+    duration_s = run.duration_ns / _NS_PER_S
+    off = max(run.threads or 0, 1) / duration_s
+    found = contradiction_of(calls, Printed(run.actual_qps, off), Printed.exact(duration_s), counted="calls")
+    return [found] if found else []
+
+
+def _not_measured(calls: int, timed: int, failed: int) -> list[str]:
+    if failed:
+        return ["latencies of answers: fortio summarises those of failures with them"]
+    return [f"latencies of {calls - timed:,} of the {calls:,} calls"] if timed < calls else []
 
 
 def _times(histogram: _Histogram) -> Times:
@@ -114,10 +144,10 @@ def _moment(text: str | None) -> float | None:
         return None
 
 
-def _rate(text: str | None) -> float | None:
+def _rate(text: str | float | None) -> float | None:
     """Return the rate that was asked for; ``max`` is a closed loop."""
     try:
-        rate = float(text or "")
+        rate = float(text if text is not None else "")
     except ValueError:
         return None
     return rate if 0 < rate < float("inf") else None

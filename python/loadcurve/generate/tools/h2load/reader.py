@@ -4,23 +4,29 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
 
 import polars
 
 from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.generate.tools.delimited import WHOLE_NUMBER, Table, tables
-from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.printed import Printed, Window, window_of
 from loadcurve.generate.tools.requests import BEGIN, STATUS, TIME, Form, figures_of, together
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
-from loadcurve.result.distribution import Distribution
 
-_MS_PER_S = 1e3
-_UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0, "min": 60_000.0, "h": 3_600_000.0}
+_UNITS_MS = {
+    "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
+    "min": Decimal(60_000), "h": Decimal(3_600_000),
+}  # fmt: skip
 _TIME = r"(\d[\d.]*[a-z]+)"
+_HTTP: Mapping[str, Literal["1.1", "2"]] = {"http/1.1": "1.1", "h2": "2", "h2c": "2"}
+"""By the names of the protocols in TLS and in clear text."""
 _PERCENTILES = {"median": "p50", "p95": "p95", "p99": "p99"}
 _LOGGED = re.compile(rb"\d{16}\t(-1|[1-5]\d\d)\t\d{1,12}\n")
 _LOG = Table(
@@ -58,12 +64,12 @@ def read_text(source: Source) -> ToolFigures:
         r"(\d+) errored, (\d+) timeout$",
         'h2load\'s line "requests: … total, … started, … done, …"',
     )
-    _, _, done, succeeded, _, errored, timed_out = map(int, counts.groups())
+    _, _, _, succeeded, failed, errored, timed_out = map(int, counts.groups())
+    ends = _Ends(succeeded, failed, errored, timed_out)
     number, finished = lines.once(
         rf"finished in {_TIME}, (\d[\d.]*) req/s, ", 'h2load\'s line "finished in …"'
     )
-    length_ms = _milliseconds(lines, number, finished[1])
-    rate = lines.value(number, finished[2], "requests per second")
+    lines.value(number, finished[2], "requests per second")
     _, statuses = lines.once(
         r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx$", 'h2load\'s line "status codes:"'
     )
@@ -77,20 +83,96 @@ def read_text(source: Source) -> ToolFigures:
     lines.once(
         r"req/s +:(?: +\d[\d.]*){4,8} +\d[\d.]*%$", "the last line of h2load's table of times (req/s)"
     )  # fmt: skip
-    # What it has finished in includes its warm-up; its rate does not.
-    has_rate = succeeded > 0 and rate > 0
-    duration_s = succeeded / rate if has_rate else length_ms / _MS_PER_S
-    if duration_s <= 0:
+    spawned = _spawned(lines)
+    took_s = _time(lines, number, finished[1], _UNITS_MS["s"])
+    window = _window(ends.answered, Printed.of(finished[2]), took_s, spawned)
+    if window.duration_s <= 0:
         raise source.unreadable(number, "a load that took no time", "the requests of a load")
     return _figures(
-        duration_s,
-        (done, errored, timed_out),
+        window,
+        ends,
         status,
         (received, header, body),
-        latency=_of_text(lines, columns, "request", sum(status.values())),
+        asked=spawned.asked,
+        latency=_of_text(lines, columns, "request", ends.answered),
         connect=_of_text(lines, columns, "connect", None),
         first_byte=_of_text(lines, columns, "1st byte|TTFB", None),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """How requests ended, as h2load counts them."""
+
+    succeeded: int
+    """With a status below 400."""
+    failed: int
+    """With another status, or with none."""
+    errored: int
+    """Of those that failed: without an answer."""
+    timed_out: int
+
+    @property
+    def answered(self) -> int:
+        """Those of its rate (``req_success`` in its source): ended as they should, with any status."""
+        return self.succeeded + max(self.failed - self.errored, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spawned:
+    """What h2load says of the load when it starts its threads."""
+
+    asked: Asked
+    warmup_s: float | None = None
+    """``None`` where it has no duration, or does not say it."""
+
+
+def _spawned(lines: Lines) -> _Spawned:
+    """Return what the lines of the threads say together; nothing where they were left out."""
+    threads = lines.all_of(
+        r"spawning thread #\d+: (\d{1,9}) (?:total client\(s\)\.|concurrent clients,)(?P<rest> .*)$"
+    )
+    spoken = lines.optional(r"Application protocol: (\S+)$", 'h2load\'s line "Application protocol:"')
+    http = _HTTP.get(spoken[1][1]) if spoken else None
+    if not threads:
+        return _Spawned(Asked(http=http))
+    rests = [match["rest"] for _, match in threads]
+    timed = [re.search(r"with (\S+)s of warm-up time and (\S+)s of main duration", rest) for rest in rests]
+    totals = [re.search(r"(\d{1,15}) total requests", rest) for rest in rests]
+    # At a rate of connections it is not known how many there are at once.
+    at_once = not any("will be created every" in rest for rest in rests)
+    first = timed[0]
+    warmup_s, duration_s = (
+        (None, None)
+        if first is None
+        else (lines.value(threads[0][0], text, "seconds of h2load's load") for text in first.groups())
+    )
+    return _Spawned(
+        Asked(
+            connections=sum(int(match[1]) for _, match in threads) if at_once else None,
+            threads=len(threads),
+            duration_s=duration_s or None,
+            requests_total=None
+            if first or None in totals
+            else sum(int(total[1]) for total in totals if total is not None),
+            http=http,
+        ),
+        warmup_s,
+    )
+
+
+def _window(answered: int, rate: Printed, took: Printed, spawned: _Spawned) -> Window:
+    """Return the window.
+
+    What a load of a duration has finished in includes its warm-up; its rate does not.
+    """
+    length_s = spawned.asked.duration_s
+    if length_s is not None:
+        return window_of(answered, rate, Printed(length_s, 0.0), counted="answers")
+    if answered and rate.value > 0 and answered / rate.value < took.value - took.step:
+        # Where the lines of the threads were left out, only the rate knows.
+        return Window(answered / rate.value)
+    return window_of(answered, rate, took, counted="answers")
 
 
 def read_json(source: Source) -> ToolFigures:
@@ -100,12 +182,21 @@ def read_json(source: Source) -> ToolFigures:
         measured = written["measurements"]
         requests, traffic, times = measured["requests"], measured["traffic"], measured["performance"]
         status = {name: int(measured["status_codes"].get(name, 0)) for name in ("2xx", "3xx", "4xx", "5xx")}
+        ends = _Ends(*(int(requests[name]) for name in ("succeeded", "failed", "errored", "timeout")))
+        rate_rps = _positive(measured["request_per_second"], or_zero=True)
+        took_s = _positive(measured["duration"])
         return _figures(
-            _duration(measured["duration"]),
-            (int(requests["done"]), int(requests["errored"]), int(requests["timeout"])),
+            _window(
+                ends.answered,
+                Printed.exact(rate_rps),
+                Printed.exact(took_s),
+                _Spawned(Asked()),
+            ),
+            ends,
             status,
             (int(traffic["total"]), int(traffic["headers"]), int(traffic["data"])),
-            latency=_of_samples(times["request"], sum(status.values())),
+            asked=Asked(),
+            latency=_of_samples(times["request"], ends.answered),
             connect=_of_samples(times["connect"], None),
             first_byte=_of_samples(times["ttfb"], None),
             version=_version(written.get("metadata", {}).get("generator")),
@@ -143,24 +234,27 @@ def _version(generator: object) -> str | None:
     return None if found is None else found[1]
 
 
-def _duration(value: object) -> float:
-    duration_s = float(str(value))
-    if not 0 < duration_s < float("inf"):
-        raise ValueError(f"a duration of {duration_s}")
-    return duration_s
+def _positive(value: object, *, or_zero: bool = False) -> float:
+    number = float(str(value))
+    if not (number > 0 or (or_zero and number == 0)) or number == float("inf"):
+        raise ValueError(f"a duration or a rate of {number}")
+    return number
 
 
 def _figures(
-    duration_s: float,
-    ends: tuple[int, int, int],
+    window: Window,
+    ends: _Ends,
     status: Mapping[str, int],
     bytes_: tuple[int, int, int],
+    *,
+    asked: Asked,
     version: str | None = None,
     **times: Times | None,
 ) -> ToolFigures:
-    """Return the figures; of those that are done, what has no status has failed."""
-    done, errored, timed_out = ends
-    answered = sum(status.values())
+    """Return the figures.
+
+    A status counts when the head of an answer comes, so these may differ at the edges of the window.
+    """
     received, header, body = bytes_
     # Where it has a warm-up, its counts of header and body include that, and the total does not.
     is_of_window = header + body <= received
@@ -168,11 +262,11 @@ def _figures(
         tool="h2load",
         version=version,
         basis="send",
-        duration_s=duration_s,
-        answered=answered,
-        ok=sum(count for name, count in status.items() if name < "4"),
-        failed=max(errored, timed_out, done - answered),
-        errors={"timeout": timed_out},
+        duration_s=window.duration_s,
+        answered=ends.answered,
+        ok=ends.succeeded,
+        failed=max(ends.errored, ends.timed_out),
+        errors={"timeout": ends.timed_out},
         status={f"{first}xx": status.get(f"{first}xx", 0) for first in range(1, _STATUSES + 1)},
         latency=times["latency"],
         connect=times["connect"],
@@ -180,15 +274,23 @@ def _figures(
         bytes_received=received,
         bytes_header=header if is_of_window else None,
         bytes_body=body if is_of_window else None,
+        asked=asked,
+        contradictions=[window.contradiction] if window.contradiction else [],
     )
 
 
 def _milliseconds(lines: Lines, number: int, text: str) -> float:
+    return _time(lines, number, text, 1).value
+
+
+def _time(lines: Lines, number: int, text: str, per_unit: Decimal | int) -> Printed:
+    """Return a time as it is printed, where 1 is ``per_unit`` ms."""
     found = re.fullmatch(r"(\d[\d.]*)([a-z]+)", text, re.ASCII)
     what = "a time with its unit, such as 1.50s"
     if found is None or found[2] not in _UNITS_MS:
         raise lines.source.unreadable(number, shown(text), what, lines.read(number))
-    return lines.value(number, found[1], what) * _UNITS_MS[found[2]]
+    lines.value(number, found[1], what)
+    return Printed.of(found[1], _UNITS_MS[found[2]] / per_unit)
 
 
 def _columns(lines: Lines) -> list[str]:
@@ -208,25 +310,14 @@ def _of_text(lines: Lines, columns: Sequence[str], label: str, count: int | None
     }
     if not row["max"]:
         return None
-    samples = count or 0
     given = {ours: row[theirs] for theirs, ours in _PERCENTILES.items() if theirs in row}
     return Times(
         distribution=distribution(
-            samples, minimum=row["min"], mean=row["mean"], stddev=row["sd"], maximum=row["max"],
+            count, minimum=row["min"], mean=row["mean"], stddev=row["sd"], maximum=row["max"],
             percentiles=given,
-        )
-        if count is not None
-        else _of_unknown_count(row),
+        ),
         completeness="percentiles" if given else "summary",
         resolution_ms=None,
-    )  # fmt: skip
-
-
-def _of_unknown_count(row: Mapping[str, float]) -> Distribution:
-    """Return times of which it is not known how many they are, so that these bound no percentile."""
-    return Distribution(
-        count=0, min=row["min"], mean=row["mean"], stddev=row["sd"], p50=None, p75=None, p90=None, p95=None,
-        p99=None, p99_9=None, p99_99=None, max=row["max"],
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.printed import Printed, window_of
 from loadcurve.generate.tools.requests import (
     BEGIN,
     CONNECT,
@@ -32,7 +33,6 @@ KEPT_MAX = 1_000_000
 """The most requests of which hey keeps the times."""
 _NS_PER_S = 10**9
 _MS_PER_S = 1e3
-_ROUNDING = 5e-5
 COLUMNS = (
     "response-time", "DNS+dialup", "DNS", "Request-write", "Response-delay", "Response-read", "status-code",
     "offset",
@@ -92,13 +92,18 @@ def read_csv(source: Source) -> ToolFigures:
 def read_text(source: Source) -> ToolFigures:
     """Return the figures of a text of hey."""
     lines = Lines(source)
-    duration_s = lines.number(r"\s*Total:\s+(\S+) secs$", "hey's line Total")
+    took, rate = (
+        _printed(lines, rf"\s*{label}$", f"hey's line {name}")
+        for label, name in ((r"Total:\s+(\S+) secs", "Total"), (r"Requests/sec:\s+(\S+)", "Requests/sec"))
+    )
     status, failures, is_known = _outcomes(lines)
     answered = sum(status.values())
     total = answered + sum(failures.values())
-    if not total or duration_s <= 0:
+    if not total or took.value <= 0:
         raise source.unreadable(len(lines.lines), "no response and no error", "the responses of a load")
-    _require_all(lines, total if is_known else answered, duration_s)
+    counted = total if is_known else answered
+    _require_all(lines, counted, rate, took)
+    window = window_of(counted, rate, took)
     kept = min(answered, KEPT_MAX)
     # Where nothing was answered they are 0 and NaN.
     names = ("Slowest", "Fastest", "Average") if answered else ()
@@ -129,14 +134,21 @@ def read_text(source: Source) -> ToolFigures:
         tool="hey",
         version=None,
         basis="send",
-        duration_s=duration_s,
+        duration_s=window.duration_s,
         answered=answered,
         failed=total - answered if is_known or failures else None,
         errors=errors_of(failures) if is_known or failures else {},
         status=status,
         latency=latency,
         bytes_body=int(found_bytes[1][1]) if found_bytes else None,
+        contradictions=[window.contradiction] if window.contradiction else [],
     )
+
+
+def _printed(lines: Lines, pattern: str, what: str) -> Printed:
+    number, found = lines.once(pattern, what)
+    lines.value(number, found[1], what)
+    return Printed.of(found[1])
 
 
 def _outcomes(lines: Lines) -> tuple[dict[str, int], dict[str, int], bool]:
@@ -173,12 +185,10 @@ def _counts(lines: Lines, begin: int, end: int) -> tuple[dict[str, int], dict[st
     return status, failures
 
 
-def _require_all(lines: Lines, total: int, duration_s: float) -> None:
+def _require_all(lines: Lines, total: int, rate: Printed, took: Printed) -> None:
     """Raise ``Unreadable`` where the text ends before it has counted all of its requests."""
-    rate = lines.number(r"\s*Requests/sec:\s+(\S+)$", "hey's line Requests/sec")
-    expected = rate * duration_s
-    # Both have four decimals.
-    if total < expected - 1 - _ROUNDING * (rate + duration_s):
+    expected = rate.value * took.value
+    if total < expected - 1 - rate.step * took.value - took.step * rate.value:
         what = f"all of the {expected:,.0f} requests that follow from its rate, by status and by error"
         found = f"{total:,} requests by status and by error"
         raise lines.source.unreadable(

@@ -2,6 +2,7 @@
 
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.printed import Printed, Window, window_of
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
 
@@ -32,7 +33,8 @@ def read_text(source: Source) -> ToolFigures:
         'httperf\'s line "Total: connections … requests … replies … test-duration … s"',
     )
     connections, answered = int(total[1]), int(total[3])
-    duration_s = lines.value(number, total[4], "the seconds of the test")
+    lines.value(number, total[4], "the seconds of the test")
+    window = _window(lines, int(total[2]), Printed.of(total[4]))
     response_ms, transfer_ms = _values(
         lines, rf"Reply time \[ms\]: response {_NUMBER} transfer {_NUMBER}$", "Reply time [ms]:"
     )
@@ -50,13 +52,13 @@ def read_text(source: Source) -> ToolFigures:
     asked = lines.optional(
         r"httperf (?>.*?--server=)(\S+) --port=(\d+) --uri=(\S+)", "the command of httperf"
     )  # fmt: skip
-    if duration_s <= 0:
+    if window.duration_s <= 0:
         raise source.unreadable(number, "a test that took no time", "the requests of a load")
     return ToolFigures(
         tool="httperf",
         version=None,
         basis="send",
-        duration_s=duration_s,
+        duration_s=window.duration_s,
         answered=answered,
         ok=sum(count for name, count in statuses.items() if name < "4"),
         failed=errors["total"],
@@ -70,7 +72,16 @@ def read_text(source: Source) -> ToolFigures:
         bytes_received=round((header + content + footer) * answered),
         bytes_body=round(content * answered),
         asked=Asked(target=f"{asked[1][1]}:{asked[1][2]}", paths=[asked[1][3]]) if asked else Asked(),
+        contradictions=[window.contradiction] if window.contradiction else [],
     )
+
+
+def _window(lines: Lines, requests: int, took: Printed) -> Window:
+    """Return how long it took, by its rate of requests or by its time, whichever has more digits."""
+    what = 'httperf\'s line "Request rate:"'
+    number, found = lines.once(rf"Request rate: {_NUMBER} req/s \(", what)
+    lines.value(number, found[1], what)
+    return window_of(requests, Printed.of(found[1]), took)
 
 
 def _values(lines: Lines, pattern: str, label: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""What k6 writes: ``--out csv``, ``--out json``, and summaries in JSON.
+"""What k6 writes of each request: ``--out csv`` and ``--out json``.
 
 The figures are those of the metric ``http_req_duration`` and its neighbours. Moments of the CSV are whole
 seconds unless k6 was asked for others, so the window is only as exact, and short ones are refused.
@@ -6,16 +6,13 @@ seconds unless k6 was asked for others, so the window is only as exact, and shor
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars
-from pydantic import Field
 
 from loadcurve.generate.tools.delimited import ANY_TEXT, DECIMAL, Table, header_of, require_each_once, tables
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.json_lines import json_lines
 from loadcurve.generate.tools.left_out import LeftOut
-from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.requests import (
     BEGIN,
     ERROR,
@@ -28,7 +25,7 @@ from loadcurve.generate.tools.requests import (
     together,
 )
 from loadcurve.generate.tools.samples import times_of
-from loadcurve.generate.tools.source import Json, Source, json_of
+from loadcurve.generate.tools.source import Source
 
 DURATION, CONNECTING, WAITING = "http_req_duration", "http_req_connecting", "http_req_waiting"
 DROPPED = "dropped_iterations"
@@ -39,10 +36,6 @@ _KEPT = (DURATION, CONNECTING, WAITING, DROPPED)
 REQUIRED = ("metric_name", "timestamp", "metric_value", "error", "status")
 _NS_PER_MS = 10**6
 _NS_PER_S = 10**9
-_PERCENTILES = {
-    "med": "p50", "p(50)": "p50", "p(75)": "p75", "p(90)": "p90", "p(95)": "p95", "p(99)": "p99",
-    "p(99.9)": "p99_9", "p(99.99)": "p99_99",
-}  # fmt: skip
 _UNIT_NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
 """The unit of a moment since 1970 by the number of its digits, from 2001 to 2286."""
 _TAGS = polars.Struct({"status": polars.String, "error": polars.String})
@@ -66,11 +59,6 @@ def is_json(head: bytes) -> bool:
     """Say whether a file begins as k6's JSON, with a sample on each line."""
     first = head.split(b"\n", 1)[0]
     return first.startswith(b"{") and b'"metric":' in first and b'"data":' in first and b'"type":' in first
-
-
-def is_summary(head: bytes) -> bool:
-    """Say whether a file begins as a summary of k6 in JSON."""
-    return head.lstrip().startswith(b"{") and b'"metrics"' in head and b'"http_req' in head
 
 
 def read_csv(source: Source) -> ToolFigures:
@@ -228,67 +216,3 @@ def _part(source: Source, samples: polars.DataFrame, metric: str, *, above: int)
     if len(values) and int(values.min()) < 0:  # type: ignore[arg-type]
         raise source.unreadable(None, f"a negative time of {metric}", "times of 0 or more")
     return times_of(values.filter(values > above).to_numpy(), 1e-6) if len(values) else None
-
-
-class _Summary(Json):
-    metrics: dict[str, dict[str, Any]]
-    state: dict[str, Any] = Field(default_factory=dict)
-
-
-def read_summary(source: Source) -> ToolFigures:
-    """Return the figures of ``--summary-export``, or of what ``handleSummary`` was given.
-
-    Its latencies are of failures, too, so where there were any they are not those of answers.
-    """
-    what = "a summary of k6 in JSON"
-    metrics = json_of(source, _Summary, what).metrics
-    values = {name: metric.get("values", metric) for name, metric in metrics.items()}
-    if "http_req_failed" not in values:
-        raise source.unreadable(
-            None,
-            "a summary without http_req_failed, which does not say how many requests failed",
-            "one of k6 0.31 or newer; of an older k6, the file of --out json or --out csv",
-        )
-    count = _number(source, values, "http_reqs", "count")
-    rate = _number(source, values, "http_reqs", "rate")
-    if not count or not rate or count != int(count):
-        raise source.unreadable(None, f"http_reqs of {count:g} at {rate:g}/s", "requests, and their rate")
-    # What passes the check "has failed" are the failures.
-    failed = int(_number(source, values, "http_req_failed", "passes"))
-    if failed > count:
-        raise source.unreadable(None, f"{failed:,} failures of {count:,.0f} requests", what)
-    times = values.get(DURATION, {})
-    minimum, mean, maximum = (_number(source, values, DURATION, name) for name in ("min", "avg", "max"))
-    percentiles = {
-        ours: _number(source, values, DURATION, theirs)
-        for theirs, ours in _PERCENTILES.items()
-        if theirs in times
-    }
-    latency = Times(
-        distribution=distribution(
-            int(count), minimum=minimum, mean=mean, maximum=maximum, percentiles=percentiles
-        ),
-        completeness="percentiles",
-        resolution_ms=1e-6,
-    )
-    received = values.get("data_received", {})
-    return ToolFigures(
-        tool="k6",
-        version=None,
-        basis="send",
-        duration_s=count / rate,
-        # An error status counts as failed, too, so only where none has failed all are known to be answered.
-        answered=int(count) - failed,
-        failed=failed,
-        latency=latency if not failed else None,
-        bytes_received=int(_number(source, values, "data_received", "count"))
-        if "count" in received
-        else None,
-    )
-
-
-def _number(source: Source, values: dict[str, Any], metric: str, name: str) -> float:
-    found = values.get(metric, {}).get(name) if isinstance(values.get(metric), dict) else None
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < float("inf"):
-        raise source.unreadable(None, f"metrics.{metric}.{name} = {found!r}", "a number of 0 or more")
-    return float(found)

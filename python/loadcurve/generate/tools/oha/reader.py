@@ -11,6 +11,7 @@ from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.printed import Printed, contradiction_of
 from loadcurve.generate.tools.requests import (
     BEGIN,
     BODY,
@@ -53,6 +54,7 @@ class _Summary(Json):
     slowest: float | None
     fastest: float | None
     average: float | None
+    rate: float | None = Field(None, alias="requestsPerSec")
     total_data: int = Field(alias="totalData", ge=0)
 
 
@@ -109,6 +111,12 @@ def read_json(source: Source) -> ToolFigures:
         raise source.unreadable(None, "a negative count in errorDistribution", "counts by error")
     known = {name: document.percentiles.get(theirs) for theirs, name in _PERCENTILES.items()}
     summary = document.summary
+    ended = answered + sum(document.errors.values())
+    contradiction = (
+        None
+        if summary.rate is None
+        else contradiction_of(ended, Printed.exact(summary.rate), Printed.exact(summary.total))
+    )
     return ToolFigures(
         tool="oha",
         version=None,
@@ -134,6 +142,7 @@ def read_json(source: Source) -> ToolFigures:
             resolution_ms=1e-6,
         ),
         bytes_body=summary.total_data,
+        contradictions=[contradiction] if contradiction else [],
     )
 
 

@@ -16,6 +16,7 @@ from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.json_lines import json_lines
 from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.printed import Printed, contradiction_of
 from loadcurve.generate.tools.requests import BEGIN, BODY, ERROR, STATUS, TIME, Form, figures_of, together
 from loadcurve.generate.tools.source import Json, Source, json_of
 
@@ -65,6 +66,7 @@ class _Report(Json):
     duration: int = Field(ge=0)
     wait: int = Field(ge=0)
     requests: int = Field(gt=0)
+    rate: float | None = Field(None, ge=0)
     status_codes: dict[str, int]
     errors: list[str] | None
 
@@ -201,4 +203,14 @@ def read_report(source: Source) -> ToolFigures:
         status=status,
         latency=latency if not failed else None,
         bytes_body=report.bytes_in.total,
+        contradictions=_contradictions(report),
     )
+
+
+def _contradictions(report: _Report) -> list[str]:
+    """Return what does not fit together; its rate is without the wait for the last answer."""
+    if report.rate is None:
+        return []
+    sending_s = Printed.exact(report.duration / _NS_PER_S)
+    found = contradiction_of(report.requests, Printed.exact(report.rate), sending_s)
+    return [found] if found else []

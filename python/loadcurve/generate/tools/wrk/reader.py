@@ -12,10 +12,14 @@ from typing import Final
 
 from loadcurve.generate.tools.figures import Asked, LatencyBasis, Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.printed import Printed, window_of
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
 
-_UNITS: Final = {"us": "0.001", "ms": "1", "s": "1000", "m": "60000", "h": "3600000"}
+_UNITS: Final = {
+    "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
+    "h": Decimal(3_600_000),
+}  # fmt: skip
 """Each in ms."""
 _TIME: Final = r"(\d+(?:\.\d+)?)(us|ms|s|m|h)"
 _SHOWN: Final = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9"}
@@ -54,24 +58,27 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
     begin = rf"(?:Running {_TIME} test @|Making (\d{{1,15}}) requests to) (\S+)$"
     _, running = lines.once(begin, f'{tool}\'s line "Running", or "Making" of version 1')
     made = int(running[3]) if running[3] else None
-    _, sizes = lines.once(r"\s+(\d{1,9}) threads and (\d{1,9}) connections$", "threads and connections")
+    _, sizes = lines.once(r"\s*(\d{1,9}) threads and (\d{1,9}) connections$", "threads and connections")
     number, total = lines.once(
-        rf"\s+(\d{{1,15}}) requests in {_TIME}, \S+B read$", "the requests, and in what time"
+        rf"\s*(\d{{1,15}}) requests in {_TIME}, \S+B read$", "the requests, and in what time"
     )
     errors = _failures(lines)
-    wrong = lines.optional(r"\s+Non-2xx or 3xx responses: (\d{1,15})$", "the answers with error statuses")
+    wrong = lines.optional(r"\s*Non-2xx or 3xx responses: (\d{1,15})$", "the answers with error statuses")
+    rate_line, rate = lines.once(r"Requests/sec:\s+(\d\S*)$", f'{tool}\'s line "Requests/sec:"')
+    lines.value(rate_line, rate[1], "requests per second")
     lines.once(r"Transfer/sec:\s+\d\S*B$", f'{tool}\'s last line "Transfer/sec:"')
-    requests, duration_s = int(total[1]), _ms(total[2], total[3]) / 1e3
+    requests = int(total[1])
+    window = window_of(requests, Printed.of(rate[1]), Printed.of(total[2], _UNITS[total[3]] / 1000))
     # Version 1 counts timeouts as wrk2 does.
     answered, failed = outcomes(tool if made is None else "wrk2", requests, errors)
     latency = _latency(lines, names, answered)
-    if not requests or duration_s <= 0:
+    if not requests or window.duration_s <= 0:
         raise source.unreadable(number, "no request", "the requests of a load")
     return ToolFigures(
         tool=tool,
         version=None,
         basis=basis,
-        duration_s=duration_s,
+        duration_s=window.duration_s,
         answered=answered,
         ok=max(answered - (int(wrong[1][1]) if wrong else 0), 0),
         failed=sum(failed.values()),
@@ -81,11 +88,17 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
             target=running[4],
             threads=int(sizes[1]),
             connections=int(sizes[2]),
-            duration_s=_ms(running[1], running[2]) / 1e3 if made is None else None,
+            duration_s=_asked_s(running[1], running[2]) if made is None else None,
             requests_total=made,
             http="1.1",
         ),
+        contradictions=[window.contradiction] if window.contradiction else [],
     )
+
+
+def _asked_s(number: str, unit: str) -> float | None:
+    """Return the duration that was asked for; ``None`` for minutes and hours, which it rounds."""
+    return _ms(number, unit) / 1e3 if unit == "s" else None
 
 
 def outcomes(tool: str, requests: int, errors: Mapping[str, int]) -> tuple[int, Mapping[str, int]]:
@@ -102,13 +115,13 @@ def outcomes(tool: str, requests: int, errors: Mapping[str, int]) -> tuple[int, 
 
 def _failures(lines: Lines) -> dict[str, int]:
     counts = ", ".join(rf"{name} (\d{{1,15}})" for name in _CLASSES)
-    found = lines.optional(rf"\s+Socket errors: {counts}$", "the socket errors")
+    found = lines.optional(rf"\s*Socket errors: {counts}$", "the socket errors")
     return dict(zip(_CLASSES, map(int, found[1].groups()) if found else (0, 0, 0, 0), strict=True))
 
 
 def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
     """Return the mean, the longest and the percentiles, as far as the text has them."""
-    _, stats = lines.once(rf"\s+Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s", "the line Latency")
+    _, stats = lines.once(rf"\s*Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s", "the line Latency")
     mean_ms, _, longest_ms = (_ms(stats[place], stats[place + 1]) for place in (1, 3, 5))
     percentiles: dict[str, float] = {}
     for _, found in lines.all_of(rf"\s*(\d{{2,3}}(?:\.\d+)?)%\s+{_TIME}$"):
@@ -126,4 +139,4 @@ def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
 
 
 def _ms(number: str, unit: str) -> float:
-    return float(Decimal(number) * Decimal(_UNITS[unit]))
+    return float(Decimal(number) * _UNITS[unit])

@@ -93,7 +93,7 @@ def read_load(output: Output, load: DatabaseLoad) -> ToolFigures:
         version=None,
         basis="send" if load.rate_rps is None else "due",
         duration_s=window.duration_s,
-        answered=due.distribution.count,
+        answered=due.distribution.known_count,
         failed=sum(_count(window.of(one.log)) for one in failed),
         began_unix_s=window.began_unix_s,
         errors={"not_found": not_found} if not_found else {},
@@ -212,7 +212,7 @@ def _operation(name: str, outcomes: Sequence[_Outcome], window: _Window) -> Oper
     times = _times([part for one in own if one.status == _OK for part in window.of(one.log)])
     return Operation(
         operation=name,
-        answered=times.distribution.count,
+        answered=times.distribution.known_count,
         failed=sum(_count(window.of(one.log)) for one in own if one.status != _OK),
         latency_ms=times.distribution,
     )

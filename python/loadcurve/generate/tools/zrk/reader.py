@@ -7,6 +7,7 @@ there were any its latencies are not those of answers.
 from pydantic import Field
 
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
+from loadcurve.generate.tools.printed import Printed, window_of
 from loadcurve.generate.tools.samples import times_of_counts
 from loadcurve.generate.tools.source import Json, Source, json_of
 from loadcurve.result.counted import Counted, NoHistogramError, decoded
@@ -45,6 +46,7 @@ class _Run(Json):
     duration_s: float = Field(gt=0)
     requests: int = Field(ge=0)
     bytes_received: int = Field(alias="bytes", ge=0)
+    achieved_rate: float | None = Field(None, ge=0)
     rate: float = Field(alias="target_rate", gt=0)
     rate_at_end: float | None = Field(None, alias="target_rate_end", gt=0)
     status: dict[str, int] = Field(alias="status_codes")
@@ -68,6 +70,7 @@ def read_json(source: Source) -> ToolFigures:
         raise source.unreadable(None, found, "all that were asked for")
     if run.rate_at_end not in (None, run.rate):
         raise source.unreadable(None, f"a rate from {run.rate:g} to {run.rate_at_end:g}", "one rate")
+    window = window_of(run.requests, Printed(run.achieved_rate or 0.0, 0.01), Printed(run.duration_s, 0.001))
     errors = run.errors
     failed = errors.connect + errors.read + errors.write + errors.timeout
     is_sent = run.config.deadline_abort
@@ -75,7 +78,7 @@ def read_json(source: Source) -> ToolFigures:
         tool="zrk",
         version=run.version,
         basis="due",
-        duration_s=run.duration_s,
+        duration_s=window.duration_s,
         answered=run.requests,
         failed=failed + errors.deadline if is_sent else failed,
         # Those that it sent and gave up are not told apart from those that it did not send.
@@ -85,6 +88,7 @@ def read_json(source: Source) -> ToolFigures:
         latency=_latency(source, run),
         bytes_received=run.bytes_received,
         asked=Asked(target=run.target.url, connections=run.config.connections, rate_rps=run.rate),
+        contradictions=[window.contradiction] if window.contradiction else [],
     )
 
 
