@@ -80,6 +80,35 @@ def test_what_no_file_says_is_null(grid: Path):
     assert load.latency_ms.p99_99 is None
 
 
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [
+        ("made/wrk-without-indentation.txt", ["percentiles of latency", "classes of statuses"]),
+        ("hey.csv", ["failed requests"]),
+        ("ab/2.3-redirected.txt", ["latencies between its percentiles", "right answers"]),
+        (
+            "vegeta/12.12.0-closed-report.txt",
+            ["latencies of answers: vegeta summarises those of failures with them"],
+        ),
+    ],
+)
+def test_what_a_file_leaves_out_is_said(name: str, lacks: list[str], tmp_path: Path):
+    point = () if name.startswith(("made", "ab")) else ("connections=4",)
+    run = imported(tmp_path / "run", str(DATA / name), point=point)
+    assert run.points[0].load.tool.not_measured == lacks
+    [caveat] = run.run.caveats
+    assert f"its files lack {', '.join(lacks)};" in caveat.text
+    assert "was sent, which hides how long it waited for that (coordinated omission)" in caveat.text
+
+
+def test_a_rate_counts_where_it_is_given_and_the_file_has_connections_alone(tmp_path: Path):
+    name = str(DATA / "made/h2load-clients.txt")
+    [point] = imported(tmp_path / "run", name, point=("rate=3000",)).points
+    assert (point.point, point.load.load.connections) == ({"rate": 3000.0}, 12)
+    assert point.load.connect_ms.count is None
+    assert point.load.connect_ms.mean == 0.2
+
+
 def test_failures_of_a_database_are_those_of_operations(tmp_path: Path):
     file = str(DATA / "go-ycsb-postgresql.csv")
     [point] = imported(tmp_path / "run", file, point=("threads=2",)).points

@@ -94,3 +94,53 @@ def test_a_line_of_another_version_within_a_csv_is_refused(tmp_path: Path):
     path.write_text((DATA / "7.0.3.csv").read_text() + (DATA / "8.0.0.csv").read_text())
     with pytest.raises(Unreadable, match="line 41: found 9 columns"):
         read_figures(Source(path), None)
+
+
+TEXTS = [
+    "vegeta/7.0.3-", "vegeta/8.0.0-", "vegeta/12.8.4-", "vegeta/12.12.0-half-", "vegeta/12.12.0-closed-",
+    "vegeta/12.12.0-refused-",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*TEXTS, "vegeta-"])
+def test_its_text_says_what_the_json_of_the_same_requests_says(name: str):
+    text, report = (DATA.parent / f"{name}report.{form}" for form in ("txt", "json"))
+    assert format_of(Source(text), None).name == "vegeta-text"
+    ours, theirs = (read_figures(Source(path), None)[0] for path in (text, report))
+    for count in ("answered", "failed", "status", "errors", "bytes_body"):
+        assert getattr(ours, count) == getattr(theirs, count)
+    # It rounds to three decimals of its unit.
+    assert ours.duration_s == pytest.approx(
+        theirs.duration_s, abs=5.1e-7 if theirs.duration_s < 1 else 5.1e-4
+    )
+    assert (ours.latency is None) == (theirs.latency is None)
+    if ours.latency is not None and theirs.latency is not None:
+        for figure in ("min", "mean", "p50", "p90", "p95", "p99", "max"):
+            shown, exact = (getattr(one.latency.distribution, figure) for one in (ours, theirs))
+            assert (shown is None) == (exact is None)
+            assert shown is None or shown == pytest.approx(exact, abs=5.1e-4)
+
+
+def test_a_text_of_failures_has_no_latency_of_answers():
+    found = read_figures(Source(DATA / "12.12.0-closed-report.txt"), None)[0]
+    assert (found.answered, found.failed, found.errors["closed_early"], found.latency) == (93, 7, 7, None)
+    assert found.not_measured == ["latencies of answers: vegeta summarises those of failures with them"]
+
+
+def test_a_text_whose_rate_does_not_fit_is_said(tmp_path: Path):
+    text = (DATA / "12.12.0-half-report.txt").read_text()
+    (tmp_path / "text").write_text(text.replace("100, 101.05", "100, 111.05"))
+    [said] = read_figures(Source(tmp_path / "text"), None)[0].contradictions
+    assert said == "100 requests in 0.989585 s are 101.1/s, and it says 111.05/s"
+
+
+def test_a_text_that_is_cut_off_is_refused_or_lacks_nothing(tmp_path: Path):
+    lines = (DATA / "12.12.0-half-report.txt").read_text().splitlines(keepends=True)
+    whole = read_figures(Source(DATA / "12.12.0-half-report.txt"), None)[0]
+    for count in range(1, len(lines)):
+        (tmp_path / "cut").write_text("".join(lines[:count]))
+        try:
+            found = read_figures(Source(tmp_path / "cut"), "vegeta-text")[0]
+        except Unreadable:
+            continue
+        assert found == whole, f"cut behind {lines[count - 1]!r}"

@@ -1,10 +1,11 @@
 """The run folder of an import."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+from loadcurve.imported.lacking import lacking
 from loadcurve.imported.plan import Imported
 from loadcurve.imported.records import model_of, moment, point_record
 from loadcurve.loads.values import Point
@@ -28,7 +29,10 @@ _TITLES = {
     "sessions": "sessions",
     "ycsb": "a workload on a database",
 }
-_BASES = {"due": "when a request was due", "send": "when a request was sent"}
+_BASES = {
+    "due": "when a request was due",
+    "send": "when a request was sent, which hides how long it waited for that (coordinated omission)",
+}
 
 
 def write_run(folder: Path, files: Sequence[Imported], command: Sequence[str]) -> None:
@@ -111,15 +115,24 @@ def _run_record(files: Sequence[Imported], command: list[str], at: str) -> RunRe
 def _caveat(files: Sequence[Imported]) -> Caveat:
     """Return what has to be known of the figures of tools."""
     bases: dict[str, set[str]] = {}
+    absent: dict[str, dict[str, None]] = {}
     for one in files:
         bases.setdefault(one.figures.tool, set()).add(_BASES[one.figures.basis])
+        absent.setdefault(one.figures.tool, {}).update(dict.fromkeys(lacking(one.figures)))
     said = "; ".join(
-        f"latency of {tool} counts from {' or '.join(sorted(words))}" for tool, words in bases.items()
+        f"latency of {tool} counts from {' or '.join(sorted(words))}{_without(absent[tool])}"
+        for tool, words in bases.items()
     )
     text = f"the figures were imported and not measured here: {said}"
     if any(one.figures.measured is None for one in files):
         text += "; nothing shows how busy the generator was"
     return Caveat.of("imported", text)
+
+
+def _without(words: Iterable[str]) -> str:
+    """Return what the files of a tool leave out, behind what is said of it."""
+    listed = ", ".join(words)
+    return f"; its files lack {listed}" if listed else ""
 
 
 def _points(files: Sequence[Imported]) -> list[Point]:

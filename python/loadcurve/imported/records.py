@@ -6,6 +6,7 @@ from typing import Any
 
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.record import Known, record_of
+from loadcurve.imported.lacking import lacking
 from loadcurve.imported.plan import Imported
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, kind_of_model
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
@@ -109,7 +110,7 @@ def _tool(figures: ToolFigures) -> ToolRecord:
         resolution_ms=latency.resolution_ms if latency else None,
         completeness=latency.completeness if latency else "summary",
         warmup=None,
-        not_measured=[],
+        not_measured=lacking(figures),
     )
 
 

@@ -253,7 +253,9 @@ def _coherency(fit: ScalabilityFit, largest: float, key: str, measured: Greatest
     is_far = peak is None or peak.value > FAR_BEYOND * largest
     if peak is None or is_far or (fit.kappa.low is not None and fit.kappa.low <= 0):
         at_most = f": more {key} do not reduce throughput"
-        return f"no coherency cost is visible{at_most if is_far and not falls else ''}"
+        # A load that the peak was not compared with may have had more throughput.
+        is_compared = measured is None or not measured.not_compared
+        return f"no coherency cost is visible{at_most if is_far and not falls and is_compared else ''}"
     span = "" if peak.low is None or peak.high is None else f" ({peak.low:,.0f} to {peak.high:,.0f})"
     where = f"N ≈ {peak.value:,.0f}{span}"
     beyond = ", which is beyond the sweep," if peak.value > largest else ""

@@ -180,7 +180,7 @@ class Driven(Generator):
             warmup=warmup,
             interrupted_after_s=interrupts_s,
             request=request,
-            not_measured=self.tool.table.not_measured,
+            not_measured=[*self.tool.table.not_measured, *figures.not_measured],
         )
 
     def _wanted(self, plan: Plan, folder: Path) -> AnyWanted:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.ab import reader as ab
+from loadcurve.generate.tools.autocannon import reader as autocannon
+from loadcurve.generate.tools.bombardier import reader as bombardier
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.fortio import reader as fortio
 from loadcurve.generate.tools.gatling import binary as gatling_binary
@@ -22,10 +24,12 @@ from loadcurve.generate.tools.k6 import reader as k6
 from loadcurve.generate.tools.k6 import summary as k6_summary
 from loadcurve.generate.tools.k6 import text as k6_text
 from loadcurve.generate.tools.locust import reader as locust
+from loadcurve.generate.tools.not_read import what_instead
 from loadcurve.generate.tools.oha import reader as oha
 from loadcurve.generate.tools.own import reader as own
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta import reader as vegeta
+from loadcurve.generate.tools.vegeta import text as vegeta_text
 from loadcurve.generate.tools.wrk import reader as wrk
 from loadcurve.generate.tools.ycsb import reader as ycsb
 from loadcurve.generate.tools.zrk import reader as zrk
@@ -62,6 +66,10 @@ FORMATS: Sequence[Format] = (
     Format("vegeta-csv", "vegeta", "vegeta encode -to csv", vegeta.is_csv, vegeta.read_csv),
     Format("vegeta-json", "vegeta", "vegeta encode -to json", vegeta.is_json, vegeta.read_json),
     Format("vegeta-report", "vegeta", "vegeta report -type json", vegeta.is_report, vegeta.read_report),
+    Format("vegeta-text", "vegeta", "vegeta report", vegeta_text.is_text, vegeta_text.read_text),
+    Format("bombardier-json", "bombardier", "bombardier -o json", bombardier.is_json, bombardier.read_json),
+    Format("bombardier-text", "bombardier", "bombardier -l", bombardier.is_text, bombardier.read_text),
+    Format("autocannon-json", "autocannon", "autocannon -j", autocannon.is_json, autocannon.read_json),
     Format("k6-csv", "k6", "k6 run --out csv=FILE", k6.is_csv, k6.read_csv),
     Format("k6-json", "k6", "k6 run --out json=FILE", k6.is_json, k6.read_json),
     Format(
@@ -154,16 +162,8 @@ def format_of(source: Source, named: str | None) -> Format:
     if found:
         names = " and ".join(one.name for one in found)
         raise BadInput(f"{source.name}: may be {names}; choose one with --as {found[0].name}")
-    if hdr.is_log(head):
-        raise BadInput(
-            f"{source.name}: a log of HdrHistograms does not record the unit of its times; give it with "
-            "--as: hlog (nanoseconds), hlog-us, hlog-ms"
-        )
-    if ab.is_percentiles(head):
-        raise BadInput(
-            f"{source.name}: ab's table of percentiles (-e) says neither how many requests there were nor in "
-            "what time; import ab's text, or its table of requests (-g)"
-        )
+    if instead := what_instead(head):
+        raise BadInput(f"{source.name}: {instead}")
     raise BadInput(
         f"{source.name}: its format{of_tool} is not recognised by its content. Known are:\n"
         + "\n".join(f"  {one.name:<16} {one.what}" for one in known)

@@ -109,9 +109,13 @@ class Json(BaseModel):
 Document = TypeVar("Document", bound=BaseModel)
 
 
-def json_of(source: Source, model: type[Document], what: str) -> Document:
-    """Return a file as the JSON document that ``what`` names; raises ``Unreadable``."""
+def json_of(source: Source, model: type[Document], what: str, begin: str = "") -> Document:
+    """Return a file as the JSON document that ``what`` names; raises ``Unreadable``.
+
+    ``begin`` is how the document begins where a tool may print other lines in front of it.
+    """
     text = source.text()
+    text = text[max(text.find(begin), 0) :]
     try:
         return model.model_validate_json(text)
     except ValidationError as error:

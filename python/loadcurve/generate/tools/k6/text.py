@@ -6,22 +6,15 @@ Its times are cut off behind their second decimal, and its rate has six. In the 
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
+from loadcurve.generate.tools.go_times import GO_TIME, milliseconds, units_of
 from loadcurve.generate.tools.k6.reader import DROPPED, DURATION
 from loadcurve.generate.tools.k6.summary import FAILED, NO_TIMES, PERCENTILES, REQUESTS
 from loadcurve.generate.tools.percentiles import distribution
-from loadcurve.generate.tools.printed import Printed
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Found, Lines
 
-_UNITS_MS = {
-    "ns": Decimal("0.000001"), "µs": Decimal("0.001"), "μs": Decimal("0.001"), "us": Decimal("0.001"),
-    "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000), "h": Decimal(3_600_000),
-}  # fmt: skip
-_PART = r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|μs|us|ms|s|m|h)"
-_TIME = rf"(?:{_PART})+"
 _MARK = r"\s*(?:[✓✗] )?"
 _TOTAL = "█ TOTAL RESULTS"
 
@@ -150,8 +143,9 @@ def _asked(lines: _Total, *, is_one_each: bool) -> Asked:
 def _times(lines: Lines, number: int, count: int) -> Times:
     """Return the times of a line, in ms."""
     shown = {}
-    for found in re.finditer(rf"([^\s=]{{1,40}})=({_TIME})(?=\s|$)", lines.lines[number - 1]):
-        shown[found[1]] = _milliseconds(found[2])
+    for found in re.finditer(rf"([^\s=]{{1,40}})=({GO_TIME})(?=\s|$)", lines.lines[number - 1]):
+        # From a minute on it prints whole seconds.
+        shown[found[1]] = milliseconds(found[2], decimals=2 if units_of(found[2]) == 1 else 0)
     if not shown:
         raise lines.source.unreadable(number, "no time", f"the times of {DURATION}", lines.read(number))
     value = {name: one.value for name, one in shown.items()}
@@ -166,11 +160,3 @@ def _times(lines: Lines, number: int, count: int) -> Times:
         completeness="percentiles",
         resolution_ms=max(one.step for one in shown.values()),
     )
-
-
-def _milliseconds(text: str) -> Printed:
-    """Return a time: one number with up to two decimals, or from a minute on whole minutes and seconds."""
-    parts = [(Decimal(number), _UNITS_MS[unit]) for number, unit in re.findall(_PART, text)]
-    unit = parts[-1][1]
-    step = unit / 100 if len(parts) == 1 else unit
-    return Printed(float(sum(number * of_unit for number, of_unit in parts)), float(step))

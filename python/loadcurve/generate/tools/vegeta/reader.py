@@ -4,6 +4,8 @@ In versions until 8 that is ``dump -dumper csv``, ``dump -dumper json`` and ``re
 """
 
 import csv
+import re
+from collections.abc import Iterable
 from datetime import datetime
 
 import polars
@@ -21,6 +23,8 @@ from loadcurve.generate.tools.requests import BEGIN, BODY, ERROR, STATUS, TIME, 
 from loadcurve.generate.tools.source import Json, Source, json_of
 
 _NS_PER_S, _NS_PER_MS = 1e9, 1e6
+NO_TIMES = "latencies of answers: vegeta summarises those of failures with them"
+_STATUS_TEXT = re.compile(r"[1-5]\d\d(?: |$)")
 COLUMNS = (
     "timestamp", "code", "latency", "bytes_out", "bytes_in", "error", "body", "attack", "seq", "method",
     "url", "headers",
@@ -199,12 +203,19 @@ def read_report(source: Source) -> ToolFigures:
         answered=report.requests - failed,
         failed=failed,
         began_unix_s=None if began is None else began.timestamp(),
-        errors=errors_of(dict.fromkeys(report.errors or (), failed)) if len(report.errors or ()) == 1 else {},
+        errors=errors_by_class(report.errors or (), failed),
         status=status,
         latency=latency if not failed else None,
         bytes_body=report.bytes_in.total,
         contradictions=_contradictions(report),
+        not_measured=[NO_TIMES] if failed else [],
     )
+
+
+def errors_by_class(texts: Iterable[str], failed: int) -> dict[str, int]:
+    """Return the failures by class where all have one text; error statuses have theirs there, too."""
+    of_failures = [text for text in texts if text.strip() and not _STATUS_TEXT.match(text)]
+    return errors_of({of_failures[0]: failed}) if failed and len(of_failures) == 1 else {}
 
 
 def _contradictions(report: _Report) -> list[str]:
