@@ -82,6 +82,8 @@ def test_a_statistic_for_which_k6_was_not_asked_is_absent(tmp_path: Path):
         ("k6/2.2.0-half.txt", "k6/2.2.0-half-new.json"),
         ("k6/2.2.0-dropped.txt", "k6/2.2.0-dropped.json"),
         ("k6/1.8.1-half.txt", "k6/1.8.1-half.json"),
+        ("k6/0.41.0-half.txt", "k6/0.41.0-half.json"),
+        ("k6/0.41.0-dropped.txt", "k6/0.41.0-dropped.json"),
     ],
 )
 def test_the_text_says_what_the_summary_of_the_same_run_says(text: str, summary: str):
@@ -130,14 +132,6 @@ def test_the_text_of_the_legacy_summary_is_read_too():
     found = figures("k6/1.8.1-legacy.txt")
     assert (found.answered, found.failed) == (47, 13)
     assert 60 / found.duration_s == pytest.approx(444.949459)
-
-
-def test_versions_until_1_mark_failures_as_what_passes(tmp_path: Path):
-    old = ("23.33% 14 out of 60", "23.33% ✓ 14        ✗ 46")
-    text = (DATA / "k6/1.8.1-legacy.txt").read_text()
-    now = next(line for line in text.splitlines() if "http_req_failed" in line).split(": ")[1]
-    found = figures(changed(tmp_path, "k6/1.8.1-legacy.txt", (now, old[1])))
-    assert (found.answered, found.failed) == (46, 14)
 
 
 def test_a_text_of_refused_connections_has_no_latency():

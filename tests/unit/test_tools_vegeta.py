@@ -144,3 +144,10 @@ def test_a_text_that_is_cut_off_is_refused_or_lacks_nothing(tmp_path: Path):
         except Unreadable:
             continue
         assert found == whole, f"cut behind {lines[count - 1]!r}"
+
+
+def test_a_line_of_statuses_without_spaces_is_refused_at_once(tmp_path: Path):
+    text = (DATA / "12.12.0-half-report.txt").read_text()
+    (tmp_path / "text").write_text(text.replace("200:52  404:48", "1:111" * 200 + "x"))
+    with pytest.raises(Unreadable, match="Status Codes"):
+        read_figures(Source(tmp_path / "text"), None)

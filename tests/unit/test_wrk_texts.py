@@ -106,8 +106,12 @@ def test_timeouts_of_wrk2_are_of_no_requests(tmp_path):
 
 
 def test_minutes_seconds_and_milliseconds_are_one_unit(tmp_path):
+    whole = figures(DATA / "wrk.txt").latency
     figure = figures(changed(tmp_path, "wrk.txt", ("3.25ms", "1.50s"), ("8.32ms", "1.25m"))).latency
     assert figure is not None
+    assert whole is not None
+    # 0.01 of the unit of the longest one: a ms, a minute.
+    assert (whole.resolution_ms, figure.resolution_ms) == (0.01, 600.0)
     assert (figure.distribution.p99, figure.distribution.max) == (1500.0, 75000.0)
 
 

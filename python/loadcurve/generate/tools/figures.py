@@ -27,7 +27,8 @@ class Times:
     """In ms; what the tool does not give is ``None``, as is a percentile that its samples do not bound."""
     completeness: Completeness
     resolution_ms: float | None
-    """The step between two times that the tool can tell apart; ``None`` where that is not known."""
+    """The step between two times that the tool can tell apart; where it grows with them, that of the longest
+    one shown; ``None`` where it is not known."""
     histogram: str | None = None
     """An HdrHistogram of nanoseconds (V2, deflate, base64) where each time, or its count, is known."""
 

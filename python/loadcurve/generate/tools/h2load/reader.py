@@ -279,10 +279,6 @@ def _figures(
     )
 
 
-def _milliseconds(lines: Lines, number: int, text: str) -> float:
-    return _time(lines, number, text, 1).value
-
-
 def _time(lines: Lines, number: int, text: str, per_unit: Decimal | int) -> Printed:
     """Return a time as it is printed, where 1 is ``per_unit`` ms."""
     found = re.fullmatch(r"(\d[\d.]*)([a-z]+)", text, re.ASCII)
@@ -305,9 +301,8 @@ def _of_text(lines: Lines, columns: Sequence[str], label: str, count: int | None
     number, found = lines.once(
         rf"(?:time (?:for|to) )?(?:{label}) *: +{times} +\d[\d.]*%$", f"the times of h2load ({label})"
     )  # fmt: skip
-    row = {
-        name: _milliseconds(lines, number, text) for name, text in zip(columns, found.groups(), strict=True)
-    }
+    shown = {name: _time(lines, number, text, 1) for name, text in zip(columns, found.groups(), strict=True)}
+    row = {name: time.value for name, time in shown.items()}
     if not row["max"]:
         return None
     given = {ours: row[theirs] for theirs, ours in _PERCENTILES.items() if theirs in row}
@@ -317,7 +312,8 @@ def _of_text(lines: Lines, columns: Sequence[str], label: str, count: int | None
             percentiles=given,
         ),
         completeness="percentiles" if given else "summary",
-        resolution_ms=None,
+        # Below a ms it prints whole µs, and otherwise two decimals of a unit that grows with the time.
+        resolution_ms=max(time.step for time in shown.values()),
     )  # fmt: skip
 
 

@@ -66,7 +66,8 @@ def _in_seconds(time_ms: Printed) -> Printed:
 def _statuses(lines: Lines, total: int) -> tuple[dict[str, int], int]:
     """Return the answers by class of their status, and how many had none: all together, or it is cut off."""
     number, found = lines.once(
-        r"Status Codes +\[code:count\] +((?:\d{1,3}:\d{1,15} *){1,500})$", "vegeta's line Status Codes"
+        r"Status Codes +\[code:count\] +(\d{1,3}:\d{1,15}(?: +\d{1,3}:\d{1,15}){0,500}) *$",
+        "vegeta's line Status Codes",
     )
     status: dict[str, int] = {}
     failed = 0

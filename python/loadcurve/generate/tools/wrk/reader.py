@@ -124,17 +124,20 @@ def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
     _, stats = lines.once(rf"\s*Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s", "the line Latency")
     mean_ms, _, longest_ms = (_ms(stats[place], stats[place + 1]) for place in (1, 3, 5))
     percentiles: dict[str, float] = {}
+    steps_ms = [Printed.of(stats[place], _UNITS[stats[place + 1]]).step for place in (1, 5)]
     for _, found in lines.all_of(rf"\s*(\d{{2,3}}(?:\.\d+)?)%\s+{_TIME}$"):
         name = names.get(f"{float(found[1]):g}")
         if name is not None and name not in percentiles:
             percentiles[name] = _ms(found[2], found[3])
+            steps_ms.append(Printed.of(found[2], _UNITS[found[3]]).step)
     return Times(
         # Versions before 3 sample, and print 0 where they have no sample.
         distribution=distribution(
             answered, mean=mean_ms or None, maximum=longest_ms or None, percentiles=percentiles
         ),
         completeness="percentiles" if percentiles else "summary",
-        resolution_ms=None,
+        # It prints two decimals of a unit that grows with the time.
+        resolution_ms=max(steps_ms),
     )
 
 
