@@ -33,6 +33,7 @@ from urllib.parse import quote
 
 from loadcurve.generate.tools.catalog import Tool, driven_tools
 from loadcurve.generate.tools.driver import WantedOfDatabase
+from loadcurve.generate.tools.table import Abilities
 from loadcurve.loads import kinds
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 
@@ -235,14 +236,20 @@ def study_of_two_loads(credentials: Credentials) -> str:
     return TWO_LOADS.format(comment=credentials.one(), loads="\n".join(loads))
 
 
+def abilities(tool: Tool) -> Abilities:
+    """Return what a tool that can be driven can do."""
+    assert tool.table.can is not None, "it is driven"
+    return tool.table.can
+
+
 def driven_study(tools: Sequence[Tool], **load: object) -> str:
     """Return a study whose load is sent by each of these tools of one model, to a server of its own."""
-    model = tools[0].table.can.models[0]
+    model = abilities(tools[0]).models[0]
     sweep, more = OF_MODELS[model]
     study = DRIVEN.format(model=in_toml(model), sweep=sweep, load=more)
     servers = []
     for tool in tools:
-        of_tool = {"generator": tool.name, "http": tool.table.can.http[0], **load}
+        of_tool = {"generator": tool.name, "http": abilities(tool).http[0], **load}
         environment = {"API_TOKEN": {"env": "REPEATED"}}
         servers.append(table(f"under-{tool.name}", "limit", load=of_tool, environment=environment))
     return "\n".join([study, *servers])
@@ -253,7 +260,7 @@ def driven_studies(credentials: Credentials) -> dict[str, str]:
     tools = driven_tools(kinds.WEB).values()
     studies = {}
     for model in OF_MODELS:
-        studies[f"driven-{model}"] = driven_study([one for one in tools if one.table.can.models[0] == model])
+        studies[f"driven-{model}"] = driven_study([one for one in tools if abilities(one).models[0] == model])
     for tool in tools:
         studies[f"secretive-{tool.name}"] = driven_study([tool], headers={"Cookie": credentials.one()})
     return studies
@@ -482,7 +489,7 @@ def tried(count: int, seed: int, given: Path, written: Path, *, command: Command
         *(
             f"Cookie may be secret, but {name}"
             for name, tool in driven_tools(kinds.WEB).items()
-            if tool.table.can.headers
+            if abilities(tool).headers
         ),
         r"--otlp http://127\.0\.0\.1:9: ",
         r"the password \(hidden\) is none of mine",

@@ -25,6 +25,8 @@ from loadcurve.result.classes import (
 from loadcurve.result.verdict import Caveat, Verdict, VerdictNote, VerdictReason
 
 ROOT = Path(__file__).resolve().parents[2]
+JUDGED_BY_TOOLS = frozenset({"check_failed"})
+"""Classes of failures that the engine has no rule for, as a script's checks and assertions."""
 
 
 def product_code_in_rust(*crates: str) -> str:
@@ -43,7 +45,12 @@ def test_every_class_of_failures_is_reported_by_the_engine_or_by_a_database():
     reported = set(re.findall(r"\bFailure::(\w+)", product_code_in_rust("engine", "database")))
     # The recorder compares lengths, so it reports those that differ.
     reported |= set(re.findall(r"failed\(Failure::(\w+)\)", product_code_in_rust("record")))
-    assert {variant(code) for code in FAILURES} - reported == set()
+    assert {variant(code) for code in FAILURES} - reported == {variant(code) for code in JUDGED_BY_TOOLS}
+
+
+def test_every_failure_that_only_other_generators_judge_is_reported_by_a_reader_of_theirs():
+    readers = "".join(path.read_text() for path in (ROOT / "python/loadcurve/generate/tools").rglob("*.py"))
+    assert {code for code in JUDGED_BY_TOOLS if f'"{code}"' in readers} == JUDGED_BY_TOOLS
 
 
 def test_counts_are_published_class_by_class_in_the_order_of_the_table():
