@@ -34,9 +34,9 @@ REASON = "OverflowError: math range error"
 NO_SECTIONS = {
     analysis: {"analyse", "_facts", "servers_of", "conditions_of", "server_facts", "unknown_ending",
                "unknown_disturbance", "unknown_noise", "unranked", "kinds_of", "measures_of", "kind_of_model",
-               "place_of"},
+               "place_of", "missing_in_words"},
     comparison: {"compare_runs", "condition_differences", "server_differences", "_adjusted", "holm_adjusted",
-                 "measures"},
+                 "measures", "between_reported", "is_imported"},
     content: {"content_of", "appearances"},
     terminal: {"summary", "print_shapes", "print_findings", "closing", "answer_words"},
     tables: {"report_tables", "column_types"},

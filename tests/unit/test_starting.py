@@ -21,7 +21,8 @@ main()
 """
 LIBRARIES = {"annotated_doc", "shellingham", "typer"}
 OWN_PACKAGES = {
-    *("cli", "result", "server", "study", "errors", "exit_codes", "protocol", "redaction", "version"),
+    *("cli", "result", "server", "study"),
+    *("errors", "exit_codes", "protocol", "redaction", "steering", "version"),
 }
 BASH = {"_LOADCURVE_COMPLETE": "complete_bash", "COMP_WORDS": "loadcurve run qui", "COMP_CWORD": "2"}
 ZSH = {"_LOADCURVE_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "loadcurve run --"}

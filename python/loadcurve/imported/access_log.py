@@ -55,7 +55,7 @@ def requests_of(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[L
     with source.opened() as file:
         read = None
         for first, block in blocks(source, file, 1, log_text.WHAT, ends_lines=False, has_quotes=False):
-            lines = block.split(b"\n")[:-1]
+            lines = block.removesuffix(b"\n").split(b"\n")
             if read is None:
                 read = log_json.read if _is_json(lines) else log_text.read
                 left_out.expected = log_json.WHAT if read is log_json.read else log_text.WHAT

@@ -13,7 +13,8 @@ from loadcurve.generate.tools.gatling.requests import MOMENTS_MS, Requests, figu
 from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.source import Source, shown
 
-_RUN = re.compile(r"(?:^|\t)RUN\t.*\t(\d{1,2})\.(\d{1,2})(?:\.\S{1,20})?$", re.ASCII)
+_VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.\S{1,20})?", re.ASCII)
+"""The last column of a line RUN."""
 _FORMS = ((2, 0, 3), (3, 0, 2), (3, 4, 1))
 """From which version on, and how many columns a request has before its name: scenario, user, groups."""
 _KIND_UNTIL_2_1 = 2
@@ -92,7 +93,7 @@ class _Log:
             self.left_out.rows += 1
 
     def _run(self, number: int, line: str) -> None:
-        found = _RUN.search(line)
+        found = _VERSION.fullmatch(line.rpartition("\t")[2])
         if found is None or self.version is not None:
             self.version = None
             raise self._unreadable(number, shown(line), "Gatling's line RUN once, with its version")

@@ -3,8 +3,6 @@
 Its times are of failures, too, so where there were any they are not those of answers.
 """
 
-import re
-
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.go_times import GO_TIME, milliseconds
 from loadcurve.generate.tools.percentiles import distribution
@@ -71,7 +69,7 @@ def _statuses(lines: Lines, total: int) -> tuple[dict[str, int], int]:
     )
     status: dict[str, int] = {}
     failed = 0
-    for code, count in re.findall(r"(\d+):(\d+)", found[1]):
+    for code, count in (pair.split(":") for pair in found[1].split()):
         if code == "0":
             failed += int(count)
         elif len(code) == len("200") and code[0] in "12345":
