@@ -26,7 +26,7 @@ impl Levels {
     }
 
     fn progress(&mut self) -> PyResult<ShownProgress> {
-        Ok(shown(self.0.as_mut().ok_or_else(already_finished)?.progress()))
+        Ok(shown(&self.0.as_mut().ok_or_else(already_finished)?.progress()))
     }
 
     fn stop(&self) -> PyResult<()> {

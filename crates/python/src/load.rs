@@ -54,7 +54,7 @@ impl Load {
     }
 
     fn progress(&mut self) -> PyResult<ShownProgress> {
-        Ok(shown(self.0.as_mut().ok_or_else(already_finished)?.progress()))
+        Ok(shown(&self.0.as_mut().ok_or_else(already_finished)?.progress()))
     }
 
     fn stop(&self) -> PyResult<()> {
@@ -79,7 +79,7 @@ impl Load {
 }
 
 /// Where a load stands, as Python sees it.
-pub(crate) fn shown(progress: Progress) -> ShownProgress {
+pub(crate) fn shown(progress: &Progress) -> ShownProgress {
     let failures = progress.failures.iter().filter(|(_, count)| *count > 0);
     (
         progress.elapsed_s,
