@@ -29,7 +29,7 @@ from types import FrameType
 from benches.rig import machine
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import Times, ToolFigures
-from loadcurve.generate.tools.formats import format_of
+from loadcurve.generate.tools.formats import format_of, read_figures
 from loadcurve.generate.tools.source import Source
 from loadcurve.imported.plan import Imported
 from loadcurve.imported.records import load_result
@@ -39,9 +39,10 @@ LONGEST_S = 10.0
 """Reading one damaged file may take as long."""
 LARGEST_BYTES = 2_000_000
 ENDS_EARLY = "ends early"
-PERCENTILES = ("min", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max")
-ROUNDING = 1e-9
-"""Relative: sums of figures that are the same may differ by it."""
+CONTRADICTORY = "contradictory"
+ASCENDING = ("min", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max")
+SLACK = 0.02
+"""By this share of the greatest time, figures that are computed in different ways may be out of order."""
 
 Change = Callable[[bytes, random.Random], bytes]
 
@@ -148,11 +149,12 @@ def impossible(figures: ToolFigures) -> Iterator[str]:
 
 def _disorder(times: Times) -> Iterator[str]:
     found = times.distribution
-    known = [(name, value) for name in PERCENTILES if (value := getattr(found, name)) is not None]
+    known = [(name, value) for name in ASCENDING if (value := getattr(found, name)) is not None]
     yield from (f"{name} of {value}" for name, value in known if not math.isfinite(value) or value < 0)
-    for (name, value), (following, above) in itertools.pairwise(known):
-        if value > above * (1 + ROUNDING):
-            yield f"{name} of {value} above {following} of {above}"
+    slack = max(times.resolution_ms or 0.0, SLACK * max((value for _, value in known), default=0.0))
+    for (name, value), (higher, above) in itertools.pairwise(known):
+        if value - above > slack:
+            yield f"{name} of {value} above {higher} of {above}"
     if found.mean is not None and not math.isfinite(found.mean):
         yield f"a mean of {found.mean}"
 
@@ -166,7 +168,7 @@ def _figures(figures: ToolFigures) -> dict[str, float | None]:
         "failed": figures.failed,
         "ok": figures.ok,
         "bytes_received": figures.bytes_received,
-        **({name: getattr(times, name) for name in (*PERCENTILES, "mean")} if times else {}),
+        **({name: getattr(times, name) for name in (*ASCENDING, "mean")} if times else {}),
     }
 
 
@@ -228,9 +230,8 @@ def _fault(path: Path, named: str, whole: ToolFigures, *, is_cut: bool) -> str |
     source = Source(path)
     try:
         with _bounded():
-            form = format_of(source, named)
-            figures = form.read(source)
-            load_result(_imported(path, form.name, figures))
+            figures, form = read_figures(source, named)
+            verdict = load_result(_imported(path, form.name, figures)).verdict
     except BadInput as error:
         if "\n" in str(error).strip() or not str(error):
             return f"refused by no sentence: {str(error)!r}"
@@ -240,7 +241,9 @@ def _fault(path: Path, named: str, whole: ToolFigures, *, is_cut: bool) -> str |
     except Exception as error:  # noqa: BLE001 -- whatever a reader raises but BadInput is what is sought
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}: {str(error)[:100]}"
-    found = [*impossible(figures)]
+    # A file that contradicts itself is read where the contradiction is said.
+    is_said = any(reason.code == CONTRADICTORY for reason in verdict.reasons)
+    found = [] if is_said else [*impossible(figures)]
     if is_cut:
         found += unsupported(whole, figures, has_rows=_has_rows(whole))
     return "; ".join(found) or None

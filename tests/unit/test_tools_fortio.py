@@ -1,13 +1,19 @@
 """The JSON of four versions of fortio says what fortio printed of the same calls."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.formats import format_of, read_figures
+from loadcurve.generate.tools.possible import out_of_order
 from loadcurve.generate.tools.source import Source
+from loadcurve.imported.pattern import named_files
+from loadcurve.imported.plan import read_files
+from loadcurve.imported.records import load_result
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "fortio"
 MADE = DATA.parent / "made"
@@ -68,3 +74,40 @@ def test_a_rate_that_is_not_that_of_the_calls_is_said(tmp_path: Path):
     (tmp_path / "run").write_text(text.replace('"ActualQPS":38.0', '"ActualQPS":44.0'))
     [said] = read_figures(Source(tmp_path / "run"), None)[0].contradictions
     assert said == "380 calls in 10 s are 38.0/s, and it says 44/s"
+
+
+def test_times_that_are_out_of_order_are_said(tmp_path: Path):
+    document = json.loads((DATA / "1.63.10.json").read_text())
+    histogram = document["DurationHistogram"]
+    [p90] = [one for one in histogram["Percentiles"] if one["Percentile"] == 90]
+    p90["Value"], histogram["Max"] = 0.1, 0.01
+    for one in histogram["Percentiles"]:
+        one["Value"] = min(one["Value"], 0.1)
+    path = tmp_path / "out-of-order.json"
+    path.write_text(json.dumps(document))
+    [one] = read_files(named_files([str(path)], ""), None, None, {})
+    verdict = load_result(one).verdict
+    assert verdict.status != "valid"
+    [text] = [reason.text for reason in verdict.reasons if reason.code == "contradictory"]
+    assert "a p90 of 100 ms is above a" in text
+    # What each version wrote is in order.
+    for version in VERSIONS:
+        found = figures(f"{version}.json").latency
+        assert found is not None
+        assert out_of_order(found) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"ActualDuration": 10**22}, "found a duration of 1e+13 s"),
+        ({"RetCodes": {"200": 10**16}}, "answers; expected the figures of a load"),
+    ],
+)
+def test_figures_that_no_load_can_have_are_refused(tmp_path: Path, change: dict[str, object], found: str):
+    path = tmp_path / "impossible.json"
+    path.write_text(json.dumps(json.loads((DATA / "1.63.10.json").read_text()) | change))
+    with pytest.raises(BadInput) as refused:
+        read_figures(Source(path), None)
+    assert str(path) in str(refused.value)
+    assert found in str(refused.value)

@@ -27,6 +27,7 @@ from loadcurve.generate.tools.locust import reader as locust
 from loadcurve.generate.tools.not_read import what_instead
 from loadcurve.generate.tools.oha import reader as oha
 from loadcurve.generate.tools.own import reader as own
+from loadcurve.generate.tools.possible import impossible
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta import reader as vegeta
 from loadcurve.generate.tools.vegeta import text as vegeta_text
@@ -144,7 +145,10 @@ def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format
 
     """
     found = format_of(source, named)
-    return found.read(source), found
+    figures = found.read(source)
+    if figure := impossible(figures):
+        raise source.unreadable(None, figure, "the figures of a load")
+    return figures, found
 
 
 def format_of(source: Source, named: str | None) -> Format:

@@ -11,6 +11,7 @@ from typing import Any
 import loadcurve._engine as native
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.possible import at_odds
 from loadcurve.loads.kinds import kind_of_model
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.result.classes import Errors, StatusClasses
@@ -152,11 +153,11 @@ def _doubts(figures: ToolFigures) -> Iterator[tuple[str, str]]:
         )
         yield "lengths_differ", text
     yield from ((doubt.code, doubt.text) for doubt in figures.doubts)
-    if figures.contradictions:
-        said = "; ".join(figures.contradictions)
+    taken = " Its rate was taken." if figures.contradictions else ""
+    if said := "; ".join([*figures.contradictions, *at_odds(figures)]):
         text = (
-            f"{figures.tool} contradicts itself by more than its rounding: {said}. Its rate was taken; find "
-            "out how the file was made before its figures are used"
+            f"{figures.tool} contradicts itself by more than its rounding: {said}.{taken} Find out how "
+            "the file was made before its figures are used"
         )
         yield "contradictory", text
 
