@@ -43,7 +43,7 @@ KEY ?=
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel release reproduce audit docs pictures notebook bench lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel release reproduce audit docs pictures notebook bench campaigns lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -226,6 +226,9 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.hostile_http2
 	$(BIN)/python -m benches.named_faults
 	$(BIN)/python -m benches.killed_runs
+
+campaigns: setup ## Try harmful servers, files, kills and lost machines by the thousand; takes hours
+	$(BIN)/python -m benches.campaigns
 
 lock: setup ## Resolve the Python dependencies anew into requirements/
 	packaging/lock
