@@ -225,7 +225,7 @@ def _is_secret(name: str) -> bool:
 def _without_users(text: str) -> str:
     """Return a text in which each URL has lost its user.
 
-    A URL is found by what stands behind its scheme, which is then read backwards: a pattern that begins with
+    A URL is found by what is behind its scheme, which is then read backwards: a pattern that begins with
     the scheme would begin anew with each letter of a long word.
     """
     parts, done, looked = [], 0, 0

@@ -1,4 +1,4 @@
-"""The JSON of three versions of autocannon (tests/data/tools/autocannon) is read as it stands there."""
+"""The JSON of three versions of autocannon (tests/data/tools/autocannon) is read as it is there."""
 
 import json
 from pathlib import Path

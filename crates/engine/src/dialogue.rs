@@ -21,7 +21,7 @@ const PART_BYTES: usize = 64 * 1024;
 /// What moves more slowly than 64 KiB/s, on average, gets no more time for it.
 const LEAST_RATE_NS_PER_BYTE: u64 = 1_000_000_000 / (64 * 1024);
 
-/// What moves so much more than twice what was expected goes on without end, and gets no time for its length.
+/// What moves so much more than twice what was expected has no end, and gets no time for its length.
 const SURPLUS_BYTES: u64 = 1024 * 1024;
 
 /// How long something may take: a fixed time, and more for what it moves, so that what is long and not slow comes to its

@@ -81,7 +81,7 @@ class ContainerRecord(Record):
 
 
 IMPORTED_ENTRY = "imported"
-"""What stands in the place of a catalogue's entry in the record of an imported server."""
+"""What is in the place of a catalogue's entry in the record of an imported server."""
 
 
 class ServerRecord(Record):

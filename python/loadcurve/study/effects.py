@@ -140,4 +140,4 @@ _KEYS: Mapping[str, Callable[[object, tuple[str, ...]], Iterator[Effect]]] = {
     "key": _file_of_tls,
     "key_log": _file,
 }
-"""What each key of a study means, wherever it stands."""
+"""What each key of a study means, wherever it is."""

@@ -35,7 +35,7 @@ class Column:
     """Whether nothing may stand there, which is null."""
 
     def value_of(self, field: str) -> object:
-        """Return what a field says; raises ``ValueError`` where that is none of the column's."""
+        """Return what a field says; raises ``ValueError`` where that is not of the column's type."""
         if self.may_lack and not field:
             return None
         field.encode()  # Bytes that are not UTF-8 are surrogates, of which it makes an error.

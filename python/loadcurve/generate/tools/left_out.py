@@ -39,7 +39,7 @@ class LeftOut:
             self._first.append(problem)
 
     def end(self, problem: Unreadable) -> None:
-        """Leave out what stands behind the last whole line."""
+        """Leave out what is behind the last whole line."""
         if self.is_strict:
             raise problem
         self._cut = problem

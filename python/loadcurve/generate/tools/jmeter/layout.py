@@ -66,7 +66,7 @@ class Layout:
 
     @property
     def moments(self) -> Column:
-        """What stands in the column of moments."""
+        """What is in the column of moments."""
         return WHOLE_NUMBER if self.form is None else ANY_TEXT
 
     def in_ms(self, samples: polars.DataFrame) -> polars.DataFrame:
@@ -83,7 +83,7 @@ def is_laid_out(head: bytes) -> bool:
 
 
 def layout_of(source: Source) -> Layout:
-    """Return the layout of a file; raises ``Unreadable`` where it is none of JMeter's."""
+    """Return the layout of a file; raises ``Unreadable`` where it is not JMeter's."""
     head = source.head()
     separator = _separator_of_names(head)
     if separator is None and (unnamed := _unnamed(head)):

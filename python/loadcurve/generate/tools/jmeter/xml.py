@@ -46,7 +46,7 @@ def is_xml(head: bytes) -> bool:
 def read_xml(source: Source) -> ToolFigures:
     """Return the figures of a JTL file in XML; raises ``Unreadable`` where it is no XML before its end."""
     if b"<!DOCTYPE" in source.head():
-        # It stands before the root, and JMeter writes none: entities could stand for any amount of text.
+        # It is before the root, and JMeter writes none: entities could stand for any amount of text.
         raise source.unreadable(None, "a document type", _WHAT)
     reader = _Reader(LeftOut(source))
     with source.opened() as file:

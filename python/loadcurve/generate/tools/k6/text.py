@@ -32,7 +32,7 @@ def read_text(source: Source) -> ToolFigures:
     number, requests = lines.once(rf"{REQUESTS}\.*: (\d{{1,15}})\s+(\d[\d.]*)/s\s*$", REQUESTS)
     counted, rate = int(requests[1]), lines.all.value(number, requests[2], "requests per second")
     failed = _failed(lines, counted)
-    # It stands behind all that is read here.
+    # It is behind all that is read here.
     lines.once(r"(?:iterations|vus_max)\.*: \d+ .*(?:/s|max=\d+)\s*$", "iterations, or vus_max", first=True)
     dropped = lines.optional(rf"{DROPPED}\.*: (\d{{1,15}})\s+\d[\d.]*/s\s*$", DROPPED)
     if not counted or rate <= 0:
