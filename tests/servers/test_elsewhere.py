@@ -57,7 +57,7 @@ def server_there(machine: ServerMachine, content_folder: Path, **settings) -> Se
 
 
 def worker_of(machine: ServerMachine) -> int:
-    return int(machine.channel().greeting["pid"])
+    return int(machine.channel().greeting.pid)
 
 
 def test_it_serves_is_watched_and_is_gone(machine, content_folder):

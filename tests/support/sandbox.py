@@ -15,6 +15,7 @@ from typing import IO, get_args
 import psutil
 
 from loadcurve.host.own_files import OwnKind
+from loadcurve.report.summary_cache import SUMMARIES
 from loadcurve.runs.begun import BEGUN_RUNS
 from support.warm_command import StartedCommand, WarmCommand
 
@@ -25,7 +26,7 @@ READ_BY_THE_INTERPRETER = frozenset({"LC_ALL", "PYTHONIOENCODING", "PYTHONPATH"}
 """Variables that Python reads when it starts, so that a command with one starts as people start it."""
 CHANGES_OUTPUT = frozenset({"COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"})
 """Variables of the person who runs the tests that must not reach the command."""
-KNOWN_LATER = {BEGUN_RUNS, *get_args(OwnKind)}
+KNOWN_LATER = {BEGUN_RUNS, SUMMARIES, *get_args(OwnKind)}
 """The folders of what is known of runs behind their end."""
 POLL_S = 0.01
 
