@@ -23,6 +23,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 
@@ -304,7 +305,8 @@ def main() -> None:
     files = [path for path in readable_files() if arguments.only in str(path)]
     one = partial(tried, trials=arguments.trials, seed=arguments.seed)
     outcomes = []
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    # The threads that read tables are not there any more in a process that is forked.
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
         for outcome in pool.map(one, files):
             outcomes.append(outcome)
             print(
