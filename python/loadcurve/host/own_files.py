@@ -8,16 +8,14 @@ changed is not.
 import contextlib
 import hashlib
 import os
-import time
 from pathlib import Path
 from typing import Final, Literal
 
 from loadcurve.files import open_regular, read_regular
-from loadcurve.host.state import state_folder
+from loadcurve.host.state import forget_old, is_private, state_folder
 
 OwnKind = Literal["pages", "studies"]
 """The folder of these files, in that of the user's state."""
-KEPT_S: Final = 365 * 24 * 3600.0
 BYTES_MAX: Final = 1 << 28
 """No page of ours is as large."""
 
@@ -27,7 +25,7 @@ def remember_own(kind: OwnKind, content: bytes) -> None:
     with contextlib.suppress(OSError):
         file = _file_of(kind, hashlib.sha256(content).hexdigest())
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _forget_old(file.parent)
+        forget_old(file.parent)
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
 
 
@@ -39,15 +37,7 @@ def is_own(kind: OwnKind, path: Path) -> bool:
             status = os.fstat(known.fileno())
     except OSError:
         return False
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o077
-
-
-def _forget_old(folder: Path) -> None:
-    oldest_s = time.time() - KEPT_S
-    for file in folder.iterdir():
-        with contextlib.suppress(OSError):
-            if file.lstat().st_mtime < oldest_s:
-                file.unlink()
+    return is_private(status)
 
 
 def _file_of(kind: OwnKind, digest: str) -> Path:

@@ -1,7 +1,14 @@
 """Where things are kept that outlive a command, per user and machine."""
 
+import contextlib
 import os
+import stat
+import time
 from pathlib import Path
+from typing import Final
+
+KEPT_S: Final = 365 * 24 * 3600.0
+"""What is known of files that may never be looked for again is kept for a year."""
 
 
 def state_folder(name: str) -> Path:
@@ -12,6 +19,20 @@ def state_folder(name: str) -> Path:
 def cache_folder() -> Path:
     """Return the folder of what can be made again, below ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     return _base("XDG_CACHE_HOME", "~/.cache") / "loadcurve"
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Say whether a file is this user's and closed to others, so that nobody else has written it."""
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+
+
+def forget_old(folder: Path) -> None:
+    """Remove the files of a folder that have been kept for long enough; raises ``OSError`` for the folder."""
+    oldest_s = time.time() - KEPT_S
+    for file in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if file.lstat().st_mtime < oldest_s:
+                file.unlink()
 
 
 def _base(variable: str, default: str) -> Path:

@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from loadcurve.files import make_folder, open_regular, write_whole
-from loadcurve.host.state import state_folder
+from loadcurve.host.state import is_private, state_folder
 from loadcurve.loads.values import Record
 from loadcurve.result.checksum import sealed, unsealed
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
@@ -54,8 +54,7 @@ def read_summaries(folder: Path) -> Mapping[str, KeptSummary]:
     """Return what was kept of the runs in a folder; nothing where that is not this user's, or is damaged."""
     try:
         with open_regular(_file(folder)) as file:
-            status = os.fstat(file.fileno())
-            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            if not is_private(os.fstat(file.fileno())):
                 return {}
             text = unsealed(file.read(CACHE_BYTES_MAX))
         if text.state != "intact":

@@ -9,17 +9,14 @@ have been moved meanwhile; a record that somebody has changed has another digest
 import contextlib
 import hashlib
 import os
-import time
 from pathlib import Path
 
 from loadcurve.files import open_regular, read_regular
-from loadcurve.host.state import state_folder
+from loadcurve.host.state import forget_old, is_private, state_folder
 from loadcurve.result.run_files import RUN_BYTES_MAX, RUN_FILE
 
 BEGUN_RUNS = "begun-runs"
 """The folder of these files, in that of the user's state."""
-KEPT_S = 365 * 24 * 3600.0
-"""A run that was killed and is never resumed leaves its file, which is kept for a year."""
 
 
 def remember_begun(run_folder: Path, record: bytes) -> None:
@@ -30,7 +27,7 @@ def remember_begun(run_folder: Path, record: bytes) -> None:
     with contextlib.suppress(OSError):
         file = _file_of(record)
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _forget_old(file.parent)
+        forget_old(file.parent)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as written:
             # The digest alone decides; the place is for the person who looks at the file.
@@ -44,21 +41,13 @@ def has_begun(run_folder: Path) -> bool:
             status = os.fstat(file.fileno())
     except OSError:
         return False
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o077
+    return is_private(status)
 
 
 def forget_begun(run_folder: Path) -> None:
     """Remove what was written down of a run, which is complete."""
     with contextlib.suppress(OSError):
         _file(run_folder).unlink(missing_ok=True)
-
-
-def _forget_old(folder: Path) -> None:
-    oldest_s = time.time() - KEPT_S
-    for file in folder.iterdir():
-        with contextlib.suppress(OSError):
-            if file.lstat().st_mtime < oldest_s:
-                file.unlink()
 
 
 def _file(run_folder: Path) -> Path:
