@@ -6,11 +6,14 @@ use loadcurve_record::{
 };
 
 use super::{
-    Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Redirection, Resumption,
-    Scheduled, Status, TimeSeries, Verdict,
+    Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Resumption, Scheduled,
+    Status, TimeSeries, Verdict,
 };
 use crate::result::{Lateness, Requests};
 use crate::summary::Loaded;
+
+mod endings;
+mod settling;
 
 const REQUESTS: Requests = Requests {
     due: 100_000,
@@ -473,14 +476,6 @@ fn failures_of_the_warm_up_are_a_note_and_no_doubt() {
     assert!(text.contains("100 of 400 requests of the warm-up (25 %) failed"), "{text}");
 }
 
-/// The time series of a load whose first three seconds answered less, and took longer, by a fifth.
-fn warming_up() -> TimeSeries {
-    let slow = PeriodMeans { answered: 8_000, mean_latency_ms: Some(6.0), ..PERIOD };
-    let mut periods = vec![PERIOD; 10];
-    periods[..3].fill(slow);
-    TimeSeries { periods, ..closed().time_series }
-}
-
 #[test]
 fn a_replay_that_ends_before_its_recording_says_how_many_requests_it_left_out() {
     let verdict = Verdict::of(&Evidence { cut_off: 1_234, ..open() });
@@ -489,92 +484,6 @@ fn a_replay_that_ends_before_its_recording_says_how_many_requests_it_left_out() 
         text_of(&verdict.notes, Code::RecordingCut).contains("1,234 of the recorded requests"),
         "{verdict:?}"
     );
-}
-
-#[test]
-fn a_server_that_had_not_settled_is_reported_with_the_warm_up_that_it_needs() {
-    let evidence = Evidence { time_series: warming_up(), ..closed() };
-    assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
-    // Two seconds were given already.
-    let parts = ["the first 3 of 10 s answered 20 % fewer requests per second", "`--warmup 5s`"];
-    assert_says(&evidence, Code::Unsettled, &parts);
-}
-
-#[test]
-fn where_the_schedule_is_kept_the_latency_tells_whether_the_server_had_settled() {
-    let evidence = Evidence { time_series: warming_up(), ..open() };
-    assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
-    assert_says(&evidence, Code::Unsettled, &["the first 3 of 10 s had a mean latency 20 % longer"]);
-    let kept_up = Some(KeptUp { requests: 100, think_ms: 5.0 });
-    let thinking = Evidence { time_series: warming_up(), kept_up, ..closed() };
-    assert_says(&thinking, Code::Unsettled, &["a mean latency 20 % longer"]);
-}
-
-#[test]
-fn a_part_that_differs_by_more_than_the_whole_is_reported_in_times() {
-    let beginning_with = |first| {
-        let mut periods = vec![PERIOD; 10];
-        periods[..3].fill(first);
-        TimeSeries { periods, ..closed().time_series }
-    };
-    let more = beginning_with(PeriodMeans { answered: 25_000, ..PERIOD });
-    assert_says(
-        &Evidence { time_series: more, ..closed() },
-        Code::Unsettled,
-        &["answered 2.5 times as many requests"],
-    );
-    let longer = beginning_with(PeriodMeans { mean_latency_ms: Some(60.0), ..PERIOD });
-    assert_says(
-        &Evidence { time_series: longer, ..open() },
-        Code::Unsettled,
-        &["a mean latency 12.0 times as long"],
-    );
-}
-
-#[test]
-fn where_the_schedule_is_not_kept_a_queue_that_grows_is_no_want_of_a_warm_up() {
-    let waiting = |second: u64| PeriodMeans {
-        answered: 9_000,
-        mean_latency_ms: Some(50.0 + 100.0 * second as f64),
-        ..PERIOD
-    };
-    let time_series = TimeSeries { periods: (0..10).map(waiting).collect(), ..closed().time_series };
-    let behind = Evidence { answered_rps: Some(9_000.0), time_series, ..open() };
-    assert_eq!(verdict(&behind).1, [Code::RateNotReached]);
-}
-
-#[test]
-fn a_longer_load_is_advised_for_a_server_that_slows_down_until_the_end() {
-    let slower = |second: u64| PeriodMeans { answered: 10_000 - 300 * second, ..PERIOD };
-    let time_series = TimeSeries { periods: (0..10).map(slower).collect(), ..closed().time_series };
-    let evidence = Evidence { time_series, ..closed() };
-    assert_eq!(verdict(&evidence), (Status::Suspect, vec![Code::Unsettled]));
-    assert_says(&evidence, Code::Unsettled, &["had not settled by the end", "`--duration 30s`"]);
-    let of_requests = Evidence { stop: Stop::RequestsTotal(100_000), ..evidence };
-    assert_says(&of_requests, Code::Unsettled, &["three times as many requests"]);
-}
-
-#[test]
-fn a_latency_at_the_start_of_an_empty_window_is_no_warm_up_of_the_server() {
-    // Of 50 ms each, in the first second 950 ms have answers.
-    let first = PeriodMeans { answered: 9_500, ..PERIOD };
-    let mut periods = vec![PERIOD; 10];
-    periods[0] = first;
-    let time_series = |warmup_s| TimeSeries { warmup_s, periods: periods.clone(), ..closed().time_series };
-    let kept_up = Some(KeptUp { requests: 500, think_ms: 0.0 });
-    let evidence =
-        Evidence { mean_latency_ms: Some(50.0), kept_up, time_series: time_series(0.0), ..closed() };
-    assert_eq!(verdict(&evidence).0, Status::Valid);
-    assert_eq!(verdict(&Evidence { time_series: time_series(1.0), ..evidence }).1, [Code::Unsettled]);
-}
-
-#[test]
-fn a_rate_that_changes_on_purpose_and_a_load_of_a_few_seconds_are_not_judged() {
-    let on_purpose = TimeSeries { rate_changes: true, ..warming_up() };
-    assert_eq!(verdict(&Evidence { time_series: on_purpose, ..open() }).0, Status::Valid);
-    let mut short = warming_up();
-    short.periods.truncate(7);
-    assert_eq!(verdict(&Evidence { time_series: short, ..closed() }).0, Status::Valid);
 }
 
 #[test]
@@ -609,72 +518,5 @@ fn full_handshakes_more_than_five_points_beyond_the_share_that_was_asked_for_cas
     ] {
         assert_eq!(verdict(&fewer), (Status::Suspect, vec![Code::ResumptionNotReached]));
         assert_says(&fewer, Code::ResumptionNotReached, &parts);
-    }
-}
-
-fn notes(evidence: &Evidence) -> Vec<(Code, String)> {
-    Verdict::of(evidence).notes.into_iter().map(|note| (note.code, note.text)).collect()
-}
-
-#[test]
-fn a_server_that_answers_only_the_first_of_pipelined_requests_makes_a_load_invalid() {
-    let of = |pipelined, pipelines, pipelines_answered_once| Evidence {
-        pipelined,
-        disruptions: Disruptions { pipelines, pipelines_answered_once, ..Disruptions::default() },
-        ..closed()
-    };
-    let verdict = Verdict::of(&of(true, 1_200, 600));
-    assert_eq!((verdict.status, verdict.reasons[0].code), (Status::Invalid, Code::NotPipelined));
-    assert!(verdict.reasons[0].text.contains("on 600 of the 1,200 connections"), "{:?}", verdict.reasons);
-    let some = Disruptions { pipelines_answered_some: 400, ..of(true, 1_200, 200).disruptions };
-    let text = Verdict::of(&Evidence { disruptions: some, ..of(true, 1_200, 200) }).reasons[0].text.clone();
-    assert!(text.contains("leaves some of the pipelined requests unanswered, as on 600 of"), "{text}");
-    let closed_so = Disruptions { kept_connection: 600, ..of(true, 1_200, 600).disruptions };
-    assert_eq!(notes(&Evidence { disruptions: closed_so, ..of(true, 1_200, 600) }), []);
-    // A server that closes connections by another rule, and one that has answered all.
-    for sound in [of(true, 1_200, 599), of(true, 0, 0), of(false, 1_200, 1_200)] {
-        assert_eq!(Verdict::of(&sound).status, Status::Valid);
-    }
-}
-
-#[test]
-fn three_causes_of_closed_connections_have_a_note_each_with_its_own_advice() {
-    let of = |answer_begun, kept_connection, new_connection| Evidence {
-        disruptions: Disruptions { answer_begun, kept_connection, new_connection, ..Disruptions::default() },
-        ..closed()
-    };
-    for (evidence, code, begin, advice) in [
-        (of(1, 0, 0), Code::AnswersCutOff, "1 answer was cut off", "error log"),
-        (of(0, 1_000, 0), Code::KeptConnectionsClosed, "1,000 requests were on the way", "idle timeout"),
-        (of(0, 0, 2), Code::NewConnectionsClosed, "2 requests got no answer", "limit on connections"),
-    ] {
-        let [(found, text)] = &notes(&evidence)[..] else { panic!("{evidence:?}") };
-        assert_eq!(*found, code);
-        assert!(text.starts_with(begin) && text.contains(advice), "{text}");
-    }
-    assert_eq!(notes(&of(1, 1, 1)).len(), 3);
-    assert_eq!(notes(&closed()), []);
-}
-
-#[test]
-fn answers_that_are_all_redirections_are_noted_with_where_they_lead() {
-    let of = |redirections: u64, place: Option<&str>, is_only| Evidence {
-        status: Some(
-            [(StatusClass::Redirection, redirections), (StatusClass::Success, 100_000 - redirections)].into(),
-        ),
-        redirection: place.map(|place| Redirection { place: place.into(), is_only }),
-        ..closed()
-    };
-    for (is_only, expected) in [
-        (true, "100,000 of 100,000 answers redirect to /there: load that path,"),
-        (false, "100,000 of 100,000 answers redirect, such as to /there: load those paths,"),
-    ] {
-        let found = notes(&of(100_000, Some("/there"), is_only));
-        let [(Code::Redirected, text)] = &found[..] else { panic!("{found:?}") };
-        assert!(text.starts_with(expected), "{text}");
-    }
-    // Some may be meant; an answer that nothing has changed (304) leads nowhere.
-    for (redirections, place) in [(99_999, Some("/there")), (100_000, None), (0, Some("/there"))] {
-        assert_eq!(notes(&of(redirections, place, true)), []);
     }
 }
