@@ -31,6 +31,7 @@ from benches.rig import machine
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.figures import Times, ToolFigures
 from loadcurve.generate.tools.formats import format_of, read_figures
+from loadcurve.generate.tools.possible import ASCENDING
 from loadcurve.generate.tools.source import Source
 from loadcurve.imported.plan import Imported
 from loadcurve.imported.records import load_result
@@ -41,7 +42,6 @@ LONGEST_S = 10.0
 LARGEST_BYTES = 2_000_000
 ENDS_EARLY = "ends early"
 CONTRADICTORY = "contradictory"
-ASCENDING = ("min", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max")
 SLACK = 0.02
 """By this share of the greatest time, figures that are computed in different ways may be out of order."""
 

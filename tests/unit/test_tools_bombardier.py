@@ -1,4 +1,4 @@
-"""JSON and text of bombardier 1.2.6 (tests/data/tools/bombardier) are read as they stand there."""
+"""JSON and text of bombardier 1.2.6 (tests/data/tools/bombardier) are read as they are there."""
 
 import json
 import re

@@ -32,7 +32,7 @@ class Column:
     pattern: re.Pattern[str]
     words: str
     may_lack: bool = False
-    """Whether nothing may stand there, which is null."""
+    """Whether it may be empty, which is null."""
 
     def value_of(self, field: str) -> object:
         """Return what a field says; raises ``ValueError`` where that is not of the column's type."""

@@ -11,7 +11,7 @@ COUNT_MAX: Final = 10**15
 """More than this nobody counts in a load: it would last for years."""
 TIME_MAX_MS: Final = 1e12
 ASCENDING: Final = ("min", "p50", "p75", "p90", "p95", "p99", "p99_9", "p99_99", "max")
-"""Figures of a distribution, none of which is above the next one."""
+"""Figures of a distribution, each at most as great as the next one."""
 ROUNDING: Final = 0.01
 """Relative: figures of one distribution that are computed in different ways may differ as much."""
 

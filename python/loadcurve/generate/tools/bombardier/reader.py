@@ -6,7 +6,6 @@ load took, and the text what was asked for.
 """
 
 from collections.abc import Mapping
-from decimal import Decimal
 
 from pydantic import Field
 
@@ -14,18 +13,14 @@ from loadcurve.generate.tools.errors import errors_of
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.go_times import GO_TIME, milliseconds
 from loadcurve.generate.tools.percentiles import distribution
-from loadcurve.generate.tools.printed import Printed
 from loadcurve.generate.tools.source import Json, Source, json_of
 from loadcurve.generate.tools.text_lines import Lines
 
 NO_TIMES = "latencies of answers: bombardier summarises those of failures with them"
 _US_PER_MS = 1e3
 _PERCENTILES = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99"}
-_TIME = r"(\d+\.\d\d)(us|ms|s|m|h)"
-_UNITS_MS = {
-    "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
-    "h": Decimal(3_600_000),
-}  # fmt: skip
+_TIME = r"(\d{1,12}\.\d\d(?:us|ms|s|m|h))"
+_DECIMALS = 2
 _CLASSES = "1xx - (\\d{1,15}), 2xx - (\\d{1,15}), 3xx - (\\d{1,15}), 4xx - (\\d{1,15}), 5xx - (\\d{1,15})"
 
 
@@ -202,10 +197,9 @@ def _duration_by_rate(lines: Lines, total: int) -> float:
 
 def _latency_of_text(lines: Lines, count: int) -> Times:
     _, found = lines.once(rf"\s*Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s*$", "bombardier's line Latency")
-    mean, stddev, longest = (Printed.of(found[at], _UNITS_MS[found[at + 1]]) for at in (1, 3, 5))
+    mean, stddev, longest = (milliseconds(text, _DECIMALS) for text in found.groups())
     shown = {
-        match[1]: Printed.of(match[2], _UNITS_MS[match[3]])
-        for _, match in lines.all_of(rf"\s*(\d\d)%\s+{_TIME}\s*$")
+        match[1]: milliseconds(match[2], _DECIMALS) for _, match in lines.all_of(rf"\s*(\d\d)%\s+{_TIME}\s*$")
     }
     return Times(
         distribution=distribution(

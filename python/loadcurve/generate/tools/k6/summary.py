@@ -18,7 +18,7 @@ from loadcurve.generate.tools.source import Json, Source, json_of
 EXPECTED = f"{DURATION}{{expected_response:true}}"
 """The times of requests that have not failed."""
 FAILED, REQUESTS, RECEIVED = "http_req_failed", "http_reqs", "data_received"
-PERCENTILES = {
+_PERCENTILES = {
     "med": "p50", "p(50)": "p50", "p50": "p50", "p(75)": "p75", "p(90)": "p90", "p90": "p90", "p(95)": "p95",
     "p95": "p95", "p(99)": "p99", "p(99.9)": "p99_9", "p(99.99)": "p99_99",
 }  # fmt: skip
@@ -151,16 +151,21 @@ def _times(source: Source, times: Mapping[str, Any], metric: str, count: int) ->
     known = {
         name: _number(source, {metric: times}, metric, name) for name in times if times[name] is not None
     }
+    return times_of(known, count, _RESOLUTION_MS)
+
+
+def times_of(known_ms: Mapping[str, float], count: int, resolution_ms: float) -> Times:
+    """Return times of which the statistics are known that k6 has by these names."""
     return Times(
         distribution=distribution(
             count,
-            minimum=known.get("min"),
-            mean=known.get("avg"),
-            maximum=known.get("max"),
-            percentiles={ours: known[name] for name, ours in PERCENTILES.items() if name in known},
+            minimum=known_ms.get("min"),
+            mean=known_ms.get("avg"),
+            maximum=known_ms.get("max"),
+            percentiles={ours: known_ms[name] for name, ours in _PERCENTILES.items() if name in known_ms},
         ),
         completeness="percentiles",
-        resolution_ms=_RESOLUTION_MS,
+        resolution_ms=resolution_ms,
     )
 
 

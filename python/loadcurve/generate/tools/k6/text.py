@@ -1,7 +1,7 @@
 """The text that k6 prints at the end of a test, for people.
 
 Its times are cut off behind their second decimal, and its rate has six. In the summary of every group
-(``--summary-mode=full``) the metrics stand once more behind those of the whole test.
+(``--summary-mode=full``) the metrics come once more, behind those of the whole test.
 """
 
 import re
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.go_times import GO_TIME, milliseconds, units_of
 from loadcurve.generate.tools.k6.reader import DROPPED, DURATION
-from loadcurve.generate.tools.k6.summary import FAILED, NO_TIMES, PERCENTILES, REQUESTS
-from loadcurve.generate.tools.percentiles import distribution
+from loadcurve.generate.tools.k6.summary import FAILED, NO_TIMES, REQUESTS, times_of
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Found, Lines
 
@@ -148,15 +147,5 @@ def _times(lines: Lines, number: int, count: int) -> Times:
         shown[found[1]] = milliseconds(found[2], decimals=2 if units_of(found[2]) == 1 else 0)
     if not shown:
         raise lines.source.unreadable(number, "no time", f"the times of {DURATION}", lines.read(number))
-    value = {name: one.value for name, one in shown.items()}
-    return Times(
-        distribution=distribution(
-            count,
-            minimum=value.get("min"),
-            mean=value.get("avg"),
-            maximum=value.get("max"),
-            percentiles={ours: value[name] for name, ours in PERCENTILES.items() if name in value},
-        ),
-        completeness="percentiles",
-        resolution_ms=max(one.step for one in shown.values()),
-    )
+    known_ms = {name: one.value for name, one in shown.items()}
+    return times_of(known_ms, count, max(one.step for one in shown.values()))
