@@ -32,7 +32,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from loadcurve.generate.tools.catalog import Tool, driven_tools
-from loadcurve.generate.tools.driver import WantedOfDatabase
+from loadcurve.generate.tools.driver import DatabaseToolRequest
 from loadcurve.generate.tools.table import Abilities
 from loadcurve.loads import kinds
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
@@ -276,7 +276,7 @@ def shown_on_databases(credentials: Credentials) -> list[str]:
             url = f"{scheme}://me:{quote(credentials.one(), safe='')}@127.0.0.1:{CLOSED_PORT}/app"
             files = credentials.folder / f"{name}-{scheme}"
             files.mkdir()
-            wanted = WantedOfDatabase(load=load, url=url, threads=1, files=files)
+            wanted = DatabaseToolRequest(load=load, url=url, threads=1, files=files)
             found += shown(f"{name} on {scheme}", "\n".join(tool.driver.arguments(wanted)).encode())
             found += [f"{file} is open to others" for file in files.iterdir() if file.stat().st_mode & 0o077]
     return found

@@ -29,7 +29,7 @@ from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.generate.tools.cpu_meter import CpuMeter
 from loadcurve.generate.tools.driven import LOOK_INTERVAL_S
-from loadcurve.generate.tools.driver import Wanted
+from loadcurve.generate.tools.driver import WebToolRequest
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
@@ -108,7 +108,7 @@ def k6_alone_rps(plan: HttpPlan) -> float:
     """Return the requests per second of the summary of k6."""
     with tempfile.TemporaryDirectory() as folder:
         summary = Path(folder, "summary.json")
-        wanted = Wanted(
+        wanted = WebToolRequest(
             load=plan.load, address=plan.address, authority=plan.authority, threads=1, files=Path(folder)
         )
         driven = tool_named("k6").command(wanted)

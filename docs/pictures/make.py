@@ -20,7 +20,7 @@ from rich.text import Text
 from loadcurve.analysis.numbers import read_analysed
 from loadcurve.cli.next_steps import next_steps
 from loadcurve.report.findings import findings_text, grouped
-from loadcurve.report.hopeless import visible_words
+from loadcurve.report.inconclusive import visible_words
 from loadcurve.report.terminal import closing, summary_table
 from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.runs.study import RunOptions

@@ -17,7 +17,7 @@ SCHEMES: dict[str, ProtocolName] = {
 
 
 def protocol_of_url(url: str) -> ProtocolName | None:
-    """Return what is spoken under a URL; ``None`` where its scheme is none that is known."""
+    """Return what is spoken under a URL; ``None`` for an unknown scheme."""
     return SCHEMES.get(url.partition("://")[0].lower())
 
 

@@ -185,7 +185,7 @@ def test_the_application_ends_with_its_database(name, content_folder):
         server.verify(["/1k.txt"])
         processes_of_program(server, "postgres")[0].kill()
         with pytest.raises(ServerFailure, match="during the trial"):
-            wait_until(lambda: server.require_life() is not None)
+            wait_until(lambda: server.raise_if_exited() is not None)
 
 
 @servers("apache-php")

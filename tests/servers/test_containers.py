@@ -86,7 +86,7 @@ def test_a_server_in_a_container_serves_what_one_on_this_machine_serves(network,
         containers.require_private_network()
     with started(in_rootfs(containers, "limit", network=network), content_folder) as server:
         server.verify(["/1k.txt"])
-        server.require_life()
+        server.raise_if_exited()
         assert any("0.0.0.0" in word for word in _command_line(server.pid)) == (network == "private")
 
 

@@ -109,7 +109,7 @@ def test_one_that_ends_fails_the_trial(machine, content_folder):
         # Its machine looks after it, too, and says so by itself.
         wait([server._ended], PATIENCE_S)
         with pytest.raises(ServerFailure, match="SIGKILL"):
-            server.require_life()
+            server.raise_if_exited()
 
 
 def pids_of(words: str) -> list[int]:

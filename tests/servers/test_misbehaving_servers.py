@@ -129,10 +129,10 @@ def test_a_path_outside_the_content_is_bad_input(scripted, content_folder):
 
 def test_a_server_that_ends_after_it_was_ready_fails_with_how_it_ended(scripted, content_folder):
     with server_of(scripted(), content_folder) as server:
-        server.require_life()
+        server.raise_if_exited()
         os.kill(server.pid, signal.SIGKILL)
         with pytest.raises(ServerFailure, match="scripted was ended by SIGKILL during the trial") as caught:
-            wait_until(server.require_life)
+            wait_until(server.raise_if_exited)
     assert caught.value.code == "died"
     assert "GET /1k.txt" in caught.value.log_tail
 

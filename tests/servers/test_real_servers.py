@@ -45,7 +45,7 @@ def access_logs(place):
 @servers(*SERVERS)
 def test_nothing_of_a_server_is_left_after_its_block(name, content_folder):
     with server_of(CATALOG[name], content_folder) as server:
-        server.require_life()
+        server.raise_if_exited()
         port, pid = server.port, server.pid
     assert members_of_session(pid) == set()
     with pytest.raises(ConnectionRefusedError):

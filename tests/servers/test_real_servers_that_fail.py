@@ -89,7 +89,7 @@ def test_a_server_that_goes_into_the_background_is_found_there_and_ended(
     server = Server(looked_for, content_folder, content_of_folder(content_folder))
     with pytest.raises(ServerFailure, match=" ended with status 0 ") as caught, server:
         # The server in the background may answer before the one in the foreground has ended.
-        wait_until(server.require_life)
+        wait_until(server.raise_if_exited)
     assert caught.value.code == "died"
     assert "It still runs in the background: its start command must keep it" in caught.value.text
 

@@ -16,7 +16,7 @@ import psutil
 
 from loadcurve.host.own_files import OwnKind
 from loadcurve.report.summary_cache import SUMMARIES
-from loadcurve.runs.begun import BEGUN_RUNS
+from loadcurve.runs.own_runs import BEGUN_RUNS
 from support.warm_command import StartedCommand, WarmCommand
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")

@@ -117,7 +117,7 @@ class ScriptedServer(LiveServer):
     def verify(self, paths=(), rule="content", /) -> None:
         self._script.happens("verify", self._name)
 
-    def require_life(self) -> None:
+    def raise_if_exited(self) -> None:
         if (death := self._script.dead.get(self._name)) is not None:
             raise death
 

@@ -18,7 +18,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict, VerdictReason
 from loadcurve.runs import ceiling as run_ceiling
 from loadcurve.runs.ceiling import measure_ceiling, spoken_by
-from loadcurve.runs.kept import keep, kept
+from loadcurve.runs.rig_cache import keep, kept
 from support import synthetic_run
 from support.command import Command
 from support.measured_noise import RIG

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from loadcurve.errors import BadInput
-from loadcurve.imported.access_log import Wanted
+from loadcurve.imported.access_log import RequestFilter
 from loadcurve.imported.left_out import Reason
 from loadcurve.imported.recording import write_recording
 from loadcurve.imported.weighted import Weighted, write_requests
@@ -45,7 +45,7 @@ def written(tmp_path: Path, log: str | bytes) -> tuple[Weighted, dict[str, float
     """Return what a log gives, and the weights of the list as a load reads it."""
     (tmp_path / "access.log").write_bytes(log.encode() if isinstance(log, str) else log)
     (tmp_path / "requests.txt").unlink(missing_ok=True)
-    weighted = write_requests(tmp_path / "access.log", tmp_path / "requests.txt", Wanted())
+    weighted = write_requests(tmp_path / "access.log", tmp_path / "requests.txt", RequestFilter())
     listed = open_requests(tmp_path / "requests.txt")
     return weighted, {path: weight or 1.0 for path, weight, _ in listed.short or []}
 
@@ -268,7 +268,7 @@ def test_a_last_line_without_its_end_is_read(tmp_path: Path):
 def test_what_is_no_access_log_is_refused(tmp_path: Path, text: str, found: str):
     (tmp_path / "access.log").write_text(text)
     with pytest.raises(BadInput, match=found):
-        write_requests(tmp_path / "access.log", tmp_path / "requests.txt", Wanted())
+        write_requests(tmp_path / "access.log", tmp_path / "requests.txt", RequestFilter())
     assert not (tmp_path / "requests.txt").exists()
 
 
@@ -323,7 +323,7 @@ def require_each_line_counted(folder: Path, good: bytes, drawn: list[bytes]) -> 
     weighted, listed = written(folder, log)
     assert weighted.requests + weighted.left_out.total == len(drawn) + 9
     assert sum(listed.values()) == weighted.requests
-    recorded = write_recording(folder / "access.log", folder / "recording.txt", Wanted())
+    recorded = write_recording(folder / "access.log", folder / "recording.txt", RequestFilter())
     assert recorded.requests + recorded.left_out.total == len(drawn) + 9
     assert open_requests(folder / "recording.txt").count == recorded.requests
 
@@ -331,6 +331,6 @@ def require_each_line_counted(folder: Path, good: bytes, drawn: list[bytes]) -> 
 def test_every_byte_of_a_path_is_written_so_that_a_load_accepts_it(tmp_path: Path):
     log = "".join(logged(f"GET /{byte}\\x{byte:02x}b HTTP/1.1") for byte in range(256))
     (tmp_path / "access.log").write_text(log)
-    weighted = write_requests(tmp_path / "access.log", tmp_path / "requests.txt", Wanted())
+    weighted = write_requests(tmp_path / "access.log", tmp_path / "requests.txt", RequestFilter())
     assert (weighted.paths, weighted.left_out.total) == (256, 0)
     assert open_requests(tmp_path / "requests.txt").count == 256

@@ -16,7 +16,7 @@ from loadcurve.generate.tools.figures import Unreadable
 from loadcurve.generate.tools.formats import read_figures
 from loadcurve.generate.tools.hey.reader import COLUMNS
 from loadcurve.generate.tools.source import Source
-from loadcurve.imported.access_log import Wanted
+from loadcurve.imported.access_log import RequestFilter
 from loadcurve.imported.pattern import named_files
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.weighted import write_requests
@@ -33,7 +33,7 @@ def packed(content: bytes) -> bytes:
 def taken(tmp_path: Path, content: bytes) -> int:
     """Return how many requests a log gives."""
     (tmp_path / "access.log.gz").write_bytes(content)
-    return write_requests(tmp_path / "access.log.gz", tmp_path / "out.txt", Wanted()).requests
+    return write_requests(tmp_path / "access.log.gz", tmp_path / "out.txt", RequestFilter()).requests
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.imported.access_log import Wanted
+from loadcurve.imported.access_log import RequestFilter
 from loadcurve.imported.left_out import Reason
 from loadcurve.imported.recording import Recorded, write_recording
 from loadcurve.loads.requests import open_requests
@@ -22,7 +22,7 @@ def second(number: int, path: str = "/a", **more: str) -> str:
 
 def written(tmp_path: Path, log: str) -> tuple[Recorded, list[str]]:
     (tmp_path / "access.log").write_text(log)
-    recorded = write_recording(tmp_path / "access.log", tmp_path / "recording.txt", Wanted())
+    recorded = write_recording(tmp_path / "access.log", tmp_path / "recording.txt", RequestFilter())
     return recorded, (tmp_path / "recording.txt").read_text().splitlines()
 
 

@@ -115,7 +115,7 @@ def started(name: str, answers: Answers) -> ServerElsewhere:
         shown = (server.settings, server.configuration, server.url, server.address, server.log_tail())
         json.dumps(shown, ensure_ascii=False).encode()
         server.limit_use()
-        server.require_life()
+        server.raise_if_exited()
         return server
 
 

@@ -15,8 +15,8 @@ from loadcurve.report.doctor import noise_table
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
 from loadcurve.runs import noise as run_noise
-from loadcurve.runs.kept import keep, kept
 from loadcurve.runs.noise import measure_noise
+from loadcurve.runs.rig_cache import keep, kept
 from support.measured_noise import MEASURED, RIG
 from support.scripted_run import ScriptedRun, answered
 from support.terminal import printed

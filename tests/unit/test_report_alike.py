@@ -4,7 +4,7 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.report.alike import grouped_alike
 from loadcurve.report.content import content_of
 from loadcurve.result.folder import Run
-from loadcurve.runs.beside import not_alone
+from loadcurve.runs.other_runs import not_alone
 from loadcurve.server.presence import Neighbour
 from support import synthetic_run as synthetic
 

@@ -17,8 +17,8 @@ from loadcurve.result.folder import Run, RunFolder, read_run
 from loadcurve.result.records import PlannedTrial, PointRecord
 from loadcurve.result.run_files import TRIALS_FILE
 from loadcurve.runs import study as run_study
-from loadcurve.runs.member import Member
 from loadcurve.runs.resume import interrupted_run
+from loadcurve.runs.servers_of_start import Member
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.found import NATIVE_FOLDER
 from support import synthetic_run as synthetic

@@ -39,7 +39,7 @@ def test_a_run_shows_what_is_running_its_figures_and_how_far_it_is():
     display.point_begins(order[0], {"connections": 10})
     assert drawn(display)[:2] == [f"{running} · connections 10", "connecting"]
     second = LastSecond(1.0, 184_000, (1.23, 3.44, 12.6))
-    display.load_goes_on(Progress(12.0, 1_200_000, {"timeout": 12_345}, second))
+    display.on_progress(Progress(12.0, 1_200_000, {"timeout": 12_345}, second))
     lines = drawn(display)
     assert lines[:2] == [
         f"{running} · connections 10",

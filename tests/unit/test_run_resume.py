@@ -15,7 +15,7 @@ from loadcurve.result.following import FollowedRun
 from loadcurve.result.records import BurstRecord, LimitsRecord, ResumedRecord, RunRecord, SearchRecord
 from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.result.verdict import Caveat
-from loadcurve.runs.begun import BEGUN_RUNS, has_begun, remember_begun
+from loadcurve.runs.own_runs import BEGUN_RUNS, has_begun, remember_begun
 from loadcurve.runs.resume import interrupted_run, require_as_before
 from loadcurve.runs.study import RunOptions
 from support import synthetic_run as synthetic

@@ -26,6 +26,6 @@ def test_its_processes_are_not_seen_and_this_is_said(attached):
 def test_neither_its_configuration_nor_its_logs_nor_its_limits_are_known(attached):
     assert (attached.configuration, attached.log_tail(), attached.limit_use()) == ({}, "", None)
     assert "secret" not in str(attached.settings)
-    attached.require_life()
+    attached.raise_if_exited()
     attached.stop()
     assert attached.address == "127.0.0.1:80"

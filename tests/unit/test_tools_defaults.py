@@ -7,7 +7,7 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import driven_tools, tool_named
 from loadcurve.generate.tools.defaults import KeptOff
-from loadcurve.generate.tools.driver import Wanted, WantedOfDatabase
+from loadcurve.generate.tools.driver import DatabaseToolRequest, WebToolRequest
 from loadcurve.generate.tools.table import ToolTable
 from loadcurve.loads.http import ClosedLoad, OpenLoad, SessionsLoad
 from loadcurve.loads.kinds import WEB
@@ -34,7 +34,7 @@ def words(name: str, files: Path, **changes: object) -> str:
         case "sessions":
             load = SessionsLoad.model_validate(common | {"connection_rate": 1, "num_connections": 1})
     address = "127.0.0.1:80"
-    wanted = Wanted(load=load, address=address, authority=address, threads=1, files=files)
+    wanted = WebToolRequest(load=load, address=address, authority=address, threads=1, files=files)
     return " ".join(tool_named(name).driver.arguments(wanted))
 
 
@@ -47,7 +47,7 @@ def test_an_option_that_keeps_a_default_off_is_in_the_command(name, key, option,
 def test_an_option_that_keeps_databases_from_sending_again_is_in_the_url(name, tmp_path):
     table = {"model": "ycsb", "workload": "a", "records": 5, "threads": 1, "operations": 5, "generator": name}
     load = DatabaseLoadTable.model_validate(table).with_values({}, DatabaseLoad).asking()
-    wanted = WantedOfDatabase(load=load, url="mongodb://127.0.0.1:27017", threads=1, files=tmp_path)
+    wanted = DatabaseToolRequest(load=load, url="mongodb://127.0.0.1:27017", threads=1, files=tmp_path)
     tool_named(name).driver.arguments(wanted)
     row = tool_named(name).table.defaults["retries"]
     assert isinstance(row, KeptOff)

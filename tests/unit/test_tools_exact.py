@@ -12,7 +12,7 @@ from pydantic import Field
 from loadcurve.cli.load_study import Options, http_load
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import driven_tools, tool_named, tools
-from loadcurve.generate.tools.driver import Refused, Wanted
+from loadcurve.generate.tools.driver import Refused, WebToolRequest
 from loadcurve.generate.tools.exact import (
     DECIDED,
     ONLY_DEFAULT,
@@ -55,11 +55,11 @@ def load_of(table: dict[str, Any]) -> HttpLoad:
 FILES = Path("/files")
 
 
-def wanted_of(name: str, *, files: Path = FILES, **changes: Any) -> Wanted:
+def wanted_of(name: str, *, files: Path = FILES, **changes: Any) -> WebToolRequest:
     load = load_of(OF_TOOL[name] | changes)
     tool = tool_named(name)
     require_exact(tool, load, "http")
-    return Wanted(
+    return WebToolRequest(
         load=load,
         address="127.0.0.1:8080",
         authority="127.0.0.1:8080",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadcurve.generate.tools.catalog import driven_tools, tool_named
-from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
+from loadcurve.generate.tools.driver import DatabaseToolRequest, Output, Refused
 from loadcurve.generate.tools.exact_database import (
     DECIDED,
     WITHOUT_EFFECT,
@@ -40,14 +40,14 @@ def load_of(**changes: Any) -> DatabaseLoad:
     return DatabaseLoadTable.model_validate(given).with_values({}, DatabaseLoad)
 
 
-def wanted_of(folder: Path, url: str = URL, *, phase: str = "run", **changes: Any) -> WantedOfDatabase:
+def wanted_of(folder: Path, url: str = URL, *, phase: str = "run", **changes: Any) -> DatabaseToolRequest:
     load = load_of(**changes)
     require_exact_on_database(TOOL, load, "postgresql", {})
     asked = load.loading() if phase == "load" else load.asking()
-    return WantedOfDatabase(load=asked, url=url, threads=2, files=folder)
+    return DatabaseToolRequest(load=asked, url=url, threads=2, files=folder)
 
 
-def properties_of(wanted: WantedOfDatabase) -> dict[str, str]:
+def properties_of(wanted: DatabaseToolRequest) -> dict[str, str]:
     """Return what go-ycsb is asked for on its command line."""
     words = TOOL.driver.arguments(wanted)
     assert list(words[2:4]) == ["-P", str(wanted.files / "login.properties")]
@@ -212,7 +212,7 @@ def test_a_database_of_mongodb_that_go_ycsb_would_use_otherwise_is_refused(names
 
 def test_the_url_of_mongodb_is_in_a_private_file_and_not_on_the_command_line(tmp_path):
     load = load_of(namespace="ycsb").asking()
-    wanted = WantedOfDatabase(load=load, url=MONGODB, threads=2, files=tmp_path)
+    wanted = DatabaseToolRequest(load=load, url=MONGODB, threads=2, files=tmp_path)
     words = TOOL.driver.arguments(wanted)
     assert [*words[:2], words[5]] == ["run", "mongodb", "table=usertable"]
     assert "cret" not in " ".join(words)

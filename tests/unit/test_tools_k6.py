@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.k6 import driver
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad
@@ -23,7 +23,9 @@ def figures(
 ) -> ToolFigures:
     text = (TEXTS / name).read_text().splitlines(keepends=True)
     (folder / "samples.csv").write_text("".join(text[:lines]))
-    wanted = Wanted(load=load, address="127.0.0.1:80", authority="127.0.0.1:80", threads=1, files=folder)
+    wanted = WebToolRequest(
+        load=load, address="127.0.0.1:80", authority="127.0.0.1:80", threads=1, files=folder
+    )
     return driver.figures(wanted, Output("k6", Path("k6"), folder / "stdout", folder, is_interrupted))
 
 
@@ -113,7 +115,7 @@ def test_samples_that_are_not_those_of_k6_are_refused(begin, change, said, tmp_p
     text = (TEXTS / "k6-2-rate.csv").read_text()
     assert begin in text
     (tmp_path / "samples.csv").write_text(text.replace(*change, 1))
-    wanted = Wanted(
+    wanted = WebToolRequest(
         load=at_a_rate(), address="127.0.0.1:80", authority="127.0.0.1:80", threads=1, files=tmp_path
     )
     with pytest.raises(Unreadable, match=said):
@@ -121,7 +123,7 @@ def test_samples_that_are_not_those_of_k6_are_refused(begin, change, said, tmp_p
 
 
 def test_a_k6_that_has_written_nothing_is_reported(tmp_path):
-    wanted = Wanted(
+    wanted = WebToolRequest(
         load=at_a_rate(), address="127.0.0.1:80", authority="127.0.0.1:80", threads=1, files=tmp_path
     )
     with pytest.raises(Unreadable, match=r"found no file; expected samples\.csv"):

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from loadcurve.generate.tools.ab import reader as ab
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import Unreadable
 from loadcurve.generate.tools.h2load import reader as h2load
 from loadcurve.generate.tools.httperf import reader as httperf
@@ -96,7 +96,7 @@ def test_a_report_of_wrk_that_is_none_is_refused_with_what_was_found(text, found
 def test_a_late_answer_of_wrk2_is_an_answer_and_no_failure(file_of):
     """Its timeouts are connections that sent nothing for long, looked at every two seconds."""
     output = Output("wrk2", Path("wrk2"), file_of(report(timeout=400, read=3)).path, Path())
-    found = wrk2.figures(Wanted(load=None, address="", authority="", threads=1, files=Path()), output)
+    found = wrk2.figures(WebToolRequest(load=None, address="", authority="", threads=1, files=Path()), output)
     assert (found.answered, found.ok, found.failed, dict(found.errors)) == (6, 5, 3, {})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadcurve.generate.tools.catalog import tool_named
-from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
+from loadcurve.generate.tools.driver import DatabaseToolRequest, Output, Refused
 from loadcurve.generate.tools.exact_database import require_exact_on_database
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.formats import read_figures
@@ -36,14 +36,14 @@ def load_of(**changes: Any) -> DatabaseLoad:
     return DatabaseLoadTable.model_validate(given).with_values({}, DatabaseLoad)
 
 
-def wanted_of(folder: Path, *, phase: str = "run", **changes: Any) -> WantedOfDatabase:
+def wanted_of(folder: Path, *, phase: str = "run", **changes: Any) -> DatabaseToolRequest:
     load = load_of(**changes)
     require_exact_on_database(TOOL, load, "postgresql", {})
     asked = load.loading() if phase == "load" else load.asking()
-    return WantedOfDatabase(load=asked, url=URL, threads=2, files=folder)
+    return DatabaseToolRequest(load=asked, url=URL, threads=2, files=folder)
 
 
-def properties_of(wanted: WantedOfDatabase) -> dict[str, str]:
+def properties_of(wanted: DatabaseToolRequest) -> dict[str, str]:
     """Return what YCSB is asked for on its command line."""
     words = TOOL.driver.arguments(wanted)
     private = str(wanted.files / "private.properties")
@@ -112,7 +112,7 @@ def test_who_logs_in_and_where_is_in_a_private_file_that_java_reads(tmp_path):
 def test_of_mongodb_the_namespace_is_in_a_private_url_and_nothing_is_sent_twice(tmp_path):
     asked = load_of(namespace="mine-1", table="t").asking()
     url = "mongodb://me:se%40cret@127.0.0.1:27017/users"
-    words = TOOL.driver.arguments(WantedOfDatabase(load=asked, url=url, threads=2, files=tmp_path))
+    words = TOOL.driver.arguments(DatabaseToolRequest(load=asked, url=url, threads=2, files=tmp_path))
     assert words[:2] == ["run", "mongodb"]
     assert "cret" not in " ".join(words)
     file = tmp_path / "private.properties"
@@ -141,7 +141,7 @@ def test_who_logs_in_is_known_where_the_url_says_whatever_the_database(url, expe
 @pytest.mark.parametrize("namespace", ["admin", "a b", "a/b", "ä"])
 def test_a_namespace_that_a_url_of_mongodb_would_change_is_refused(namespace, tmp_path):
     asked = load_of(namespace=namespace).asking()
-    wanted = WantedOfDatabase(load=asked, url="mongodb://a", threads=2, files=tmp_path)
+    wanted = DatabaseToolRequest(load=asked, url="mongodb://a", threads=2, files=tmp_path)
     with pytest.raises(Refused, match="the namespace in a URL") as refused:
         TOOL.driver.arguments(wanted)
     assert refused.value.key == "namespace"

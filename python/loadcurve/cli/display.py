@@ -112,7 +112,7 @@ class RunDisplay:
         self._point_since = (time.time(), time.monotonic())
         self._keep(point)
 
-    def load_goes_on(self, progress: Progress) -> None:
+    def on_progress(self, progress: Progress) -> None:
         """A load stands here."""
         self._progress = progress
         if self._other_systems is not None and self._trial is not None:

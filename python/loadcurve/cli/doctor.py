@@ -31,10 +31,10 @@ from loadcurve.report.doctor import (
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.noise import Noise
 from loadcurve.runs.ceiling import RUNS, SPOKEN, CeilingLoad, measure_ceiling, spoken_by
-from loadcurve.runs.kept import keep
 from loadcurve.runs.machines import reached
 from loadcurve.runs.machines_ceiling import measure_machines_ceiling
 from loadcurve.runs.noise import measure_noise
+from loadcurve.runs.rig_cache import keep
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
 from loadcurve.server.settings import unknown_name

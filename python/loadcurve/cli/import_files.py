@@ -10,7 +10,7 @@ from rich.console import Console
 from loadcurve.cli.console import new_console
 from loadcurve.cli.run import show_results
 from loadcurve.errors import BadInput
-from loadcurve.imported.access_log import Wanted
+from loadcurve.imported.access_log import RequestFilter
 from loadcurve.imported.folder import write_run
 from loadcurve.imported.left_out import LeftOut
 from loadcurve.imported.pattern import named_files, point_of
@@ -63,17 +63,17 @@ def import_command(
     show_results(folder, new_console(stderr=True), interrupted=False)
 
 
-def _wanted(method: str | None, statuses: str | None) -> Wanted:
+def _wanted(method: str | None, statuses: str | None) -> RequestFilter:
     """Read ``--method`` and ``--status``; raises ``BadInput``."""
     if method is not None and not _METHOD.fullmatch(method):
         raise BadInput(f"--method {method}: expected a method such as GET or HEAD")
     given = [] if statuses is None else [one.strip().lower() for one in statuses.split(",")]
     if wrong := [one for one in given if not _STATUS.fullmatch(one)]:
         raise BadInput(f"--status {wrong[0]}: expected statuses such as 404 or 2xx, separated by commas")
-    return Wanted(method=(method or Wanted().method).upper(), statuses=frozenset(given))
+    return RequestFilter(method=(method or RequestFilter().method).upper(), statuses=frozenset(given))
 
 
-def _write_requests(log: Path, target: Path, wanted: Wanted) -> None:
+def _write_requests(log: Path, target: Path, wanted: RequestFilter) -> None:
     written = write_requests(log, target, wanted)
     talk = new_console(stderr=True)
     talk.print(f"{written.requests:,} requests of {written.paths:,} paths")
@@ -83,7 +83,7 @@ def _write_requests(log: Path, target: Path, wanted: Wanted) -> None:
     typer.echo(target)
 
 
-def _write_recording(log: Path, target: Path, wanted: Wanted) -> None:
+def _write_recording(log: Path, target: Path, wanted: RequestFilter) -> None:
     written = write_recording(log, target, wanted)
     talk = new_console(stderr=True)
     talk.print(
@@ -97,9 +97,9 @@ def _write_recording(log: Path, target: Path, wanted: Wanted) -> None:
     typer.echo(target)
 
 
-def _of_method(wanted: Wanted) -> tuple[str, str]:
+def _of_method(wanted: RequestFilter) -> tuple[str, str]:
     """Return what says the method in a study and on the command line, where it is not the usual one."""
-    if wanted.method == Wanted().method:
+    if wanted.method == RequestFilter().method:
         return "", ""
     return f' and method = "{wanted.method}"', f" --method {wanted.method}"
 

@@ -19,7 +19,7 @@ from loadcurve.watch.server import WatchServer
 def watch_command(folder: Path, address: str | None) -> None:
     """Serve the page of a run folder until an interrupt.
 
-    Raises ``BadInput``: the folder is none of a run, or the page cannot listen at the address.
+    Raises ``BadInput``: the folder holds no run, or the page cannot listen at the address.
     """
     run = FollowedRun(folder).read()
     if run is None:

@@ -296,7 +296,7 @@ def _require_all(answers: Sequence[Future[Any]]) -> None:
 def _brought(
     plan: Plan, machine: LoadMachine, part: Future[FarPart], before: Compared, course: ClockCourse
 ) -> Brought | Lost:
-    """Return what a machine has brought home of a load, or why that is nothing."""
+    """Return a machine's result of a load, or why there is none."""
     cpus = _cpus_of(machine, plan.cpus)
     if not part.done():
         return Lost(machine.name, f"machine {machine.name}: its part of the load did not end in time")

@@ -29,7 +29,7 @@ Doubt = tuple[str, str, Status]
 
 @dataclass(frozen=True)
 class Brought:
-    """What a machine has brought home, and how its clock compares with the one here."""
+    """A machine's result, and how its clock compares with the one here."""
 
     machine: str
     cpus: tuple[int, ...]

@@ -17,7 +17,7 @@ SWITCHING_PROTOCOLS = 101
 """What answers a request that a load does not send."""
 
 
-class Wanted(NamedTuple):
+class RequestFilter(NamedTuple):
     """Which requests of a log are taken."""
 
     method: str = "GET"
@@ -46,7 +46,7 @@ class Logged(NamedTuple):
     """What follows the number of bytes."""
 
 
-def requests_of(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[Logged]:
+def requests_of(source: Source, wanted: RequestFilter, left_out: LeftOut) -> Iterator[Logged]:
     """Yield the requests that are wanted, and count the other lines in ``left_out``.
 
     Raises ``BadInput`` where too many lines are not those of an access log.
@@ -74,7 +74,7 @@ def _is_json(lines: list[bytes]) -> bool:
     return next((line for line in lines if line.strip()), b"").lstrip().startswith(b"{")
 
 
-def _taken(found: Line | Odd, method: bytes, wanted: Wanted) -> Line | Reason:
+def _taken(found: Line | Odd, method: bytes, wanted: RequestFilter) -> Line | Reason:
     if isinstance(found, Reason):
         return found
     if not _STATUS_MIN <= found.status <= _STATUS_MAX:

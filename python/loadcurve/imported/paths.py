@@ -6,7 +6,7 @@ from pathlib import Path
 from loadcurve.errors import BadInput
 from loadcurve.files import write_whole
 from loadcurve.generate.tools.source import Source
-from loadcurve.imported.access_log import Logged, Wanted
+from loadcurve.imported.access_log import Logged, RequestFilter
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.loads.requests import LIST_LINE_BYTES_MAX, encoded_path
 
@@ -57,7 +57,7 @@ class Paths:
         return place
 
 
-def require_requests(source: Source, count: int, wanted: Wanted, left_out: LeftOut) -> None:
+def require_requests(source: Source, count: int, wanted: RequestFilter, left_out: LeftOut) -> None:
     """Raise ``BadInput`` for a log without a request that a list could have."""
     if not count:
         why = "".join(f"\n{line}" for line in left_out.words())

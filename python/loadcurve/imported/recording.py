@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.source import Source
-from loadcurve.imported.access_log import Wanted, requests_of
+from loadcurve.imported.access_log import RequestFilter, requests_of
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.imported.log_times import NS_PER_S, LogTimes, UnknownTime
 from loadcurve.imported.paths import Paths, require_requests, write_list
@@ -41,7 +41,7 @@ class Recorded:
     """What the times of the log are multiples of."""
 
 
-def write_recording(log: Path, out: Path, wanted: Wanted) -> Recorded:
+def write_recording(log: Path, out: Path, wanted: RequestFilter) -> Recorded:
     """Write the paths of a log with the seconds since its first request and their statuses, by time.
 
     Requests with the same time are spread evenly over the step of the log's times, in the order of its lines:

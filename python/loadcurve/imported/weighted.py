@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loadcurve.generate.tools.source import Source
-from loadcurve.imported.access_log import Wanted, requests_of
+from loadcurve.imported.access_log import RequestFilter, requests_of
 from loadcurve.imported.left_out import LeftOut
 from loadcurve.imported.paths import Paths, require_requests, write_list
 
@@ -24,7 +24,7 @@ class Weighted:
     left_out: LeftOut
 
 
-def write_requests(log: Path, out: Path, wanted: Wanted) -> Weighted:
+def write_requests(log: Path, out: Path, wanted: RequestFilter) -> Weighted:
     """Write the paths of a log, most frequent first, with their counts as weights and their usual statuses.
 
     Raises:

@@ -16,7 +16,7 @@ from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.findings import FindingGroup, grouped
 from loadcurve.report.findings import points as points_in_words
-from loadcurve.report.hopeless import hopeless_words
+from loadcurve.report.inconclusive import inconclusive_words
 from loadcurve.report.leader import first_named, leader_words
 from loadcurve.report.ranking import in_words
 from loadcurve.report.shape_words import (
@@ -86,13 +86,13 @@ def answer(analysis: Analysis) -> Answer:
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
     limited = [words for part in analysis.shapes if (words := _by_capacity(load, part)) is not None]
-    hopeless = hopeless_words(analysis, measure)
-    ahead = hopeless or _by_ranking(analysis, ranking, measure)
+    inconclusive = inconclusive_words(analysis, measure)
+    ahead = inconclusive or _by_ranking(analysis, ranking, measure)
     said = _without_usable_points(analysis) or [*limited, *ahead] or _without_the_measure(analysis, measure)
     return Answer(
         sentences=said,
         ranked_by=measure.title,
-        groups=_groups(ranking) if ranking is not None and ranking.decides and not hopeless else [],
+        groups=_groups(ranking) if ranking is not None and ranking.decides and not inconclusive else [],
         causes=[*causes(analysis.findings), *_main_reason(analysis.main_reason)],
     )
 

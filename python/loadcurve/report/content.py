@@ -28,7 +28,7 @@ from loadcurve.report.division import DivisionTable, division_table
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.figures import SHOWN_LATENCIES, Distribution, Part, bars, distribution, parts
 from loadcurve.report.findings import FindingGroup, grouped
-from loadcurve.report.hopeless import visible_words
+from loadcurve.report.inconclusive import visible_words
 from loadcurve.report.long_table import Cell, TableRow, rest_of
 from loadcurve.report.published_content import PublishedContent, published_content
 from loadcurve.report.ranking import RankingContent, ranking_content

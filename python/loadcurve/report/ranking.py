@@ -9,7 +9,7 @@ from loadcurve.analysis.ranking import LeftOut, RunRanking
 from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
-from loadcurve.report.hopeless import difference_words, hopeless_words
+from loadcurve.report.inconclusive import difference_words, inconclusive_words
 from loadcurve.report.leader import uncompared
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
@@ -52,14 +52,14 @@ class RankingContent:
     left_out: list[str]
     visible: list[str]
     """Sentences on the smallest difference that can be seen."""
-    hopeless: str | None = None
+    inconclusive: str | None = None
     """Why nothing can be compared; then there is nothing else but what is left out."""
 
     @property
     def sentences(self) -> list[str]:
         """The ranking over the curve, a sentence for each measure, or why there is none."""
-        if self.hopeless is not None:
-            return [self.hopeless]
+        if self.inconclusive is not None:
+            return [self.inconclusive]
         return [f"By {measure}: {words}." for measure, words in self.over_curve.items()]
 
 
@@ -72,8 +72,8 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
     rankings = [(measure, one) for measure, one in found if one is not None and len(one.over_curve.ranks) > 1]
     if not rankings:
         return None
-    hopeless = hopeless_words(analysis, analysis.measure(analysis.ranked_by))
-    if hopeless:
+    inconclusive = inconclusive_words(analysis, analysis.measure(analysis.ranked_by))
+    if inconclusive:
         return RankingContent(
             extent=_extent(rankings),
             caution=None,
@@ -83,7 +83,7 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
             at_points=[],
             left_out=_left_out_in_words(rankings),
             visible=[],
-            hopeless=" ".join(hopeless),
+            inconclusive=" ".join(inconclusive),
         )
     over_curve = {
         measure.title: in_words(one.over_curve, measure, Shown.of(analysis, measure))

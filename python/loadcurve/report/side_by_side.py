@@ -32,7 +32,7 @@ from loadcurve.report.findings import (
     where,
 )
 from loadcurve.report.findings import figure as evidence_figure
-from loadcurve.report.hopeless import visible_words
+from loadcurve.report.inconclusive import visible_words
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.measures import PointKey, measures, point_key
 from loadcurve.result.run_files import REPORT_FILE

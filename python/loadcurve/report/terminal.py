@@ -18,7 +18,7 @@ from loadcurve.report.cpu_time import cpu_time_in_terminal
 from loadcurve.report.division import division_in_terminal
 from loadcurve.report.ending import trials_in_words
 from loadcurve.report.findings import findings_text
-from loadcurve.report.hopeless import visible_words
+from loadcurve.report.inconclusive import visible_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.report.servers import measured_servers, servers_table
 from loadcurve.report.sparkline import sparklines
@@ -122,7 +122,7 @@ def _ranking(analysis: Analysis) -> list[RenderableType]:
         return []
     parts: list[RenderableType] = [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
     parts += [Text(ranking.caution, style="yellow")] if ranking.caution else []
-    parts += [Text(ranking.hopeless, style="yellow")] if ranking.hopeless else []
+    parts += [Text(ranking.inconclusive, style="yellow")] if ranking.inconclusive else []
     words = Table.grid(padding=(0, 2))
     words.add_column(style="dim", max_width=TITLE_WIDTH)
     words.add_column()

@@ -61,8 +61,8 @@ def time_step(step_ms: float) -> str:
 def number(value: float | None, digits: int = 3) -> str:
     """Return ``value`` with ``digits`` significant digits, but never without its whole digits.
 
-    A number that nobody counts the digits of any more, such as the end of a hopeless interval, is written as
-    ``3.4e+21``.
+    A number that nobody counts the digits of any more, such as the end of an interval that
+    bounds nothing, is written as ``3.4e+21``.
     """
     if value is None:
         return ABSENT

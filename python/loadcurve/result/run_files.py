@@ -31,7 +31,7 @@ def require_run_folder(folder: Path) -> None:
 
 
 def no_run_folder(folder: Path) -> BadInput:
-    """Return the error that a folder is none of a run."""
+    """Return the error for a folder that holds no run."""
     if has_several_loads(folder):
         return BadInput(
             f"{folder} has several loads at once: give one of the folders in it, or show all with "

@@ -20,7 +20,7 @@ OBJECTS_MAX = 20_000
 """More than a record has; each may be wrong in many ways, and each of these takes memory."""
 PROBLEMS_MAX = 1_000
 DAMAGED_MAX = 100
-"""With more damaged lines a file is none of records."""
+"""A file with more damaged lines than this is not a record file."""
 
 _DAMAGED_LINE_END = re.compile(rb'(?<=,"sha256":"[0-9a-f]{64}"\})[^,](?=\{)')
 """Between two whole records: what stands where a line feed was."""

@@ -15,9 +15,9 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.result.load import LoadResult
-from loadcurve.runs.kept import rig_of
-from loadcurve.runs.lives import utc_now
 from loadcurve.runs.plan import plan_at_point
+from loadcurve.runs.rig_cache import rig_of
+from loadcurve.runs.running_servers import utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server

@@ -10,9 +10,9 @@ from loadcurve.host.cpus import own_threads_on
 from loadcurve.loads.values import Point
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import MEASURED, LimitUse, PointRecord
-from loadcurve.runs.beside import Beside
 from loadcurve.runs.display import Display
-from loadcurve.runs.lives import Live, limit_use_since, utc_now
+from loadcurve.runs.other_runs import OtherRuns
+from loadcurve.runs.running_servers import Live, limit_use_since, utc_now
 from loadcurve.server.after_load import limit_use_after, seen_during
 
 
@@ -22,7 +22,7 @@ class _Begin:
 
     at: str
     used: LimitUse | None
-    beside: Beside = field(default_factory=Beside)
+    beside: OtherRuns = field(default_factory=OtherRuns)
 
 
 class ContinuedSweep:
@@ -75,16 +75,16 @@ class ContinuedSweep:
                     self._live.require_right(result)
                     continue
                 if level + 1 == len(self._levels):
-                    self._live.server.require_life()
+                    self._live.server.raise_if_exited()
                 record = self._record(level, result)
                 self._recorded += 1
                 yield record
 
     def _observe(self, level: int, progress: Progress) -> None:
         self._begin_levels(level)
-        self._live.server.require_life()
+        self._live.server.raise_if_exited()
         self._begins[level].beside.look()
-        self._display.load_goes_on(progress)
+        self._display.on_progress(progress)
 
     def _begin_levels(self, level: int) -> None:
         """Note that all levels up to this one have begun."""

@@ -25,8 +25,8 @@ class Display(Protocol):
     def point_begins(self, trial: PlannedTrial, point: Point, attempt: int = 1) -> None:
         """A load begins; above 1 it is another attempt at a point at which the machine was disturbed."""
 
-    def load_goes_on(self, progress: Progress) -> None:
-        """A load stands here."""
+    def on_progress(self, progress: Progress) -> None:
+        """Figures of a load in progress."""
 
     def record_is_safe(self, trial: PlannedTrial, records: Sequence[PointRecord | FailureRecord]) -> None:
         """A point was measured, or a trial has failed; the disk has the records of all its servers."""

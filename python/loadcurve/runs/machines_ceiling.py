@@ -14,8 +14,8 @@ from loadcurve.machines.table import HERE
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machines_ceiling import MachinesCeiling, MachinesCeilingPoint
 from loadcurve.runs.ceiling import BODY_BYTES, DURATION_S, FILE, WARMUP_S, Reached
-from loadcurve.runs.lives import utc_now
 from loadcurve.runs.plan import plan_at_point
+from loadcurve.runs.running_servers import utc_now
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine

@@ -8,8 +8,8 @@ from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.noise import Noise, NoiseSpread
 from loadcurve.runs.display import Display
-from loadcurve.runs.kept import rig_of
-from loadcurve.runs.lives import utc_now
+from loadcurve.runs.rig_cache import rig_of
+from loadcurve.runs.running_servers import utc_now
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 

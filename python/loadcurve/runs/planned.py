@@ -26,18 +26,15 @@ from loadcurve.result.records import (
     ServerRecord,
 )
 from loadcurve.result.verdict import Caveat
-from loadcurve.runs.begun import remember_begun
-from loadcurve.runs.beside import disturbing
 from loadcurve.runs.capacity import CapacitySearch
 from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
 from loadcurve.runs.generators import require_generators
 from loadcurve.runs.inputs import RunInputs
-from loadcurve.runs.kept import kept, rig_of
-from loadcurve.runs.lives import utc_now
 from loadcurve.runs.machines import Machines, require_ray
-from loadcurve.runs.member import Member
 from loadcurve.runs.optional import left_out_record, not_installed, without
+from loadcurve.runs.other_runs import disturbing
+from loadcurve.runs.own_runs import remember_begun
 from loadcurve.runs.prepare import (
     Found,
     Served,
@@ -51,6 +48,9 @@ from loadcurve.runs.prepare import (
     try_server,
 )
 from loadcurve.runs.resume import InterruptedRun, require_as_before
+from loadcurve.runs.rig_cache import kept, rig_of
+from loadcurve.runs.running_servers import utc_now
+from loadcurve.runs.servers_of_start import Member
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer

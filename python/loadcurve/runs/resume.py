@@ -15,8 +15,8 @@ from loadcurve.result.inputs import CATALOG_OPTION, digests_of
 from loadcurve.result.records import FORMAT, RunRecord, ServerRecord
 from loadcurve.result.run_files import STUDY_FILE, has_several_loads
 from loadcurve.result.several import read_loads
-from loadcurve.runs.begun import has_begun
 from loadcurve.runs.inputs import RunInputs
+from loadcurve.runs.own_runs import has_begun
 from loadcurve.study.find import find_study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.text_file import read_text

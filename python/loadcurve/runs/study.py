@@ -28,11 +28,11 @@ from loadcurve.result.several import (
     write_loads,
 )
 from loadcurve.result.verdict import Caveat
-from loadcurve.runs.begun import forget_begun
-from loadcurve.runs.beside import not_alone
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
 from loadcurve.runs.machines import Machines, sending_machines
+from loadcurve.runs.other_runs import not_alone
+from loadcurve.runs.own_runs import forget_begun
 from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop
 from loadcurve.runs.prepare import Served

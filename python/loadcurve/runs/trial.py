@@ -21,13 +21,13 @@ from loadcurve.result.records import (
     PointRecord,
 )
 from loadcurve.result.verdict import Reason
-from loadcurve.runs.beside import Beside
 from loadcurve.runs.continued import ContinuedSweep
 from loadcurve.runs.display import Display
-from loadcurve.runs.lives import Live, Records, limit_use_since, together, utc_now
-from loadcurve.runs.member import Member
+from loadcurve.runs.other_runs import OtherRuns
 from loadcurve.runs.points import PointChooser
 from loadcurve.runs.prepare import serve
+from loadcurve.runs.running_servers import Live, Records, limit_use_since, together, utc_now
+from loadcurve.runs.servers_of_start import Member
 from loadcurve.server.after_load import limit_use_after, seen_during
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
@@ -163,9 +163,9 @@ class TrialRunner:
         if not warmed:
             return
         generator = self.generator([live.member for live in lives])
-        results = generator.run_together([plan for _, plan in warmed], self._observer(lives, Beside()))
+        results = generator.run_together([plan for _, plan in warmed], self._observer(lives, OtherRuns()))
         for (live, _), result in zip(warmed, results, strict=True):
-            live.server.require_life()
+            live.server.raise_if_exited()
             live.require_right(result)
 
     def _measured(
@@ -173,7 +173,7 @@ class TrialRunner:
     ) -> list[PointRecord]:
         """Measure one point while the servers live; raises ServerFailure where one does not."""
         used_before = [live.server.limit_use() for live in lives]
-        beside = Beside()
+        beside = OtherRuns()
         points = [live.member.own_point(point) for live in lives]
         measured = self._loaded(lives, points, beside)
         probes = [
@@ -193,7 +193,7 @@ class TrialRunner:
             )
         ]
 
-    def _loaded(self, lives: Sequence[Live], points: Sequence[Point], beside: Beside) -> list[Loads]:
+    def _loaded(self, lives: Sequence[Live], points: Sequence[Point], beside: OtherRuns) -> list[Loads]:
         """Prepare each server for its load, put all loads on them at once, and return what was measured."""
         settings = [live.member.arm.values_at(point) for live, point in zip(lives, points, strict=True)]
         seed = self.seed + lives[0].member.trial.block
@@ -208,16 +208,16 @@ class TrialRunner:
         for live, values, loads, result in zip(lives, settings, prepared, results, strict=True):
             checked = live.under_load.checked(values, result)
             # A load that a dead server refuses may be over before anyone looked.
-            live.server.require_life()
+            live.server.raise_if_exited()
             measured.append({**loads, MEASURED: live.member.marked(checked)})
         return measured
 
-    def _observer(self, lives: Sequence[Live], beside: Beside) -> Callable[[Sequence[Progress]], None]:
+    def _observer(self, lives: Sequence[Live], beside: OtherRuns) -> Callable[[Sequence[Progress]], None]:
         def observe(progress: Sequence[Progress]) -> None:
             for live in lives:
-                live.server.require_life()
+                live.server.raise_if_exited()
             beside.look()
-            self.display.load_goes_on(progress[0])
+            self.display.on_progress(progress[0])
 
         return observe
 

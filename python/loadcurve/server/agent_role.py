@@ -81,7 +81,7 @@ class AgentRole:
                 for name, work in {
                     "start": self._start,
                     "stop": self._stop,
-                    "require_life": self._require_life,
+                    "raise_if_exited": self._raise_if_exited,
                     "limit_use": self._limit_use,
                     "log_tail": self._log_tail,
                     "probe": self._probe,
@@ -197,8 +197,8 @@ class AgentRole:
         for number in list(self._started):
             _stop(self._started.pop(number))
 
-    def _require_life(self, call: Call) -> None:
-        self._of(call).server.require_life()
+    def _raise_if_exited(self, call: Call) -> None:
+        self._of(call).server.raise_if_exited()
 
     def _limit_use(self, call: Call) -> Json | None:
         use = self._of(call).server.limit_use()
@@ -220,7 +220,7 @@ class AgentRole:
     def _observed(self, call: Call) -> Json:
         """Return what was seen in a window of this machine's clock, of a server that must live."""
         started = self._of(call)
-        started.server.require_life()
+        started.server.raise_if_exited()
         if started.probe is None:
             raise CallFailed("fault", "the probe was not started")
         window = Window(call.arguments["start_s"], call.arguments["end_s"])
@@ -246,7 +246,7 @@ class AgentRole:
 
 def _look_after(started: Started) -> None:
     if not started.is_stopped:
-        started.server.require_life()
+        started.server.raise_if_exited()
 
 
 def _stop(started: Started) -> None:

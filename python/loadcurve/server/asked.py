@@ -16,11 +16,11 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import Transport
 
 MATCHED_BYTES = 1 << 20
-"""A pattern is looked for in this much of an answer, from its begin."""
+"""A pattern is looked for in this much of an answer, from its start."""
 _OF_MANY = {*LoadTable.model_fields, "requests", "pick", "weights", "generator", "threads"}
-"""What of a load says nothing of how one of its requests is made."""
+"""Load fields that do not affect how a single request is made."""
 _AS_ASKED = [name for name in HttpLoadTable.model_fields if name not in _OF_MANY]
-"""What of a load decides how one of its requests is made."""
+"""Load fields that decide how a single request is made."""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class AttachedServer(LiveServer):
         except ServerFailure as failure:
             raise ServerFailure(failure.code, f"{without_password(url)}: {failure.text}") from None
 
-    def require_life(self) -> None:
+    def raise_if_exited(self) -> None:
         """Do nothing: nobody here knows whether it lives, and what goes wrong shows in the load."""
 
     def probe(self, _cpus: Collection[int], _interval_s: float, /) -> AbstractContextManager[LiveProbe]:

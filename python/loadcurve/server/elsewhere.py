@@ -319,11 +319,11 @@ class ServerElsewhere(LiveServer):
                 self, self._found.kind, paths, load, content=self._content, timeout_s=ANSWER_TIMEOUT_S
             )
         except ServerFailure as failure:
-            self._call(far_calls.REQUIRE_LIFE)
+            self._call(far_calls.RAISE_IF_EXITED)
             title = self._found.entry.description.title
             raise ServerFailure(failure.code, f"{title}: {failure.text}", self.log_tail()) from None
 
-    def require_life(self) -> None:
+    def raise_if_exited(self) -> None:
         """Do nothing as long as the server lives, as far as its machine has said."""
         if self._ended.done():
             with failures_in_words(self._machine.name):

@@ -130,7 +130,7 @@ FIND: Final = FarCall("servers.find", TypeAdapter(Looked), SAID, BUILDING_LIMIT_
 START: Final = FarCall("servers.start", TypeAdapter(FarStart), SAID, BUILDING_LIMIT_S)
 WATCH: Final = FarCall("servers.watch", NOTHING, limit_s=None)
 STOP: Final = FarCall("servers.stop", NOTHING)
-REQUIRE_LIFE: Final = FarCall("servers.require_life", NOTHING)
+RAISE_IF_EXITED: Final = FarCall("servers.raise_if_exited", NOTHING)
 LIMIT_USE: Final = FarCall("servers.limit_use", TypeAdapter(LimitUse | None))
 LOG_TAIL: Final = FarCall("servers.log_tail", TypeAdapter(Text))
 PROBE: Final = FarCall("servers.probe", NOTHING)

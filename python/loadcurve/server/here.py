@@ -144,7 +144,7 @@ class Server(LiveServer):
             self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}")
 
-    def require_life(self) -> None:
+    def raise_if_exited(self) -> None:
         """Do nothing as long as the main process runs.
 
         Raises ``ServerFailure``: it has ended ("died", "out_of_memory"); the text says how.
@@ -271,7 +271,7 @@ class Server(LiveServer):
         """Fail where the main process ends in a moment: its connections are closed shortly before."""
         deadline = time.monotonic() + LONGEST_WAIT_S
         while time.monotonic() < deadline:
-            self.require_life()
+            self.raise_if_exited()
             time.sleep(FIRST_WAIT_S)
 
     def _fail_as_ended(self, text: str) -> NoReturn:

@@ -393,7 +393,7 @@ class Launch:
         self._process = None
 
     def _end_unseen(self) -> None:
-        """Ask the main process and its group to end, for which no file is opened: none may be to be had."""
+        """Ask the main process and its group to end, without opening a file: descriptors may be exhausted."""
         if self._process is not None:
             # It is not reaped yet, so that the id is still its own.
             with contextlib.suppress(ProcessLookupError):

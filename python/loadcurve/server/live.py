@@ -71,8 +71,8 @@ class LiveServer(Protocol):
 
         """
 
-    def require_life(self) -> None:
-        """Do nothing as long as the server lives, as far as that is known; otherwise raise ServerFailure."""
+    def raise_if_exited(self) -> None:
+        """Raise ServerFailure if the server is known to have exited."""
 
     def probe(self, cpus: Collection[int], interval_s: float, /) -> AbstractContextManager[LiveProbe]:
         """Return what watches the server while it is entered; on these CPUs, where it is on this machine."""

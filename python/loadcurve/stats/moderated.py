@@ -44,7 +44,7 @@ FOR_SERVERS = Borrowing(degrees_max=2, doubt=1.0)
 
 @dataclass(frozen=True, slots=True)
 class Variances:
-    """Estimates of variances, with the degrees of freedom of each; 0 of them are none."""
+    """Estimates of variances, with the degrees of freedom of each; 0 means there is no estimate."""
 
     values: Array
     degrees: Array

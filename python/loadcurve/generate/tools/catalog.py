@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.driver import AnyWanted, Driver
+from loadcurve.generate.tools.driver import Driver, ToolRequest
 from loadcurve.generate.tools.process import environment_of_tools
 from loadcurve.generate.tools.table import ToolTable
 from loadcurve.loads.kinds import LoadKind
@@ -98,7 +98,7 @@ class Tool:
             raise BadInput(f"{program} is {self.name} {version}; expected {oldest} or newer{how}")
         return program
 
-    def command(self, wanted: AnyWanted) -> list[str]:
+    def command(self, wanted: ToolRequest) -> list[str]:
         """Return the words that start it for a load.
 
         Raises ``BadInput``: it is not installed, or cannot put this load on a server.

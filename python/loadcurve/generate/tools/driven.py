@@ -21,7 +21,7 @@ from loadcurve.generate.generator import (
 from loadcurve.generate.looking import WindowWatch
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.cpu_meter import CpuMeter
-from loadcurve.generate.tools.driver import AnyWanted, Output, Wanted, WantedOfDatabase
+from loadcurve.generate.tools.driver import DatabaseToolRequest, Output, ToolRequest, WebToolRequest
 from loadcurve.generate.tools.exact import require_exact, threads_of
 from loadcurve.generate.tools.exact_database import require_exact_on_database
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
@@ -89,7 +89,7 @@ class Driven(Generator):
         def started(place: Path) -> ToolProcess:
             return ToolProcess(argv, place, plan.cpus, prefix, private=folder)
 
-        request = request_sent(self.tool, wanted, plan.cpus) if isinstance(wanted, Wanted) else None
+        request = request_sent(self.tool, wanted, plan.cpus) if isinstance(wanted, WebToolRequest) else None
         warmup = self._warmup(plan)
         if warmup == "separate":
             with _made(folder / "warmup") as place, started(place) as process:
@@ -142,7 +142,7 @@ class Driven(Generator):
         return result
 
     def _figures(
-        self, wanted: AnyWanted, output: Output, process: ToolProcess, *, is_interrupted: bool
+        self, wanted: ToolRequest, output: Output, process: ToolProcess, *, is_interrupted: bool
     ) -> ToolFigures:
         """Return what the tool has printed; raises KeyboardInterrupt where that is too little after one."""
         try:
@@ -154,7 +154,7 @@ class Driven(Generator):
                 f"{self.tool.name} ended with status {process.status}, and {error}; "
                 f"it has printed: {process.last_words()}"
             ) from error
-        is_loading = isinstance(wanted, WantedOfDatabase) and wanted.load.phase == "load"
+        is_loading = isinstance(wanted, DatabaseToolRequest) and wanted.load.phase == "load"
         if not figures.answered and not is_interrupted and (process.status or is_loading):
             done = " and has loaded no record" if is_loading else ""
             text = f"{self.tool.name} ended with status {process.status}{done}: {process.last_words()}"
@@ -183,12 +183,12 @@ class Driven(Generator):
             not_measured=[*self.tool.table.not_measured, *figures.not_measured],
         )
 
-    def _wanted(self, plan: Plan, folder: Path) -> AnyWanted:
+    def _wanted(self, plan: Plan, folder: Path) -> ToolRequest:
         if not isinstance(plan, HttpPlan):
-            return WantedOfDatabase(
+            return DatabaseToolRequest(
                 load=plan.load, url=plan.url, threads=plan.threads, files=folder, version=self.tool.version
             )
-        return Wanted(
+        return WebToolRequest(
             load=plan.load,
             address=plan.address,
             authority=plan.authority,

@@ -23,7 +23,7 @@ class Refused(BadInput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WebToolRequest:
     """One load as a tool is asked for it; :mod:`loadcurve.generate.tools.exact` has let it through."""
 
     load: HttpLoad
@@ -56,7 +56,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WantedOfDatabase:
+class DatabaseToolRequest:
     """A load on a database likewise; :mod:`loadcurve.generate.tools.exact_database` has let it through."""
 
     load: DatabaseLoad
@@ -70,9 +70,9 @@ class WantedOfDatabase:
     """The tool's."""
 
 
-AnyWanted = Wanted | WantedOfDatabase
+ToolRequest = WebToolRequest | DatabaseToolRequest
 """One load as a tool is asked for it, on whichever kind of server."""
-Asked_contra = TypeVar("Asked_contra", bound=AnyWanted, contravariant=True)
+Request_contra = TypeVar("Request_contra", bound=ToolRequest, contravariant=True)
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ class Output:
         return written
 
 
-class Driver(Protocol[Asked_contra]):
+class Driver(Protocol[Request_contra]):
     """The module ``driver`` in the folder of a tool."""
 
-    def arguments(self, wanted: Asked_contra) -> Sequence[str]:
+    def arguments(self, wanted: Request_contra) -> Sequence[str]:
         """Return the words behind the program; raises ``Refused``."""
 
-    def figures(self, wanted: Asked_contra, output: Output) -> ToolFigures:
+    def figures(self, wanted: Request_contra, output: Output) -> ToolFigures:
         """Return what the output says; raises :class:`~loadcurve.generate.tools.figures.Unreadable`."""

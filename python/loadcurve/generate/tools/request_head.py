@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadcurve.generate.tools.catalog import Tool
-from loadcurve.generate.tools.driver import Wanted
+from loadcurve.generate.tools.driver import WebToolRequest
 from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.loads.http import HTTP2
 from loadcurve.result.tool import RequestSent
@@ -23,7 +23,7 @@ _HEAD_END = b"\r\n\r\n"
 _HEAD_BYTES_MAX = 64 * 2**10
 
 
-def request_sent(tool: Tool, wanted: Wanted, cpus: Sequence[int]) -> RequestSent | None:
+def request_sent(tool: Tool, wanted: WebToolRequest, cpus: Sequence[int]) -> RequestSent | None:
     """Return the request that a tool sends; ``None`` over HTTP/2, and where none came within seconds."""
     if wanted.load.http == HTTP2:
         return None

@@ -88,8 +88,8 @@ def _ranking(content: Content) -> list[str]:
     rows = [[server, *ranks] for server, ranks in ranking.ranks.items()]
     extent = f"Ranks over the curve ({escaped(ranking.extent)})."
     left_out = _list(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out)
-    if ranking.hopeless is not None:
-        return ["### Ranking", escaped(ranking.hopeless), *left_out]
+    if ranking.inconclusive is not None:
+        return ["### Ranking", escaped(ranking.inconclusive), *left_out]
     return [
         "### Ranking",
         *([escaped(ranking.caution)] if ranking.caution else []),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from loadcurve.generate.tools.ab.reader import read_percentiles, read_text
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 
 _PERCENTILES = "percentiles.csv"
@@ -12,7 +12,7 @@ _REQUESTS_PER_S_MAX = 200_000
 """More than it can make: with a duration it needs room for all requests beforehand, 32 bytes for each."""
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     total = getattr(load, "requests_total", None)
@@ -32,7 +32,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its text and its table say."""
     table = output.written(_PERCENTILES)
     return read_text(output.text, None if table is None else read_percentiles(table))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.fortio.reader import read_json
 from loadcurve.loads.http import OpenLoad
@@ -13,7 +13,7 @@ _STEP_S = "0.00001"
 """The shortest interval in which it counts; unless it is given that is 1 ms."""
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     total = getattr(load, "requests_total", None)
@@ -37,6 +37,6 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its JSON says."""
     return read_json(output.required(_JSON))

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from loadcurve.generate.tools.core_workload import asked_by, properties_of, table_name, write_private
-from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
+from loadcurve.generate.tools.driver import DatabaseToolRequest, Output, Refused
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.go_ycsb.reader import read_load
 from loadcurve.generate.tools.mongodb_url import for_clients
@@ -26,7 +26,7 @@ _NO_PLACE = "off"
 """Where its profiler is to listen: nowhere, as this is no address."""
 
 
-def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
+def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
     """Return the words behind the program, and write beside them who logs in, and with which password."""
     binding = "mongodb" if protocol_of_url(wanted.url) == "mongodb" else "pg"
     place = _mongodb(wanted) if binding == "mongodb" else _postgresql(wanted)
@@ -39,14 +39,14 @@ def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
     return [wanted.load.phase, binding, "-P", str(wanted.files / _LOGIN), *asked_by(properties)]
 
 
-def figures(wanted: WantedOfDatabase, output: Output) -> ToolFigures:
+def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
     """Return what its lines say."""
     operations = output.required(_OPERATIONS)
     load = wanted.load
     return read_load(operations, load.warmup_s, load.duration_s, output.interrupted_unix_s)
 
 
-def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str | int]:
+def _postgresql(wanted: DatabaseToolRequest) -> Mapping[str, str | int]:
     """Write who logs in, and return where that is, and which table."""
     place, load = postgresql_url(wanted.url), wanted.load
     write_private(wanted.files / _LOGIN, f"pg.user={quote(place.user, safe='')}\n")
@@ -62,7 +62,7 @@ def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str | int]:
     }
 
 
-def _mongodb(wanted: WantedOfDatabase) -> Mapping[str, str]:
+def _mongodb(wanted: DatabaseToolRequest) -> Mapping[str, str]:
     """Write the whole URL, as that may hold a password, and return which collection."""
     remember_url(wanted.url)
     write_private(wanted.files / _LOGIN, f"mongodb.url={for_clients(wanted.url, wanted.load.threads)}\n")

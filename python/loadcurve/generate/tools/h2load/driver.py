@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.h2load.reader import read_json, read_text
 from loadcurve.server.versions import is_before
@@ -11,7 +11,7 @@ _JSON = "result.json"
 _FIRST_WITH_JSON = "1.69"
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     total = getattr(load, "requests_total", None)
@@ -32,7 +32,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what it has written as JSON, or else its text."""
     written = output.written(_JSON)
     return read_text(output.text) if written is None else read_json(written)

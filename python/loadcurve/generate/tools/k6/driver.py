@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from loadcurve.generate.tools.driver import Output, Refused, Wanted
+from loadcurve.generate.tools.driver import Output, Refused, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.k6.reader import read_load
 from loadcurve.loads.http import HttpLoad, OpenLoad
@@ -26,7 +26,7 @@ _SHORTEST_S = 1.0
 """The shortest scenario that k6 accepts; the script itself ends a shorter load."""
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     samples = wanted.files / _SAMPLES
     return [
@@ -46,7 +46,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:
     """Return what its samples say of the window."""
     load = wanted.load
     samples = output.required(_SAMPLES, "while it runs")
@@ -58,7 +58,7 @@ def figures(wanted: Wanted, output: Output) -> ToolFigures:
     return replace(read, never_sent=read.never_sent or 0) if is_open else read
 
 
-def _load(wanted: Wanted) -> Mapping[str, Any]:
+def _load(wanted: WebToolRequest) -> Mapping[str, Any]:
     load = wanted.load
     named = {} if wanted.authority == wanted.address else {"Host": wanted.authority}
     headers = named | dict(header_fields(load.headers))
@@ -82,7 +82,7 @@ def _load(wanted: Wanted) -> Mapping[str, Any]:
     }
 
 
-def _scenario(wanted: Wanted) -> Mapping[str, Any]:
+def _scenario(wanted: WebToolRequest) -> Mapping[str, Any]:
     """Return the scenario of a load: a virtual user has one connection, and one request at a time."""
     load = wanted.load
     length_s = max(_length_s(load), _SHORTEST_S)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.oha.reader import read_json
 from loadcurve.loads.http import HTTP2, OpenLoad
@@ -12,7 +12,7 @@ from loadcurve.loads.sent import header_fields
 _JSON = "result.json"
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     total = getattr(load, "requests_total", None)
@@ -41,7 +41,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:
     """Return what its JSON says."""
     read = read_json(output.required(_JSON))
     return replace(read, basis="due") if isinstance(wanted.load, OpenLoad) else read

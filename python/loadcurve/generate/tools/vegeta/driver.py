@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadcurve.generate.tools.driver import Output, Refused, Wanted
+from loadcurve.generate.tools.driver import Output, Refused, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures, Unreadable
 from loadcurve.generate.tools.process import environment_of_tools
 from loadcurve.generate.tools.source import Source
@@ -16,7 +16,7 @@ _RESULTS, _CSV, _TARGETS = "results.bin", "results.csv", "targets"
 _ENCODE_TIMEOUT_S = 600.0
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     if not isinstance(load, OpenLoad) or isinstance(load.rate_rps, list):
@@ -45,13 +45,13 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def _uncompressed(wanted: Wanted) -> Sequence[str]:
+def _uncompressed(wanted: WebToolRequest) -> Sequence[str]:
     """Return what keeps Go from asking for compressed answers, unless the load says what it accepts."""
     says = any(name.lower() == "accept-encoding" for name, _ in header_fields(wanted.load.headers))
     return [] if says else ["-header", "Accept-Encoding: identity"]
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its results say of every request."""
     results, csv = output.files / _RESULTS, output.files / _CSV
     words = [str(output.program), "encode", "-to", "csv", "-output", str(csv), str(results)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
-from loadcurve.generate.tools.driver import Output, Wanted
+from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
@@ -19,12 +19,12 @@ _MARK: Final = "loadcurve "
 _EXPECTED: Final = "the line of JSON that the script of Loadcurve prints"
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     return arguments_with(_SCRIPT, wanted)
 
 
-def arguments_with(script: Path, wanted: Wanted) -> Sequence[str]:
+def arguments_with(script: Path, wanted: WebToolRequest) -> Sequence[str]:
     """Return the words that wrk and wrk2 have in common, with a script."""
     load = wanted.load
     return [
@@ -38,7 +38,7 @@ def arguments_with(script: Path, wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:
     """Return what the script has printed."""
     return read_report(output.text, wanted.load.connections_at_once)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadcurve.generate.tools.counts import NS_PER_US, times_of_counts
-from loadcurve.generate.tools.driver import Output, Refused, Wanted
+from loadcurve.generate.tools.driver import Output, Refused, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.wrk import driver as wrk
 from loadcurve.generate.tools.wrk.reader import outcomes
@@ -13,7 +13,7 @@ from loadcurve.loads.http import OpenLoad
 _SCRIPT = Path(__file__).with_name("report.lua")
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     if not isinstance(load, OpenLoad) or isinstance(load.rate_rps, list):
@@ -21,7 +21,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     return ["--rate", f"{load.rate_rps:.0f}", *wrk.arguments_with(_SCRIPT, wanted)]
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what the script has printed."""
     report = wrk.Report.found_in(output.text)
     answered, failed = outcomes("wrk2", report.requests, report.failed)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from loadcurve.generate.tools.core_workload import asked_by, properties_of, table_name, write_private
-from loadcurve.generate.tools.driver import Output, Refused, WantedOfDatabase
+from loadcurve.generate.tools.driver import DatabaseToolRequest, Output, Refused
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.mongodb_url import for_clients, in_database
 from loadcurve.generate.tools.postgresql_url import postgresql_url
@@ -34,7 +34,7 @@ _STARTING_S, _CLIENTS_PER_S = 3, 50
 """How long it may take to begin, of which a part is for its clients, who connect one after the other."""
 
 
-def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
+def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
     """Return the words behind the program, and write beside them what is nobody else's to read."""
     load = wanted.load
     is_mongodb = protocol_of_url(wanted.url) == "mongodb"
@@ -53,18 +53,18 @@ def arguments(wanted: WantedOfDatabase) -> Sequence[str]:
     return [load.phase, binding, "-s", "-P", str(wanted.files / _PRIVATE), *asked_by(properties)]
 
 
-def figures(wanted: WantedOfDatabase, output: Output) -> ToolFigures:
+def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
     """Return what its logs say."""
     return read_load(output, wanted.load)
 
 
-def _write_properties(wanted: WantedOfDatabase, place: Mapping[str, str]) -> None:
+def _write_properties(wanted: DatabaseToolRequest, place: Mapping[str, str]) -> None:
     properties = {**place, "hdrhistogram.output.path": f"{wanted.files}/"}
     lines = (f"{name}={_escaped(value)}\n" for name, value in properties.items())
     write_private(wanted.files / _PRIVATE, "".join(lines))
 
 
-def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str]:
+def _postgresql(wanted: DatabaseToolRequest) -> Mapping[str, str]:
     place, load = postgresql_url(wanted.url), wanted.load
     remember(place.password)
     # Its driver takes the parts of a URL percent-encoded, and YCSB takes one with ";" for two.
@@ -78,7 +78,7 @@ def _postgresql(wanted: WantedOfDatabase) -> Mapping[str, str]:
     }
 
 
-def _mongodb(wanted: WantedOfDatabase) -> Mapping[str, str]:
+def _mongodb(wanted: DatabaseToolRequest) -> Mapping[str, str]:
     load = wanted.load
     if load.namespace == _TAKEN_FOR_NONE or not _NAMESPACE.fullmatch(load.namespace):
         known = f'letters, digits, "_" or "-", and not {_TAKEN_FOR_NONE}'

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loadcurve.generate.tools.driver import Output, Refused, Wanted
+from loadcurve.generate.tools.driver import Output, Refused, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.zrk.reader import read_json
 from loadcurve.loads.http import OpenLoad
@@ -10,7 +10,7 @@ from loadcurve.loads.http import OpenLoad
 _JSON = "result.json"
 
 
-def arguments(wanted: Wanted) -> Sequence[str]:
+def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     if not isinstance(load, OpenLoad) or isinstance(load.rate_rps, list):
@@ -29,7 +29,7 @@ def arguments(wanted: Wanted) -> Sequence[str]:
     ]  # fmt: skip
 
 
-def figures(wanted: Wanted, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
+def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its JSON says."""
     return read_json(output.required(_JSON))
 

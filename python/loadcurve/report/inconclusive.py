@@ -10,7 +10,7 @@ from loadcurve.result.measures import MEASURES, RANKED_BY, Measure
 from loadcurve.stats.noise import visible_difference
 from loadcurve.stats.power import TRIALS_MAX, trials_to_show
 
-HOPELESS = 1.0
+INCONCLUSIVE = 1.0
 """Trials that would not show a factor of two compare nothing."""
 USEFUL = 0.25
 """A difference that is worth more trials."""
@@ -22,7 +22,7 @@ DISTURBING_SHARE = 0.1
 """Of a CPU, or of the time: less spreads no trials so far."""
 
 
-def hopeless_words(analysis: Analysis, measure: Measure) -> list[str]:
+def inconclusive_words(analysis: Analysis, measure: Measure) -> list[str]:
     """Say why a run compares nothing, and what would help; empty for a run that compares anything."""
     found = analysis.ranking(measure)
     spread = {one.measure: one.spread for one in analysis.noise}.get(measure.column)
@@ -32,7 +32,7 @@ def hopeless_words(analysis: Analysis, measure: Measure) -> list[str]:
     if trials < 2 or servers < 2:  # noqa: PLR2004 - one trial, or one server, compares nothing anywhere
         return []
     seen = visible_difference(spread, trials, servers).value
-    if seen is not None and seen <= HOPELESS:
+    if seen is not None and seen <= INCONCLUSIVE:
         return []
     enough = trials_to_show(math.log1p(USEFUL), spread.log_sd, servers)
     few = enough is not None and enough <= ENOUGH_TRIALS

@@ -21,7 +21,7 @@ def not_alone(others: Iterable[Neighbour]) -> Caveat:
     return disturbing("not_alone", f"another run was in progress on this machine ({named})")
 
 
-class Beside:
+class OtherRuns:
     """Who else was seen to measure on this machine while a point was measured."""
 
     def __init__(self) -> None:

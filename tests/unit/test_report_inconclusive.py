@@ -11,7 +11,7 @@ from scipy import stats
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of
 from loadcurve.report.answer import answer
-from loadcurve.report.hopeless import hopeless_words, visible_words
+from loadcurve.report.inconclusive import inconclusive_words, visible_words
 from loadcurve.report.ranking import ranking_content
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run
@@ -56,7 +56,7 @@ WILD = ([2.0, -2.0, 1.0], [-2.0, 1.0, 1.5])
 
 def test_a_machine_that_was_disturbed_says_by_what_and_what_would_help():
     found = Disturbance(0.62, 0.4, 0.0, 0.01, 0.3, 2, 6)
-    words = " ".join(hopeless_words(analysed(WILD, found), THROUGHPUT))
+    words = " ".join(inconclusive_words(analysed(WILD, found), THROUGHPUT))
     assert words == (
         "This machine was too disturbed to compare anything in this run: 3 trials would show no "
         "difference, however large, in throughput. The records show: the host withheld up to 62 % of a CPU "
@@ -69,7 +69,7 @@ def test_a_machine_that_was_disturbed_says_by_what_and_what_would_help():
 
 
 def test_a_machine_is_not_blamed_for_waits_that_the_servers_themselves_can_cause():
-    first, *said = hopeless_words(
+    first, *said = inconclusive_words(
         analysed(WILD, dataclasses.replace(QUIET, cpu_pressure_share=0.62)), THROUGHPUT
     )
     assert first.startswith("The trials differ too much to compare anything in this run: 3 trials would show")
@@ -86,12 +86,12 @@ def test_a_machine_is_not_blamed_for_waits_that_the_servers_themselves_can_cause
 
 
 def test_a_machine_whose_records_show_nothing_says_so():
-    words = hopeless_words(analysed(WILD), THROUGHPUT)
+    words = inconclusive_words(analysed(WILD), THROUGHPUT)
     assert "The records show no steal, pressure, throttling or pause that explains it." in words
 
 
 def test_too_few_trials_of_a_fit_machine_say_how_many_would_do():
-    words = " ".join(hopeless_words(analysed([[0.1, -0.1], [-0.1, 0.1]]), THROUGHPUT))
+    words = " ".join(inconclusive_words(analysed([[0.1, -0.1], [-0.1, 0.1]]), THROUGHPUT))
     # The log ratios are 0.2 and -0.2; the moderated variance is theirs, for the sums do not vary at all.
     deviation = 0.4 / math.sqrt(2)
 
@@ -115,13 +115,13 @@ def test_too_few_trials_of_a_fit_machine_say_how_many_would_do():
 )
 def test_a_run_that_compares_anything_or_has_one_trial_is_reported_as_always(logs):
     analysis = analysed(logs)
-    assert hopeless_words(analysis, THROUGHPUT) == []
+    assert inconclusive_words(analysis, THROUGHPUT) == []
     assert ranking_content(analysis).ranks
 
 
 def test_the_sentence_stands_in_place_of_the_tables():
     analysis = analysed(WILD)
-    words = hopeless_words(analysis, THROUGHPUT)
+    words = inconclusive_words(analysis, THROUGHPUT)
     content = ranking_content(analysis)
     assert answer(analysis).sentences == words
     assert content.sentences == [" ".join(words)]

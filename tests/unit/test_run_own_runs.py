@@ -7,7 +7,7 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.host.facts import host_facts
 from loadcurve.result.folder import RunFolder, read_run
-from loadcurve.runs.begun import BEGUN_RUNS
+from loadcurve.runs.own_runs import BEGUN_RUNS
 from loadcurve.runs.resume import interrupted_run
 from loadcurve.runs.study import StudyRun
 from support.scripted_run import ScriptedRun

@@ -11,7 +11,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import MEASURED, FailureRecord, LimitUse, Loads, PointRecord
-from loadcurve.runs.member import Member
+from loadcurve.runs.servers_of_start import Member
 from loadcurve.runs.under_load import UnderLoad
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
