@@ -17,14 +17,14 @@ use crate::clock::Clock;
 use crate::database::{ConnectionEvent, Database, Failed, Found, NewRecord, Session, Target};
 
 /// The database as the clients of one thread share it, opened by the first of them that succeeds.
-pub(crate) struct Gate<D> {
+pub(crate) struct LazyDatabase<D> {
     target: Target,
     sessions: usize,
     timeout: Duration,
     database: OnceCell<D>,
 }
 
-impl<D: Database> Gate<D> {
+impl<D: Database> LazyDatabase<D> {
     /// To a database for this many clients.
     pub(crate) fn new(target: Target, sessions: usize) -> Self {
         let timeout = Duration::from_secs_f64(target.timeout_s);
@@ -37,8 +37,8 @@ impl<D: Database> Gate<D> {
             let database = self.database.get_or_try_init(|| D::open(&self.target, self.sessions)).await?;
             let begun = clock.now();
             let session = database.session().await?;
-            let took = D::CONNECTS.then(|| Took { since: begun, length: clock.now() - begun });
-            Ok(Connected { session, took })
+            let timing = D::CONNECTS.then(|| ConnectTiming { since: begun, length: clock.now() - begun });
+            Ok(Connected { session, timing })
         };
         tokio::time::timeout(self.timeout, connecting)
             .await
@@ -61,12 +61,12 @@ impl<D: Database> Gate<D> {
 pub(crate) struct Connected<S> {
     session: S,
     /// None where the connections are the driver's.
-    took: Option<Took>,
+    timing: Option<ConnectTiming>,
 }
 
 /// When connecting began, and how long it took.
 #[derive(Clone, Copy)]
-struct Took {
+struct ConnectTiming {
     since: Nanos,
     length: Nanos,
 }
@@ -74,8 +74,8 @@ struct Took {
 /// Records an attempt to connect; what becomes of a driver's own connections, the driver reports.
 pub(crate) fn record_attempt<S>(recorder: &mut Recorder, attempt: Option<&Connected<S>>) {
     match attempt {
-        Some(Connected { took: Some(took), .. }) => recorder.connected(took.length),
-        Some(Connected { took: None, .. }) => {}
+        Some(Connected { timing: Some(timing), .. }) => recorder.connected(timing.length),
+        Some(Connected { timing: None, .. }) => {}
         None => recorder.connect_failed(),
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn record_attempt<S>(recorder: &mut Recorder, attempt: Option<&Connec
 /// One client.
 pub(crate) struct Client<D: Database, C: Clock> {
     pub(crate) pool: Rc<ClientPool<C>>,
-    pub(crate) gate: Rc<Gate<D>>,
+    pub(crate) database: Rc<LazyDatabase<D>>,
     pub(crate) inserted: Arc<InsertedKeys>,
     /// Its place at the pool.
     pub(crate) slot: usize,
@@ -117,7 +117,7 @@ impl<D: Database, C: Clock> Client<D, C> {
             Some(connected) => (connected, Sending { at: begun, reused: true, connect: None }),
             None => match self.connect().await {
                 Ok((connected, now)) => {
-                    let connect = connected.took.map(|took| took.length);
+                    let connect = connected.timing.map(|timing| timing.length);
                     (connected, Sending { at: now, reused: false, connect })
                 }
                 Err(failed) => {
@@ -151,8 +151,8 @@ impl<D: Database, C: Clock> Client<D, C> {
             Err(failed) => {
                 self.pool.failed(self.slot, taken, operations, Some(sending), done, &failed);
                 if failed.ends_connection() {
-                    if let Some(took) = connected.took {
-                        self.pool.record(|recorder| recorder.disconnected(Some(done - took.since)));
+                    if let Some(timing) = connected.timing {
+                        self.pool.record(|recorder| recorder.disconnected(Some(done - timing.since)));
                     }
                 } else {
                     self.connected = Some(connected);
@@ -171,9 +171,9 @@ impl<D: Database, C: Clock> Client<D, C> {
 
     /// Connects; returns when that was done.
     async fn connect(&self) -> Result<(Connected<D::Session>, Nanos), Failed> {
-        let attempt = self.gate.connect(&*self.pool.clock).await;
+        let attempt = self.database.connect(&*self.pool.clock).await;
         self.pool.record(|recorder| record_attempt(recorder, attempt.as_ref().ok()));
-        if let Ok(Connected { took: Some(_), .. }) = attempt {
+        if let Ok(Connected { timing: Some(_), .. }) = attempt {
             self.pool.connected();
         }
         attempt.map(|connected| (connected, self.pool.clock.now()))

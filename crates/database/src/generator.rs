@@ -13,7 +13,7 @@ use loadcurve_record::Recorder;
 use loadcurve_ycsb::{Check, InsertedKeys, Operation, Operations};
 use tokio::task::{JoinHandle, spawn_local};
 
-use crate::client::{Client, Connected, Gate, record_attempt};
+use crate::client::{Client, Connected, LazyDatabase, record_attempt};
 use crate::client_pool::{ClientPool, PoolConfiguration};
 use crate::clock::Clock;
 use crate::database::{Database, Target};
@@ -80,7 +80,7 @@ pub(crate) fn clients(plan: &DatabaseLoad, share: Share) -> impl Iterator<Item =
 pub(crate) struct Clients<D: Database, C> {
     configuration: WorkerConfiguration,
     clock: Rc<C>,
-    gate: Rc<Gate<D>>,
+    database: Rc<LazyDatabase<D>>,
     connected: Vec<Option<Connected<D::Session>>>,
     recorder: Recorder,
 }
@@ -92,15 +92,16 @@ impl<D: Database, C: Clock> Clients<D, C> {
         clock: C,
         should_stop: impl Fn() -> bool,
     ) -> Self {
-        let gate = Rc::new(Gate::<D>::new(configuration.target.clone(), configuration.clients.len()));
+        let database =
+            Rc::new(LazyDatabase::<D>::new(configuration.target.clone(), configuration.clients.len()));
         let mut recorder = Recorder::new(configuration.tallies.labels().len());
         let clock = Rc::new(clock);
         let attempts: Vec<_> = configuration
             .clients
             .iter()
             .map(|_| {
-                let (gate, clock) = (Rc::clone(&gate), Rc::clone(&clock));
-                spawn_local(async move { gate.connect(&*clock).await.ok() })
+                let (database, clock) = (Rc::clone(&database), Rc::clone(&clock));
+                spawn_local(async move { database.connect(&*clock).await.ok() })
             })
             .collect();
         let mut connected = Vec::with_capacity(attempts.len());
@@ -110,7 +111,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
             record_attempt(&mut recorder, ended.as_ref());
             connected.push(ended);
         }
-        Self { configuration, clock, gate, connected, recorder }
+        Self { configuration, clock, database, connected, recorder }
     }
 
     /// Runs the load to its end, or until asked to stop; calls `observe` with the time of every outcome.
@@ -120,7 +121,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
         should_stop: impl Fn() -> bool,
         observe: Box<dyn FnMut(Nanos)>,
     ) -> (Recorder, Nanos) {
-        let Self { configuration, clock, gate, connected, recorder } = self;
+        let Self { configuration, clock, database, connected, recorder } = self;
         let is_scheduled = scheduler.is_scheduled();
         let check = Check::new(&configuration.target.workload);
         let pool_configuration = PoolConfiguration {
@@ -142,7 +143,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
         ));
         let clients = connected.into_iter().enumerate().map(|(slot, connected)| Client {
             pool: Rc::clone(&pool),
-            gate: Rc::clone(&gate),
+            database: Rc::clone(&database),
             inserted: Arc::clone(&configuration.inserted),
             slot,
             connected,
@@ -155,12 +156,12 @@ impl<D: Database, C: Clock> Clients<D, C> {
             let pool = Rc::clone(&pool);
             tasks.push(spawn_local(async move { pool.dispatch().await }));
         }
-        oversee(&pool, &gate, look_every(configuration.target.timeout_s), should_stop).await;
+        oversee(&pool, &database, look_every(configuration.target.timeout_s), should_stop).await;
         for task in tasks {
             task.abort();
             joined(task.await);
         }
-        pool.record(|recorder| gate.record_connections(recorder));
+        pool.record(|recorder| database.record_connections(recorder));
         Rc::into_inner(pool).expect("every client has left the pool").finish()
     }
 }
@@ -168,7 +169,7 @@ impl<D: Database, C: Clock> Clients<D, C> {
 /// Waits for the end of all clients, and looks after what no client can look after while it waits for its answer.
 async fn oversee<D: Database, C: Clock>(
     pool: &ClientPool<C>,
-    gate: &Gate<D>,
+    database: &LazyDatabase<D>,
     every: Duration,
     should_stop: impl Fn() -> bool,
 ) {
@@ -182,7 +183,7 @@ async fn oversee<D: Database, C: Clock>(
         });
         let all_left = all_left.await;
         pool.look_after_deadlines();
-        pool.record(|recorder| gate.record_connections(recorder));
+        pool.record(|recorder| database.record_connections(recorder));
         if all_left {
             break;
         }

@@ -31,7 +31,7 @@ pub struct PostgreSql {
 /// One client's connection to it, made again after it was lost.
 pub struct PostgreSqlSession {
     shared: Rc<Shared>,
-    line: Option<Box<Line>>,
+    connection: Option<Box<PreparedConnection>>,
 }
 
 struct Shared {
@@ -40,7 +40,7 @@ struct Shared {
 }
 
 /// A connection with the statements that are prepared on it.
-struct Line {
+struct PreparedConnection {
     connection: Connection,
     prepared: Vec<(Request, Statement)>,
 }
@@ -154,12 +154,12 @@ impl Database for PostgreSql {
 
     async fn session(&self) -> Result<PostgreSqlSession, Failed> {
         let connection = self.connect().await?;
-        let line = Some(Box::new(Line { connection, prepared: Vec::new() }));
-        Ok(PostgreSqlSession { shared: Rc::clone(&self.shared), line })
+        let connection = Some(Box::new(PreparedConnection { connection, prepared: Vec::new() }));
+        Ok(PostgreSqlSession { shared: Rc::clone(&self.shared), connection })
     }
 }
 
-impl Line {
+impl PreparedConnection {
     async fn open(shared: &Shared) -> Result<Self, Failed> {
         let connection = Connection::open(&shared.connector).await?;
         Ok(Self { connection, prepared: Vec::new() })
@@ -200,16 +200,16 @@ impl PostgreSqlSession {
         ask: impl AsyncFnOnce(&mut Connection, &Statement) -> Result<T, Failed>,
     ) -> Result<T, Failed> {
         // It is taken meanwhile, so that a request that is given up leaves no connection on which its answer comes.
-        let mut line = match self.line.take() {
-            Some(line) => line,
-            None => Box::new(Line::open(&self.shared).await?),
+        let mut prepared = match self.connection.take() {
+            Some(prepared) => prepared,
+            None => Box::new(PreparedConnection::open(&self.shared).await?),
         };
-        let answer = match line.place_of(request, &self.shared.table).await {
-            Ok(place) => ask(&mut line.connection, &line.prepared[place].1).await,
+        let answer = match prepared.place_of(request, &self.shared.table).await {
+            Ok(place) => ask(&mut prepared.connection, &prepared.prepared[place].1).await,
             Err(failed) => Err(failed),
         };
         if !answer.as_ref().is_err_and(Failed::ends_connection) {
-            self.line = Some(line);
+            self.connection = Some(prepared);
         }
         answer
     }

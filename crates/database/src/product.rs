@@ -21,10 +21,10 @@ pub enum Product {
 
 /// What is to be done with a database whose kind is known only when the load is.
 pub trait OnDatabase {
-    /// What comes of it.
+    /// The result of the work.
     type Output;
 
-    /// Does it.
+    /// Runs the work with this type of database.
     fn on<D: Database>(self) -> Self::Output;
 }
 

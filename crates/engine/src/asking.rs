@@ -9,8 +9,8 @@ use crate::agreement::{epoll, refuse_tls};
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
 use crate::requests::RequestSource;
-use crate::speaker::{Speaker, Spoken};
-use crate::spoken::speak;
+use crate::spoken::visit_exchange;
+use crate::visitor::{ExchangeVisitor, Spoken};
 
 /// What servers of TLS that know HTTP answer a request in clear text.
 const BAD_REQUEST: u16 = 400;
@@ -38,7 +38,7 @@ pub fn ask(
     take_body: &mut dyn FnMut(usize, &[u8]),
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Result<Answer, Unanswered>>, StartError> {
-    let outcomes = speak(plan, is_interrupted, Asking { plan, take_body, is_interrupted })?;
+    let outcomes = visit_exchange(plan, is_interrupted, Asking { plan, take_body, is_interrupted })?;
     if plan.work.tls.is_none() && outcomes.first().is_some_and(may_come_from_tls) {
         refuse_tls(plan, is_interrupted)?;
     }
@@ -61,10 +61,10 @@ struct Asking<'a> {
     is_interrupted: &'a dyn Fn() -> bool,
 }
 
-impl Speaker for Asking<'_> {
+impl ExchangeVisitor for Asking<'_> {
     type Outcome = Vec<Result<Answer, Unanswered>>;
 
-    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
         let Self { plan, take_body, is_interrupted } = self;
         let Requests::Given(given) = &plan.work.requests else {
             return Err(StartError::Plan("requests of a list can only be sent by a load".into()));

@@ -69,7 +69,7 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
     /// Connects, and returns when requests can begin.
     ///
     /// # Errors
-    /// That is not to be.
+    /// The connection cannot be opened.
     pub(crate) fn open(
         mut io: I,
         settings: &E::Settings,

@@ -11,9 +11,9 @@ use crate::gathered::Gathered;
 use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::{BrokenOff, LoadResult};
-use crate::speaker::Look;
 use crate::summary::{Loaded, Merged, Summary, Terms};
 use crate::verdict::{KeptUp, OddBody, Redirection, Resumption};
+use crate::visitor::Look;
 
 /// What a load on a web server is summarised by.
 pub(crate) struct HttpSummary<'a, E: Exchange> {

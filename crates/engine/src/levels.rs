@@ -23,9 +23,9 @@ use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::scheduler::Scheduler;
-use crate::speaker::{Speaker, Spoken};
-use crate::spoken::speak;
+use crate::spoken::visit_exchange;
 use crate::thread_group::{Begins, CpuMeter, Member, Progress, ThreadGroup};
+use crate::visitor::{ExchangeVisitor, Spoken};
 use crate::worker::{Waiting, Worker, WorkerConfiguration, WorkerLevel};
 
 pub(crate) use home::Home;
@@ -54,7 +54,7 @@ pub fn start_levels(
         check_follows(plan, first).map_err(StartError::Plan)?;
     }
     let widest = widest(&plans)?;
-    speak(&widest, is_interrupted, Levels { plans, widest: &widest })
+    visit_exchange(&widest, is_interrupted, Levels { plans, widest: &widest })
 }
 
 /// Checks that a level can be of one load with the first one: what of it may differ is the model with its numbers, and how
@@ -107,10 +107,10 @@ struct Levels<'a> {
     widest: &'a HttpLoad,
 }
 
-impl Speaker for Levels<'_> {
+impl ExchangeVisitor for Levels<'_> {
     type Outcome = RunningLevels;
 
-    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
         start::<E>(self.plans, self.widest, spoken)
     }
 }

@@ -36,10 +36,10 @@ mod requests;
 mod result;
 mod running;
 mod scheduler;
-mod speaker;
 mod spoken;
 mod summary;
 mod thread_group;
+mod visitor;
 // The tests of whole loads use it, too.
 #[cfg(test)]
 #[path = "../tests/load/support/file.rs"]

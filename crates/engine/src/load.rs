@@ -19,9 +19,9 @@ use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
 use crate::scheduler::Scheduler;
-use crate::speaker::{Speaker, Spoken};
-use crate::spoken::speak;
+use crate::spoken::visit_exchange;
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
+use crate::visitor::{ExchangeVisitor, Spoken};
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
@@ -43,7 +43,7 @@ pub fn start_to_begin(
     begins: Begins,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<RunningLoad<LoadResult>, StartError> {
-    speak(plan, is_interrupted, Whole { plan, begins })
+    visit_exchange(plan, is_interrupted, Whole { plan, begins })
 }
 
 /// Starts a machine's share of a load on a web server, as [`start`]. Its connections are opened at once; the load begins
@@ -56,7 +56,7 @@ pub fn start_part(
     share: Share,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<RunningLoad<Finished>, StartError> {
-    speak(plan, is_interrupted, Shared { plan, share })
+    visit_exchange(plan, is_interrupted, Shared { plan, share })
 }
 
 /// A load that this process carries out alone.
@@ -65,10 +65,10 @@ struct Whole<'a> {
     begins: Begins,
 }
 
-impl Speaker for Whole<'_> {
+impl ExchangeVisitor for Whole<'_> {
     type Outcome = RunningLoad<LoadResult>;
 
-    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
         let Spoken { settings, look } = spoken;
         let plan = self.plan.clone();
         let begun = Begun::<E>::new(&plan, Share::whole(), self.begins, settings)?;
@@ -88,10 +88,10 @@ struct Shared<'a> {
     share: Share,
 }
 
-impl Speaker for Shared<'_> {
+impl ExchangeVisitor for Shared<'_> {
     type Outcome = RunningLoad<Finished>;
 
-    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
         let begun = Begun::<E>::new(self.plan, self.share, Begins::OnRequest, spoken.settings)?;
         let io = begun.io;
         Ok(RunningLoad::new(begun.group, move |finished| Finished { io: Some(io.into()), ..finished }))

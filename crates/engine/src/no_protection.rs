@@ -6,14 +6,14 @@ use loadcurve_wire::Exchange;
 use crate::error::StartError;
 use crate::limit::Limit;
 use crate::result::TlsSummary;
-use crate::speaker::{Look, Protocol, Speaker};
 use crate::summary::Merged;
+use crate::visitor::{ExchangeVisitor, Look, Protocol};
 
 /// Refuses to speak over TLS.
 ///
 /// # Errors
 /// Always.
-pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
+pub(crate) fn over_tls<E: Exchange + 'static, S: ExchangeVisitor>(
     _: &HttpLoad,
     _: Limit<'_>,
     _: &Plan,

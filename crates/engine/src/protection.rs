@@ -8,23 +8,23 @@ use loadcurve_wire::Exchange;
 use crate::error::StartError;
 use crate::limit::Limit;
 use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
-use crate::speaker::{Look, Protocol, Speaker, Spoken};
 use crate::summary::Merged;
+use crate::visitor::{ExchangeVisitor, Look, Protocol, Spoken};
 
-/// Lets `speaker` speak over TLS.
+/// Runs `visitor` over TLS.
 ///
 /// A separate handshake looks at the server first, so that what cannot be agreed on is known before anything is
 /// measured. A server that cannot be reached has nothing to show yet; the load says why.
 ///
 /// # Errors
-/// The settings cannot be used, the server does not agree to them, and as the speaker says.
-pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
+/// The settings cannot be used, the server does not agree to them, and as the visitor says.
+pub(crate) fn over_tls<E: Exchange + 'static, S: ExchangeVisitor>(
     plan: &HttpLoad,
     limit: Limit<'_>,
     tls: &Plan,
     protocol: Protocol,
     inner: E::Settings,
-    speaker: S,
+    visitor: S,
 ) -> Result<S::Outcome, StartError> {
     let client = Client::new(tls, plan.model.connections(), protocol.name, protocol.is_required)
         .map_err(|InvalidSettings(text)| StartError::Plan(text))?;
@@ -37,7 +37,7 @@ pub(crate) fn over_tls<E: Exchange + 'static, S: Speaker>(
             return Err(StartError::Machine(format!("TLS failed with {}: {text}", plan.work.authority)));
         }
     };
-    speaker.speak::<Tls<E>>(Spoken { settings: Settings { client, inner }, look })
+    visitor.visit::<Tls<E>>(Spoken { settings: Settings { client, inner }, look })
 }
 
 /// Whether the server of a plan in clear text answers a handshake of TLS.

@@ -7,7 +7,7 @@ use crate::agreement;
 use crate::error::StartError;
 use crate::limit::Limit;
 use crate::protection;
-use crate::speaker::{Protocol, Speaker, Spoken};
+use crate::visitor::{ExchangeVisitor, Protocol, Spoken};
 
 /// What HTTP/1.x is called among the protocols of a TLS handshake (ALPN).
 const HTTP1: Protocol = Protocol { name: "http/1.1", is_required: false };
@@ -15,41 +15,41 @@ const HTTP1: Protocol = Protocol { name: "http/1.1", is_required: false };
 /// The same of HTTP/2, to which nobody has agreed who does not name it.
 const HTTP2: Protocol = Protocol { name: "h2", is_required: true };
 
-/// Lets `speaker` speak as a plan asks for. What is asked of the server before has the timeout of the plan, all together, and
+/// Runs `visitor` with the exchange that a plan asks for. What is asked of the server before has the timeout of the plan, all together, and
 /// ends where `is_interrupted` says so.
 ///
 /// # Errors
-/// The plan is not sound, its server does not agree to how it is to be spoken with, and as the speaker says.
-pub(crate) fn speak<S: Speaker>(
+/// The plan is not sound, its server does not agree to how it is to be spoken with, and as the visitor says.
+pub(crate) fn visit_exchange<S: ExchangeVisitor>(
     plan: &HttpLoad,
     is_interrupted: &dyn Fn() -> bool,
-    speaker: S,
+    visitor: S,
 ) -> Result<S::Outcome, StartError> {
     plan.validate()?;
     let limit = Limit::new(plan.timeout(), is_interrupted);
     match plan.work.http {
-        HttpVersion::Http10 | HttpVersion::Http11 => over::<Http1, S>(plan, limit, HTTP1, (), speaker),
+        HttpVersion::Http10 | HttpVersion::Http11 => over::<Http1, S>(plan, limit, HTTP1, (), visitor),
         HttpVersion::Http2 => {
             let scheme = if plan.work.tls.is_some() { Scheme::Https } else { Scheme::Http };
-            over::<Http2, S>(plan, limit, HTTP2, http2_settings(&plan.work.h2, scheme), speaker)
+            over::<Http2, S>(plan, limit, HTTP2, http2_settings(&plan.work.h2, scheme), visitor)
         }
     }
 }
 
-/// Lets `speaker` speak in clear text, or protected.
-fn over<E: Exchange + 'static, S: Speaker>(
+/// Runs `visitor` in clear text, or over TLS.
+fn over<E: Exchange + 'static, S: ExchangeVisitor>(
     plan: &HttpLoad,
     limit: Limit<'_>,
     protocol: Protocol,
     settings: E::Settings,
-    speaker: S,
+    visitor: S,
 ) -> Result<S::Outcome, StartError> {
     match &plan.work.tls {
         None => {
             agreement::agree::<E>(plan, limit, &settings)?;
-            speaker.speak::<E>(Spoken { settings, look: None })
+            visitor.visit::<E>(Spoken { settings, look: None })
         }
-        Some(tls) => protection::over_tls::<E, S>(plan, limit, tls, protocol, settings, speaker),
+        Some(tls) => protection::over_tls::<E, S>(plan, limit, tls, protocol, settings, visitor),
     }
 }
 

@@ -168,7 +168,7 @@ pub trait Work: Sized {
     /// Checks what only this kind of work can judge.
     ///
     /// # Errors
-    /// When the load asks for what cannot be, with the numbers at fault.
+    /// If the load is contradictory, with the numbers at fault.
     fn validate(&self, load: &Load<Self>) -> Result<(), InvalidPlan>;
 }
 

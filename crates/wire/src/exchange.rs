@@ -197,7 +197,7 @@ pub enum Readiness {
     Handshaking,
     /// Requests can begin.
     Ready,
-    /// None can begin, now or for ever; those under way are answered.
+    /// No request can begin, now or ever again; those in flight complete.
     Busy,
     /// Nothing is under way, and the peer has begun to say that it ends the connection: a request that begins now needs
     /// another one.

@@ -104,11 +104,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         };
         self.keep_slow(slot);
         match useless {
-            None => self.go_on_talking(slot),
+            None => self.continue_exchange(slot),
             Some(failure) => self.leave(slot, failure, is_end),
         }
         if ended || self.connections[slot].session.is_some() {
-            self.settle(slot, scheduler);
+            self.reuse_slot(slot, scheduler);
         } else {
             self.list_again(slot);
             if moved {
@@ -133,8 +133,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.in_flight -= 1;
     }
 
-    /// Sees to what bytes have brought beside ends of requests.
-    fn go_on_talking(&mut self, slot: Slot) {
+    /// Writes and records what received bytes have made possible, beside ends of requests.
+    fn continue_exchange(&mut self, slot: Slot) {
         let connection = &self.connections[slot];
         let goes_on = connection.requests.has_unwritten()
             && connection.state == State::Open
@@ -176,7 +176,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// request before it closed, or has answered on this one: each connection that is tried then gets on.
     fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
         match failure {
-            Failure::Malformed => self.say_last(slot),
+            Failure::Malformed => self.send_goodbye(slot),
             Failure::ClosedEarly | Failure::Reset => self.record_end(slot),
             _ => {}
         }
@@ -209,7 +209,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// Tells the peer why it is left, where the protocol has words for it and the connection takes them at once.
-    fn say_last(&mut self, slot: Slot) {
+    fn send_goodbye(&mut self, slot: Slot) {
         self.scratch.clear();
         let exchange = &mut self.connections[slot].exchange;
         exchange.write_output(&mut self.scratch);
@@ -284,13 +284,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if takes_no_more && connection.requests.is_empty() {
             self.leave(slot, Failure::ClosedEarly, false);
         } else {
-            self.go_on_talking(slot);
+            self.continue_exchange(slot);
         }
-        self.settle(slot, scheduler);
+        self.reuse_slot(slot, scheduler);
     }
 
-    /// Lets a slot go on after an answer, or after the peer has closed it.
-    fn settle(&mut self, slot: Slot, scheduler: Option<&Scheduler>) {
+    /// Gives a slot its next request, pause or connection after an answer, or after the peer has closed it.
+    fn reuse_slot(&mut self, slot: Slot, scheduler: Option<&Scheduler>) {
         let calls = self.configuration.calls;
         let connection = &mut self.connections[slot];
         // A slot that could take a request before is not free only now.

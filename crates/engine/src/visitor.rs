@@ -29,13 +29,13 @@ pub(crate) struct Spoken<S> {
     pub(crate) look: Option<Look>,
 }
 
-/// What is done with the exchange of a plan, whatever its type.
-pub(crate) trait Speaker {
+/// Work that is generic over the exchange of a plan; the caller learns the type only from the plan.
+pub(crate) trait ExchangeVisitor {
     type Outcome;
 
-    /// Does it.
+    /// Runs the work with this type of exchange.
     ///
     /// # Errors
-    /// As the speaker says.
-    fn speak<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError>;
+    /// Those of the work.
+    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError>;
 }
