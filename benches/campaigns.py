@@ -2,11 +2,13 @@
 
 Each is a benchmark of its own that tries many harmful inputs and ends with 1 where one of them did harm. They
 run one after the other; the table has the last line that each printed. `--short` tries a few of each, to see
-that all of them work. What they print goes to files in `--out`.
+that all of them work. What they print goes to files in `--out`. The long form keeps each row, with its date,
+in docs/campaigns.md.
 """
 
 import argparse
 import datetime
+import re
 import subprocess
 import sys
 import time
@@ -22,6 +24,9 @@ from benches.rig import machine
 from loadcurve import version
 
 RESULT_WIDTH = 60
+RECORD = Path(__file__).parents[1] / "docs" / "campaigns.md"
+CELLS = re.compile(r"^\| `(?P<name>\w+)` \|")
+"""The beginning of a campaign's row in the record."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class Campaign:
 CAMPAIGNS: Sequence[Campaign] = (
     Campaign("named_faults", "servers with one fault each", ("--trials", "20"), ("--trials", "1")),
     Campaign("hostile_servers", "servers that do harm, with and without TLS", (), ("--only", "drips a")),
-    Campaign("hostile_http2", "servers that do harm over HTTP/2", (), ("--only", "drips a")),
-    Campaign("hostile_folders", "run folders that were made to do harm"),
+    Campaign("hostile_http2", "servers that do harm over HTTP/2", (), ("--only", "goes away")),
+    Campaign("hostile_folders", "run folders that were made to do harm", (), ("--only", "hard link")),
     Campaign("bit_flips", "run folders with a bit flipped", (), ("--points", "2", "--every", "97")),
     Campaign(
         "mutated_imports", "damaged files of other generators", ("--trials", "10000"), ("--trials", "20")
@@ -87,6 +92,25 @@ def table_of(outcomes: Sequence[Outcome]) -> Table:
     return table
 
 
+def recorded(page: str, outcome: Outcome, today: datetime.date) -> str:
+    """Return the page of results with the campaign's row replaced."""
+    result = "passed" if outcome.exit_code == 0 else f"exit code {outcome.exit_code}"
+    cells = (
+        f"`{outcome.campaign.module}`",
+        outcome.campaign.against,
+        str(today),
+        f"{outcome.took_s / 60:.1f}",
+        result,
+        outcome.last_line.replace("|", "/"),
+        version.VERSION,
+    )
+    row = f"| {' | '.join(cells)} |"
+    return "".join(
+        f"{row}\n" if (found := CELLS.match(line)) and found["name"] == outcome.campaign.module else line
+        for line in page.splitlines(keepends=True)
+    )
+
+
 def main() -> None:
     """Print the table; end with 1 where a campaign found something."""
     parser = argparse.ArgumentParser(
@@ -107,6 +131,9 @@ def main() -> None:
     outcomes = []
     for campaign in asked:
         outcomes.append(run(campaign, arguments.out, is_short=arguments.short))
+        if not arguments.short:
+            page = recorded(RECORD.read_text(encoding="utf-8"), outcomes[-1], today)
+            RECORD.write_text(page, encoding="utf-8")
         out.print(f"{campaign.module}: exit code {outcomes[-1].exit_code}", highlight=False)
     out.print(table_of(outcomes))
     sys.exit(1 if any(one.exit_code for one in outcomes) else 0)

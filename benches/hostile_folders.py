@@ -1,4 +1,4 @@
-"""What commands do with run folders that were made to do harm: ``python -m benches.hostile_folders [CASE…]``.
+"""What commands do with run folders that were made to do harm: ``benches.hostile_folders [--only TEXT]``.
 
 Each command must end within its time and memory, without a traceback, must leave every file outside of the
 folder as it was, and must show nothing of it. ``--strace`` lists, too, what was opened for writing outside.
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from benches.hostile_cases import CASES, SECRET, Place
+from benches.rig import named_with
 from benches.sample_run import write_sample
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
@@ -193,13 +194,14 @@ def rooms(names: Sequence[str]) -> Iterator[tuple[str, Room]]:
 def main() -> None:
     """Print a table, and end with 1 where anything is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="only these")
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases with this text in their names")
     parser.add_argument("--strace", action="store_true", help="list what is opened outside, without limits")
     given = parser.parse_args()
     worst = Outcome(0, 0, 0, 0, [])
     wrong = 0
-    print(f"{len(CASES)} run folders; exit codes by command, worst CPU time, worst peak of memory")
-    for name, room in rooms(given.cases or list(CASES)):
+    cases = named_with(given.only, CASES)
+    print(f"{len(cases)} run folders; exit codes by command, worst CPU time, worst peak of memory")
+    for name, room in rooms(cases):
         found = {command: outcome(room, command, traced=given.strace) for command in room.commands}
         faults = [f"{command} {fault}" for command, one in found.items() for fault in one.faults]
         wrong += bool(faults)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.hostile_behaviours import Manners, Peer, hostile_server
-from benches.rig import machine
+from benches.rig import machine, named_with
 
 GRACE_S = 5.0
 """For the start of the command, too."""
@@ -302,7 +302,7 @@ def main() -> None:
         row.print()
         return row
 
-    behaviours = [behaviour for behaviour in MANNERS if arguments.only in behaviour]
+    behaviours = named_with(arguments.only, MANNERS)
     with ThreadPoolExecutor(arguments.at_once) as pool:
         rows = list(pool.map(row_of, behaviours))
     bad = [row for row in rows if not row.is_good]

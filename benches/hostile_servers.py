@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from benches.hostile_behaviours import BODY, MANNERS, Manners, hostile_server
-from benches.rig import machine
+from benches.rig import machine, named_with
 from loadcurve._engine import Database, DatabaseError, Load, workload
 from loadcurve.errors import NothingMeasured
 from loadcurve.generate.engine import ENGINE
@@ -197,8 +197,7 @@ def main() -> None:
     arguments = parser.parse_args()
     cells = [
         (behaviour, scheme, phase, arguments.timeout)
-        for behaviour in MANNERS
-        if arguments.only in behaviour
+        for behaviour in named_with(arguments.only, MANNERS)
         for scheme in arguments.schemes
         for phase in (WEB_PHASES if scheme in TRANSPORTS else DATABASE_PHASES)
     ]

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,3 +191,11 @@ def _answer_bytes(host: str, port: str, request: str) -> int:
     if body_bytes is None:
         sys.exit(f"the answer to {PATH} has no Content-Length; the floor needs answers of one known length")
     return header_bytes + body_bytes
+
+
+def named_with(text: str, names: Iterable[str]) -> list[str]:
+    """Return the names that have this text; raises SystemExit where none has: nothing would be tried."""
+    found = [name for name in names if text in name]
+    if not found:
+        raise SystemExit(f"--only: no name has the text {text!r}")
+    return found
