@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import ipaddress
 import json
 import os
 import secrets
@@ -245,3 +246,33 @@ def test_without_an_address_a_cluster_of_this_machine_alone_is_made_and_ended(ho
     cpus = sorted(os.sched_getaffinity(0))
     assert part["cpus"] == (cpus[1:] or cpus)
     assert agents(home) == []
+
+
+def listening(process):
+    """The addresses at which a process and all that it started listen."""
+    found = set()
+    # A process may end at any moment.
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for one in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found |= {
+                    (one.name(), one_socket.laddr.ip)
+                    for one_socket in one.net_connections("tcp")
+                    if one_socket.status == psutil.CONN_LISTEN
+                }
+    return found
+
+
+def test_nothing_of_a_cluster_of_its_own_listens_beyond_loopback(home, limit_url):
+    found = set()
+    arguments = command("load", limit_url, "--on-ray", 1, "-c", 2, "-R", 50, "-d", "1s", "--json")
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        watched = psutil.Process(process.pid)
+        while process.poll() is None:
+            found |= listening(watched)
+            time.sleep(0.02)
+        _, stderr = process.communicate()
+    assert process.returncode in {0, 3}, stderr
+    assert {"gcs_server", "raylet"} <= {name for name, _ in found}
+    addresses = {ipaddress.ip_address(address.removeprefix("::ffff:")) for _, address in found}
+    assert [address for address in addresses if not address.is_loopback] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.generate.load_machines import load_nodes
+from loadcurve.generate.load_machines import REACHABLE, load_nodes
 from loadcurve.generate.many import ManyMachines
 from loadcurve.runs.machines import require_ray, sending_machines
 from loadcurve.study.model import Study
@@ -31,6 +31,7 @@ def on(monkeypatch, tmp_path):
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv(REACHABLE, "1")
     cpus = os.sched_getaffinity(0)
 
     def module(*nodes):
@@ -127,14 +128,37 @@ def test_a_cluster_beyond_loopback_without_a_token_is_refused_before_anything_is
 
 
 def test_a_cluster_of_its_own_has_no_dashboard_is_on_loopback_and_has_a_token(on, monkeypatch):
-    on_ray, ray = on(node(1))
+    on_ray, ray = on(node(1, "127.0.0.1"))
     with on_ray.nodes_as_load_machines(1, None):
         assert ray.started_with["include_dashboard"] is False
         assert ray.started_with["address"] == "local"
-        assert ray.started_with["_node_ip_address"].startswith("127.")
+        # Ray's daemons listen on all addresses where they are given another one of loopback.
+        assert ray.started_with["_node_ip_address"] == "127.0.0.1"
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with pytest.raises(BadInput, match="answers without a token"), on_ray.nodes_as_load_machines(1, None):
         pass
+
+
+def test_a_cluster_of_its_own_that_ray_makes_reachable_is_ended_unless_the_environment_allows_it(
+    on, monkeypatch
+):
+    monkeypatch.delenv(REACHABLE, raising=False)
+    _, ray = on(node(1, "192.0.2.8"))
+    with pytest.raises(NothingMeasured, match=r"at 192\.0\.2\.8 instead of 127\.0\.0\.1"), load_nodes(1):
+        pass
+    assert (ray.is_running, ray.actors) == (False, [])
+    monkeypatch.setenv(REACHABLE, "1")
+    with load_nodes(1) as machines:
+        assert [machine.name for machine in machines] == ["ray-1"]
+
+
+def test_a_running_cluster_is_reached_as_ray_does_by_itself(on, monkeypatch):
+    monkeypatch.delenv(REACHABLE, raising=False)
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.2:6379")
+    _, ray = on(node(1))
+    with load_nodes(1):
+        assert ray.started_with["address"] == "127.0.0.2:6379"
+        assert REACHABLE not in os.environ
 
 
 def study_of_nodes(count):

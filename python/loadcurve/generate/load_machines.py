@@ -1,5 +1,6 @@
 """The machines that a load is sent from, as long as they are needed."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,10 @@ from loadcurve.machines.table import MachineTable
 
 AGENT_HERE: Final = (sys.executable, "-P", "-m", "loadcurve.machines.agent")
 LOOPBACK: Final = "127.0.0.1"
+CLUSTER_ADDRESS: Final = "RAY_ADDRESS"
+REACHABLE: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's variable for whether other machines are to reach a node, which it reads when it is imported. Unless
+it is ``0``, Ray on Linux replaces 127.0.0.1 by an address of the network and listens on all."""
 RAY_IS_MISSING: Final = (
     "Ray is not installed in the environment of this command: pip install 'loadcurve[ray]'"
 )
@@ -35,6 +40,9 @@ def load_nodes(count: int, address: str | None = None) -> AbstractContextManager
     """
     if not has_ray():
         raise BadInput(RAY_IS_MISSING)
+    address = address or os.environ.get(CLUSTER_ADDRESS)
+    if address is None:
+        os.environ.setdefault(REACHABLE, "0")
     # Ray is an extra, and takes a second to import.
     from loadcurve.generate.on_ray import nodes_as_load_machines  # noqa: PLC0415
 

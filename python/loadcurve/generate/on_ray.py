@@ -29,6 +29,7 @@ import ray.exceptions
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.load_machine import AgentMachine, LoadMachine
+from loadcurve.generate.load_machines import REACHABLE
 from loadcurve.machines.bring import BOOTSTRAP, brought
 from loadcurve.machines.channel import Channel
 
@@ -36,8 +37,8 @@ AUTHENTICATION: Final = "RAY_AUTH_MODE"
 TOKEN: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 LABEL: Final = ("loadcurve", "load")
 """Nodes with this label are load machines; where none has it, all are."""
-OWN_ADDRESS: Final = "127.0.0.2"
-"""Of our own cluster. Ray replaces 127.0.0.1 by an address that other machines can reach."""
+OWN_ADDRESS: Final = "127.0.0.1"
+"""Of our own cluster. At any other address Ray's daemons listen on all addresses of the machine."""
 OBJECTS_BYTES: Final = 80_000_000
 """Little more than the least that Ray wants for its objects, of which there are none here."""
 GREETING_TIMEOUT_S: Final = 60.0
@@ -170,7 +171,7 @@ def nodes_as_load_machines(count: int, address: str | None) -> Iterator[list[Loa
     """Yield this number of nodes as load machines, each with an agent that ends afterwards.
 
     ``address`` is that of a running cluster; without one a cluster of this machine alone is started, and
-    ended.
+    ended, on loopback unless the environment allows more (:data:`REACHABLE`).
 
     Raises:
         BadInput: there are fewer nodes, or the cluster answers without a token.
@@ -250,7 +251,6 @@ def version_mismatch(said: str) -> str | None:
 @contextmanager
 def _connected(address: str | None) -> Iterator[None]:
     """Connect to a running cluster, or start one of this machine alone."""
-    address = address or os.environ.get("RAY_ADDRESS")
     quiet = {"log_to_driver": False, "configure_logging": False}
     logging.getLogger("ray").setLevel(logging.ERROR)
     own_token = address is None and not _has_token()
@@ -296,6 +296,13 @@ def _start_own(quiet: Mapping[str, Any]) -> None:
         )
     finally:
         os.sched_setaffinity(0, cpus)
+    nodes = [node["NodeManagerAddress"] for node in ray.nodes()]
+    if os.environ.get(REACHABLE) == "0" and nodes != [OWN_ADDRESS]:
+        ray.shutdown()
+        raise NothingMeasured(
+            f"the Ray cluster of this machine alone is at {', '.join(nodes)} instead of {OWN_ADDRESS}, where "
+            f"other machines reach it, so it was ended; {REACHABLE}=1 allows that"
+        )
 
 
 def _has_token() -> bool:
