@@ -1,6 +1,7 @@
 """ARCHITECTURE.md and the tree agree: on the parts that there are, and on what they may use."""
 
 import ast
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -91,8 +92,56 @@ def test_a_crate_depends_on_what_its_row_says_and_nothing_else(crate: str):
     assert own == names_in(MAY_USE[f"crates/{crate}"], CRATES)
 
 
-def test_every_module_that_the_text_names_exists():
-    named = re.findall(r"`([a-z_]+)(?:\.|::)(?!json|toml)([a-z_]+)\b", TEXT)
+PAGES = [ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/internals/*.md"), *ROOT.glob("docs/decisions/*.md")]
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,}")
+
+
+def words_of_the_sources() -> set[str]:
+    """Every name that the sources have, and the names of their files and folders."""
+    suffixes = {".py", ".pyi", ".rs", ".toml", ".jinja", ".js", ".json", ".yaml", ""}
+    found: set[str] = set()
+    for place in (
+        "python",
+        "crates",
+        "benches",
+        "packaging",
+        "tests",
+        "docs/generate",
+        "Makefile",
+        "clippy.toml",
+    ):
+        files = [ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*")
+        for path in files:
+            found.update(WORD.findall(str(path.relative_to(ROOT))))
+            if path.is_file() and path.suffix in suffixes and path.stat().st_size < SOURCE_BYTES_MAX:
+                found.update(WORD.findall(path.read_text(encoding="utf-8", errors="ignore")))
+    return found
+
+
+SOURCE_BYTES_MAX = 2**20
+"""Larger files are data and programs."""
+
+
+def test_every_name_on_the_pages_of_the_architecture_occurs_in_the_sources():
+    known = words_of_the_sources()
+    named = [
+        (page.name, word)
+        for page in PAGES
+        for code in CODE.findall(page.read_text())
+        for word in WORD.findall(code)
+    ]
+    assert len(named) > 500
+    assert sorted({(page, word) for page, word in named if word not in known}) == []
+
+
+def test_every_module_that_the_pages_name_exists():
+    named = {
+        (part, module)
+        for page in PAGES
+        for code in CODE.findall(page.read_text())
+        for part, module in re.findall(r"^([a-z_]+)(?:\.|::)(?!json|toml)([a-z_]+)\b", code)
+    }
     parts = [(part, module) for part, module in named if part in PACKAGES or part in CRATES]
     assert parts
     missing = [
@@ -104,33 +153,64 @@ def test_every_module_that_the_text_names_exists():
     assert missing == []
 
 
-def python_dependencies() -> set[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    extras = [one for extra in project["project"]["optional-dependencies"].values() for one in extra]
-    wanted = [*project["project"]["dependencies"], *extras, *project["dependency-groups"]["dev"]]
-    return {re.split(r"[><=]", one)[0].removesuffix("-python") for one in wanted}
+REASONED = [
+    ROOT / "pyproject.toml",
+    ROOT / "Cargo.toml",
+    ROOT / "fuzz" / "Cargo.toml",
+    *ROOT.glob("crates/*/Cargo.toml"),
+]
+"""Where dependencies are declared; those of the catalogue have a table on the page about servers."""
 
 
-def rust_dependencies() -> set[str]:
-    places = ("crates/*", "benches/*", "fuzz", "python/loadcurve/catalog/*")
-    files = [path for place in places for path in ROOT.glob(f"{place}/Cargo.toml")]
-    manifests = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
-    for_targets = [target for manifest in manifests for target in manifest.get("target", {}).values()]
+def dependencies_of(manifest: Path) -> set[str]:
+    """The names of what a manifest depends on, but for what is ours and what its workspace declares."""
+    tables = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    if project := tables.get("project"):
+        extras = [one for extra in project["optional-dependencies"].values() for one in extra]
+        listed = [*project["dependencies"], *extras, *tables["dependency-groups"]["dev"]]
+        return {re.split(r"[><=]", one)[0] for one in listed}
+    parts = [tables, tables.get("workspace", {}), *tables.get("target", {}).values()]
+    declared = [part.get(key, {}).items() for part in parts for key in ("dependencies", "dev-dependencies")]
     return {
         name
-        for manifest in [*manifests, *for_targets]
-        for name in manifest.get("dependencies", {}) | manifest.get("dev-dependencies", {})
-        if not name.startswith("loadcurve")
+        for table in declared
+        for name, value in table
+        if not name.startswith("loadcurve") and not (isinstance(value, dict) and value.get("workspace"))
     }
 
 
-def test_every_dependency_has_its_reason():
-    table = TEXT.partition("## Dependencies")[2]
+def has_reason(manifest: Path, dependency: str) -> bool:
+    """Whether a comment stands behind the first line that declares a dependency, or above it."""
+    lines = manifest.read_text(encoding="utf-8").splitlines()
+    declares = re.compile(rf'^(?:\s*(?:\w+ = \[)?"{re.escape(dependency)}[><=]|{re.escape(dependency)} = )')
+    for above, line in itertools.pairwise(["", *lines]):
+        if declares.match(line) and (re.search(r"[,\]] # \w", line) or re.match(r"\s*# \w", above)):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("manifest", REASONED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_dependency_has_its_reason_beside_it(manifest: Path):
+    assert {one for one in dependencies_of(manifest) if not has_reason(manifest, one)} == set()
+
+
+def test_every_dependency_of_the_catalogue_has_its_reason():
+    page = (ROOT / "docs" / "internals" / "servers.md").read_text(encoding="utf-8")
     documented = {
-        name.strip() for row in re.findall(r"^\| (.+?) \|", table, re.MULTILINE) for name in row.split(",")
+        name.strip() for row in re.findall(r"^\| (.+?) \|", page, re.MULTILINE) for name in row.split(",")
     }
-    documented = {re.sub(r" \(.*\)|-python$", "", name) for name in documented}
-    assert (python_dependencies() | rust_dependencies()) - documented == set()
+    manifests = list(ROOT.glob("python/loadcurve/catalog/*/Cargo.toml"))
+    assert manifests
+    assert {name for manifest in manifests for name in dependencies_of(manifest)} - documented == set()
+
+
+def test_the_map_is_short():
+    assert len(TEXT.splitlines()) <= MAP_LINES_MAX
+    assert len(TEXT.encode()) <= MAP_BYTES_MAX
+
+
+MAP_LINES_MAX, MAP_BYTES_MAX = 250, 20_000
+"""What can be read in ten minutes."""
 
 
 NAMED = re.compile(r"\b(?P<root>crate|super)::(?P<names>\{[^;]*?\}|[a-z_0-9]+)")
