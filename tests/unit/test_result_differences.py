@@ -14,6 +14,7 @@ from loadcurve.result.differences import (
     server_facts,
 )
 from loadcurve.result.folder import Run
+from loadcurve.result.inputs import InputRecord
 from loadcurve.result.records import ContentRecord, OtherMachineRecord, ServerRecord
 
 
@@ -55,6 +56,32 @@ def test_another_duration_is_a_difference_of_the_load_and_a_swept_key_is_not(run
     other = with_run(run, study={**run.run.study, "load": load})
     [difference] = differing(run, other)
     assert (difference.aspect, difference.name, difference.new) == ("load", "duration_s", 60.0)
+
+
+@pytest.mark.parametrize(
+    ("key", "counts"),
+    [
+        ("load.body", True),
+        ("loads.web.requests", True),
+        ("servers.nginx.load.tls.verify", True),
+        ("servers.pg.url", True),
+        # What a study claims, or compares its figures with, changes none of them.
+        ("load.claims", False),
+        ("claims", False),
+        ("published.file", False),
+        # These are compared as content, and by the digests of the server's program.
+        ("content.folder", False),
+        ("servers.nginx.start", False),
+    ],
+)
+def test_a_file_of_the_same_name_with_another_content_is_a_difference_of_the_load(run: Run, key, counts):
+    def given(content: str) -> Run:
+        record = InputRecord(key=key, name="a", kept_as="inputs/a", bytes=1, sha256=content * 64)
+        return with_run(run, inputs=[record])
+
+    assert differing(given("a"), given("a")) == []
+    expected = ConditionDifference(f"inputs.{key}", ["a" * 64], ["b" * 64], "load")
+    assert differing(given("a"), given("b")) == ([expected] if counts else [])
 
 
 def test_another_warm_up_of_each_start_is_a_difference_of_the_load(run: Run):

@@ -9,12 +9,14 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
+from loadcurve.redaction import study_without_secrets, without_passwords_in
 from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.result.folder import read_run, read_run_record
 from loadcurve.result.inputs import digests_of
 from loadcurve.result.records import RunRecord
 from loadcurve.runs import prepare
+from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import Overrides, find_server
@@ -52,6 +54,24 @@ start = ["python3", "{study}/serve.py", "--root={content}"]
 [servers.listed]
 use = "limit"
 load = { requests = 'list.txt' }
+"""
+OF_DATABASES = """\
+title = "Two databases"
+[load]
+model = "ycsb"
+workload = "a"
+records = 10
+duration = "1s"
+[sweep]
+threads = [1]
+[trials]
+count = 2
+[servers.pg]
+use = "url"
+url = "{url}"
+[servers.m]
+use = "url"
+url = "{mongodb}"
 """
 CLAIMS = """\
 [[claims]]
@@ -225,6 +245,50 @@ def test_what_a_run_folder_lacks_is_said_where_it_says_how_to_repeat_it(original
     text = markdown_bytes(content_of(scripted.run, analysis)).decode()
     assert "Not in the run folder, and needed:" in text
     assert "tls/client.key" in text
+
+
+def test_the_files_of_a_databases_url_are_inputs_but_for_its_keys(tmp_path, monkeypatch):
+    study = tmp_path / "my study" / "study.toml"
+    study.parent.mkdir()
+    for name in ("ca.pem", "client.pem", "client.key", "m.pem"):
+        (study.parent / name).write_text(name)
+    url = "postgresql://me:s3cret@db/app?sslmode=verify-full&sslrootcert={}&sslcert={}&sslkey={}"
+    # A path may be absolute and percent-encoded.
+    encoded = f"{tmp_path}/my%20study/client.pem"
+    mongodb = "mongodb://db/?tls=true&tlsCAFile=ca.pem&tlsCertificateKeyFile=m.pem"
+    text = OF_DATABASES.format(url=url.format("ca.pem", encoded, "client.key"), mongodb=mongodb)
+    study.write_text(text)
+    # The files are found wherever the command is run.
+    monkeypatch.chdir("/")
+    document = TomlDocument.read(study)
+    inputs = RunInputs(document)
+    assert [(one.key, one.name, one.kept_as, one.left_out) for one in inputs.records] == [
+        ("servers.pg.url", "ca.pem", "inputs/ca.pem", None),
+        ("servers.pg.url", f"{tmp_path}/my study/client.pem", "inputs/client.pem", None),
+        ("servers.pg.url", "client.key", None, "private key"),
+        ("servers.m.url", "ca.pem", "inputs/ca.pem", None),
+        ("servers.m.url", "m.pem", None, "private key"),
+    ]
+    folder = tmp_path / "run"
+    inputs.copy_into(folder)
+    assert sorted(one.name for one in folder.rglob("*.*")) == ["ca.pem", "client.pem"]
+    kept = tomllib.loads(inputs.study_text(study_without_secrets(text)))["servers"]
+    recorded = inputs.recorded(without_passwords_in(document.to_model(Study).model_dump(mode="json")))
+    for servers in (kept, recorded["servers"]):
+        pg, m = servers["pg"]["url"], servers["m"]["url"]
+        assert pg.startswith("postgresql://db/app?sslmode=verify-full&")
+        assert "&sslrootcert=inputs/ca.pem&sslcert=inputs/client.pem" in pg
+        assert "tlsCAFile=inputs/ca.pem" in m
+        assert not [secret for secret in ("s3cret", "client.key") if secret in pg]
+
+
+def test_the_certificates_that_the_machine_trusts_are_no_file(tmp_path):
+    study = tmp_path / "study.toml"
+    url = "postgresql://db/app?sslrootcert=system&sslmode=verify-full"
+    study.write_text(OF_DATABASES.format(url=url, mongodb="mongodb://db/"))
+    document = TomlDocument.read(study)
+    assert RunInputs(document).records == []
+    assert document.to_model(Study).servers["pg"].url == url
 
 
 def test_a_body_that_a_run_folder_hides_is_not_sent_as_it_is_there(original):

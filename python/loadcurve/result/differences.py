@@ -87,7 +87,26 @@ def _load(run: Run) -> Mapping[str, Any]:
         "between_points": trials.get("between_points", "pause"),
         "warmup_of_starts": trials.get("warmup") or {},
         "servers": own,
+        "inputs": _inputs(run),
     }
+
+
+def _inputs(run: Run) -> Mapping[str, list[str]]:
+    """Return the digests of the files of loads and of URLs, by the key that names them.
+
+    Content and what servers are started with are compared elsewhere, and claims change no figure.
+    """
+    digests: dict[str, list[str]] = {}
+    for one in run.run.inputs:
+        if one.sha256 is not None and _is_of_a_load(one.key):
+            digests.setdefault(one.key, []).append(one.sha256)
+    return digests
+
+
+def _is_of_a_load(key: str) -> bool:
+    if key.startswith("servers."):
+        return ".load." in key or key.endswith(".url")
+    return key.startswith(("load.", "loads.")) and not key.endswith(".claims")
 
 
 def _content(run: Run) -> Mapping[str, Any]:

@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from loadcurve.files import make_folder, sha256_of
 from loadcurve.result.inputs import CATALOG_OPTION, InputRecord, LeftOutReason, with_kept_names
 from loadcurve.server.catalog import CatalogEntry, read_entry
 from loadcurve.server.packaged import DESCRIPTION_FILE
-from loadcurve.study.inputs import NamedFile, files_of, renamed
+from loadcurve.study.inputs import NamedFile, files_of, renamed, with_names
+from loadcurve.study.url_files import with_absolute_files
 from loadcurve.toml.document import TomlDocument
 
 INPUTS_FOLDER = "inputs"
@@ -66,6 +68,9 @@ class RunInputs:
             for source, copied in self._copies.items()
             for mark in ("", "@")
         }
+        for url in {one.text for one in self._named if one.in_url is not None}:
+            in_it = [one for one in self._named if one.text == url]
+            names[with_absolute_files(url, self._folder)] = with_names(url, in_it, self._name_of)
         record: dict[str, Any] = with_kept_names(study, names)
         return record
 
@@ -80,7 +85,7 @@ class RunInputs:
                 place.chmod(file.stat().st_mode & 0o777 | stat.S_IRUSR | stat.S_IWUSR)
 
     def _of_study(self) -> Iterator[InputRecord]:
-        for key, name, file in dict.fromkeys((one.key, one.text, one.file) for one in self._named):
+        for key, name, file in dict.fromkeys((one.key, one.recorded, one.file) for one in self._named):
             kind = next(one.kind for one in self._named if one.file == file)
             shown = ".".join(key)
             if kind != "input":
@@ -140,6 +145,10 @@ class RunInputs:
         return str(name)
 
     def _name_of(self, named: NamedFile) -> str:
+        name = self._plain_name_of(named)
+        return name if named.in_url is None else quote(name)
+
+    def _plain_name_of(self, named: NamedFile) -> str:
         copied = self._copies.get(named.file)
         if copied is not None:
             return f"{{study}}/{copied.name}" if named.is_placeholder else copied.name

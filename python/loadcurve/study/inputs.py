@@ -14,7 +14,8 @@ from typing import Any, Literal
 from loadcurve._engine import toml_positions
 from loadcurve.loads.sent import FILE_MARK
 from loadcurve.loads.workload import CORE_WORKLOADS
-from loadcurve.redaction import TOML_TOKEN
+from loadcurve.redaction import TOML_TOKEN, without_passwords
+from loadcurve.study.url_files import files_in_url
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import KeyPath
 
@@ -38,6 +39,13 @@ class NamedFile:
     file: Path
     """As an absolute path."""
     kind: Kind = "input"
+    in_url: str | None = None
+    """The name as it is recorded, where the text is a URL, which has it percent-encoded."""
+
+    @property
+    def recorded(self) -> str:
+        """How a record names it."""
+        return self.text if self.in_url is None else self.in_url
 
     @property
     def is_placeholder(self) -> bool:
@@ -65,14 +73,17 @@ def renamed(text: str, files: list[NamedFile], name_of: Callable[[NamedFile], st
         behind = (at for one, at in offsets.items() if at > offsets[known] and one[: len(known)] != known)
         for token in TOML_TOKEN.finditer(text, offsets[known], min(behind, default=len(text))):
             if not token["comment"] and tomllib.loads(f"text = {token[0]}")["text"] == old:
-                changes[token.span()] = json.dumps(_with_names(old, names, name_of), ensure_ascii=False)
+                changes[token.span()] = json.dumps(with_names(old, names, name_of), ensure_ascii=False)
     for (begin, end), new in sorted(changes.items(), reverse=True):
         text = text[:begin] + new + text[end:]
     return text
 
 
-def _with_names(text: str, names: list[NamedFile], name_of: Callable[[NamedFile], str]) -> str:
-    for one in sorted(names, key=lambda one: one.begin, reverse=True):
+def with_names(text: str, names: list[NamedFile], name_of: Callable[[NamedFile], str]) -> str:
+    """Return a text with other names for its files."""
+    # What is hidden in a URL has no place there.
+    in_text = (one for one in names if one.begin < one.end)
+    for one in sorted(in_text, key=lambda one: one.begin, reverse=True):
         text = text[: one.begin] + name_of(one) + text[one.end :]
     return text
 
@@ -113,10 +124,24 @@ def _of_servers(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
         server: KeyPath = ("servers", name)
         yield from _plain(data, (*server, "binary"), folder, "program")
         yield from _plain(data, (*server, "rootfs"), folder, "image")
+        yield from _of_url(data, (*server, "url"), folder)
         yield from _secrets(data, server, folder)
         yield from _secrets(data, (*server, "environment"), folder)
         for command in ("start", "version_command"):
             yield from _of_command(data, (*server, command), folder)
+
+
+def _of_url(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:
+    """Yield the files of a database's URL; its text is as run folders have it, without user and keys."""
+    value = _value(data, key)
+    if isinstance(value, str):
+        url = without_passwords(value)
+        shown = [one for one in files_in_url(url, folder) if one.kind == "input"]
+        keys = [one for one in files_in_url(value, folder) if one.kind != "input"]
+        for one in shown:
+            yield NamedFile(key, url, one.begin, one.end, one.file, in_url=one.name)
+        for one in keys:
+            yield NamedFile(key, url, 0, 0, one.file, one.kind, in_url=one.name)
 
 
 def _of_command(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:

@@ -25,6 +25,7 @@ from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.limits import LimitsTable, MachineBurst
+from loadcurve.study.url_files import with_absolute_files
 from loadcurve.toml.cpus import CpuList
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
@@ -360,10 +361,11 @@ Variables = Annotated[
 ]
 
 
-def _remembered_url(url: str) -> str:
-    """Keep what is secret in a URL out of what its server and its driver write."""
+def _usable_url(url: str, info: ValidationInfo) -> str:
+    """Keep what is secret in a URL out of what is written; its files are found from the study's folder."""
     remember_url(url)
-    return with_lower_case_scheme(url)
+    folder = Path(info.context["folder"] if info.context else "").absolute()
+    return with_absolute_files(with_lower_case_scheme(url), folder)
 
 
 class StudyServer(ContainerTable, extra="allow"):
@@ -376,7 +378,7 @@ class StudyServer(ContainerTable, extra="allow"):
     """Leaves the server out, without a failure, where it is not installed."""
     binary: StudyPath | None = None
     """A program other than those in the catalogue, such as a second version of the server."""
-    url: Annotated[Text, AfterValidator(_remembered_url)] | None = None
+    url: Annotated[Text, AfterValidator(_usable_url)] | None = None
     """The URL of a server that runs already; only with `use = "url"`."""
     password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
     """The password of the user that the URL of a database names; only with `use = "url"`."""
