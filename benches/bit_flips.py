@@ -120,7 +120,7 @@ class HitLine:
         reader = TrialReader(FORMAT)
         others = [*_read(reader, before)]
         for bit, changed in batch:
-            # Without its end the line goes on with the next one.
+            # Without its end the line continues with the next one.
             yield bit, self._of_line(reader, changed) if changed[-1:] == b"\n" else self._alone(changed)
         others += _read(reader, after)
         reader.require_known()

@@ -4,7 +4,7 @@ A quarter of them each are header fields, variables of a server that prints its 
 URLs of databases, and passwords that a database repeats when it refuses them, through the real driver. A few
 more are bodies and header fields of two loads at once; those of loads that other tools are to send, of
 all that Loadcurve drives, which write down their arguments and their environment and repeat a credential;
-what the Python API is given; and the login of a collector of metrics. They stand in the study, in the
+what the Python API is given; and the login of a collector of metrics. They are in the study, in the
 environment or in a file. A few real commands are run with all of them; meanwhile the command line of every
 process is read again and again, and afterwards all that the commands have written.
 
@@ -41,7 +41,7 @@ Command = Callable[[Sequence[str], dict[str, str]], subprocess.CompletedProcess[
 """Runs loadcurve, or another program, with arguments and further variables of the environment."""
 
 SIGN = "Zq7xKw3Vn"
-"""Stands in each piece of every credential, and nowhere else."""
+"""Is in each piece of every credential, and nowhere else."""
 SIGNS = (SIGN, *(base64.b64encode(b"." * shift + SIGN.encode())[4:-4].decode() for shift in range(3)))
 """The sign, and what each text in Base64 has that holds it, at whatever place."""
 RAW = "/?#@:%&= "
@@ -168,7 +168,7 @@ OF_MODELS = {
 REPEATING_TOOL = """\
 #!/bin/sh
 {{ tr '\\0' '\\n' < /proc/$$/cmdline; env; }} > {written}/{tool}-$$
-echo "the server's token" {token} "is none of mine" >&2
+echo "the server's token" {token} "is not mine" >&2
 exit 1
 """
 """A tool that writes down what it is given, and repeats a credential."""
@@ -298,7 +298,7 @@ def repeating_tools(credentials: Credentials, written: Path) -> Path:
 
 def calls_of_api(credentials: Credentials, port: int) -> list[tuple[str, str, dict[str, object]]]:
     """Return calls of the Python API, with credentials in all that may hold one."""
-    # What is there answers no HTTP, so that the load goes on and comes to nothing.
+    # What is there answers no HTTP, so that the load continues and comes to nothing.
     web = f"http://127.0.0.1:{port}/"
     database = f"postgresql://me:{quote(credentials.one(), safe='')}@127.0.0.1:{port}/app?sslmode=disable"
     return [
@@ -362,7 +362,7 @@ def _refuse_all(listener: socket.socket) -> None:
             client.recv(4096)
             client.sendall(b"R" + (8).to_bytes(4) + (3).to_bytes(4))
             password = client.recv(4096)[5:].rstrip(b"\0")
-            said = b"SFATAL\0VFATAL\0C28P01\0Mthe password " + password + b" is none of mine\0\0"
+            said = b"SFATAL\0VFATAL\0C28P01\0Mthe password " + password + b" is not mine\0\0"
             client.sendall(b"E" + (len(said) + 4).to_bytes(4) + said)
 
 
@@ -485,14 +485,14 @@ def tried(count: int, seed: int, given: Path, written: Path, *, command: Command
     # Without these the trial would have shown nothing.
     expected = (
         r"API_TOKEN_\d+=\(hidden\)",
-        r"the server's token \(hidden\) is none of mine",
+        r"the server's token \(hidden\) is not mine",
         *(
             f"Cookie may be secret, but {name}"
             for name, tool in driven_tools(kinds.WEB).items()
             if abilities(tool).headers
         ),
         r"--otlp http://127\.0\.0\.1:9: ",
-        r"the password \(hidden\) is none of mine",
+        r"the password \(hidden\) is not mine",
         "percent-encoded",
     )
     missed = [words for words in expected if re.search(words, said) is None]

@@ -125,7 +125,7 @@ def ratios_within_one_load(target: Target, cpu: int, blocks: int) -> list[float]
     """Return the TCP segments of this machine while wrk is driven, over those while it is let alone.
 
     For one wrk they are proportional to its requests. The watch for pauses and the looks, which are all that
-    driving does while a load goes on, are on in every second slice.
+    driving does while a load runs, are on in every second slice.
     """
     length_s = math.ceil(2 * blocks * (LOOK_INTERVAL_S + 2 * SLICES * SETTLING_S)) + 60
     command = wrk_command(target.url, length_s)
@@ -191,7 +191,7 @@ def main() -> int:
     with running_server("limit", cpus.server) as target:
         plan = plan_of(asked.generator, target, cpus.generator)
         share = own_cpu_share(asked.generator, target, cpus.generator)
-        print(f"this process takes {share:.2%} of a CPU while a load goes on")
+        print(f"this process takes {share:.2%} of a CPU while a load runs")
         if asked.generator == "wrk":
             within = ratios_within_one_load(target, cpus.generator, BLOCKS)
         alone, driven = partial(ALONE[asked.generator], plan), partial(driven_rps, plan)

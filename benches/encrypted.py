@@ -51,7 +51,7 @@ class Other:
 
     name: str
     command: Callable[[Rig], list[str]]
-    """What stands behind the program."""
+    """The arguments of the program."""
     ours: tuple[str, ...] = ()
     """What the engine's load has beside that of the case, to be the same as this one."""
     goals: Mapping[str, float] = field(default_factory=dict)

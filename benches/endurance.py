@@ -115,7 +115,7 @@ def _within_goals(readings: Readings, length_s: float, samples: float, skip: flo
 
 
 def _soaked(folder: Path, duration_s: float, interval_ms: int, rate: int) -> Readings:
-    """Run the point and return what was read while its load went on."""
+    """Run the point and return what was read while its load ran."""
     study, temporary, state = folder / "study.toml", folder / "temporary", folder / "state"
     for one in (temporary, state):
         one.mkdir()

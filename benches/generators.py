@@ -61,7 +61,7 @@ class Generator:
     install: str
     """How to get it, as a command."""
     command: Callable[[Load], list[str]]
-    """What stands after the program, for one thread."""
+    """The arguments of the program, for one thread."""
     read: Callable[[str], Reading]
     version_option: str | None = None
     """What makes the program print its version first; ``None`` where nothing does."""

@@ -53,14 +53,14 @@ class Peer:
         self.connection.sendall(b"".join(parts))
 
     def drip(self, text: bytes) -> None:
-        """Send a text byte by byte, and then its last byte for ever."""
+        """Send a text byte by byte, and then its last byte forever."""
         for byte in itertools.chain(text, itertools.repeat(text[-1])):
             if self.ended.wait(DRIP_S):
                 return
             self.say(bytes([byte]))
 
     def flood(self, text: bytes) -> None:
-        """Send a text for ever, as fast as it is taken."""
+        """Send a text without end, as fast as it is taken."""
         block = text * (BLOCK_BYTES // len(text) + 1)
         while not self.ended.is_set():
             self.say(block)
@@ -165,15 +165,15 @@ MANNERS: dict[str, Manners] = {
     "drips a chunk size": Manners(_answer(CHUNKED, then=lambda peer: peer.drip(b"0"))),
     "drips chunks": Manners(_answer(CHUNKED, then=lambda peer: peer.drip(b"1\r\nx\r\n" * 10_000))),
     "drips the body": Manners(_answer(LONG, then=lambda peer: peer.drip(b"x"))),
-    "sends headers for ever": Manners(_answer(HEAD, then=lambda peer: peer.flood(b"x: y\r\n"))),
-    "sends interim answers for ever": Manners(
+    "sends headers forever": Manners(_answer(HEAD, then=lambda peer: peer.flood(b"x: y\r\n"))),
+    "sends interim answers forever": Manners(
         _answer(then=lambda peer: peer.flood(b"HTTP/1.1 103 Early Hints\r\n\r\n"))
     ),
     "redirects to itself": Manners(_redirects),
     "promises a terabyte and sends nothing": Manners(_answer(LONG)),
     "sends a terabyte": Manners(_answer(LONG, then=lambda peer: peer.flood(b"x"))),
     "states two lengths": Manners(_answer(HEAD, b"Content-Length: 1024\r\nContent-Length: 7\r\n\r\n", BODY)),
-    "sends chunks for ever": Manners(_answer(CHUNKED, then=lambda peer: peer.flood(b"1\r\nx\r\n"))),
+    "sends chunks forever": Manners(_answer(CHUNKED, then=lambda peer: peer.flood(b"1\r\nx\r\n"))),
     "sends a chunk of 2^64 bytes": Manners(_answer(CHUNKED, b"10000000000000000\r\n")),
     "sends a chunk of -1 bytes": Manners(_answer(CHUNKED, b"-1\r\nx\r\n")),
     "sends a gzip bomb": Manners(
@@ -189,7 +189,7 @@ MANNERS: dict[str, Manners] = {
     "answers before it is asked": Manners(_answers_first),
     "answers twice": Manners(_twice),
     "sends garbage": Manners(_answer(bytes(range(256)) * 16)),
-    "sends garbage for ever": Manners(lambda peer: peer.flood(bytes(range(256)))),
+    "sends garbage forever": Manners(lambda peer: peer.flood(bytes(range(256)))),
     "sends a TLS alert": Manners(_answer(b"\x15\x03\x03\x00\x02\x02\x46")),
     "refuses clear text and floods over TLS": Manners(_refuses_clear_text_and_floods),
     "drops SYNs": Manners(Peer.hold, accepts=False, queue=0),
@@ -201,7 +201,7 @@ MANNERS: dict[str, Manners] = {
     ),
     "speaks HTTP/0.9": Manners(_answer(b"<html>hello</html>", then=lambda _peer: None)),
     "sends NUL in a header": Manners(_answer(HEAD, b"x: \0\r\nContent-Length: 1024\r\n\r\n", BODY)),
-    "folds a header for ever": Manners(_answer(HEAD, b"x:", then=lambda peer: peer.flood(b" y\r\n"))),
+    "folds a header forever": Manners(_answer(HEAD, b"x:", then=lambda peer: peer.flood(b" y\r\n"))),
     "sends a header line of a gigabyte": Manners(_answer(HEAD, b"x: ", then=lambda peer: peer.flood(b"y"))),
     "sends another body later": Manners(_other_body_later),
 }
@@ -244,7 +244,7 @@ def _accept(listener: socket.socket, serve: Behaviour, ended: threading.Event) -
             connection, _ = listener.accept()
         except OSError:
             return
-        # A thread that writes to a client that has gone on without it must end, too.
+        # A thread that writes to a client that has continued without it must end, too.
         connection.settimeout(LONGEST_WRITE_S)
         peer = Peer(connection, number, ended)
         threading.Thread(target=_serve, args=(peer, serve), daemon=True).start()

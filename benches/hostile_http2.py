@@ -85,7 +85,7 @@ def then(do: Callable[[Peer, int], None], settings: bytes = b"") -> Callable[[Pe
 
 
 def flooding(frames: Callable[[int], bytes], *, begun: bool = False) -> Callable[[Peer], None]:
-    """Send these frames for ever once a request has come, and read nothing."""
+    """Send these frames forever once a request has come, and read nothing."""
 
     def flood(peer: Peer, stream: int) -> None:
         if begun:
@@ -123,18 +123,18 @@ def _narrow(peer: Peer) -> None:
 
 
 def _windows_that_change(peer: Peer, _: int) -> None:
-    """Widen and narrow the window of all streams for ever."""
+    """Widen and narrow the window of all streams forever."""
     peer.flood(frame(SETTINGS, 0, 0, WIDE) + frame(SETTINGS, 0, 0, bytes([0, 4, 0, 0, 0, 0])))
 
 
 def _header_without_end(peer: Peer, stream: int) -> None:
-    """Go on with a header block for ever."""
+    """Go on with a header block forever."""
     peer.say(frame(HEADERS, 0, stream, OK))
     peer.flood(frame(CONTINUATION, 0, stream, b"\x00\x01a\x7f\x81\x7f" + b"x" * 255))
 
 
 def _header_of_nothing_without_end(peer: Peer, stream: int) -> None:
-    """Go on with empty parts of a header block for ever."""
+    """Go on with empty parts of a header block forever."""
     peer.say(frame(HEADERS, 0, stream, OK))
     peer.flood(frame(CONTINUATION, 0, stream))
 
@@ -164,32 +164,32 @@ MANNERS: dict[str, Manners] = {
         )
     ),
     "goes away and looks at nothing": Manners(answering(lambda _: frame(GOAWAY, 0, 0, bytes(8)))),
-    "goes away for ever": Manners(flooding(lambda s: frame(GOAWAY, 0, 0, s.to_bytes(4) + bytes(4)))),
-    "sends interim answers for ever": Manners(
+    "goes away forever": Manners(flooding(lambda s: frame(GOAWAY, 0, 0, s.to_bytes(4) + bytes(4)))),
+    "sends interim answers forever": Manners(
         flooding(lambda s: frame(HEADERS, END_HEADERS, s, b"\x08\x03103"))
     ),
     "sends interim answers that change the table": Manners(
         flooding(lambda s: frame(HEADERS, END_HEADERS, s, CHANGING_TABLE))
     ),
-    "sends empty data for ever": Manners(flooding(lambda s: frame(DATA, 0, s), begun=True)),
-    "sends padding for ever": Manners(
+    "sends empty data forever": Manners(flooding(lambda s: frame(DATA, 0, s), begun=True)),
+    "sends padding forever": Manners(
         flooding(lambda s: frame(DATA, PADDED, s, b"\xff" + bytes(255)), begun=True)
     ),
-    "sends data for ever": Manners(flooding(lambda s: frame(DATA, 0, s, bytes(16_384)), begun=True)),
-    "sends pings for ever": Manners(flooding(lambda _: frame(PING, 0, 0, bytes(8)))),
+    "sends data forever": Manners(flooding(lambda s: frame(DATA, 0, s, bytes(16_384)), begun=True)),
+    "sends pings forever": Manners(flooding(lambda _: frame(PING, 0, 0, bytes(8)))),
     "sends pings within an answer, and never reads": Manners(
         flooding(lambda s: frame(PING, 0, 0, bytes(8)) + frame(DATA, 0, s, b"x"), begun=True)
     ),
-    "sends settings for ever": Manners(flooding(lambda _: frame(SETTINGS, 0, 0))),
-    "changes the windows for ever": Manners(then(_windows_that_change)),
-    "sends priorities for ever": Manners(flooding(lambda s: frame(PRIORITY, 0, s, bytes(5)))),
-    "sends unknown frames for ever": Manners(flooding(lambda s: frame(UNKNOWN, 0, s, bytes(16_384)))),
-    "enlarges a window for ever": Manners(flooding(lambda s: window_update(s, 2**20))),
-    "resets an ended stream for ever": Manners(
+    "sends settings forever": Manners(flooding(lambda _: frame(SETTINGS, 0, 0))),
+    "changes the windows forever": Manners(then(_windows_that_change)),
+    "sends priorities forever": Manners(flooding(lambda s: frame(PRIORITY, 0, s, bytes(5)))),
+    "sends unknown frames forever": Manners(flooding(lambda s: frame(UNKNOWN, 0, s, bytes(16_384)))),
+    "enlarges a window forever": Manners(flooding(lambda s: window_update(s, 2**20))),
+    "resets an ended stream forever": Manners(
         flooding(lambda s: frame(RST_STREAM, 0, s, CANCEL.to_bytes(4)))
     ),
-    "goes on with a header block for ever": Manners(then(_header_without_end)),
-    "goes on with an empty header block for ever": Manners(then(_header_of_nothing_without_end)),
+    "continues a header block forever": Manners(then(_header_without_end)),
+    "continues an empty header block forever": Manners(then(_header_of_nothing_without_end)),
     "sends a header bomb": Manners(answering(lambda s: frame(HEADERS, END_HEADERS | END_STREAM, s, BOMB))),
     "promises pushes": Manners(
         answering(lambda s: frame(PUSH_PROMISE, END_HEADERS, s, (2).to_bytes(4) + OK))

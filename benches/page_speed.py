@@ -2,7 +2,7 @@
 
 The large one has 10 servers, 50 points and 10 trials, unless options say otherwise. Their records come from
 `benches.large_run`. Each visit begins in a fresh profile; given are the medians. The page
-can be used when its scripts have run and its first figure stands; the figures that are not in sight follow
+can be used when its scripts have run and its first figure is drawn; the figures that are not in sight follow
 one by one, and what they keep the page busy is given, too.
 """
 
@@ -44,7 +44,7 @@ Object.defineProperty(window, "vegaEmbed", {
   set: (given) => { embed = given; },
 });
 """
-"""Runs before the page's own scripts: marks when a figure stands, and keeps what blocks for 50 ms or more."""
+"""Runs before the page's own scripts: marks when a figure is drawn, keeps what blocks for 50 ms or more."""
 
 MILESTONES = """async (figures) => {
   const drawn = () => performance.getEntriesByName("figure");

@@ -1,7 +1,7 @@
 """What watching for pauses costs, and whether planted pauses are found at their time and length.
 
 Both sides of a load, the process of the generator and a probe, are stopped together: by SIGSTOP, and by the
-freezer of control groups where there is one that can be written. Beside each planted pause stands what both
+freezer of control groups where there is one that can be written. Beside each planted pause is what both
 sides say of it; pauses that the machine made by itself are counted apart. The cost is what the scheduler
 counts for the two threads that watch, as a share of a CPU.
 """

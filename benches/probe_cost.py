@@ -26,7 +26,7 @@ PARTS = {
     "context switches": "context_switches",
     "open files and proportional memory": "footprint",
 }
-"""The kinds of figures, and where they stand in a sample."""
+"""The kinds of figures, and where they are in a sample."""
 
 
 def main() -> None:

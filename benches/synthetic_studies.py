@@ -1,7 +1,7 @@
 """Synthetic studies with a known truth, on a machine that drifts.
 
 The logarithm of what a trial measures is the server's own level, the machine's drift during the trial and the
-trial's own noise. The drift goes on in time, is common to whatever runs at that time, and is part of the
+trial's own noise. The drift continues in time, is common to whatever runs at that time, and is part of the
 truth: a server's true value is the mean over the time of the whole run, so that a fresh start at a random
 moment of the run has it as its expectation.
 """

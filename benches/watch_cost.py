@@ -109,7 +109,7 @@ def run(study: Path, out: Path, reader: Browser | None) -> None:
             page.goto(process.stderr.readline().split()[-1])
         said = process.stderr.read()
     if page is not None:
-        # The page goes on to the report, unless it was not open to the end.
+        # The page leads to the report, unless it was not open to the end.
         page.wait_for_url("**/report.html")
         page.close()
     if process.returncode not in {0, 3}:

@@ -197,7 +197,7 @@ def rows() -> list[Row]:
 
 
 def lines_of(tried_rows: Sequence[Row]) -> list[str]:
-    """Return the lines of a table, of which each cell is one load."""
+    """Return the lines of a table; each of its cells is one load."""
     lines = []
     for row in tried_rows:
         cells = []

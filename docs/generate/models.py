@@ -41,7 +41,7 @@ def key_table(
 ) -> str:
     """Return the reference table of a model's keys, but for those of some attributes.
 
-    ``defaults`` has, by key, what stands in its place where the model itself does not know it.
+    ``defaults`` has, by key, what replaces it where the model itself does not know it.
 
     Raises ``ValueError`` where a key has no docstring.
     """

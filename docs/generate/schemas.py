@@ -43,7 +43,7 @@ def schema_files() -> dict[Path, str]:
 def published_schemas() -> Schemas:
     """Return the schemas by file name: those of the records, and that of ``numbers.json``.
 
-    A definition that several have stands in one of them, to which the others refer by the name of its file.
+    A definition that several have is in one of them, to which the others refer by the name of its file.
     """
     numbers = Numbers.model_json_schema(mode="serialization", schema_generator=Generator)
     numbers["$defs"]["Finding"]["properties"]["code"]["enum"] = list(FINDINGS)
@@ -106,7 +106,7 @@ def _referred_to(definition: object) -> set[str]:
 
 
 def schema_text(schema: dict[str, Any]) -> str:
-    """Return a schema as the text of its file; what fits into a line stands in one."""
+    """Return a schema as the text of its file; what fits into a line is in one."""
     return _text(schema, "", "") + "\n"
 
 

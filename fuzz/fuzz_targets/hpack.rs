@@ -1,7 +1,7 @@
 //! Whatever a server sends as header blocks: decoding them does not panic, and where another implementation reads them,
 //! too, it reads the same fields.
 //!
-//! Each block of the input stands behind its length in one byte.
+//! Each block of the input follows its length in one byte.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -1,7 +1,7 @@
 //! Whatever the files of `/proc` and of control groups hold, and whatever the kernel answers: no parser of the probe
 //! panics, and what they find is in the bytes.
 //!
-//! What stands after the last byte that no text can hold is the second file, where a parser reads two.
+//! What follows the last byte that no text can hold is the second file, where a parser reads two.
 
 #![cfg_attr(fuzzing, no_main)]
 

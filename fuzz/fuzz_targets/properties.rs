@@ -1,7 +1,7 @@
 //! Whatever a property file holds: reading it does not panic, line ends of another system change nothing, every problem
 //! has its place, and a workload that is taken can be asked for operations, of records that are there.
 //!
-//! What stands after the last byte that no text can hold is a property of the command line.
+//! What follows the last byte that no text can hold is a property of the command line.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -1,6 +1,6 @@
 //! Whatever a person asks to be sent: what is encoded is exactly one request, with the parts that were given.
 //!
-//! The input is method, target, authority, names and values in turn, and last the body. Between them stands a byte
+//! The input is method, target, authority, names and values in turn, and last the body. Between them is a byte
 //! that no text can hold.
 
 #![cfg_attr(fuzzing, no_main)]

@@ -1,5 +1,5 @@
 //! Whatever a list of requests holds: opening it does not panic, it is taken or refused as a plain reading of its lines
-//! says, every problem names the file, and what is picked of it stands in it.
+//! says, every problem names the file, and what is picked of it is in it.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -60,7 +60,7 @@ class Database:
         Keys: ``url``, ``namespace``, ``table``, ``settings`` (texts by name), ``timeout_s``, ``workload``.
 
         Raises:
-            ValueError: no such database is known, or its settings are none of it.
+            ValueError: no such database is known, or its settings do not belong to it.
 
         """
 
@@ -103,7 +103,7 @@ class Load:
 
         It begins when its connections are open, or on request: see :meth:`begin`.
 
-        The plan stands under the name of its kind of work, ``http`` or ``ycsb``; keys that it does not know
+        The plan is under the name of its kind of work, ``http`` or ``ycsb``; keys that it does not know
         are refused.
 
         Raises:
@@ -116,7 +116,7 @@ class Load:
     def start_part(plan: str, index: int, count: int) -> Load:
         """Start the share ``index`` (from 0) of ``count`` equal ones of a load; it begins on request.
 
-        Its :meth:`finish` returns the part that this process brings home, in the form that
+        Its :meth:`finish` returns the part that this process records, in the form that
         :func:`merge_parts` takes. Raises as :meth:`start`, and ``ValueError`` where there is no such share,
         or where it has fewer connections than the plan has threads.
         """
@@ -125,7 +125,7 @@ class Load:
         """Whether all connections have been opened, as far as that was possible."""
 
     def begin(self, at_ns: int) -> None:
-        """Set the begin of a ready load that waits for it: a moment to come of the monotonic clock.
+        """Set the start of a ready load that waits for it: a moment to come of the monotonic clock.
 
         Raises:
             RuntimeError: it cannot begin then.
@@ -183,7 +183,7 @@ class Levels:
         tuple[float, int, tuple[float, float, float] | None] | None,
         float | None,
     ]:
-        """Return what :meth:`Load.progress` returns, from the begin of the first level on."""
+        """Return what :meth:`Load.progress` returns, from the start of the first level on."""
 
     def stop(self) -> None:
         """End the load now; what was measured is kept."""
@@ -305,7 +305,7 @@ def ask(
 ) -> list[tuple[tuple[int, int] | None, tuple[str, str] | None]]:
     """Make each request of a plan once, on a separate connection, exactly as its load would make it.
 
-    The plan stands under ``http``, and its requests are given, not listed in a file. The parts of bodies are
+    The plan is under ``http``, and its requests are given, not listed in a file. The parts of bodies are
     handed over as they come, with the place of their request. Returns for each request, up to the first that
     is not answered, its status and the length of its answer's body, or the class of its failure and an
     explanation. A request has the timeout of the plan, and more for a long body that does not come slowly.
@@ -339,7 +339,7 @@ def clock_exchanges(
     """
 
 def counted_times(times_ns: list[int], counts: list[int]) -> tuple[str, str]:
-    """Return what times of which each occurred so often make together; the lists have one length.
+    """Return what times that each occurred so often make together; the lists have one length.
 
     The first text is the distribution in ms as JSON, the second its HdrHistogram of nanoseconds in base64.
     """
@@ -353,7 +353,7 @@ def judge(figures: str) -> str:
     What is not known is ``None``.
 
     Raises:
-        ValueError: the figures are none of a load.
+        ValueError: no load can have these figures.
 
     """
 
@@ -372,7 +372,7 @@ def make_certificates(kind: str, names: list[str]) -> tuple[str, str, str]:
 def merge_parts(plan: str, parts: list[str], begin_ns: int) -> tuple[str, str]:
     """Merge the parts of a load, in any order, to its result, which began at this reading of the clock here.
 
-    Returns two texts of JSON: the result, as of :meth:`Load.finish`; and a list with a row for each part.
+    Returns two texts of JSON: the result, as from :meth:`Load.finish`; and a list with a row for each part.
 
     Raises:
         ValueError: there is none, one is no part of a load, or the plan cannot be.

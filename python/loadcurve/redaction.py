@@ -49,7 +49,7 @@ _SCHEME_CHARACTERS_MAX = 64
 _SCHEME = re.compile(rf"[A-Za-z][\w+.-]{{0,{_SCHEME_CHARACTERS_MAX}}}\Z")
 _REST_OF_URL = re.compile(r"\S+")
 _CLOSING = "\"'`,;:.)]}>"
-"""What stands behind a URL in a text, and not at its end."""
+"""What follows a URL in a text, and not at its end."""
 
 _LOGIN = re.compile(r"[\w.+-]+@")
 """A user without a password, who to ssh is part of where a machine is, and no secret."""
@@ -82,7 +82,7 @@ def remember_url(url: str) -> None:
     _, separator, rest = url.partition("://")
     before, at, place = rest.rpartition("@")
     if separator and at:
-        # A password begins behind the first colon; what stands before is a user, whose name others show.
+        # A password begins behind the first colon; what precedes it is a user, whose name others show.
         for first in {before, before.rpartition("/")[2]}:
             remember(first.partition(":")[2])
     for option in re.split("[&;]", place.partition("?")[2]):
@@ -175,7 +175,7 @@ def study_without_secrets(text: str) -> str:
 def _secrets_in(table: dict[str, Any], *, keys_are_names: bool = False) -> Iterator[str]:
     """Yield the texts in a study, or in a table of it, that are secrets as a whole.
 
-    A key says so wherever it stands: a study may have loads in several places.
+    A key says so wherever it is: a study may have loads in several places.
     """
     for key, value in table.items():
         if not keys_are_names:
@@ -213,7 +213,7 @@ def _without_secret_options(place: str) -> str:
 
 
 def _may_be_kept(option: str) -> bool:
-    """Say whether an option is none that is secret; without a value it may be the rest of one that is."""
+    """Say whether an option is not secret; without a value it may be the rest of one that is."""
     name, equals, _ = option.partition("=")
     return bool(equals) and not _is_secret(name)
 
@@ -248,7 +248,7 @@ def _without_its_user(found: str) -> str:
         return without_password(url) + behind
     scheme, _, rest = url.partition("://")
     hosts = re.split(r"[/?#\"']", rest, maxsplit=1)[0]
-    # What is no host and port either is a user, whose password goes on until the last @.
+    # What is no host and port either is a user, whose password continues until the last @.
     user_end = hosts.rfind("@") if "@" in hosts or _HOSTS.fullmatch(hosts) else rest.rfind("@")
     if scheme.lower() == "ssh" and _LOGIN.fullmatch(rest[: user_end + 1]):
         user_end = -1

@@ -41,7 +41,7 @@ def page(browser: Browser, report: Path) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def boxes(page: Page) -> dict[str, dict[str, float]]:
-    """Where the parts of the first screen stand, in CSS pixels, by their selectors."""
+    """Where the parts of the first screen are, in CSS pixels, by their selectors."""
     parts = ("h1", ".question", ".lead", "#throughput-1 svg.marks", "#latency-1-3 svg.marks", ".overview")
     found = {part: page.locator(part).first.bounding_box() for part in parts}
     return {part: {**box} for part, box in found.items() if box is not None}

@@ -9,7 +9,7 @@ from support.opened_report import Opened, OpenReport
 from support.report_pages import render_report
 
 FIRST, ALL = 5, 24
-"""Rows that stand on the page from the first, and all: three servers at eight points."""
+"""Rows that are on the page from the first, and all: three servers at eight points."""
 TABLE = "table.sortable"
 
 

@@ -131,7 +131,7 @@ def test_the_line_stands_under_the_pointer(opened: Opened):
 
 
 def lines(opened: Opened) -> list[float]:
-    """Where the line of each panel stands that is drawn, in pixels from the left of the window."""
+    """Where the line of each panel is drawn, in pixels from the left of the window."""
     found: list[float] = opened.page.evaluate(
         """[...document.querySelectorAll(".moment")].filter((one) => one.checkVisibility())
           .map((one) => one.getBoundingClientRect().left)"""

@@ -44,7 +44,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
 
 def means(opened: Opened, figure: str) -> dict[tuple[str, float], tuple[float, int]]:
-    """The means that stand in a figure, with the number of their trials."""
+    """The means that are in a figure, with the number of their trials."""
     return {
         (mark["datum"]["server"], mark["datum"]["x"]): (mark["datum"]["y"], mark["datum"]["n"])
         for mark in opened.page.evaluate(f"marksOf({figure!r})")

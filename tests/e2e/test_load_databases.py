@@ -133,7 +133,7 @@ def test_a_study_refuses_a_running_database_with_the_table_of_another(sandbox, d
     assert refused.returncode == 2
     assert "theirs.toml:14: servers.there.url: theirs.usertable already exists" in refused.stderr
     assert not (sandbox.work / "refused").exists()
-    # A password may also stand among the options.
+    # A password may also be among the options.
     user, _, place = database.url.removeprefix("postgresql://").rpartition("@")
     name, _, password = user.partition(":")
     sandbox.write("ours.toml", tiny_study(f"postgresql://{place}?user={name}&password={password}"))

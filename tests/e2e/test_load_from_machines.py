@@ -104,7 +104,7 @@ def test_machines_whose_clocks_are_apart_begin_within_a_millisecond(apart):
     spreads_ms = []
     for result in apart["results"]:
         if any(part["lost"] for part in result["machines"]["parts"]):
-            # It learned the begin too late, which the verdict says.
+            # It learned the start too late, which the verdict says.
             assert result["verdict"]["status"] == "invalid"
             continue
         true_ms = spread(true_starts_ms(result, AHEAD_S))

@@ -59,7 +59,7 @@ def records(folder: Path) -> list[dict]:
 
 def test_a_server_there_is_verified_measured_and_gone(sandbox: Sandbox, machine: FarMachine):
     out = sandbox.work / "out"
-    # Long beside the time between two readings of a counter, of which each end of the load may fall into one.
+    # Long beside the time between two readings of a counter, as each end of the load may fall into one.
     run = sandbox.run(
         "run", study(sandbox, "2s", NEAR), "--out", out, within=machine.near_words, **machine.environment
     )

@@ -1,4 +1,4 @@
-"""`loadcurve run`: on which CPUs each side runs, looked at in `/proc` while the load goes on."""
+"""`loadcurve run`: on which CPUs each side runs, looked at in `/proc` while the load runs."""
 
 import json
 import os

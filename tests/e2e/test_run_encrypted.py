@@ -1,4 +1,4 @@
-"""`loadcurve run` over TLS: what is measured is encrypted, and by whom it is trusted."""
+"""`loadcurve run` over TLS: what is measured is encrypted, and who trusts it."""
 
 import json
 from pathlib import Path

@@ -26,7 +26,7 @@ load = { requests_total = 1_000_000_000 }
 [servers.shortening]
 [servers.limit]
 """
-"""Servers that fail during the load, of which one would go on for hours, and one that does not."""
+"""Servers that fail during the load, one of which would make it last for hours, and one that does not."""
 
 
 def records_of(folder):

@@ -176,7 +176,7 @@ connections_per_thread = 4
 
 @pytest.fixture(scope="module")
 def wrong(shared_sandbox) -> Run:
-    """Servers of which each does one thing wrong, and one that does not."""
+    """Servers that each do one thing wrong, and one that does not."""
     study = study_text(WRONG, load="requests_total = 1000", connections="[8]", trials=1)
     return run_study(shared_sandbox, "wrong", study)
 

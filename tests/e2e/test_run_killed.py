@@ -76,7 +76,7 @@ def owners_cleaned_up_after(said: str) -> set[int]:
 def kills() -> Iterator[tuple[str, Callable[[StartedRun], None]]]:
     """Yield when to kill a run, in words and as something that waits until then.
 
-    The random ones stand in between: one of them can hit a run that has cleaned up after those before it and
+    The random ones are in between: one of them can hit a run that has cleaned up after those before it and
     has not started anything, after which there is nothing left to clean up.
     """
     first, *others = KILLED_AT

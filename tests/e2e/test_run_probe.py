@@ -136,7 +136,7 @@ def test_a_server_that_forgets_its_children_is_measured_by_its_group(sandbox):
 
 
 def test_a_killed_probe_is_a_caveat_and_the_run_goes_on(sandbox):
-    # The second point goes on for long enough to be disturbed.
+    # The second point continues for long enough to be disturbed.
     study = study_text(load='connections = 1\nthink = "1ms"', trials=1)
     sandbox.write("tiny.toml", study.replace("connections = [1, 2]", "requests_total = [50, 500]"))
     run = sandbox.start("run", "tiny.toml", "--out", "run")

@@ -58,7 +58,7 @@ load = {{ calls = 1 }}
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of servers that each stand in the study in another way."""
+    """One run of servers that are each in the study in another way."""
 
     study: Path
     run: Run

@@ -55,7 +55,7 @@ class Terminal:
     def wait(self) -> int:
         deadline = time.monotonic() + COMMAND_TIMEOUT_S
         while self.process.poll() is None:
-            # A command whose terminal nobody reads would wait for ever.
+            # A command whose terminal nobody reads would wait forever.
             self.read()
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -53,7 +53,7 @@ class WatchedRun:
 
         reader = threading.Thread(target=read_all)
         reader.start()
-        wait_until(lambda: bool(self.of("status")), "the page has reported where the run stands")
+        wait_until(lambda: bool(self.of("status")), "the page has reported how far the run is")
         return reader
 
     def page(self) -> psutil.Process:
@@ -66,7 +66,7 @@ class WatchedRun:
 
 
 def is_page(process: psutil.Process) -> bool:
-    """Tell the page from other processes of a run, of which any may have ended."""
+    """Tell the page from other processes of a run, each of which may have ended."""
     try:
         return "loadcurve.watch" in process.cmdline()
     except psutil.Error:
@@ -171,7 +171,7 @@ def is_asleep(pid: int) -> bool:
 
 
 def wakings(pid: int) -> int:
-    """How often the threads of a process went on after they had waited for something."""
+    """How often the threads of a process woke after they had waited for something."""
     statuses = statuses_of_threads(pid)
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", one, re.M)[1]) for one in statuses)
 

@@ -20,7 +20,7 @@ FULL_CPUS = 0.5
 BASELINE_CPUS = 0.1
 CREDITS = 0.02
 PERIOD_S = 0.1
-"""Of the kernel's accounting of shares: within one, it is used up at its begin."""
+"""Of the kernel's accounting of shares: within one, it is used up at its start."""
 HELD_S = 3.0
 
 

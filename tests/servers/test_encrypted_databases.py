@@ -293,7 +293,7 @@ def test_a_client_of_mongodb_shows_its_certificate_where_one_is_asked_for(ferret
 def test_where_one_side_of_mongodb_speaks_tls_alone_that_is_reported(ferretdb):
     _, text = refusal(mongodb(ferretdb.encrypted_port, {}))
     assert "tls=true" in text
-    # FerretDB takes the handshake for the begin of a long message, and waits for the rest of it.
+    # FerretDB takes the handshake for the start of a long message, and waits for the rest of it.
     _, text = refusal(mongodb(ferretdb.port, {"tls": "true"}), timeout_s=2)
     assert "requires TLS" in text
 

@@ -136,7 +136,7 @@ def test_a_servers_own_log_has_each_request_of_a_load_over_http2_and_tls_once(na
 
 
 def requests_in_logs(place: Path) -> int:
-    """Return how many requests of the load stand in the logs of the servers that run there."""
+    """Return how many requests of the load are in the logs of the servers that run there."""
     return sum(file.read_text().count("?counted") for file in place.rglob("access.log"))
 
 

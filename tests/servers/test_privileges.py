@@ -1,4 +1,4 @@
-"""Whom a server becomes that root starts, and what it may then do."""
+"""The user that a server becomes if root starts it, and what it may then do."""
 
 import os
 import pwd

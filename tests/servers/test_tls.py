@@ -173,7 +173,7 @@ def refused(start):
 
 
 def failed(result):
-    """Return the one explanation of a load of which every request has failed for TLS."""
+    """Return the one explanation of a load whose every request has failed for TLS."""
     assert result["errors"]["tls_failed"] == result["requests"]["due"]
     [message] = result["error_messages"]
     return message["text"]
@@ -262,7 +262,7 @@ def test_the_key_log_holds_the_secrets_of_each_connection_for_its_owner_alone(ce
 
 
 def test_the_servers_own_count_of_requests_is_that_of_the_load(certificates):
-    """Python's TLS is a third implementation, of which each request is counted where it arrives."""
+    """Python's TLS is a third implementation, whose requests are each counted where it arrives."""
     arrived = []
 
     class Handler(http.server.BaseHTTPRequestHandler):

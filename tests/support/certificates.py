@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 NAME = "localhost"
-"""The host that the certificates of servers name; 127.0.0.1 is none of them."""
+"""The host that the certificates of servers name; 127.0.0.1 is not among them."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nServer: drip/1.0\r\n"
 
 @contextlib.contextmanager
 def dripping_server(at_once: bytes = b"", drip: bytes = b"x") -> Iterator[int]:
-    """Listen on a free port of this machine; each client gets ``at_once`` and then ``drip`` for ever."""
+    """Listen on a free port of this machine; each client gets ``at_once`` and then ``drip`` forever."""
     ended = threading.Event()
 
     def serve(client: socket.socket) -> None:

@@ -87,7 +87,7 @@ class FarMachine:
         return len(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines())
 
     def is_under_load(self) -> bool:
-        """Whether a server there is measured; a probe stands beside none that is only tried."""
+        """Whether a server there is measured; no probe is started for one that is only tried."""
         is_probed = any("loadcurve-probe" in words for words in self.processes().values())
         return is_probed and self.connections() > 1
 

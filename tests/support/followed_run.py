@@ -1,4 +1,4 @@
-"""A synthetic run that goes on: its folder grows record by record, and says how far it is."""
+"""A synthetic run in progress: its folder grows record by record, and says how far it is."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Studies of which only the load matters: what becomes of it, or what is reported of it."""
+"""Studies in which only the load matters: what becomes of it, or what is reported of it."""
 
 from pathlib import Path
 from typing import Any

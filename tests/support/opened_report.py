@@ -39,7 +39,7 @@ class Opened:
         return self.figures()
 
     def marks(self, figure: str) -> list[dict[str, Any]]:
-        """The marks that stand in a figure: kind, datum, place, and where its axes would put the datum."""
+        """The marks that are in a figure: kind, datum, place, and where its axes would put the datum."""
         self.figures()
         return list(self.page.evaluate(f"marksOf({figure!r})"))
 

@@ -303,7 +303,7 @@ def _leaders(table: Table, place: int, sentence: str) -> Iterator[bool]:
             for figure in figures.values():
                 # Nobody is visibly better than the server that the sentence puts first at this load.
                 yield shown in figures and not table.is_better(title, figure, figures[shown])
-                # Servers that are named together are not shown to differ, and none stands between them.
+                # Servers that are named together are not shown to differ, and none is between them.
             for named_too in _names(found["who"])[1:]:
                 between = [
                     other

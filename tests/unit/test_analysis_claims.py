@@ -83,7 +83,7 @@ def test_a_figure_rises_from_server_to_server_in_the_order_of_the_claim(syntheti
 
 
 def test_a_curve_that_rises_to_its_last_load_leaves_open_whether_its_peak_is_there(synthetic_run):
-    # 42,000 c / (c + 9) rises for ever, so that no peak was reached at 200 connections.
+    # 42,000 c / (c + 9) rises forever, so that no peak was reached at 200 connections.
     at_end = judged(synthetic_run, kind="peak", server="nginx", near=200)
     assert (at_end.outcome, at_end.obstacle, at_end.grid) == ("cannot_tell", "sweep_ends", (100.0, 200.0))
     (row,) = claim_rows(analyse(with_claims(synthetic_run, {"kind": "peak", "server": "nginx", "near": 200})))

@@ -27,7 +27,7 @@ USES_ALL = "cli"
 
 
 def names_in(uses: str, known: list[str]) -> set[str]:
-    """Those of the known names that stand in a cell of the table."""
+    """Those of the known names that are in a cell of the table."""
     return set(re.findall(r"\w+", uses)) & set(known)
 
 
@@ -180,7 +180,7 @@ def dependencies_of(manifest: Path) -> set[str]:
 
 
 def has_reason(manifest: Path, dependency: str) -> bool:
-    """Whether a comment stands behind the first line that declares a dependency, or above it."""
+    """Whether a comment is behind the first line that declares a dependency, or above it."""
     lines = manifest.read_text(encoding="utf-8").splitlines()
     declares = re.compile(rf'^(?:\s*(?:\w+ = \[)?"{re.escape(dependency)}[><=]|{re.escape(dependency)} = )')
     for above, line in itertools.pairwise(["", *lines]):

@@ -16,7 +16,7 @@ def shaken(
     full_handshakes: float = 1.0,
     full_ms: list[float] | None = None,
 ) -> None:
-    """Give a record handshakes, of which each connection has ``calls`` answers."""
+    """Give a record handshakes; each connection has ``calls`` answers."""
     load = record["load"]
     load["load"] |= {"scheme": "https", "full_handshakes": full_handshakes, "calls": int(calls)}
     load["connections"] |= {"opened": full + resumed, "replies_per_connection": calls, "rate_cps": 100.0}

@@ -85,7 +85,7 @@ def test_what_is_left_of_the_point_before_does_not_hide_that_there_is_one_for_ea
 
 
 def test_processes_that_a_server_has_kept_are_reported_when_it_ends_them():
-    """As of Apache, which ends spare processes one by one."""
+    """As with Apache, which ends spare processes one by one."""
 
     def plant(record: Data, trial: int, connections: float) -> None:
         least = 30 if connections == 1 else 51
@@ -127,7 +127,7 @@ def test_processes_that_come_and_go_with_connections_are_the_loads_doing(connect
 
 
 def test_one_process_more_is_reported_for_a_sweep_that_goes_up_by_one_connection():
-    """As of Apache's worker processes, each of which serves 25 connections."""
+    """As with Apache's worker processes, each of which serves 25 connections."""
 
     def plant(record: Data, trial: int, connections: float) -> None:
         children = math.ceil(connections / 25)

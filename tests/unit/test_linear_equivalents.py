@@ -65,7 +65,7 @@ def test_folders_of_a_start_are_placeholders(text: str):
         ("connection refused: " + "x" * 100_000, "connect_refused"),
         ("nothing known", None),
     ],
-    ids=["dialled", "long", "of two lines", "read", "at the end", "at the begin", "none"],
+    ids=["dialled", "long", "of two lines", "read", "at the end", "at the start", "none"],
 )
 def test_what_tools_say_of_a_failure_has_its_class(text: str, name: str | None):
     assert {one: count for one, count in errors_of({text: 7}).items() if count} == ({name: 7} if name else {})

@@ -122,7 +122,7 @@ def test_each_program_has_used_what_psutil_finds_of_its_processes():
 
 
 def test_threads_wait_for_a_cpu_that_another_process_uses(tree):
-    """The second thread never rests, on the same CPU as a process that is none of the tree's."""
+    """The second thread never rests, on the same CPU as a process outside the tree."""
     cpu = min(os.sched_getaffinity(0))
     main = psutil.Process(tree.pid)
     # Threads have the CPUs of the one that makes them.

@@ -369,7 +369,7 @@ def test_what_looks_at_all_sockets_found_has_moments_of_its_own():
 def test_what_is_read_rarely_is_still_there_when_a_long_window_is_thinned():
     footprint = {"proportional_memory_bytes": None, "open_files": 3}
     samples = [sample(place / 10, tree=tree(place / 10)) for place in range(2 * ROWS_MAX + 20)]
-    # Only at odd places, of which every second row alone would keep none.
+    # Only at odd places, so that every second row alone would keep none.
     for place in range(11, len(samples), 10):
         samples[place] = sample(place / 10, footprint=footprint)
     series = summary(samples, Window(0.95, 0.95 + 2 * ROWS_MAX / 10)).series

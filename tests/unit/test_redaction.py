@@ -33,7 +33,7 @@ from loadcurve.toml.document import TomlDocument, TomlTable
 from loadcurve.toml.problems import KeyPath
 
 PARTS = ("Xq7Vt", "Zw9Kp", "Jf4Hm")
-"""What a secret is made of: nothing of it stands in any other part of a URL."""
+"""What a secret is made of: nothing of it is in any other part of a URL."""
 PACKAGE = Path(loadcurve.__file__).parent
 RAW = "/?#@:%[]=+ \"'\\$!"
 """What a person may have left as it is."""
@@ -72,7 +72,7 @@ def urls(draw: some.DrawFn, between: str = RAW) -> str:
 
 
 def _split(url: str) -> list[tuple[bool, str]]:
-    """The pieces between the places of secrets; behind each but the last stands one."""
+    """The pieces between the places of secrets; behind each but the last is one."""
     *before, last = url.split("{}")
     return [*((True, part) for part in before), (False, last)]
 

@@ -1,4 +1,4 @@
-"""Tables of a run of any length: what stands on the page stays short, and nothing is lost."""
+"""Tables of a run of any length: the page stays short, and nothing is lost."""
 
 import re
 from collections.abc import Sequence

@@ -85,7 +85,7 @@ def test_the_words_say_where_each_curve_is_greatest_and_never_compare_numbers(tm
     assert "of 3 shared points, the published curve is greatest at connections = 100" in words
     assert "apache (published as Two)" in words
     assert "1 of 1 pair is in the same order" in words
-    # 60 pages per second stand beside 38,532 requests per second, and no word puts them together.
+    # 60 pages per second are beside 38,532 requests per second, and no word puts them together.
     assert "60" not in words
     assert "38," not in words
 
@@ -114,7 +114,7 @@ def test_published_and_measured_figures_have_the_same_axis(tmp_path: Path):
     ]
     # Lines and symbols, and what was measured has bands of intervals, too.
     assert len(axes) == 7
-    # The publication goes on to 1,000 connections, and the run ended at 200.
+    # The publication extends to 1,000 connections, and the run ended at 200.
     assert all(axis == {"type": "log", "nice": False, "padding": 12, "domain": [1, 1000]} for axis in axes)
 
 

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on."""
+"""What a run tells while it runs."""
 
 import io
 

@@ -101,7 +101,7 @@ def test_a_server_that_dies_in_its_warm_up_costs_its_trial(scripted):
     def dies(plan, observe):
         scripted.script.dead["limit"] = DIED
         observe(None)
-        pytest.fail("a warm-up of a dead server goes on")
+        pytest.fail("a warm-up of a dead server continues")
 
     scripted.script.loads["limit"] = dies
     scripted.measure(warmed(trials=2))
@@ -156,7 +156,7 @@ def test_a_death_is_a_failure_at_its_point_and_the_run_goes_on(scripted, restart
             scripted.script.dead["limit"] = DIED
             if is_watched:
                 observe(None)
-                pytest.fail("a load on a dead server goes on")
+                pytest.fail("a load on a dead server continues")
         return answered(plan)
 
     scripted.script.loads["limit"] = dies

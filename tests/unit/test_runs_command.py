@@ -113,7 +113,7 @@ def test_a_folder_that_is_not_there_or_is_a_run_itself_is_bad_input(runs: Comman
 
 
 MANY = 12
-"""Runs, of which each has numbers of its own."""
+"""Runs, each with its own numbers."""
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def scripted(tmp_path, monkeypatch):
 
 
 def study():
-    """One server on both CPUs, of which one is the load's, and the same one bound to the other."""
+    """One server on both CPUs, one of which is the load's, and the same one bound to the other."""
     first, second = CPUS[:2]
     servers = f'[servers.free]\nuse = "limit"\n[servers.bound]\nuse = "limit"\ncpus = [{second}]'
     return study_text(servers, trials=1, host=f"server_cpus = [{first}, {second}]\nload_cpus = [{first}]")
@@ -66,7 +66,7 @@ def test_records_name_the_cpus_and_the_caveat_only_the_servers_that_share_them(s
     by_name = {one.name: one for one in subjects(run)}
     assert (by_name["free"].cpus, by_name["bound"].cpus) == ([first, second], [second])
     assert by_name["bound"].cpus_available == 1
-    # Two forms of one server, so their difference is none of the noise.
+    # Two forms of one server, so their difference is not noise.
     assert same_servers(run) == ()
 
 

@@ -1,4 +1,4 @@
-"""Noise: recognising a server that stands twice in a study, and the smallest difference to be seen."""
+"""Noise: recognising a server that is twice in a study, and the smallest difference to be seen."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""Where keys stand in a TOML document."""
+"""Where keys are in a TOML document."""
 
 import tomllib
 

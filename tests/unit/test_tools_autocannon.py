@@ -40,7 +40,7 @@ def test_its_json_is_read_as_it_stands(version: str, kind: str):
     assert found.ok == written["2xx"]
     assert found.status is not None
     assert (found.status["2xx"], found.status["4xx"]) == (written["2xx"], written["4xx"])
-    # It has two decimals of it, and moments of begin and end in ms.
+    # It has two decimals of it, and moments of start and end in ms.
     assert found.duration_s == pytest.approx(written["duration"], abs=0.0101)
     assert (found.asked.connections, found.asked.target) == (written["connections"], written["url"])
     assert found.latency is not None
@@ -82,7 +82,7 @@ def test_answers_with_another_body_are_failures_and_timeouts_are_among_its_error
 def test_moments_that_do_not_fit_its_duration_are_said(tmp_path: Path):
     found = changed(tmp_path, "9.0.0-half.json", duration=10.03)
     assert found.duration_s == 10.03
-    assert found.contradictions == ["2.030 s from its begin to its end, and it says 10.03 s"]
+    assert found.contradictions == ["2.030 s from its start to its end, and it says 10.03 s"]
     [said] = changed(tmp_path, "9.0.0-half.json", **{"4xx": 100}).contradictions
     assert said == "14,302 answers by status are not the 28,186 of all requests"
 

@@ -258,7 +258,7 @@ def test_what_is_decided_of_fields_is_decided_once_and_of_fields_that_there_are(
 
 
 class LaterLoad(ClosedLoad):
-    """A load with an option of which nothing was decided for other tools."""
+    """A load with an option about which nothing was decided for other tools."""
 
     later_s: float = Field(0.0, alias="later")
 

@@ -24,7 +24,7 @@ def figures(version: str) -> ToolFigures:
 
 
 def of_table(version: str, row: str) -> tuple[int, int]:
-    """Return what stands in a row of Gatling's table for requests that are OK, and for those that are not."""
+    """Return the content of a row of Gatling's table for requests that are OK, and for those that are not."""
     text = (DATA / f"{version}.txt").read_text()
     found = re.search(rf"^> {row} .*{OF_ROWS[version in IN_BINARY]}", text, re.M)
     assert found is not None, row

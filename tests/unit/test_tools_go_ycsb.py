@@ -245,7 +245,7 @@ def test_a_url_of_mongodb_that_a_file_of_properties_would_change_is_refused(url)
 
 
 class LaterLoad(DatabaseLoad):
-    """A load with an option of which nothing was decided for other tools."""
+    """A load with an option about which nothing was decided for other tools."""
 
     later: int = 0
 

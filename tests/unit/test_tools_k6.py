@@ -45,7 +45,7 @@ def test_all_of_a_load_gives_what_the_summary_of_k6_says_of_it(tmp_path):
 
 def test_the_window_begins_with_the_first_iteration_which_first_opens_a_connection(tmp_path):
     found = figures("k6-2-rate.csv", at_a_rate(duration="1500ms"), tmp_path)
-    # The end of the first one, in ns since 1970, and how long it took, as they stand in its line.
+    # The end of the first one, in ns since 1970, and how long it took, as they are in its line.
     assert found.began_unix_s == pytest.approx((1795613238870849610 - 12_105_712) / 1e9, abs=1e-6)
 
 

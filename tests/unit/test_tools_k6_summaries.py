@@ -115,7 +115,7 @@ def test_the_scenario_of_the_text_is_the_load():
 
 
 def test_of_a_text_in_full_the_metrics_of_the_whole_test_count(tmp_path: Path):
-    """Those of its group stand behind them; here with another count."""
+    """Those of its group follow them; here with another count."""
     group, whole = "http_reqs..................: 4949", "http_reqs......................: 4949"
     name = "k6/1.8.1-thresholds-full.txt"
     assert whole in (DATA / name).read_text()
@@ -151,7 +151,7 @@ def test_a_text_that_is_cut_off_at_any_line_is_refused_or_lacks_nothing(name: st
             continue
         is_read += 1
         assert found == whole, f"cut behind {lines[count - 1]!r}"
-    assert is_read, "what stands behind its iterations is not read"
+    assert is_read, "what follows its iterations is not read"
 
 
 def test_minutes_and_seconds_of_a_time_are_one_time(tmp_path: Path):

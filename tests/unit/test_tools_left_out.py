@@ -64,8 +64,8 @@ def test_a_last_line_that_is_cut_off_is_left_out(name: str, tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "lost"),
     [
-        # The last field of hey's line is a moment, of which a digit may lack; that of vegeta and JMeter is
-        # none of what makes a request, and a line of JSON or of Gatling shows that it is whole.
+        # The last field of hey's line is a moment, of which a digit may lack; that of vegeta and JMeter
+        # is not a part of a request, and a line of JSON or of Gatling shows that it is whole.
         ("hey.csv", 1),
         ("vegeta.csv", 0),
         ("vegeta.jsonl", 0),

@@ -26,7 +26,7 @@ GOB = (
     b"\xff\x96\x7f\x03\x01\x01\x06Result\x01\xff\x80\x00\x01\x0c\x01\x06Attack\x01\x0c\x00\x01\x03Seq\x01\x06\x00"
     b"\x01\x04Code\x01\x06\x00\x01\x09Timestamp\x01\xff\x82\x00\x01\x07Latency\x01\x04\x00\x01\x08BytesOut\x01"
 )
-"""The begin of what ``vegeta attack`` of 12.12.0 wrote."""
+"""The start of what ``vegeta attack`` of 12.12.0 wrote."""
 ARTILLERY = (
     '{"aggregate": {"counters": {"http.requests": 40}, "summaries": {"http.response_time": {"p99": 3}}}}'
 )

@@ -153,7 +153,7 @@ def test_refused_connections_are_failures_of_their_class():
     assert (figures("vegeta-refused.csv").failed, figures("vegeta-refused.csv").answered) == (50, 0)
     assert figures("vegeta-refused.csv").errors["connect_refused"] == 50
     assert figures("hey-refused.txt").errors["connect_refused"] == 40
-    # Every failure has its text, so there were none of the others.
+    # Every failure has its text, so there were no others.
     assert (figures("hey-refused.txt").errors["timeout"], figures("hey.txt").errors["reset"]) == (0, 0)
     assert figures("hey-refused.txt").latency.distribution.mean is None, "hey writes NaN"
 
@@ -525,7 +525,7 @@ MADE = {
 
 
 def example(format_name: str) -> bytes:
-    """The begin of a good file, whole lines where it is a long one."""
+    """The start of a good file, whole lines where it is a long one."""
     if format_name in MADE:
         return MADE[format_name].encode()
     data = (DATA / SMALL_FILES.get(format_name, "ycsb-read.hdr")).read_bytes()

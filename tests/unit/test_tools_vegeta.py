@@ -63,11 +63,11 @@ def test_each_form_of_each_version_is_recognised_and_says_what_vegeta_printed(na
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_shortest_time_and_the_percentile_90_are_known_where_a_report_has_them(version: str):
-    stands = json.loads((DATA / f"{version}-report.json").read_text())["latencies"]
+    shown = json.loads((DATA / f"{version}-report.json").read_text())["latencies"]
     latency = figures(f"{version}-report.json").latency
     assert latency is not None
     for ours, theirs in ((latency.distribution.min, "min"), (latency.distribution.p90, "90th")):
-        assert ours == (stands[theirs] / 1e6 if theirs in stands else None)
+        assert ours == (shown[theirs] / 1e6 if theirs in shown else None)
 
 
 def test_refused_connections_of_an_old_version_have_their_class():

@@ -1,4 +1,4 @@
-"""Where the page of a run listens, and whom it answers."""
+"""Where the page of a run listens, and which clients it answers."""
 
 import pytest
 

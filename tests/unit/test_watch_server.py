@@ -1,4 +1,4 @@
-"""What the process of a run's page answers, and to whom."""
+"""What the process of a run's page answers, and to which clients."""
 
 import http.client
 import json

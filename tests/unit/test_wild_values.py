@@ -113,7 +113,7 @@ def test_a_peak_whose_interval_is_open_above_at_a_load_that_is_alike_is_open_abo
 
 @pytest.fixture(scope="module")
 def wild_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Six servers at seven loads, in two trials of which nothing agrees."""
+    """Six servers at seven loads, in two trials in which nothing agrees."""
     drawn = random.Random(1)
     run = large_run(servers=6, points=7, trials=2)
     records = [scattered(one, drawn) for one in run.records if isinstance(one, PointRecord)]

@@ -64,7 +64,7 @@ pub struct Certificates {
 ///
 /// # Errors
 ///
-/// A name is none that a certificate can hold, or the system has no randomness for a key.
+/// A certificate cannot hold a name, or the system has no randomness for a key.
 pub fn make(kind: Kind, names: &[String]) -> Result<Certificates, Error> {
     let authority = CertifiedIssuer::self_signed(authority_params(), kind.new_key()?)?;
     let mut params = CertificateParams::new(names)?;

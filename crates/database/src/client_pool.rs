@@ -441,7 +441,7 @@ impl ClientSlot {
         Poll::Pending
     }
 
-    /// Remembers whom to wake; a client is the same task all its life, so that is mostly known.
+    /// Remembers which task to wake; a client is the same task all its life, so that is mostly known.
     fn remember(&mut self, context: &Context<'_>) {
         if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             self.waker = Some(context.waker().clone());

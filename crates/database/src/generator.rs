@@ -205,7 +205,7 @@ async fn unless<F: Future + Unpin>(should_stop: impl Fn() -> bool, future: &mut 
     None
 }
 
-/// What a task has returned; `None` if it was asked to end before. A panic goes on here.
+/// What a task has returned; `None` if it was asked to end before. A panic is passed on here.
 fn joined<T>(ended: Result<T, tokio::task::JoinError>) -> Option<T> {
     match ended {
         Ok(output) => Some(output),

@@ -33,7 +33,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// clients are connected.
 ///
 /// # Errors
-/// When the plan is not sound, its address or settings are none of a database that is known, or it asks for more
+/// When the plan is not sound, its address or settings fit no known database, or it asks for more
 /// than this machine allows.
 pub fn start(plan: DatabaseLoad) -> Result<RunningLoad<LoadResult>, StartError> {
     start_to_begin(plan, Begins::WhenReady)
@@ -63,7 +63,7 @@ fn start_threads(plan: &DatabaseLoad, share: Share, begins: Begins) -> Result<Th
     product.dispatch(Start { plan, share, begins })
 }
 
-/// The result of a load from what its machines have brought home, of which there is at least one.
+/// The result of a load from the recordings of its machines, at least one.
 #[must_use]
 pub fn result_of(plan: &DatabaseLoad, gathered: Gathered) -> LoadResult {
     let work = &plan.work;

@@ -20,7 +20,7 @@ impl ManagedDatabase {
     /// The database that `target` names, without connecting.
     ///
     /// # Errors
-    /// When it names none that is known, or its settings are none of it.
+    /// When it names no known database, or its settings do not belong to it.
     pub fn new(target: Target) -> Result<Self, InvalidTarget> {
         let product = Product::of(&target.url)?;
         product.dispatch(Check(&target))?;

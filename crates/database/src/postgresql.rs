@@ -214,7 +214,7 @@ impl PostgreSqlSession {
         answer
     }
 
-    /// Visits every selected field of a row, which stand from a column on.
+    /// Visits every selected field of a row, which start at a column.
     fn visit(
         &self,
         key: &str,

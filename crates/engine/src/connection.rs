@@ -8,14 +8,14 @@ use loadcurve_wire::{ErrorCode, Event, Exchange, Http2Counts, Readiness, Refusal
 
 use crate::places::{InFlight, Places};
 
-/// Where a slot's connection stands.
+/// The state of a slot's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Closed,
     Connecting,
     /// Connected, and nothing can be asked before both sides have agreed how.
     Handshaking,
-    /// As before, and what protects the connection stands; the protocol on top of it has more to agree on.
+    /// As before, and what protects the connection is ready; the protocol on top of it has more to agree on.
     Protected,
     Open,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Connection<E> {
     answered: Nanos,
     /// Whether it was closed with requests that go to another one.
     has_dropped: bool,
-    /// Whether the slot stands in the list of those that can take a request.
+    /// Whether the slot is in the list of those that can take a request.
     pub(crate) is_listed: bool,
     /// Since when the slot can take a request; absent if it could take no more when it was last written to.
     pub(crate) free_since: Option<Nanos>,

@@ -43,7 +43,7 @@ pub struct Unanswered {
     pub text: String,
 }
 
-/// Where the connection stands.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Connecting,
@@ -223,7 +223,7 @@ impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
         Unanswered { failure, text }
     }
 
-    /// What a failure means of which nobody has said more.
+    /// What a failure means about which nobody has said more.
     fn in_words(&self, failure: Failure) -> String {
         let allowed_s = (self.end() - self.began).as_secs_f64();
         let is_open = self.stage == Stage::Open;

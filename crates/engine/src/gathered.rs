@@ -1,4 +1,4 @@
-//! What several processes bring home of one load, merged as it comes, so that of each only a few numbers are kept.
+//! What several processes record of one load, merged as it comes, so that of each only a few numbers are kept.
 
 use loadcurve_plan::Nanos;
 
@@ -6,7 +6,7 @@ use crate::part::{CpuUse, Finished};
 use crate::result::Lateness;
 use crate::verdict::GeneratorEvidence;
 
-/// The parts of a load that have been brought home so far, as one.
+/// The parts of a load that have arrived so far, as one.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     whole: Option<Finished>,
@@ -22,7 +22,7 @@ struct OwnGenerator {
 }
 
 impl Gathered {
-    /// Adds what one more process brings home; the order is of no matter.
+    /// Adds what one more process records; the order is of no matter.
     pub fn add(&mut self, finished: Finished) {
         let part = &finished.part;
         self.generators.push(OwnGenerator {

@@ -28,7 +28,7 @@ pub(crate) struct HttpSummary<'a, E: Exchange> {
 }
 
 impl<E: Exchange> HttpSummary<'_, E> {
-    /// The result of what one or several processes brought home.
+    /// The result of what one or several processes recorded.
     pub(crate) fn of(&self, gathered: Gathered) -> LoadResult {
         let tally_labels = self.requests.tally_labels();
         let label_of = |slow: &SlowRequest| self.requests.label(slow.number);

@@ -241,7 +241,7 @@ impl<I: Io, E: Exchange> Thread<I, E> {
         self.worker.open_all(should_stop);
     }
 
-    /// Goes through the levels, of which the first begins at `begins`, and brings home what is recorded of each.
+    /// Goes through the levels, of which the first begins at `begins`, and collects what is recorded of each.
     pub(crate) fn go_through(
         mut self,
         levels: Vec<Level<E>>,
@@ -291,7 +291,7 @@ impl<I: Io, E: Exchange> Thread<I, E> {
     }
 }
 
-/// Brings home what a thread has recorded of a level that is over, where it took part in it.
+/// Collects what a thread has recorded of a level that is over, where it took part in it.
 fn bring_home(home: &Home, level: Option<Pending>, recorder: Recorder, is_stopped: bool) {
     let Pending { level, takes_part, window, began, ended, cpu } = level.expect("its level was left before");
     if takes_part {
@@ -300,7 +300,7 @@ fn bring_home(home: &Home, level: Option<Pending>, recorder: Recorder, is_stoppe
 }
 
 impl RunningLevels {
-    /// Where the load stands now, from its first level on.
+    /// How far the load is now, from its first level on.
     #[must_use]
     pub fn progress(&mut self) -> Progress {
         self.group.progress()

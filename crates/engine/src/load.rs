@@ -98,7 +98,7 @@ impl ExchangeVisitor for Shared<'_> {
     }
 }
 
-/// The result of a load from what its machines have brought home, of which there is at least one. The backend is that of
+/// The result of a load from the recordings of its machines, at least one. The backend is that of
 /// the first one that says it.
 ///
 /// # Errors

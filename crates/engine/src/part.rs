@@ -1,4 +1,4 @@
-//! What a load brings home: each thread, each process, and, in a form that travels, several processes together.
+//! What a load records: each thread, each process, and, in a form that travels, several processes together.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -74,7 +74,7 @@ impl CpuUse {
     }
 }
 
-/// What one thread brings home, or several of them together.
+/// What one thread records, or several of them together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
     /// What it recorded.
@@ -94,13 +94,13 @@ pub struct Part {
 }
 
 impl Part {
-    /// What one thread brings home.
+    /// What one thread records.
     #[must_use]
     pub fn of_thread(recorder: Recorder, window: Window, began: Nanos, ended: Nanos, cpu: CpuUse) -> Self {
         Self { recorder, window, began, began_within: Nanos::ZERO, ended, cpu, threads: 1 }
     }
 
-    /// Adds what other threads of the same load bring home; the order is of no matter.
+    /// Adds what other threads of the same load record; the order is of no matter.
     pub fn merge(&mut self, other: &Self) {
         let last = self.last_began().max(other.last_began());
         self.recorder.merge(&other.recorder);
@@ -128,7 +128,7 @@ impl Part {
     }
 }
 
-/// What the threads of one process have brought home when all have ended.
+/// What the threads of one process have recorded when all have ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finished {
     /// That of all threads.
@@ -167,7 +167,7 @@ impl fmt::Display for InvalidPart {
 }
 
 impl Finished {
-    /// What the threads of a process have brought home, of which there is at least one.
+    /// The recordings of the threads of a process, at least one.
     ///
     /// # Panics
     /// Without a thread.
@@ -186,7 +186,7 @@ impl Finished {
         }
     }
 
-    /// Adds what another process brings home of the same load.
+    /// Adds what another process records of the same load.
     pub(crate) fn merge(&mut self, other: Self) {
         self.part.merge(&other.part);
         self.kernel = self.kernel.and(other.kernel);
@@ -221,7 +221,7 @@ impl Finished {
     }
 
     fn moved(self, from: Nanos, to: Nanos) -> Self {
-        // What was before the begin is no part of the load.
+        // What was before the start is no part of the load.
         let since_begin = |pause: &Pause| pause.earliest >= from;
         let moved = |pauses: Vec<Pause>| {
             pauses.into_iter().filter(since_begin).map(|pause| pause.moved(from, to)).collect()

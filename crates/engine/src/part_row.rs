@@ -19,11 +19,11 @@ use crate::summary::pauses_within;
 #[allow(missing_docs)] // The fields are the contract's own; its documentation describes them.
 pub struct PartRow {
     pub interrupted: bool,
-    /// How long after the common begin the first thread began.
+    /// How long after the common start the first thread began.
     pub began_ms: f64,
     /// How much later than the first thread the last one began.
     pub began_within_ms: f64,
-    /// When the last thread stopped, from the common begin.
+    /// When the last thread stopped, from the common start.
     pub ended_s: f64,
     pub connections_opened: u64,
     pub requests: Requests,
@@ -51,7 +51,7 @@ pub struct PartFigures {
 }
 
 impl PartFigures {
-    /// Those of what a process brought home, in a load of this pace.
+    /// Those of what a process recorded, in a load of this pace.
     #[must_use]
     pub fn of(pace: &Pace, finished: &Finished) -> Self {
         let (part, recorder) = (&finished.part, &finished.part.recorder);

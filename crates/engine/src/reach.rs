@@ -42,7 +42,7 @@ impl Reach {
         Self { heard, timeout, last: Nanos::ZERO, shown: Nanos::ZERO, fails: false }
     }
 
-    /// The server was heard of: it accepted a connection, or sent something. So it counts at the begin of the load.
+    /// The server was heard of: it accepted a connection, or sent something. So it counts at the start of the load.
     pub fn heard(&mut self, now: Nanos) {
         self.last = now;
         self.fails = false;

@@ -78,7 +78,7 @@ pub struct Requests {
     pub moved: u64,
 }
 
-/// Requests that were under way from the begin of the window to its end: none of its other figures includes them.
+/// Requests that were under way from the start of the window to its end: none of its other figures includes them.
 ///
 /// Measured ones are among them, as failed or unanswered ones, where they were due in the first hundredth of the window.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -121,7 +121,7 @@ pub struct Connections {
     pub lifetime_ms: Distribution,
     /// None where connections are not those of requests, or their driver's.
     pub ended_by_server: Option<EndedByServer>,
-    /// Connections that were open from the begin of the load to its end, and carried answers; none likewise.
+    /// Connections that were open from the start of the load to its end, and carried answers; none likewise.
     pub lasting: Option<u64>,
 }
 

@@ -12,7 +12,7 @@ pub struct RunningLoad<R> {
 }
 
 impl<R: 'static> RunningLoad<R> {
-    /// The load of a group whose threads have been started; `conclude` makes the result of what they bring home.
+    /// The load of a group whose threads have been started; `conclude` makes the result of what they record.
     pub fn new(group: ThreadGroup, conclude: impl FnOnce(Finished) -> R + Send + Sync + 'static) -> Self {
         Self { group, conclude: Box::new(conclude) }
     }
@@ -24,7 +24,7 @@ impl<R: 'static> RunningLoad<R> {
         RunningLoad { group: self.group, conclude: Box::new(|finished| change(conclude(finished))) }
     }
 
-    /// Where the load stands now.
+    /// How far the load is now.
     #[must_use]
     pub fn progress(&mut self) -> Progress {
         self.group.progress()
@@ -36,10 +36,10 @@ impl<R: 'static> RunningLoad<R> {
         self.group.is_ready()
     }
 
-    /// Sets the begin of a load that waits for it: a moment to come of the monotonic clock.
+    /// Sets the start of a load that waits for it: a moment to come of the monotonic clock.
     ///
     /// # Errors
-    /// It cannot begin then, and its begin stays unset.
+    /// It cannot begin then, and its start stays unset.
     pub fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
         self.group.begin(at)
     }

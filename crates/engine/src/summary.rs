@@ -49,7 +49,7 @@ pub struct Terms<'a> {
 }
 
 impl LoadResult {
-    /// Summarises once what one or several processes brought home, and judges it.
+    /// Summarises once what one or several processes recorded, and judges it.
     ///
     /// # Panics
     /// Without a process.

@@ -1,4 +1,4 @@
-//! The threads of one load, whatever it asks for: their common start, their common end, and what they bring home.
+//! The threads of one load, whatever it asks for: their common start, their common end, and what they record.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::thread_group::shared::Shared;
 
 mod shared;
 
-/// Where a load stands.
+/// How far a load is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Since the load began, warm-up included; none while the connections are being opened.
@@ -51,7 +51,7 @@ pub enum NotBegun {
     NotReady,
     /// The moment passed this time ago.
     Passed(Nanos),
-    /// It has begun, or its begin is set already.
+    /// It has begun, or its start is set already.
     Begun,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for NotBegun {
     }
 }
 
-/// The threads of one load, each of which brings a `T` home.
+/// The threads of one load, each of which produces a `T`.
 pub struct ThreadGroup<T = Part> {
     shared: Arc<Shared>,
     /// What they have heard of the server.
@@ -152,15 +152,15 @@ impl<T: Send + 'static> ThreadGroup<T> {
         self.shared.is_ready()
     }
 
-    /// Sets the begin of a load that [`Begins::OnRequest`]: a moment to come of the monotonic clock.
+    /// Sets the start of a load that [`Begins::OnRequest`]: a moment to come of the monotonic clock.
     ///
     /// # Errors
-    /// It cannot begin then, and its begin stays unset.
+    /// It cannot begin then, and its start stays unset.
     pub fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
         self.shared.begin(at)
     }
 
-    /// Where the load stands now.
+    /// How far the load is now.
     #[must_use]
     pub fn progress(&mut self) -> Progress {
         let elapsed = self.shared.elapsed();
@@ -203,7 +203,7 @@ impl<T: Send + 'static> ThreadGroup<T> {
         self.watch.as_ref().and_then(Watch::take)
     }
 
-    /// Waits for the end of all threads, and returns what they bring home.
+    /// Waits for the end of all threads, and returns what they record.
     ///
     /// # Panics
     /// When one of them has panicked, with the same panic.

@@ -101,7 +101,7 @@ pub(crate) struct Worker<I, E: Exchange> {
     surplus: Vec<Slot>,
     /// When the next level of the load begins, on which the loop hands over; never for most loads.
     handover: Nanos,
-    /// When the load ends, where time ends it: from then on, an upload that goes on is given no more of it.
+    /// When the load ends, where time ends it: from then on, an upload that continues is given no more of it.
     ends: Nanos,
     /// Requests begun by this worker.
     begun: u64,
@@ -209,7 +209,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     }
 
     /// Lets time pass in which nothing begins, until the load does: while other threads open their connections, its
-    /// begin is not known yet.
+    /// start is not known yet.
     pub(crate) fn wait_for_begin(
         &mut self,
         begins_at: impl Fn() -> Option<Nanos>,

@@ -51,7 +51,7 @@ fn count_one() {
     }
 }
 
-// SAFETY: every call goes on to the system's allocator with the caller's own promises; counting allocates nothing.
+// SAFETY: every call is passed to the system's allocator with the caller's own promises; counting allocates nothing.
 #[expect(unsafe_code, reason = "an allocator can only be replaced by one whose trait is unsafe")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -115,7 +115,7 @@ fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// Answers requests of HTTP/2, of which each is one HEADERS frame.
+/// Answers requests of HTTP/2, each of which is one HEADERS frame.
 fn answer_all_streams(mut stream: &TcpStream) -> std::io::Result<()> {
     const PREFACE_BYTES: usize = 24;
     const SETTINGS: [u8; 18] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0];

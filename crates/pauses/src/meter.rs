@@ -78,7 +78,7 @@ impl Grid {
 /// Finds pauses by wakes that come later than they should.
 ///
 /// All meters of a machine with the same grid share its moments. So two meters of one period whose offsets are half of it
-/// apart, and that both see a pause, together know its begin to half a period.
+/// apart, and that both see a pause, together know its start to half a period.
 #[derive(Debug)]
 pub struct Meter {
     grid: Grid,

@@ -156,7 +156,7 @@ pub struct Load<W> {
     /// How a thread waits for answers.
     #[serde(default)]
     pub waiting: Waiting,
-    /// What is asked, and of whom.
+    /// What is asked, and of which server.
     pub work: W,
 }
 

@@ -38,7 +38,7 @@ impl Arriving {
 pub struct Pace {
     /// What arrives.
     pub unit: Unit,
-    /// The schedule; none in a closed loop, where a client goes on when it has its answer.
+    /// The schedule; none in a closed loop, where a client continues when it has its answer.
     pub arriving: Option<Arriving>,
     /// When the measured window ends.
     pub stop: Stop,

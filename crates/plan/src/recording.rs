@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn at_speed_one_requests_are_due_at_their_moments_to_the_nanosecond() {
-        // The last one, after 104 days, is the greatest of which each whole number is one of 53 bits.
+        // The last one, after 104 days, is the greatest up to which each whole number has 53 bits.
         let moments = [0, 1, 1, 999_999_999, 9_007_199_254_740_991];
         assert_eq!(due(&replay(&moments, 1.0)), moments);
     }

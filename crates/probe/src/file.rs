@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Room for most of these files.
 const FIRST_BYTES: usize = 16 * 1024;
-/// A file of the kernel that is larger than this is none of ours.
+/// A file of the kernel that is larger than this is not one that is read here.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// The place that files are read into, one after the other.

@@ -33,7 +33,7 @@ pub(crate) enum Members {
     Machine {
         /// What they are known by.
         marks: Marks,
-        /// Processes that were found to be none of the server's.
+        /// Processes that were found not to belong to the server.
         strangers: HashSet<u32>,
     },
 }

@@ -23,7 +23,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// An allowance of this share of a CPU, full at first, of which one interval's worth can be saved.
+    /// An allowance of this share of a CPU, full at first; one interval's worth of it can be saved.
     pub(crate) fn new(share: f64, interval: Duration, now: Duration) -> Self {
         let most_s = share * interval.as_secs_f64();
         Self { share, most_s, left_s: most_s, refilled: now, worked: None, costs_s: [0.0; 3] }

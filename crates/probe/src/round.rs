@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::pace::Pace;
 
-/// A round of visits that goes on at each sample as far as its allowance lasts.
+/// A round of visits that continues at each sample as far as its allowance lasts.
 pub(crate) struct Round<T> {
     pace: Pace,
-    /// From the begin of one round to the begin of the next, at least.
+    /// From the start of one round to the start of the next, at least.
     shortest: Duration,
     begun: Option<Duration>,
     left: VecDeque<T>,
@@ -25,7 +25,7 @@ impl<T> Round<T> {
         self.pace.add_s(now, left_s);
     }
 
-    /// Goes on with the round, or begins the next if it is time; whether it has come to its end.
+    /// Continues with the round, or begins the next if it is time; whether it has come to its end.
     ///
     /// `first` gives what a new round visits; a visit may add what is to be visited next. `cpu_time` is what this
     /// process has used so far.

@@ -210,7 +210,7 @@ impl Sampler {
         sample.busiest_thread = found.map(BusiestThread::from);
     }
 
-    /// Goes on with what takes several samples, and adds what has come to its end.
+    /// Continues with what takes several samples, and adds what has come to its end.
     fn go_on_with_rounds(&mut self, now: Duration, sample: &mut Sample) {
         let Self { buffer, tree, switch_counts, footprint, .. } = self;
         let threads = || tree.thread_counts().map(|(pid, threads)| Visit::of_process(pid, threads));

@@ -28,7 +28,7 @@ pub(crate) fn pause_delays(lengths_s: Vec<f64>, window_s: f64) -> PyResult<(Stri
     Ok((distribution.map_err(|error| PyValueError::new_err(error.to_string()))?, histogram.encode()))
 }
 
-/// The distribution of times of which each occurred so often, as JSON, and their histogram.
+/// The distribution of times that each occurred so often, as JSON, and their histogram.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
 pub(crate) fn counted_times(times_ns: Vec<u64>, counts: Vec<u64>) -> PyResult<(String, String)> {

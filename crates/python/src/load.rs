@@ -78,7 +78,7 @@ impl Load {
     }
 }
 
-/// Where a load stands, as Python sees it.
+/// How far a load is, as Python sees it.
 pub(crate) fn shown(progress: &Progress) -> ShownProgress {
     let failures = progress.failures.iter().filter(|(_, count)| *count > 0);
     (

@@ -1,4 +1,4 @@
-//! Where each key of a TOML document stands, so that an error can name its line.
+//! Where each key of a TOML document is, so that an error can name its line.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -14,7 +14,7 @@ pub struct Agreement {
     pub suite: u16,
     /// The group of the key exchange; `None` if there was none.
     pub group: Option<u16>,
-    /// Whether an earlier session went on.
+    /// Whether an earlier session continued.
     pub is_resumed: bool,
 }
 
@@ -55,14 +55,14 @@ impl Agreements {
         all
     }
 
-    /// How many handshakes there were in which a session went on (`true`) or began (`false`).
+    /// How many handshakes there were in which a session continued (`true`) or began (`false`).
     #[must_use]
     pub fn count(&self, resumed: bool) -> u64 {
         self.0.iter().filter(|(agreement, _)| agreement.is_resumed == resumed).map(|(_, count)| count).sum()
     }
 }
 
-/// How long those handshakes took that ended within the measured window, by whether an earlier session went on.
+/// How long those handshakes took that ended within the measured window, by whether an earlier session continued.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HandshakeTimes {
     /// Those that began a session.

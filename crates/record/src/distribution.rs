@@ -1,4 +1,4 @@
-//! The summary of a histogram, as it stands in results.
+//! The summary of a histogram, as it is in results.
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ pub struct Endings {
     pub answers: u64,
     /// The least and the greatest number of answers of one of them.
     pub extremes: Option<(u64, u64)>,
-    /// Connections that were open from the begin of the load to its end, and carried answers.
+    /// Connections that were open from the start of the load to its end, and carried answers.
     pub lasting: u64,
 }
 

@@ -121,7 +121,7 @@ pub struct Recorder {
     /// Which connections the server has ended, and which have lasted.
     #[serde(default)]
     pub endings: Endings,
-    /// From the begin of connecting to the close, of the connections that were closed.
+    /// From the start of connecting to the close, of the connections that were closed.
     pub lifetime: TimeHistogram,
     pub first_byte: TimeHistogram,
     pub transfer: TimeHistogram,
@@ -152,7 +152,7 @@ pub struct Recorder {
     pub lost: Option<LostServer>,
     #[serde(default)]
     edges: edges::Edges,
-    /// When its level began, where the load has gone on from an earlier one. What was due before is that one's.
+    /// When its level began, where the load continues an earlier one. What was due before is that one's.
     #[serde(skip)]
     begins: Nanos,
     /// The recording of the level before, while requests of it, or of those before it, are under way.

@@ -1,4 +1,4 @@
-//! Processes of one's own. No safe function forks, and none makes the kernel reap: this is why unsafe code stands here.
+//! Processes of one's own. No safe function forks, and none makes the kernel reap: this is why there is unsafe code here.
 #![expect(unsafe_code, reason = "fork(2) and signal(2) have no safe wrapper")]
 
 use std::io;

@@ -16,7 +16,7 @@ pub struct Certificate {
     pub issuer: String,
     /// The kind of its key, such as `RSA 2048` or `ECDSA 256`.
     pub key: String,
-    /// The begin of its validity in words.
+    /// The start of its validity in words.
     pub not_before: String,
     /// The end of its validity in words.
     pub not_after: String,

@@ -49,7 +49,7 @@ impl Client {
     /// server must choose it.
     ///
     /// # Errors
-    /// A name is none of TLS, a file cannot be used, or what is asked for does not go together.
+    /// A name is unknown to TLS, a file cannot be used, or what is asked for does not go together.
     pub fn new(
         plan: &Tls,
         connections: usize,

@@ -141,7 +141,7 @@ pub fn is_of_an_authority(flaw: &CertificateError) -> bool {
 const NAMES_SHOWN: usize = 5;
 const CHARACTERS_SHOWN: usize = 100;
 
-/// The names of a certificate, of which each comes as `DnsName("host")`, without that around them; the first of many.
+/// The names of a certificate, each of which comes as `DnsName("host")`, without that around them; the first of many.
 #[must_use]
 pub fn presented_names(presented: &[String]) -> String {
     let name = |name: &String| shortened(name.split('"').nth(1).unwrap_or(name));
@@ -151,7 +151,7 @@ pub fn presented_names(presented: &[String]) -> String {
     format!("{}{behind}", names.join(", "))
 }
 
-/// The begin of a text of somebody else's.
+/// The start of a text of somebody else's.
 pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(CHARACTERS_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),

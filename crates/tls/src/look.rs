@@ -136,7 +136,7 @@ fn write_all(stream: &mut TcpStream, mut bytes: &[u8], left: &impl Fn() -> Durat
 }
 
 /// Ends a connection so that nothing is on its way when it is closed: a server that has just sent tickets would meet a
-/// reset. One that goes on sending meets it all the same.
+/// reset. One that keeps sending meets it all the same.
 fn leave(stream: &mut TcpStream, session: &mut Session, left: &impl Fn() -> Duration) -> io::Result<()> {
     let before = left();
     let left = || LONGEST_GOODBYE.saturating_sub(before.saturating_sub(left())).min(left());

@@ -16,7 +16,7 @@ const ALLOCATIONS_PER_TURN: u64 = 2;
 /// Queues grow to the most that they ever hold.
 const ALLOCATIONS_OF_QUEUES: u64 = 64;
 
-/// What the client allocates in all turns, in each of which one record carries this number of requests.
+/// What the client allocates in all turns, each of which carries this number of requests in one record.
 fn allocations(pipeline: usize) -> u64 {
     let mut server = Server::of(&server_config(), ANSWER);
     let mut client = Tls::<Http1>::new(pipeline, &settings(&any_certificate(), "http/1.1", false));

@@ -36,7 +36,7 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && token_prefix(bytes) == bytes.len()
 }
 
-/// The length of the longest prefix made of bytes that may stand in a field value or a reason phrase: tabs, spaces,
+/// The length of the longest prefix made of bytes that may be in a field value or a reason phrase: tabs, spaces,
 /// visible characters and obs-text.
 #[inline]
 pub(crate) fn text_prefix(bytes: &[u8]) -> usize {
@@ -52,7 +52,7 @@ pub(crate) fn text_prefix(bytes: &[u8]) -> usize {
     length + bytes[length..].iter().position(is_forbidden).unwrap_or(bytes.len() - length)
 }
 
-/// Whether this is text: every byte may stand in a field value.
+/// Whether this is text: every byte may be in a field value.
 #[inline]
 pub(crate) fn is_text(bytes: &[u8]) -> bool {
     text_prefix(bytes) == bytes.len()

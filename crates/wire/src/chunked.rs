@@ -5,7 +5,7 @@ use crate::error::{Malformed, Section};
 use crate::head::is_end_of_trailers;
 use crate::lines::LineReader;
 
-/// Where in a chunked body the next byte stands.
+/// Where in a chunked body the next byte is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ChunkedDecoder {
     SizeLine,

@@ -8,7 +8,7 @@ use crate::http2_counts::Http2Counts;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
-/// What names a request on its connection from its begin to its end: a number below the most that may be under way.
+/// What names a request on its connection from its start to its end: a number below the most that may be under way.
 pub type Tag = usize;
 
 /// One connection's end of a protocol, without I/O: bytes go in, events and bytes come out.
@@ -86,7 +86,7 @@ pub trait Exchange: Send {
     /// the template leaves it open. A body that is not a part of the template's bytes follows by [`write_body`](Self::write_body).
     fn begin(&mut self, tag: Tag, template: &Self::Template, target: Option<&[u8]>, to: &mut Vec<u8>);
 
-    /// Whether no request can begin before the body under way is written, because it would stand in the middle of it.
+    /// Whether no request can begin before the body under way is written, because it would be in the middle of it.
     fn holds_requests_back(&self) -> bool {
         false
     }
@@ -97,7 +97,7 @@ pub trait Exchange: Send {
     }
 
     /// Whether a part of the body of the request with this tag is not written. A request may be answered before all of its
-    /// body is written; where a protocol goes on with it, the tag stands for the body until then.
+    /// body is written; where a protocol continues with it, the tag stands for the body until then.
     fn is_writing_body(&self, _tag: Tag) -> bool {
         false
     }
@@ -186,7 +186,7 @@ pub struct Agreement {
     pub group: Option<u16>,
     /// Whether the client has offered to go on with an earlier session.
     pub is_offered: bool,
-    /// Whether an earlier session goes on, so that nobody has shown a certificate.
+    /// Whether an earlier session continues, so that nobody has shown a certificate.
     pub is_resumed: bool,
 }
 
@@ -209,7 +209,7 @@ pub enum Readiness {
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Its answer has begun, and goes on.
+    /// Its answer has begun, and continues.
     Begun(Tag),
     /// It was answered; its tag is free.
     Answered(Tag, Response),

@@ -173,7 +173,7 @@ impl Exchange for Http2 {
 
     fn take_counts(&mut self) -> Option<Http2Counts> {
         let counts = std::mem::take(&mut self.counts);
-        // What the peer allows goes on.
+        // What the peer allows continues.
         self.count_streams_allowed();
         self.has_peer_settings.then_some(counts)
     }

@@ -58,7 +58,7 @@ enum GivenBack {
     Closed,
 }
 
-/// A request of HTTP/1.x: its bytes, and where among them the target stands, or belongs.
+/// A request of HTTP/1.x: its bytes, and where among them the target is, or belongs.
 #[derive(Debug)]
 pub struct Http1Template {
     bytes: Vec<u8>,

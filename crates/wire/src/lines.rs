@@ -41,7 +41,7 @@ impl LineReader {
     }
 
     /// Interprets the line, line end included, that ends in `bytes`; gives the bytes consumed of this slice and what
-    /// was understood. `None` means that every byte was consumed and the line goes on.
+    /// was understood. `None` means that every byte was consumed and the line continues.
     ///
     /// In a section of fields a folded line (RFC 9112 §5.2) is one line, so the first byte of the next line must be
     /// seen before this one is known to have ended.

@@ -56,7 +56,7 @@ impl<'a> Method<'a> {
         Ok(Self(name))
     }
 
-    /// The name, as it stands in the request line.
+    /// The name, as it is in the request line.
     #[must_use]
     pub const fn as_str(self) -> &'a str {
         self.0
@@ -107,7 +107,7 @@ impl Body<'_> {
     }
 }
 
-/// The target of a request, as it stands in the request line: a path with a query, an absolute URL, or `*`.
+/// The target of a request, as it is in the request line: a path with a query, an absolute URL, or `*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
     /// The same every time.
@@ -192,7 +192,7 @@ impl Request<'_> {
         if is_single { RequestKind::Single { is_head: kind.is_head() } } else { kind }
     }
 
-    /// Where in the encoded bytes the target stands, or belongs.
+    /// Where in the encoded bytes the target is, or belongs.
     pub(crate) fn target_at(&self) -> usize {
         self.method.as_str().len() + 1
     }
@@ -210,7 +210,7 @@ impl Request<'_> {
         self.find_once("Host")
     }
 
-    /// The fields that stand behind the given ones, where they are not among them.
+    /// The fields that follow the given ones, where they are not among them.
     pub(crate) fn added_fields(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let is_given = |name| self.find_all(name).next().is_some();
         let body_bytes = self.body.length();
@@ -294,12 +294,12 @@ pub enum InvalidRequest {
     },
     /// The method is CONNECT.
     Connect,
-    /// The target is of no known form, or has a character that cannot stand in a request line.
+    /// The target is of no known form, or has a character that cannot be in a request line.
     Target {
         /// The target that was given.
         target: String,
     },
-    /// The authority is empty or has a character that cannot stand in one.
+    /// The authority is empty or has a character that cannot be in one.
     Authority {
         /// The authority that was given.
         authority: String,

@@ -70,7 +70,7 @@ pub struct ResponseParser {
     interim_bytes: u64,
 }
 
-/// A response whose header block is complete, and where its body stands.
+/// A response whose header block is complete, and where its body is.
 #[derive(Debug, Clone)]
 struct ResponseBody {
     /// Holds the counts so far.

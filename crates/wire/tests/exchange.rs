@@ -365,7 +365,7 @@ proptest! {
             while !piece.is_empty() && !is_refused {
                 match exchange.receive(piece) {
                     Ok(Received { consumed, event }) => {
-                        prop_assert!(consumed > 0 || event.is_some(), "it goes on for ever");
+                        prop_assert!(consumed > 0 || event.is_some(), "it never ends");
                         events.extend(event);
                         piece = &piece[consumed..];
                     }

@@ -44,7 +44,7 @@ fn append_decimal(text: &mut Vec<u8>, number: i32) -> JavaHash {
 #[derive(Clone, Copy, Debug)]
 struct JavaHash {
     value: i32,
-    /// 31ⁿ, which takes what stands before the text to its place.
+    /// 31ⁿ, which takes what precedes the text to its place.
     power: i32,
 }
 

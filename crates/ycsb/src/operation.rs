@@ -21,7 +21,7 @@ pub enum Kind {
     Insert,
     /// Reads records in the order of their keys.
     Scan,
-    /// Reads one record and then writes fields of it: one operation, from the begin of the one to the end of the other.
+    /// Reads one record and then writes fields of it: one operation, from the start of the one to the end of the other.
     ReadModifyWrite,
     /// Removes one record.
     Delete,

@@ -143,7 +143,7 @@ class Analysis:
 
     @property
     def measured_servers(self) -> list[str]:
-        """The servers of which any point was measured, in the order of the study."""
+        """The servers with a measured point, in the order of the study."""
         return [curve.server for curve in self.curves if any(at.trials for at in curve.points)]
 
     @property

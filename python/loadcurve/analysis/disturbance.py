@@ -25,7 +25,7 @@ class Disturbance:
 
 
 def unknown_disturbance(run: Run) -> Disturbance:
-    """Return the disturbance of a run of which no figure is known."""
+    """Return the disturbance of a run without any known figure."""
     return Disturbance(None, None, None, None, None, paused_points=0, points=len(run.points))
 
 

@@ -51,7 +51,7 @@ class Ending:
 
 
 def unknown_ending(run: Run) -> Ending:
-    """Return the ending of a run of which only the plan is known."""
+    """Return the ending of a run with nothing but its plan."""
     return Ending("unknown", None, 0, len(run.run.order), run.points_expected, ())
 
 

@@ -26,7 +26,7 @@ class Numbers(NumbersHead):
 
 
 def read_analysis(folder: Path) -> Analysis | None:
-    """Return the analysis in a run folder; ``None`` where there is none that fits what the folder holds."""
+    """Return the analysis in a run folder; ``None`` where none fits what the folder holds."""
     text = kept_text(folder)
     try:
         return None if text is None else Numbers.model_validate_json(text).analysis
@@ -35,7 +35,7 @@ def read_analysis(folder: Path) -> Analysis | None:
 
 
 def read_analysed(folder: Path, objective: Objective | None = None) -> tuple[Run, Analysis]:
-    """Read a run folder and its analysis, which is made anew where there is none that fits.
+    """Read a run folder and its analysis, which is made anew where none fits.
 
     With limits it is made in any case, because theirs are not kept.
 

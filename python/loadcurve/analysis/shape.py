@@ -1,4 +1,4 @@
-"""The shape of each curve of a run: peak, knee, scalability, capacity, cost, and whom to take where."""
+"""The shape of each curve of a run: peak, knee, scalability, capacity, cost, and which to take where."""
 
 import contextlib
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ def lost(base: Analysis, new: Analysis) -> tuple[Unusable, ...]:
 
 
 def without_usable_figures(analysis: Analysis, planned: Iterable[str]) -> tuple[Unusable, ...]:
-    """Return the planned servers of which no point is usable at all."""
+    """Return the planned servers without any usable point."""
     measured = {curve.server for curve in analysis.curves if any(at.usable for at in curve.points)}
     return _neighbours(
         (server, point, _why(analysis, server, point))

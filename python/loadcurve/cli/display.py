@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: a live display on a terminal, plain lines elsewhere."""
+"""What a run shows while it runs: a live display on a terminal, plain lines elsewhere."""
 
 import time
 from collections import Counter
@@ -66,7 +66,7 @@ class RunDisplay:
         self._other_systems: LiveLoad | None = None
 
     def keeps(self, file: ProgressFile) -> None:
-        """Write down where the run stands, too, each time that a load begins or is over."""
+        """Write down how far the run is, too, each time that a load begins or is over."""
         self._file = file
 
     def publishes(self, live: LiveLoad) -> None:
@@ -113,7 +113,7 @@ class RunDisplay:
         self._keep(point)
 
     def on_progress(self, progress: Progress) -> None:
-        """A load stands here."""
+        """Shows figures of the load in progress."""
         self._progress = progress
         if self._other_systems is not None and self._trial is not None:
             labels = {"server": self._trial.server, "trial": str(self._trial.trial + 1)}
@@ -136,7 +136,7 @@ class RunDisplay:
         # Where points follow each other without a pause, the next one has begun when a record is safe.
         under_way = None if self._point == record.point else self._point
         if record.attempt > 1:
-            # It is none of the planned points; its time counts in the pace, from which the time left follows.
+            # It is not a planned point; its time counts in the pace, from which the time left follows.
             self._keep(under_way)
             return
         self._points_over += 1
@@ -221,7 +221,7 @@ class RunDisplay:
         return None if self._estimate_s is None else max(0.0, self._estimate_s - elapsed_s)
 
     def _keep(self, point: Point | None) -> None:
-        """Write down where the run stands, and the point whose load is under way, if one is."""
+        """Write down how far the run is, and the point whose load is under way, if one is."""
         if self._file is None or self._trial is None:
             return
         arm = self._arms.get(self._trial.server)

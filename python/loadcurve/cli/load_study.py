@@ -100,7 +100,7 @@ class Options:
     ) -> None:
         """Take the values of all parameters, which of them were given, and how each is written.
 
-        Raises ``BadInput``: an option that was given is none of this kind of load, or of its model.
+        Raises ``BadInput``: an option that was given does not belong to this kind of load, or of its model.
         """
         self.kind = kind
         self.values = values
@@ -232,7 +232,7 @@ class Options:
             keys = {"versions": "tls_version", **{one: option for option, one in _TLS_KEYS.items()}}
             name = "cacert" if rest[0] == "verify" else keys.get(rest[0], "tls")
             return f"{self._written.get(name, name)}: {problem.text}"
-        # Weights stand in the file of paths, and it is the pick that asks for them.
+        # Weights are in the file of paths, and it is the pick that asks for them.
         key = "pick" if key == "weights" else key
         name = next((one for one in self._written if one not in OF_RUNNING and self._key(one) == key), key)
         return f"{self._written.get(name, name)}: {problem.text}"

@@ -1,6 +1,6 @@
 """stdout, where results go, and stderr, where the talk goes.
 
-When stdout fails, the command ends with one sentence and not with a traceback; without stderr it goes on.
+When stdout fails, the command ends with one sentence and not with a traceback; without stderr it continues.
 """
 
 import codecs
@@ -62,7 +62,7 @@ class _Results(io.FileIO):
 
 
 class _Talk(io.FileIO):
-    """The file behind stderr: that nothing can be reported is no reason to end what goes on."""
+    """The file behind stderr: that nothing can be reported is no reason to end the command."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         with suppress(OSError):

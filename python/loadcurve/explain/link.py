@@ -12,7 +12,7 @@ from loadcurve.result.records import PointRecord
 
 SATURATED_SHARE = 0.9
 MISJUDGED_SHARE = 1.1
-"""A link that carries more than its speed has another one than was said, as of machines that may burst."""
+"""A link that carries more than its speed has another one than was said, like machines that may burst."""
 BITS_PER_BYTE = 8
 BITS_PER_MBIT = 1e6
 
@@ -95,7 +95,7 @@ def _of_end(
     sending: int | None = None,
     receiving: int | None = None,
 ) -> Iterator[Filled]:
-    # A link without any speed is one of which none is known.
+    # A link without any speed is one whose speed is not known.
     if interface is None or not interface.speed_bits_per_s or use is None:
         return
     directions: Sequence[tuple[Direction, float, int | None]] = (

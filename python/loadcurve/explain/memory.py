@@ -33,7 +33,7 @@ LEAK_BYTES_MIN = BYTES_PER_MIB
 LEAK_SHARE_MIN = 0.02
 """Growth within a window that counts: a mebibyte and 2 %. Allocators take as much in one step."""
 LEAK_SAMPLES_MIN = 8
-"""Fewer samples than two in each quarter of a window tell no growth that goes on from a step."""
+"""Fewer samples than two in each quarter of a window tell no growth that continues from a step."""
 GROWTH_BYTES_MIN = 4 * BYTES_PER_MIB
 GROWTH_SHARE_MIN = 0.2
 """Growth along the sweep that counts: 4 MiB, and a fifth of the memory at the fewest connections."""
@@ -66,7 +66,7 @@ def find(subject: Subject) -> list[Finding]:
 def _leaks(subject: Subject) -> list[Finding]:
     grown = {id(record): growth for record in subject.records if (growth := _growth(record)) is not None}
     measured = [records for records in subject.by_place() if records]
-    # A leak goes on with every start of the server and at every load: what grows in one trial is its own
+    # A leak continues with every start of the server and at every load: what grows in one trial is its own
     # affair, and what grows at the first points only may be a server that is still warming up.
     steady = [records for records in measured if all(id(record) in grown for record in records)]
     if not steady or steady[-1] is not measured[-1]:

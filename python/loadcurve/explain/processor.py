@@ -167,7 +167,7 @@ def _explain_one_thread(subject: Subject, seen: Sequence[Observation[Used]]) -> 
 
 
 def _has_idle_workers(subject: Subject, used: Used) -> bool:
-    """Say whether the server has processes for the work, of which one did nearly all of it."""
+    """Say whether the server has processes for the work, one of which did nearly all of it."""
     workers = subject.number_setting("workers") or (used.processes or 1)
     of_one = used.busiest_process_cpus
     return workers > 1 and of_one is not None and of_one >= FULL_SHARE * used.cpus

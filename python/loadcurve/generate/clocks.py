@@ -1,7 +1,7 @@
 """What the machine's clocks say of a load: whether the machine was suspended, and whether its clock was set.
 
 All that is measured is on the monotonic clock, which stands still while a machine is suspended and which
-nobody sets. The clock since boot goes on in the meantime, and the clock of the day is set by whoever may.
+nobody sets. The clock since boot runs in the meantime, and the clock of the day is set by whoever may.
 """
 
 import time

@@ -22,7 +22,7 @@ from loadcurve.result.load import LoadResult
 READY_INTERVAL_S = 0.005
 """Between two looks whether the connections of several loads are open."""
 LEAD_NS = 100_000_000
-"""How far ahead the common begin of several loads is: each of them learns of it before."""
+"""How far ahead the common start of several loads is: each of them learns of it before."""
 
 
 class Engine(Generator):

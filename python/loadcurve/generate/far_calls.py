@@ -12,7 +12,7 @@ from loadcurve.result.throttling import Throttling
 
 
 class FarPart(Record):
-    """What a machine brings home of a load."""
+    """What a machine records of a load."""
 
     part: str
     """In the form that the engine merges."""

@@ -35,7 +35,7 @@ REACH_TIMEOUT_S: Final = 5.0
 
 @dataclass(frozen=True)
 class PlannedWindow:
-    """When the window of a load is, from its begin; ``None`` where something else than time ends it."""
+    """When the window of a load is, from its start; ``None`` where something else than time ends it."""
 
     warmup_s: float
     duration_s: float | None
@@ -126,7 +126,7 @@ class AgentRole:
             time.sleep(READY_INTERVAL_S)
 
     def _run(self, call: Call) -> dict[str, Any]:
-        """Begin at a moment of the clock here, report how far the part is, and return what it brings home."""
+        """Begin at a moment of the clock here, report how far the part is, and return what it records."""
         part = self._part(call)
         try:
             part.load.begin(call.arguments["at_ns"])

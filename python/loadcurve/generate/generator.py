@@ -1,4 +1,4 @@
-"""What every generator does: carry out the plan of one load, and bring home its result."""
+"""What every generator does: carry out the plan of one load, and return its result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Generator as Yielding
@@ -90,7 +90,7 @@ class Generator(Protocol):
     def run_levels(self, plans: Sequence[Plan], observe: ObserveLevel) -> Yielding[LoadResult]:
         """Run one load through levels, each of which begins when the one before ends, on its connections.
 
-        Yields the result of each level when the last of its requests has ended, while the load goes on. The
+        Yields the result of each level when the last of its requests has ended, while the load runs. The
         load ends with the iterator. Where ``observe`` raises, the levels that were over are yielded before.
 
         Raises:

@@ -64,7 +64,7 @@ class _Looking:
         """Where the load stood when the level began, as far as a look can tell."""
 
     def look(self, progress: Progress) -> tuple[int, Progress]:
-        """Return the number of the level that is under way, and where it stands."""
+        """Return the number of the level that is under way, and how far it is."""
         elapsed_s = progress.elapsed_s or 0.0
         last = len(self._plans) - 1
         level = min(sum(end_s <= elapsed_s for end_s in self._ends_s), last)

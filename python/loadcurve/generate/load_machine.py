@@ -71,14 +71,14 @@ class LoadMachine(Protocol):
         ...
 
     def run_part(self, load: str, at_ns: int, report_s: float, observe: Observe) -> Future[FarPart]:
-        """Let a part begin at a moment of the clock there, and wait for what it brings home.
+        """Let a part begin at a moment of the clock there, and wait for what it records.
 
         ``observe`` is called about every ``report_s``, in another thread.
         """
         ...
 
     def stop_part(self, load: str) -> None:
-        """Ask a part to end now; one that has begun still brings home what it has measured."""
+        """Ask a part to end now; one that has begun still returns what it has measured."""
         ...
 
     def round_trip_s(self) -> float:

@@ -46,7 +46,7 @@ class WindowWatch:
 
     @classmethod
     def of(cls, plan: Plan, level_before: "WindowWatch | None" = None) -> Self:
-        """Look for the first time, before the load of a plan or at the begin of its level."""
+        """Look for the first time, before the load of a plan or at the start of its level."""
         return cls(plan.load.warmup_s, plan.cpus, work_of(plan), level_before)
 
     def look(self, progress: Progress) -> None:
@@ -57,7 +57,7 @@ class WindowWatch:
                 self._before = Withheld.until_now(TICKS_PER_S)
 
     def ends(self) -> None:
-        """Note that the window is over, where the load goes on."""
+        """Note that the window is over, where the load continues."""
         self._until_end = Withheld.until_now(TICKS_PER_S)
         if self.time is not None:
             self.time.ends()
@@ -87,7 +87,7 @@ def start_refusals() -> Iterator[None]:
 
 
 def progress_of(shown: ShownProgress) -> Progress:
-    """Return where a load stands, as the engine shows it."""
+    """Return how far a load is, as the engine shows it."""
     elapsed_s, answered, failures, last_second, oldest_s = shown
     return Progress(elapsed_s, answered, failures, last_second and LastSecond(*last_second), oldest_s)
 

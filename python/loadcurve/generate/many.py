@@ -2,7 +2,7 @@
 
 Each machine takes its share of the plan by arithmetic, and opens its connections. Then clocks are compared,
 and every machine learns one moment to come, by its own clock. Nothing is coordinated while the load runs.
-What the machines bring home merges to what one generator would have measured.
+What the machines record merges to what one generator would have measured.
 """
 
 import json
@@ -37,7 +37,7 @@ from loadcurve.machines.clock_offsets import ClockCourse, Offset
 from loadcurve.result.load import LoadResult
 
 LEAD_S: Final = 0.5
-"""How far ahead the common begin is at least; by then every machine must know it."""
+"""How far ahead the common start is at least; by then every machine must know it."""
 LEAD_ROUND_TRIPS: Final = 20
 LEAD_PER_PART_S: Final = 0.002
 """Telling it to one machine more takes this long at most."""
@@ -94,7 +94,7 @@ def ports_of(plan: Plan) -> list[tuple[str, int]]:
 
 
 def longest_s(plan: Plan) -> float:
-    """Return how long a load may take from its begin to its last timeout; infinite if no time ends it."""
+    """Return how long a load may take from its start to its last timeout; infinite if no time ends it."""
     [[_, written]] = json.loads(plan.to_json()).items()
     window_s = written["stop"].get("duration_s", math.inf)
     return float(written["warmup_s"] + window_s + written["timeout_s"])

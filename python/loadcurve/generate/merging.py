@@ -1,4 +1,4 @@
-"""From what several machines bring home of one load to its result, and to what is said of the machines."""
+"""From what several machines record of one load to its result, and to what is said of the machines."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from loadcurve.result.load_machines import LoadMachineClock, LoadMachines, Machi
 
 NS_PER_MS: Final = 1e6
 SUSPECT_MS: Final = 1.0
-"""How far from the common begin a machine may begin, and how far its clock may be off."""
+"""How far from the common start a machine may begin, and how far its clock may be off."""
 INVALID_MS: Final = 100.0
 
 Status = Literal["suspect", "invalid"]
@@ -36,7 +36,7 @@ class Brought:
     """What its threads were bound to; empty if its system placed them."""
     far: FarPart
     before: Compared
-    """By which the common begin was translated to its clock."""
+    """By which the common start was translated to its clock."""
     course: ClockCourse
 
 

@@ -59,7 +59,7 @@ class TimeWatch:
         """Read it before a load on these CPUs and on what ``work`` names, by its address or its URL.
 
         The server of the next level of a load is that of ``level_before``: looking for it takes CPU time,
-        which would be missing to a load that goes on.
+        which would be missing to a load that continues.
         """
         self._cpus = frozenset(cpus)
         self._before = _Moment.now()
@@ -70,7 +70,7 @@ class TimeWatch:
         self._after: _Moment | None = None
 
     def ends(self) -> None:
-        """Note that the window is over, where the load goes on."""
+        """Note that the window is over, where the load continues."""
         self._after = _Moment.now()
 
     def divided(self, paused_s: float) -> CpuTime | None:

@@ -37,7 +37,7 @@ class Burst:
     restarted: bool = True
     """Whether the machine itself is started before each start of its server, which renews the credits."""
     left: CreditsLeft = field(default_factory=CreditsLeft, init=False, compare=False, repr=False)
-    """What the last server on a machine that goes on running has left of them."""
+    """What the last server on a machine that keeps running has left of them."""
 
     @classmethod
     def of_a_day(cls, credits_at_start: float, baseline_cpus: float, *, restarted: bool = True) -> Self:
@@ -52,7 +52,7 @@ class Burst:
     def at_start_of_server(self, now_s: float) -> "CreditAccount":
         """Return the account of the machine when a server starts on it, at a moment of the monotonic clock.
 
-        A machine that goes on running between two servers earns its baseline meanwhile.
+        A machine that keeps running between two servers earns its baseline meanwhile.
         """
         if self.restarted or self.left.account is None:
             return self.at_start()

@@ -83,7 +83,7 @@ def outgoing_interface(answer: bytes) -> int | None:
         if kind == OUTGOING:
             (index,) = struct.unpack_from("=I", answer, place + ATTRIBUTE.size)
             return int(index)
-        # One without a length would be read for ever.
+        # One without a length would be read forever.
         place += max(-(-size // ALIGNED_TO) * ALIGNED_TO, ALIGNED_TO)
     return None
 

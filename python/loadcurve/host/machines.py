@@ -33,7 +33,7 @@ class MachineCredits(BaseModel):
     at_launch: Annotated[float, Field(ge=0)]
     """What it has at each start, beyond that."""
     unlimited_by_default: bool = False
-    """Whether it goes on at full speed, at a surcharge, unless its mode is changed to standard."""
+    """Whether it continues at full speed, at a surcharge, unless its mode is changed to standard."""
 
     def burst(
         self,

@@ -141,7 +141,7 @@ def _points(files: Sequence[Imported]) -> list[Point]:
 
 
 def _study_text(record: RunRecord) -> str:
-    """Return what stands in the place of a study: where the figures come from."""
+    """Return what replaces a study: where the figures come from."""
     assert record.imported is not None  # noqa: S101 -- made above
     files = "\n".join(f"# {one.sha256}  {one.name}" for one in record.imported.files)
     return f"# Imported, not measured here: there is no study. The files, with their SHA-256:\n{files}\n"

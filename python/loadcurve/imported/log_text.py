@@ -46,7 +46,7 @@ def _request(escaped: bytes) -> tuple[bytes, bytes] | None:
     """Return the method and the target of a request; ``None`` where it has no path or no version.
 
     A request without its version was cut off, or is one of HTTP/0.9, which a load does not send. nginx and
-    Apache take no account of a fragment (``#`` and what follows), so it is none of what was asked for.
+    Apache take no account of a fragment (``#`` and what follows), so it is not a part of what was asked for.
     """
     asked = request_of(unescaped(escaped))
     return None if asked is None else (asked[0], asked[1].partition(b"#")[0])

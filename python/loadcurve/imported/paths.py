@@ -29,7 +29,7 @@ class Paths:
 
     @property
     def texts(self) -> list[str]:
-        """By number, as a list has them: what cannot stand in a request is percent-encoded."""
+        """By number, as a list has them: what cannot be in a request is percent-encoded."""
         return list(self._numbers)
 
     def place(self, request: Logged) -> int | None:

@@ -33,7 +33,7 @@ class Named:
 def named_files(given: Sequence[str], prefix: str) -> list[Named]:
     """Return the files of names and patterns, each pattern's in the order of its values.
 
-    ``prefix`` stands before each. A pattern has names in braces: ``{server}``, ``{trial}``, a key of a load.
+    ``prefix`` precedes each. A pattern has names in braces: ``{server}``, ``{trial}``, a key of a load.
 
     Raises:
         BadInput: a pattern names something else, matches no file, or a value is no number.

@@ -174,7 +174,7 @@ class HttpLoadTable(LoadTable):
 
     @property
     def request_places(self) -> tuple[str, ...]:
-        """Where each request stands in a file of requests, as ``file:line``; empty without such a file."""
+        """Where each request is in a file of requests, as ``file:line``; empty without such a file."""
         return self._places
 
     def paths_to_verify(self, seed: int) -> list[str]:
@@ -298,7 +298,7 @@ def _recorded(file: Path, listed: RequestList) -> LongList:
 
 
 def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[str, object]) -> None:
-    """Refuse weights that stand in two places, or where nothing uses them."""
+    """Refuse weights in two places, or where nothing uses them."""
     if "weights" in data and listed.has_weights:
         text = f"set here and in {file}; keep one of the two"
         raise own_problems([Problem(("weights",), text)])

@@ -42,11 +42,11 @@ def parse_rate(text: str) -> Rate:
     """Read a rate per second: a number, or stretches of time with commas between them.
 
     A stretch is ``RATE:DURATION``, in which the rate is constant, or ``FROM-TO:DURATION``, in which it
-    changes evenly. The stretches follow each other; after the last one its end rate goes on.
+    changes evenly. The stretches follow each other; after the last one its end rate continues.
 
     Raises:
         ValueError: the text is not such a rate, a rate is above 10⁹ per second or a stretch longer than
-            10⁶ s, or the rate that goes on is 0.
+            10⁶ s, or the rate that continues is 0.
 
     """
     if _CONSTANT.fullmatch(text.strip()):

@@ -1,6 +1,6 @@
 """A load as its record has it: the complete load by its own names, and where and how it was run.
 
-What is declared here is what others read of it. Any other option of a load stands in the record as well,
+What is declared here is what others read of it. Any other option of a load is in the record as well,
 without a line here, and a record that an older version has written lacks those that came later.
 """
 

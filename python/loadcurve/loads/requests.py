@@ -10,7 +10,7 @@ from loadcurve.errors import BadInput
 from loadcurve.files import sha256_of
 
 REQUEST_PATH_PATTERN = r"""^/[!"$-~]*$"""
-"""A path, with its query, as it stands in the first line of a request."""
+"""A path, with its query, as it is in the first line of a request."""
 REQUEST_PATH_IN_WORDS = 'a path that begins with "/" and has no spaces, such as "/1k.txt"'
 _AS_IT_IS = "".join(map(chr, range(ord("!"), ord("~") + 1))).replace("#", "")
 """What is in the first line of a request as it is; a ``#`` would begin a fragment, which is not sent."""
@@ -21,7 +21,7 @@ VERIFIED_PATHS_MAX = 100
 
 
 def encoded_path(path: str | bytes) -> str:
-    """Return a path with what cannot stand in a request percent-encoded, a text as UTF-8 (RFC 3986, 2.5)."""
+    """Return a path with what cannot be in a request percent-encoded, a text as UTF-8 (RFC 3986, 2.5)."""
     return quote(path, safe=_AS_IT_IS)
 
 

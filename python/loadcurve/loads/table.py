@@ -195,7 +195,7 @@ class Swept:
         return attributes(type(self.load))[key] in self.load.model_fields_set
 
     def place(self, key: str) -> KeyPath:
-        """Return where a key stands in the study."""
+        """Return where a key is in the study."""
         return ("sweep" if key in self.sweep else "load", key)
 
     def values(self, key: str) -> Sequence[int | float]:

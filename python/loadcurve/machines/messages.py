@@ -61,7 +61,7 @@ def _refused(constant: str) -> None:
 
 
 def shown(line: bytes, bytes_max: int = 80) -> str:
-    """Return the begin of a line, as it can be shown to a person."""
+    """Return the start of a line, as it can be shown to a person."""
     text = ascii(line[:bytes_max].decode(errors="replace"))
     return text if len(line) <= bytes_max else f"{text} and {len(line) - bytes_max:,} bytes more"
 

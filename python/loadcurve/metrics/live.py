@@ -66,7 +66,7 @@ class LiveLoad:
     _shown: tuple[Mapping[str, str], Progress] | None = field(default=None)
 
     def show(self, labels: Mapping[str, str], progress: Progress) -> None:
-        """Keep where the load stands; ``labels`` say which it is."""
+        """Keep how far the load is; ``labels`` say which it is."""
         self._shown = (labels, progress)
 
     def is_over(self) -> None:

@@ -158,6 +158,6 @@ class SampleStore:
         return self._newest[self._width - 1].t_s < self._newest[-1].t_s - KEPT_WHOLE_S
 
     def forget_before(self, moment_s: float) -> None:
-        """Forget the samples before a moment; what comes is folded as after the begin."""
+        """Forget the samples before a moment; what comes is folded as after the start."""
         self._newest = [sample for sample in self.samples if sample.t_s > moment_s]
         self._folded, self._width = [], 1

@@ -41,7 +41,7 @@ MOST_PLACED = 6
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Servers of which no two can be told apart, with the places that the trials do not rule out for them."""
+    """Servers no two of which can be told apart, with the places that the trials do not rule out for them."""
 
     places: str
     servers: tuple[str, ...]

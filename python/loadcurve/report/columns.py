@@ -1,4 +1,4 @@
-"""Rows as columns for the page, where the same names and settings would otherwise stand in every row."""
+"""Rows as columns for the page, where the same names and settings would otherwise be in every row."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -11,7 +11,7 @@ WORTH_NAMING = 3
 
 Columns = dict[str, Any]
 """``rows`` counts them, and ``columns`` has each field as values, as one value ``all``, as the values ``of``
-that stand ``times`` after one another, or as places ``at`` in the values ``of``; ``figures.js`` makes rows of
+that are ``times`` after one another, or as places ``at`` in the values ``of``; ``figures.js`` makes rows of
 it again."""
 
 

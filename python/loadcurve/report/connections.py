@@ -24,7 +24,7 @@ MOST_AGREED = 3
 
 @dataclass(frozen=True, slots=True)
 class ConnectionsTable:
-    """A row for each server, without the columns of which no server has anything."""
+    """A row for each server, without the columns that are empty for all servers."""
 
     titles: list[str]
     rows: list[list[str]]

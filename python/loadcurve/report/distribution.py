@@ -49,7 +49,7 @@ class LatencyDistribution:
 def latency_distribution(server: str, trials: Sequence[PointRecord]) -> LatencyDistribution | None:
     """Merge the latency histograms of the trials at one point; ``None`` where they hold nothing.
 
-    The maximum stands at one request in as many as there were, the smallest tail that the samples can show.
+    The maximum is at one request in as many as there were, the smallest tail that the samples can show.
 
     Raises ``BadInput`` where a histogram cannot be decoded.
     """

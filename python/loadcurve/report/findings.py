@@ -34,7 +34,7 @@ class FindingGroup:
     weight: Weight
     findings: list[Finding]
     places: list[int]
-    """Where each of them stands in the list of all findings."""
+    """The place of each of them in the list of all findings."""
     limit: str | None = None
     """What cannot be said of the run because of it, where it is about the machine."""
 
@@ -89,7 +89,7 @@ class FindingGroup:
 def grouped(findings: Sequence[Finding], limit: str | None = None) -> list[FindingGroup]:
     """Return the findings by cause, in the order of the first of each; shown and likely causes differ.
 
-    ``limit`` says what the run cannot show; it stands with what the machine did.
+    ``limit`` says what the run cannot show; it is shown with what the machine did.
     """
     groups: dict[tuple[Weight, Certainty, str], FindingGroup] = {}
     for place, finding in enumerate(findings):

@@ -1,4 +1,4 @@
-"""The table of all figures: its first rows as they stand on the page, the others as data until asked for."""
+"""The table of all figures: its first rows as they are on the page, the others as data until asked for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from loadcurve.report.charts.figure import Row
 from loadcurve.report.columns import Columns, columns
 
 MOST_ROWS = 100
-"""This many rows stand on the page from the first; a longer table would keep the browser busy unread."""
+"""This many rows are on the page from the first; a longer table would keep the browser busy unread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class TableRow:
 
 
 def rest_of(rows: Sequence[TableRow], looks: Mapping[str, Appearance]) -> dict[str, Any] | None:
-    """Return the rows that do not stand on the page, for ``long_table.js``; ``None`` where all do."""
+    """Return the rows that are not on the page, for ``long_table.js``; ``None`` where all do."""
     rest = rows[MOST_ROWS:]
     if not rest:
         return None

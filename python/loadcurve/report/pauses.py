@@ -1,4 +1,4 @@
-"""Pauses of the platform in one trial: in a sentence, and where they stand in its figure over time."""
+"""Pauses of the platform in one trial: in a sentence, and where they are in its figure over time."""
 
 from collections.abc import Iterator
 

@@ -263,7 +263,7 @@ def _cells(run: ListedRun) -> list[Cell]:
 
 
 def _lines(cells: Iterable[Cell], widths: tuple[int, ...]) -> Iterator[Segment]:
-    """Yield the lines of one row: what is too long for its column goes on below."""
+    """Yield the lines of one row: what is too long for its column continues below."""
     columns = [
         [(line, style) for words, style in cell for line in _folded(words, width)]
         for cell, width in zip(cells, widths, strict=True)

@@ -1,4 +1,4 @@
-"""The shape of a curve in words: peak, knee, scalability, capacity, and whom to take where."""
+"""The shape of a curve in words: peak, knee, scalability, capacity, and which to take where."""
 
 import math
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ def _scalability(found: SliceShapes, one: Shape) -> str:
 
 
 def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
-    """Return what follows from all curves together: whom to take where, and what could not be fitted."""
+    """Return what follows from all curves together: which to take where, and what could not be fitted."""
     key, limits = found.part.key or "", found.objective.text if found.objective else ""
     said = []
     if found.cheapest:
@@ -214,7 +214,7 @@ def scalability_words(
     """Say what the universal scalability law says of contention and coherency.
 
     ``key`` is what the curve goes along: connections, or the threads of a load on a database; ``measured`` is
-    the peak beside which the sentence stands.
+    the peak beside which the sentence is shown.
     """
     doubled = _doubling(fit, largest, key)
     low, high = fit.sigma.low, fit.sigma.high

@@ -19,7 +19,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_LEVELS = "_.-~=+*#"
 """Rising levels for an output that has no blocks."""
 GAP = " "
-"""Stands where nothing was measured."""
+"""Shown where nothing was measured."""
 
 FEWEST_POINTS = 3
 """Two points are no curve."""

@@ -11,7 +11,7 @@ from loadcurve.stats.interval import Estimate
 Item = TypeVar("Item")
 
 ABSENT = "—"
-"""Stands where nothing was measured; never a zero."""
+"""Shown where nothing was measured; never a zero."""
 
 PLAIN_MIN, PLAIN_MAX = 1e-15, 1e15
 """Numbers in between are written without a power of ten."""

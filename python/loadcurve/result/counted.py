@@ -22,7 +22,7 @@ LONGEST_NS = 3_600 * 10**9
 """Longer times are counted as this long, as the engine does."""
 _COOKIE, _COMPRESSED_COOKIE = 0x1C849313, 0x1C849314
 _COOKIE_V1, _COMPRESSED_COOKIE_V1 = 0x1C849301, 0x1C849302
-"""Those of the version before, in which counters have a fixed width; its number stands in bits 4 to 7."""
+"""Those of the version before, in which counters have a fixed width; its number is in bits 4 to 7."""
 _WIDTH_BITS = 0xF0
 _HEADER = struct.Struct(">IIIIqqd")
 _INFLATED_BYTES_MAX = 1 << 20

@@ -128,7 +128,7 @@ def divided(cpus: Sequence[int], spent: Spent, programs: Sequence[ProgramTime] =
 
 
 def with_more_of_server(time: CpuTime, share: float) -> CpuTime:
-    """Return the division where the servers used so much more of these CPUs: it was none of the others'."""
+    """Return the division where the servers used so much more of these CPUs: it was not that of others."""
     more = min(max(share, 0.0), time.others)
     return time.model_copy(update={"server": (time.server or 0.0) + more, "others": time.others - more})
 

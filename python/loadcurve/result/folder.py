@@ -197,7 +197,7 @@ class Run:
         """Whether every planned point was measured or lost to a recorded failure.
 
         A run that ends when its intervals are narrow may be over before; ``stats.stopping.ending`` shows. A
-        search, of which no points are planned, counts as complete if its last trial has begun.
+        search, which plans no points, counts as complete if its last trial has begun.
         """
         if self.run.search is not None:
             last = max((planned.trial for planned in self.run.order), default=None)
@@ -300,7 +300,7 @@ def _not_written(path: Path, error: OSError) -> BadInput:
 
 
 class RunFolder:
-    """The folder of a run under way; a record is safe on the disk before anything else goes on.
+    """The folder of a run under way; a record is safe on the disk before anything else continues.
 
     As long as it is open its ``trials.jsonl`` is locked, so that no two runs write into one folder. The
     kernel drops the lock however the run ends.
@@ -465,7 +465,7 @@ def _read_trials(path: Path, run: RunRecord) -> tuple[list[TrialLine | DamagedLi
 
 
 def another_version(folder: Path, run: RunRecord, unknown: UnknownRecordError) -> BadInput:
-    """Return the error that a record of a run is none that this version knows."""
+    """Return the error that a record of a run is unknown to this version."""
     return _another_version(folder, run.loadcurve_version, run.format, f"{TRIALS_FILE}, {unknown}")
 
 

@@ -18,7 +18,7 @@ NO_HISTOGRAMS = Histograms(latency="", service_time="", connect="", first_byte="
 
 
 class FollowedRun:
-    """A run folder that is looked at while its run goes on.
+    """A run folder that is looked at during its run.
 
     Of each record only what curves are made of is kept, without series, histograms and slowest requests: a
     long run would otherwise fill the memory of the machine that it measures.

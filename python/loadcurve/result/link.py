@@ -13,7 +13,7 @@ class InterfaceRecord(Record):
 
     name: str
     speed_bits_per_s: Count | None
-    """Of the link in each direction; ``None`` where the driver knows none, as of virtual interfaces."""
+    """Of the link in each direction; ``None`` where the driver knows none, such as for virtual interfaces."""
     speed_from: Literal["kernel", "study"] | None
     """Who says so: the driver, or ``link_speed`` in the machine's table."""
     mtu_bytes: Count | None

@@ -77,7 +77,7 @@ class Connections(Record):
     idle_ended: Many[IdleEnded] = Field([])
     """Over HTTP/1.x, by the status of that answer; no request failed because of it. Records may lack it."""
     lifetime_ms: Distribution | None
-    """From the begin of connecting to the close, of the connections that were closed."""
+    """From the start of connecting to the close, of the connections that were closed."""
     ended_by_server: EndedByServer | None = None
     """``None`` of a database's driver, of other generators, and in records of versions that did not count."""
     lasting: Count | None = None
@@ -90,7 +90,7 @@ class Connections(Record):
 
 
 class WaitedThrough(Record):
-    """Requests that were under way from the begin of the window to its end: no latency includes them."""
+    """Requests that were under way from the start of the window to its end: no latency includes them."""
 
     requests: Count
     connections: Count

@@ -14,7 +14,7 @@ from loadcurve.result.requests import Requests
 class LoadMachineClock(Record):
     """How far a machine's monotonic clock was ahead of that of the machine that asked for the load.
 
-    The truth lies within ``offset_s`` ± ``error_ms``, at the begin of the load.
+    The truth lies within ``offset_s`` ± ``error_ms``, at the start of the load.
     """
 
     offset_s: float
@@ -41,7 +41,7 @@ class MachinePart(Record):
     started_within_ms: Time | None
     """How much later than its first thread the last one began."""
     ended_s: Time | None
-    """From its begin to its end, warm-up included."""
+    """From its start to its end, warm-up included."""
     interrupted: bool | None
     connections_opened: Count | None
     requests: Requests | None

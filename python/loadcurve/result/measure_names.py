@@ -17,7 +17,7 @@ RankedMeasureName = Literal[
     "memory_mean_mib",
     "memory_peak_mib",
 ]
-"""Measures of which one of two values is the better one."""
+"""Measures with a better one of two values."""
 MeasureName = Literal[
     RankedMeasureName,
     "cpu_share",

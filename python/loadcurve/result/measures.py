@@ -26,9 +26,9 @@ class Measure:
     column: str
     """Its name in tables and in JSON, with its unit."""
     title: str
-    """As it stands in a sentence."""
+    """As it is in a sentence."""
     heading: str
-    """As it stands over figures and columns, with its unit."""
+    """As it is over figures and columns, with its unit."""
     unit: str
     """Nothing for a count."""
     better: Better | None

@@ -87,9 +87,9 @@ def _cut(pause: RawPause, start_s: float, end_s: float) -> Pause | None:
 
 
 def on_both_sides(ours: Sequence[Pause], theirs: Sequence[Pause]) -> list[Pause]:
-    """Return the pauses that both sides saw end together, each with the begin that both leave possible.
+    """Return the pauses that both sides saw end together, each with the start that both leave possible.
 
-    The two sides look half a period apart, so together they know a begin better than each alone.
+    The two sides look half a period apart, so together they know a start better than each alone.
     """
     found = []
     for one in ours:

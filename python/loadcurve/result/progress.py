@@ -24,7 +24,7 @@ PROGRESS_BYTES_MAX = 2**20
 
 
 class RunProgress(Record):
-    """Where a run stands."""
+    """How far a run is."""
 
     format: Literal["loadcurve-progress/1"]
     trial: PlannedTrial
@@ -86,7 +86,7 @@ class ProgressFile:
             os.close(self._descriptor)
 
     def write(self, progress: RunProgress) -> None:
-        """Say where the run stands now."""
+        """Say how far the run is now."""
         text = progress.model_dump_json().encode()
         with contextlib.suppress(OSError):
             if self._descriptor is None:

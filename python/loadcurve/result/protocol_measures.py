@@ -101,6 +101,6 @@ PROTOCOL_MEASURES = (
 
 
 def protocol_measures(records: Iterable[PointRecord]) -> list[Measure]:
-    """Return those of which any record has a figure above zero; none in a run without TLS and HTTP/2."""
+    """Return those with a figure above zero in any record; none in a run without TLS and HTTP/2."""
     of_them = [record for record in records if record.load.tls is not None or record.load.http2 is not None]
     return [measure for measure in PROTOCOL_MEASURES if any(measure.value(record) for record in of_them)]

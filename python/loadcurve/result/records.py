@@ -132,7 +132,7 @@ class ContentRecord(Record):
 
 
 class SearchRecord(Record):
-    """A search for the highest load at which limits hold, whose points were chosen as it went on."""
+    """A search for the highest load at which limits hold, whose points were chosen as it continued."""
 
     key: str
     """The key of the load that was searched along."""
@@ -312,7 +312,7 @@ KILLED_FOR_MEMORY = Caveat.of(
     "killed_for_memory",
     "the kernel killed processes of the server because it reached its memory limit",
 )
-"""The caveat of a server that goes on without some of its processes."""
+"""The caveat of a server that continues without some of its processes."""
 
 
 Loads = dict[str, LoadResult]
@@ -384,7 +384,7 @@ class FailureRecord(SealedRecord):
 
 
 class ResumedRecord(SealedRecord):
-    """The place at which an interrupted run was resumed, at the begin of a block.
+    """The place at which an interrupted run was resumed, at the start of a block.
 
     The records before it of this block and of later ones are those of the part that was interrupted: they
     stay in the file, and no figure is computed from them.

@@ -96,7 +96,7 @@ def source_of(folder: Path) -> NumbersSource:
 
 
 def read_summary(folder: Path) -> RunSummary | None:
-    """Return the summary in a run folder; ``None`` where there is none that fits what the folder holds."""
+    """Return the summary in a run folder; ``None`` where none fits what the folder holds."""
     text = kept_text(folder)
     try:
         return None if text is None else NumbersHead.model_validate_json(text).summary

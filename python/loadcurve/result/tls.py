@@ -5,14 +5,14 @@ from loadcurve.result.distribution import Distribution
 
 
 class Handshakes(Record):
-    """How many handshakes there were, by whether an earlier session went on."""
+    """How many handshakes there were, by whether an earlier session continued."""
 
     full: Count
     resumed: Count
 
 
 class MeasuredHandshakes(Record):
-    """The handshakes that ended within the measured window, by whether an earlier session went on."""
+    """The handshakes that ended within the measured window, by whether an earlier session continued."""
 
     full_ms: Distribution
     """From when a connection was established until both sides had agreed, as ``handshake_ms`` counts."""

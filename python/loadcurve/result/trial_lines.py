@@ -23,12 +23,12 @@ DAMAGED_MAX = 100
 """A file with more damaged lines than this is not a record file."""
 
 _DAMAGED_LINE_END = re.compile(rb'(?<=,"sha256":"[0-9a-f]{64}"\})[^,](?=\{)')
-"""Between two whole records: what stands where a line feed was."""
+"""Between two whole records: what is where a line feed was."""
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedLine:
-    """A line of which no record could be read."""
+    """A line that holds no readable record."""
 
     number: int
     """From 1."""

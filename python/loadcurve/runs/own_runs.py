@@ -1,6 +1,6 @@
 """Which runs this user has begun on this machine: what the record of another one says is never carried out.
 
-To resume a run is to run the commands of its study. Where that lies and with which options it began stands in
+To resume a run is to run the commands of its study. Where that lies and with which options it began is in
 the run's record, and a run folder may come from anybody. So each run that begins leaves a small file in the
 state folder, named after the digest of its record, and is looked for there when it is resumed. The folder may
 have been moved meanwhile; a record that somebody has changed has another digest.

@@ -53,7 +53,7 @@ def keep(measured: Ceiling | Noise) -> Path:
 
 
 def kept(kind: type[OfRig], rig: Rig) -> OfRig | None:
-    """Return what was kept of this kind for this very rig; ``None`` where there is none that can be read."""
+    """Return what was kept of this kind for this very rig; ``None`` where none can be read."""
     try:
         measured = kind.model_validate_json(_file_of(kind, rig).read_bytes())
     except (OSError, ValidationError):

@@ -129,7 +129,7 @@ class StudyRun:
         """Read the study, look for its servers and build those that need it; none is started.
 
         With ``search`` the trials do not go through the sweep but search for the capacity along it. With
-        ``resumed`` the run goes on where that one was interrupted.
+        ``resumed`` the run continues where that one was interrupted.
 
         Raises:
             BadInput: the study or an option cannot be used.
@@ -217,7 +217,7 @@ class StudyRun:
 
     @property
     def cpus_of_observers(self) -> tuple[int, ...]:
-        """The CPUs for what runs beside the measurement and is none of it: where the probe runs, too."""
+        """The CPUs for what runs beside the measurement and is not measured: where the probe runs, too."""
         return self.parts[0].cpus.observers
 
     @property
@@ -388,7 +388,7 @@ def _require_no_choice(study_file: Path, options: RunOptions, search: SearchOpti
 
 
 def _others_at_work() -> Iterator[Caveat]:
-    """Yield what must be known of the whole run where another one had begun before it and goes on."""
+    """Yield what must be known of the whole run where another one had begun before it and continues."""
     if others := neighbours():
         yield not_alone(others)
 

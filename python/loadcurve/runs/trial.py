@@ -129,7 +129,7 @@ class TrialRunner:
         return failures[0].model_copy(update={"point": begun})
 
     def _continued(self, sweep: ContinuedSweep, trial: PlannedTrial) -> Generator[Records, None, PointRecord]:
-        """Yield the records of a load that goes on, until the sweep or the curve ends; return the last."""
+        """Yield the records of a load that continues, until the sweep or the curve ends; return the last."""
         with closing(sweep.records()) as records:
             for record in records:
                 yield [record]

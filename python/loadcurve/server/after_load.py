@@ -32,7 +32,7 @@ def limit_use_after(server: LiveServer) -> LimitUse | None:
 
 
 def _require_server(error: Exception) -> None:
-    """Raise the error where it is one of the server; that its machine is lost is found by who goes on."""
+    """Raise the error where it is one of the server; that its machine is lost is found by the next step."""
     if isinstance(error, ServerFailure) and error.code != "machine_lost":
         raise error
 

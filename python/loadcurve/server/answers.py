@@ -23,7 +23,7 @@ from loadcurve.toml.expected import show
 
 ANSWER_TIMEOUT_S = 10.0
 _OK: Collection[int] = (http.HTTPStatus.OK,)
-"""What is expected of a path of which no list expects a status."""
+"""What is expected of a path for which no list expects a status."""
 CHANGES = (
     "is answered differently from request to request; a page whose text changes requires verify in [load]: "
     '"status", or { pattern = "…" } for what each text contains'
@@ -142,7 +142,7 @@ def _verified(
 
 
 def paths_with_content(load: LoadTable, paths: Sequence[str]) -> list[str]:
-    """Return those of the paths that lead to files: of which no list expects another status than 200."""
+    """Return those of the paths that lead to files, and for which no list expects another status than 200."""
     statuses = load.expected_statuses(paths)
     return [path for path in paths if is_met(statuses.get(path, _OK), http.HTTPStatus.OK)]
 

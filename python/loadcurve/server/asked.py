@@ -30,7 +30,7 @@ class Answer:
     status: int
     record: ContentRecord
     text: str
-    """The begin of its body."""
+    """The start of its body."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _plan(load: HttpLoadTable, paths: Sequence[str], site: Site, lengths: Mappin
 
 @dataclass
 class _Body:
-    """The body of an answer, of which only the begin is kept."""
+    """The start of the body of an answer; the rest is not kept."""
 
     size_bytes: int = 0
     begin: bytearray = field(default_factory=bytearray)

@@ -25,7 +25,7 @@ PROCESSES_UNKNOWN = Caveat.of(
 
 
 class AttachedServer(LiveServer):
-    """A server that runs already, and goes on after it was measured; its processes are not known."""
+    """A server that runs already, and continues after it was measured; its processes are not known."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class AttachedServer(LiveServer):
 
 
 class _Unseen:
-    """Watches a server of which nothing is known, and says so."""
+    """Watches a server about which nothing is known, and says so."""
 
     def observed(self, _load: LoadResult, /) -> ProbeRecord:
         """Return a record without figures."""

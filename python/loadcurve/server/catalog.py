@@ -116,7 +116,7 @@ def _read_layers(file: Path, below: tuple[Path, ...] = ()) -> list[TomlDocument]
 
 
 def _existing_file(path: Path) -> Path | None:
-    """Return a file's path without links, or None where there is none, or can be none of that name."""
+    """Return a file's path without links, or None where there is none, or cannot exist."""
     try:
         resolved = path.resolve()
         return resolved if resolved.is_file() else None

@@ -37,7 +37,7 @@ class RunningDatabase:
         parts = urlsplit(self.url)
         deadline = time.monotonic() + timeout_s
         try:
-            # A driver goes on trying for as long as it may, and here is looked at the process in between.
+            # A driver keeps trying for as long as it may, and here is looked at the process in between.
             socket.create_connection((parts.hostname, parts.port), timeout_s).close()
             version_at(self.url, min(_left_s(deadline), ANSWER_TIMEOUT_S))
         except DatabaseError as error:
@@ -111,7 +111,7 @@ def _target(url: str, table: str, timeout_s: float) -> dict[str, Any]:
         "namespace": NAMESPACE,
         "table": table,
         "timeout_s": timeout_s,
-        # Only reads, of which each field is compared with what was written.
+        # Only reads, whose fields are compared with what was written.
         "workload": json.loads(workload("c", None, "", properties))["workload"],
     }
 

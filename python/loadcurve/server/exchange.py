@@ -4,7 +4,7 @@ What its answers to a load are verified by is asked by the engine, as the load a
 :mod:`loadcurve.server.asked`.
 
 The timeout of a socket is one for each read: a server that sends a byte now and then would hold its client
-for ever.
+forever.
 """
 
 import contextlib

@@ -29,7 +29,7 @@ FailureCode = Literal[
 
 
 class ServerFailure(NothingMeasured):
-    """One server could not be started, verified or stopped. The run goes on with the others.
+    """One server could not be started, verified or stopped. The run continues with the others.
 
     ``code`` is stable, the text is one sentence or more for a person, and ``log_tail`` holds the last lines
     of what the server itself said, empty where it said nothing. Neither has a secret that this run was given.

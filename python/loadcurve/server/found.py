@@ -55,7 +55,7 @@ class Overrides:
     environment: Mapping[str, SecretText] = field(default_factory=dict)
     """Variables of the server, and of what asks for its version."""
     user: str | None = None
-    """Whom the server becomes where root starts it."""
+    """The user that the server becomes where root starts it."""
     limits: Limits = NO_LIMITS
     location: Location = THIS_MACHINE
     """Where the server is looked for and run."""
@@ -101,7 +101,7 @@ class FoundServer(StartableServer):
     environment: Mapping[str, SecretText] = field(default_factory=dict)
     """Variables that the study adds."""
     user: str | None = None
-    """Whom the study lets it become where root starts it."""
+    """The user that the study lets it become where root starts it."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
 
 
 def _user(entry: CatalogEntry, overrides: Overrides) -> ServerUser | None:
-    """Return whom the server becomes; raises UnusableSetting where the study's choice is impossible."""
+    """Return the user that the server becomes; raises UnusableSetting for an impossible choice."""
     try:
         return user_of_server(entry.description.user, overrides.user)
     except UnusableSetting:

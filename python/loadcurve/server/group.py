@@ -48,7 +48,7 @@ def group_of_its_own(pid: int) -> Path | None:
 
 
 def members_of_groups(groups: Collection[Path]) -> set[int]:
-    """Return the ids of all processes in groups, of which any may have been removed."""
+    """Return the ids of all processes in groups, each of which may have been removed."""
     members: set[int] = set()
     for group in groups:
         with suppress(OSError):

@@ -224,7 +224,7 @@ class Launch:
         return log_tail(self._console_log, self._folder, self._entry, line_count)
 
     def advice_on_user(self, said: str = "") -> str:
-        """Return a sentence on whom the server became, where what it said or logged asks for one; else ""."""
+        """Return a sentence on the server's user, where what it said or logged asks for one; else ""."""
         refused = os.strerror(errno.EACCES).lower() in (said or self.log_tail(ADVICE_LOG_LINES)).lower()
         if self._user is None or not refused:
             return ""
@@ -373,7 +373,7 @@ class Launch:
         return {**self._of_user(), **dict(zip(own, filled, strict=True)), **added, **fixed}
 
     def _of_user(self) -> dict[str, str]:
-        """Return the variables of another user than ours, to whom our folders may be closed."""
+        """Return the variables of another user than ours, for which our folders may be closed."""
         if self._user is None:
             return {}
         scratch = str(self._folder / SCRATCH_FOLDER)

@@ -135,7 +135,7 @@ class Start(Record):
 
     @property
     def mark_variable(self) -> str:
-        """The mark as it stands in the environment of the server."""
+        """The mark as it is in the environment of the server."""
         return f"{MARK_VARIABLE}={self.mark}"
 
 

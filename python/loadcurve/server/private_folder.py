@@ -34,7 +34,7 @@ LOG_END_BYTES = 64 * 1024
 
 
 def template_names(user: ServerUser | None) -> dict[str, str | None]:
-    """Return ``user`` and ``group`` for templates: whom a server that stays root's makes its workers.
+    """Return ``user`` and ``group`` for templates: the user of the workers of a server that stays root's.
 
     ``None`` where the server itself is another user's, or an ordinary one's.
     """
@@ -67,7 +67,7 @@ def write_private_folder(
     for file, template in entry.description.config.items():
         text = entry.templates.render(template, names)
         (folder / file).write_text(text, encoding="utf-8")
-        # The folder lets in whom it should; here the mask of the person's shell must not decide.
+        # The folder lets in the right user; here the mask of the person's shell must not decide.
         (folder / file).chmod(0o755 if text.startswith(INTERPRETER_MARK) else 0o644)
     if user is not None:
         for owned in (scratch, folder):

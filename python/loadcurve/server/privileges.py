@@ -1,4 +1,4 @@
-"""Whom a server becomes that root starts."""
+"""The user that a server becomes if root starts it."""
 
 import grp
 import os
@@ -39,9 +39,9 @@ class ServerUser:
 
 
 def user_of_server(candidates: Sequence[str] | None, asked: str | None) -> ServerUser | None:
-    """Return whom a server becomes; ``None`` for one that stays the user who starts it.
+    """Return the user that a server becomes; ``None`` for one that stays the user who starts it.
 
-    That is whom the study asks for, or else the first of its description's candidates that exists, or
+    That is the one that the study asks for, or else the first of its description's candidates that exists, or
     ``nobody``. A server that root is asked for may still make its workers another user's by itself.
 
     Raises:

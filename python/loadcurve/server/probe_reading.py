@@ -1,4 +1,4 @@
-"""Reading the probe's samples while a load goes on, seldom and in small steps, so that nothing piles up."""
+"""Reading the probe's samples while a load runs, seldom and in small steps, so that nothing piles up."""
 
 import os
 import threading

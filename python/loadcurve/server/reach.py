@@ -1,4 +1,4 @@
-"""What the user whom a server becomes can reach: its program, its content, its folder."""
+"""What the user that a server becomes can reach: its program, its content, its folder."""
 
 import contextlib
 import os

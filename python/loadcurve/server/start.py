@@ -23,7 +23,7 @@ class StartCommand:
     """The server's name in sentences."""
     argv: Sequence[str]
     user: ServerUser | None
-    """Whom the server becomes; ``None`` for the user who starts it."""
+    """The user that the server becomes; ``None`` for the user who starts it."""
     folder: Path
     """The private folder, in which the command works."""
     log: Path

@@ -142,10 +142,10 @@ def _numeric(address: Any) -> str:  # noqa: ANN401 -- two or four parts, as of t
 
 
 def _endpoint(host: str, port: int) -> str:
-    """Return host and port as they stand in a URL."""
+    """Return host and port as they are in a URL."""
     return f"{_bracketed(host)}:{port}"
 
 
 def _bracketed(host: str) -> str:
-    """Return a host as it stands in a URL, where an IPv6 address is put into brackets."""
+    """Return a host as it is in a URL, where an IPv6 address is put into brackets."""
     return f"[{host}]" if ":" in host else host

@@ -8,7 +8,7 @@ _LEADING_NUMBER = re.compile(r"\d+(?:\.\d+)*")
 def is_before(version: str, other: str) -> bool:
     """Say whether a version is older than another by its numbers; one without any counts as the newest.
 
-    What stands behind the numbers, such as the name of a distribution, is not compared.
+    What follows the numbers, such as the name of a distribution, is not compared.
     """
     numbers = _numbers(version)
     return bool(numbers) and numbers < _numbers(other)

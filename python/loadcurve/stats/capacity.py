@@ -28,7 +28,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """The loads of which no trial says whether the limits held."""
+    """The loads for which no trial says whether the limits held."""
 
     loads: tuple[float, ...]
     """Ascending."""

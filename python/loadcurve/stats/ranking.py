@@ -25,7 +25,7 @@ Better = Literal["higher", "lower"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two servers of a ranking; ``first`` stands before ``second`` in it."""
+    """Two servers of a ranking; ``first`` is before ``second`` in it."""
 
     first: str
     second: str
@@ -78,7 +78,7 @@ class Tier:
 class Ranking:
     """Servers from the best to the worst, as far as they can be told apart.
 
-    ``groups`` are the largest sets of servers of which no two can be told apart; a server may be in several,
+    ``groups`` are the largest sets of servers no two of which can be told apart; a server may be in several,
     because "cannot be told apart" does not carry over from one pair to the next. ``blocks`` counts those that
     have any of the servers.
     """
@@ -205,7 +205,7 @@ def _wins(pair: Pair, better: Better) -> str:
 
 
 def _groups(order: Sequence[str], apart: set[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the largest sets of servers of which no two are apart, by the place of their first server.
+    """Return the largest sets of servers no two of which are apart, by the place of their first server.
 
     They are the maximal cliques of the relation "cannot be told apart", by the algorithm of Bron and Kerbosch
     (Communications of the ACM 16, 1973); as the lines or letters of Piepho, "An algorithm for a letter-based

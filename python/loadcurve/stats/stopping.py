@@ -39,7 +39,7 @@ class WidePoint:
 
     @property
     def width_order(self) -> float:
-        """Where it stands among others: no interval at all is the widest."""
+        """Its place among others: no interval at all is the widest."""
         return float("inf") if self.half_width is None else self.half_width
 
 

@@ -34,7 +34,7 @@ def find_study(argument: str) -> Path:
 def bundled_study(argument: str, otherwise: str = "there is ") -> Path:
     """Return the file of a study that comes with Loadcurve, by its name.
 
-    Raises ``BadInput``: there is none of this name; ``otherwise`` begins the sentence that says so.
+    Raises ``BadInput``: there is no such study; ``otherwise`` begins the sentence that says so.
     """
     bundled = bundled_studies()
     name = argument.removeprefix("studies/").removesuffix(".toml")

@@ -56,7 +56,7 @@ class PublishedFigure(TomlTable):
 
 
 class PublishedFact(TomlTable):
-    """A single figure, which stands on the page beside no curve."""
+    """A single figure, which is on the page beside no curve."""
 
     name: Text
     """What the figure is of."""

@@ -32,7 +32,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Place(NamedTuple):
-    """Where a key stands."""
+    """Where a key is."""
 
     file: Path
     line: int

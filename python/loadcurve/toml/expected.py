@@ -103,7 +103,7 @@ def alternatives(words: list[str]) -> str:
 
 
 def show(value: object) -> str:
-    """Show a value as it stands in a TOML file, shortened."""
+    """Show a value as it is in a TOML file, shortened."""
     if isinstance(value, dict):
         return "a table" if value else "an empty table"
     if isinstance(value, float) and not math.isfinite(value):
@@ -125,5 +125,5 @@ def nearest(given: str, known: list[str]) -> str:
 
 
 def unknown_key(key: str, known: list[str]) -> str:
-    """Say that ``key`` is none of ``known``, and which of them was probably meant."""
+    """Say that ``key`` is not in ``known``, and which of them was probably meant."""
     return f"unknown key; expected one of {', '.join(known)}{nearest(key, known)}"

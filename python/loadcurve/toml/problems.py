@@ -43,7 +43,7 @@ def own_problem(text: str) -> PydanticCustomError:
 
 
 def without_repetition(values: list[Element]) -> list[Element]:
-    """Return a list, each element of which must stand in it once; a validator."""
+    """Return a list, each element of which must be in it once; a validator."""
     for index, value in enumerate(values):
         if value in values[:index]:
             # The text of a value that TOML has no kind for, such as an address, is what the person wrote.

@@ -1,1 +1,1 @@
-"""A local page that follows a run by its folder while the run goes on, without disturbing it."""
+"""A local page that follows a run by its folder during the run, without disturbing it."""

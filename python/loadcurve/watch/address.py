@@ -22,7 +22,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str, of: str = "the page") -> Self:
-        """Read ``HOST:PORT``, the address ``of`` something; a host of IPv6 stands in square brackets.
+        """Read ``HOST:PORT``, the address ``of`` something; a host of IPv6 is in square brackets.
 
         Raises ``BadInput`` where it is none.
         """

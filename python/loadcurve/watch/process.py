@@ -24,7 +24,7 @@ def page_beside_run(folder: Path, listener: Listener, cpus: Collection[int]) -> 
 
     It is ready when the block begins, so that what its start costs falls on no measurement. It ends when its
     standard input is closed, so the end of this process, however it comes, ends it, too. Behind the block it
-    has notified its readers of the end. If it fails the run goes on without it.
+    has notified its readers of the end. If it fails the run continues without it.
     """
     with listener.socket, bound_to(cpus):
         process = start_own(

@@ -196,7 +196,7 @@ class _Reader(BaseHTTPRequestHandler):
                 number = latest.number
                 self._tell(latest.seen)
                 sent_s = time.monotonic()
-            # The report that a page goes on to has the last figures.
+            # The report that a page leads to has the last figures.
             if not (leaves and latest.seen.has_report):
                 newest = self.server.feed.draw(is_first=is_first)
                 if newest is not None and newest is not drawn:
@@ -216,7 +216,7 @@ class _Reader(BaseHTTPRequestHandler):
                 return
 
     def _tell(self, seen: Seen, *, leaves: bool = False) -> None:
-        """Say where the run stands, and whether this process ends behind it."""
+        """Say how far the run is, and whether this process ends behind it."""
         self._event("status", json.dumps(status(seen, time.monotonic()) | {"leaves": leaves}))
 
     def _event(self, name: str, data: str) -> None:

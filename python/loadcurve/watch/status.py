@@ -34,7 +34,7 @@ class Seen:
 
     @property
     def phase(self) -> Phase:
-        """Whether the run goes on, and if not, how it ended."""
+        """Whether the run is in progress, and if not, how it ended."""
         if self.run is None:
             return "preparing"
         if self.kept is not None:
@@ -43,7 +43,7 @@ class Seen:
 
     @property
     def progress(self) -> RunProgress | None:
-        """Where the run stands, if it goes on."""
+        """How far the run is, if it is in progress."""
         return self.kept.progress if self.kept is not None and self.phase == "going" else None
 
 
@@ -105,7 +105,7 @@ def _sentence(seen: Seen, phase: Phase, progress: RunProgress | None) -> str:
 
 
 def _load(progress: RunProgress | None, now_s: float) -> dict[str, str | float | None] | None:
-    """Return where the load is, how long it has gone on, and how long its parts are; ``None`` without one."""
+    """Return where the load is, how long it has lasted, and how long its parts are; ``None`` without one."""
     if progress is None or progress.point is None:
         return None
     return {

@@ -121,7 +121,7 @@ impl MongoDbSettings {
 
 /// What is said of an address that the driver cannot read, before the reason.
 const UNREADABLE: &str = "the address of the database cannot be read: ";
-/// What to do about an address in which a user stands.
+/// What to do about an address that names a user.
 const ENCODE: &str = "user and password must be percent-encoded (@ is %40, : is %3A, / is %2F, % is %25), and what \
                       follows them must be hosts, a database and options";
 

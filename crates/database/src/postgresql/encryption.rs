@@ -50,7 +50,7 @@ const MODES: [(&str, Mode); 6] = [
 /// An address without its options of encryption, and these options; nothing where one of them may be a part of a
 /// password that is not percent-encoded.
 pub(super) fn taken_from(url: &str) -> Option<(String, Settings)> {
-    // As the driver divides addresses: behind the first @ stand hosts and a database, then options.
+    // As the driver divides addresses: hosts and a database follow the first @, then options.
     let place = url.find('@').unwrap_or_default();
     let Some(question_mark) = url[place..].find('?').map(|at| place + at) else {
         return Some((url.into(), Settings::new()));

@@ -7,10 +7,10 @@ use loadcurve_database::{Database, InvalidTarget, OnDatabase, Product, Target};
 use loadcurve_ycsb::Workload;
 use proptest::prelude::*;
 
-/// Stands in every password here, and nowhere else in an address.
+/// Is in every password here, and nowhere else in an address.
 const SIGN: &str = "Zq7x";
 
-/// What may stand between a user and a host: all that divides an address, at any place of the password.
+/// What may be between a user and a host: all that divides an address, at any place of the password.
 fn password() -> impl Strategy<Value = String> {
     (
         "[a-z0-9/?#@:%&=. €-]{0,8}",

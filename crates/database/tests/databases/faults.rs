@@ -105,7 +105,7 @@ fn a_server_of_another_protocol_is_malformed() {
     assert_eq!(run(failure_of_words::<MongoDb>("mongodb", NOISE, LONG_S)), Failure::Malformed);
     assert_eq!(run(failure_of_words::<MongoDb>("mongodb", HTTP, LONG_S)), Failure::Malformed);
     assert_eq!(run(failure_of_words::<PostgreSql>("postgresql", NOISE, LONG_S)), Failure::Malformed);
-    // To PostgreSQL's driver this is the begin of a message of 1.4 GB, the rest of which never comes.
+    // To PostgreSQL's driver this is the start of a message of 1.4 GB, the rest of which never comes.
     assert_eq!(run(failure_of_words::<PostgreSql>("postgresql", HTTP, 0.5)), Failure::ConnectTimeout);
 }
 

@@ -121,7 +121,7 @@ impl LocalPorts {
         self.held_for
     }
 
-    /// How many ports a turnover takes that goes on for ever.
+    /// How many ports a turnover takes that never ends.
     #[must_use]
     pub fn needed_for_ever(&self, turnover_cps: f64) -> u64 {
         self.needed(0, turnover_cps, self.held_for)

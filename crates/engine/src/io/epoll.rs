@@ -35,7 +35,7 @@ struct Socket {
     notifies: bool,
     /// Why no more can be sent, where reading will meet the end, too.
     send_failure: Option<Failure>,
-    /// Its readiness that is handled in a later turn; it then stands in the queue of those.
+    /// Its readiness that is handled in a later turn; it is then in the queue of those.
     carried: EventFlags,
 }
 

@@ -16,7 +16,7 @@ use loadcurve_pauses::Pause;
 use crate::kernel::TcpCounters;
 use crate::part::{Finished, Part};
 
-/// What has been brought home of all levels.
+/// What has been recorded of all levels.
 pub(crate) struct Home {
     /// How many levels have begun for some thread.
     begun: AtomicUsize,
@@ -31,7 +31,7 @@ struct State {
     pauses: Option<Vec<Pause>>,
 }
 
-/// What has been brought home of one level.
+/// What has been recorded of one level.
 struct Level {
     /// How many threads take part in it.
     threads: usize,

@@ -58,7 +58,7 @@ fn outcomes(parts: usize) -> impl Strategy<Value = Vec<Outcome>> {
     })
 }
 
-/// What a thread brings home that has recorded these outcomes of all.
+/// What a thread records that has recorded these outcomes of all.
 fn finished<'a>(outcomes: impl Iterator<Item = (u64, &'a Outcome)>) -> Finished {
     let mut recorder = Recorder::new(3);
     recorder.open_window(WINDOW);

@@ -81,7 +81,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, String> {
     }))
 }
 
-/// A path with what cannot stand in a request percent-encoded (RFC 3986, 2.5).
+/// A path with what cannot be in a request percent-encoded (RFC 3986, 2.5).
 fn encoded(path: &[u8]) -> String {
     let mut text = String::with_capacity(3 * path.len());
     for &byte in path {

@@ -1,4 +1,4 @@
-//! Lists of requests in files, of which only an index is held.
+//! Lists of requests in files; only an index of them is held.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};

@@ -50,10 +50,10 @@ impl Shared {
         self.ready.load(Ordering::Acquire) == self.threads
     }
 
-    /// Sets the begin of a load that [`Begins::OnRequest`]: a moment to come of the monotonic clock.
+    /// Sets the start of a load that [`Begins::OnRequest`]: a moment to come of the monotonic clock.
     ///
     /// # Errors
-    /// It cannot begin then, and its begin stays unset.
+    /// It cannot begin then, and its start stays unset.
     pub(super) fn begin(&self, at: Nanos) -> Result<(), NotBegun> {
         let now = clock::now();
         if !self.is_ready() {
@@ -145,7 +145,7 @@ mod models {
             [0, 1].map(|thread| self.opened[thread].load(Ordering::Relaxed))
         }
 
-        /// A thread's life up to its begin: when that was, and what it saw then of what all had done before.
+        /// A thread's life up to its start: when that was, and what it saw then of what all had done before.
         fn begins(&self, number: usize) -> thread::JoinHandle<Option<(Nanos, [usize; THREADS])>> {
             let load = self.clone();
             thread::spawn(move || {

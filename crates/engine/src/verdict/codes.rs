@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Status;
 
-/// What a code stands at.
+/// What a code is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -24,7 +24,7 @@ pub enum Kind {
 pub struct CodeRow {
     /// What results call it.
     pub code: &'static str,
-    /// What it stands at.
+    /// What it is attached to.
     pub kind: Kind,
     /// What it says; with limits, the figure that these are of.
     pub meaning: &'static str,

@@ -231,7 +231,7 @@ impl TimeSeries {
                 mean_latency_ms: period.latency_ms.mean,
             })
             .collect();
-        // A rest of a period is too short to stand beside whole ones.
+        // A rest of a period is too short to be compared with whole ones.
         if let [.., before, last] = periods.as_slice()
             && last.width_s < before.width_s / 2.0
         {

@@ -54,7 +54,7 @@ impl Evidence {
 }
 
 impl Verdict {
-    /// What falls due before a part begins is sent at its begin, and no connection was free for it before: lateness does
+    /// What falls due before a part begins is sent at its start, and no connection was free for it before: lateness does
     /// not tell.
     pub(super) fn judge_begin(&mut self, evidence: &Evidence) {
         let late_s = evidence.began_late_s;

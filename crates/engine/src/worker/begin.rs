@@ -277,7 +277,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Adds the next part of a body to what is written, of this many bytes at most.
     ///
-    /// The timeout begins anew with each part as long as the load goes on: it bounds how long the server may take
+    /// The timeout begins anew with each part as long as the load runs: it bounds how long the server may take
     /// nothing, not how long it takes all. After the end of the load it bounds all that is left, so that the load ends.
     fn gather_body(&mut self, slot: Slot, room: usize) -> Result<(), Failure> {
         let Connection { exchange, uploads, .. } = &mut self.connections[slot];

@@ -310,7 +310,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             None => false,
         };
         if connection.rests_until.is_some() {
-            // The server has ended the connection of a client that thinks, who goes on with another one.
+            // The server has ended the connection of a client that thinks, who continues with another one.
             return;
         }
         if ends {
@@ -344,7 +344,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.resting.push(Reverse((end, slot)));
     }
 
-    /// A rest is over: the slot goes on, unless what it rested for has ended meanwhile.
+    /// A rest is over: the slot continues, unless what it rested for has ended meanwhile.
     pub(super) fn wake(&mut self, slot: Slot, end: Nanos, scheduler: Option<&Scheduler>) {
         let connection = &mut self.connections[slot];
         if connection.rests_until != Some(end) {
@@ -389,7 +389,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Connection and handshake stand: what has waited for them can be written.
+    /// Connection and handshake are complete: what has waited for them can be written.
     fn opened(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         let length = connection.connected - connection.since;
@@ -511,7 +511,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         self.io.close(slot);
     }
 
-    /// Lists a slot of which no request has ended, but whose peer takes more at once than before.
+    /// Lists a slot none of whose requests has ended, but whose peer takes more at once than before.
     fn list_again(&mut self, slot: Slot) {
         if self.connections[slot].state == State::Open && !self.connections[slot].is_listed {
             self.list_if_free(slot);
@@ -522,7 +522,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
     }
 
-    /// Lists a slot that can take a request; a slot stands in the list at most once.
+    /// Lists a slot that can take a request; a slot is in the list at most once.
     pub(super) fn list_if_free(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         let has_room =

@@ -43,7 +43,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Goes over from the level of `last` to the next one, which begins at `begins`, and runs that until the one after it
     /// begins. Returns when this worker began with it.
     ///
-    /// What is under way goes on, and is recorded where it was due: see [`Worker::take_ended_level`].
+    /// What is under way continues, and is recorded where it was due: see [`Worker::take_ended_level`].
     pub(crate) fn run_next_level(
         &mut self,
         last: &Scheduler,

@@ -15,7 +15,7 @@ use crate::io::Looked;
 const LONGEST: Nanos = Nanos::from_millis(1);
 /// Waits in credit at most; each that polling has covered, or would have, adds one.
 const MOST_CREDIT: u32 = 16;
-/// What a poll in vain costs: polling goes on while it finds more than four answers of five.
+/// What a poll in vain costs: polling continues while it finds more than four answers of five.
 const COST_IN_VAIN: u32 = 4;
 /// How much polling shows whether others want the processor.
 const PROBATION: Nanos = Nanos::from_millis(100);

@@ -125,7 +125,7 @@ fn sessions_of_three_workers_together_are_the_undivided_ones() {
 
 #[test]
 fn sessions_end_with_the_window_when_a_duration_is_given() {
-    // One session arrives each second and would make a call every 100 ms for ever; after 2 s nothing new begins.
+    // One session arrives each second and would make a call every 100 ms forever; after 2 s nothing new begins.
     let plan =
         HttpLoad { stop: Stop::DurationS(2.0), ..sessions(10, 1.0, 1, conversation(1, Some(1_000), 0.09)) };
     let result = Simulation::of(&plan).result(taking(ms(10)));

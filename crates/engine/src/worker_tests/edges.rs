@@ -31,7 +31,7 @@ fn waited(result: &LoadResult) -> Option<(u64, u64, u64, f64)> {
 
 #[test]
 fn connections_that_are_never_served_are_in_the_result() {
-    // 5 connections of 10 ms give 500 per second for 4 s. The others' requests, due at the begin of the warm-up, are 5 s old.
+    // 5 connections of 10 ms give 500 per second for 4 s. The others' requests, due at the start of the warm-up, are 5 s old.
     let plan = HttpLoad { warmup_s: 1.0, ..closed(20, Stop::DurationS(4.0)) };
     let result = Simulation::of(&plan).result(serving(5, 20));
     assert_eq!((result.requests.due, result.requests.answered), (2_000, 2_000));
@@ -76,7 +76,7 @@ fn they_do_when_the_load_is_interrupted() {
 }
 
 /// Requests, or sessions of one request each, of which 100 are due per second; the slots take them in turn, and keep those of
-/// the 6th to the 20th, due 50 to 190 ms after the begin.
+/// the 6th to the 20th, due 50 to 190 ms after the start.
 #[test]
 fn they_do_on_a_schedule() {
     let sessions = Model::Sessions {

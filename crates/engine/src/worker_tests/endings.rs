@@ -87,7 +87,7 @@ fn a_408_on_an_idle_connection_costs_no_request_in_however_many_pieces_it_and_th
         (vec![(before, TIMEOUT)], true),
         (vec![(before, first), (after, second), (after, END)], true),
         (vec![(before, first), (after, END)], false),
-        // It goes on after the next request has begun, on another connection.
+        // It continues after the next request has begun, on another connection.
         (vec![(before, first), (ms(300), second)], false),
         // It comes with the answer.
         (vec![(ms(5), TIMEOUT)], true),

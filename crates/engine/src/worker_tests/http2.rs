@@ -264,7 +264,7 @@ fn a_session_opens_the_streams_of_a_burst_together_and_thinks_between_bursts() {
     assert_eq!((recorder.requests.answered, recorder.connections.opened), (24, 3));
     assert_eq!(recorder.latency().extremes(), Some((ms(10), ms(10))));
     assert_eq!(recorder.lifetime.extremes(), Some((ms(120), ms(120))));
-    // Bursts leave in one write each: at the begin of a session and 110 ms later.
+    // Bursts leave in one write each: at the start of a session and 110 ms later.
     let requests_in = |bytes: &[u8]| {
         let mut frames = bytes.strip_prefix(PREFACE).unwrap_or(bytes);
         let mut requests = 0;

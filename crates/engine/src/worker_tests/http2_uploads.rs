@@ -147,7 +147,7 @@ fn after_the_end_of_the_load_the_timeout_bounds_what_is_left_of_all_uploads() {
 #[test]
 fn an_upload_times_out_after_its_last_part_and_alone() {
     // No window is given back: of each body 10,000 bytes go out at once and no more. It fails by itself after the timeout,
-    // and the connection goes on with the next one.
+    // and the connection continues with the next one.
     let server = Server::with_window(10_000, None);
     let outcome = posts(100_000, 1, Stop::RequestsTotal(2), Nanos::ZERO, server);
     assert_eq!(outcome.recorder.failures[Failure::Timeout], 2);

@@ -1,4 +1,4 @@
-//! Loads of several levels: what goes on from one level to the next, and what belongs to which.
+//! Loads of several levels: what continues from one level to the next, and what belongs to which.
 
 use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
 use loadcurve_record::{Distribution, RequestCounts, TimeHistogram};
@@ -100,7 +100,7 @@ fn what_was_due_and_not_sent_when_its_level_ended_is_never_sent() {
 #[test]
 fn a_surplus_connection_closes_after_its_answer_and_opens_again_when_it_is_used_again() {
     let (parts, _) = levels(&[closed(3, SECOND), closed(1, SECOND), closed(3, SECOND)], taking(ms(300)));
-    // All three send at 0, 0.3, 0.6 and 0.9 s. The first goes on at 1.2, 1.5 and 1.8 s and, in the third level, at 2.1,
+    // All three send at 0, 0.3, 0.6 and 0.9 s. The first continues at 1.2, 1.5 and 1.8 s and, in the third level, at 2.1,
     // 2.4 and 2.7 s; the others open anew at 2 s and send at 2, 2.3, 2.6 and 2.9 s.
     assert_eq!(answered_and_opened(&parts), [(12, 3), (3, 0), (3 + 2 * 4, 2)]);
     let lifetimes: Vec<_> = parts.iter().map(|part| part.recorder.lifetime.count()).collect();

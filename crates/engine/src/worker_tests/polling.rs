@@ -8,7 +8,7 @@ use super::{closed, ms, open, taking};
 use crate::part::Part;
 use crate::worker::Waiting;
 
-/// What a worker brings home that waits in this way, answers taking so long.
+/// What a worker records that waits in this way, answers taking so long.
 fn run(plan: &HttpLoad, waiting: Waiting, service_time: Nanos) -> Part {
     Simulation { waiting, ..Simulation::of(plan) }.run(taking(service_time)).0
 }

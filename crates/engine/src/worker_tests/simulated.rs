@@ -264,12 +264,12 @@ impl<'a> Simulation<'a> {
         sent
     }
 
-    /// What one worker of a plan for one thread brings home, and when its load began.
+    /// What one worker of a plan for one thread records, and when its load began.
     pub(super) fn run(&self, service: impl FnMut(Nanos) -> Option<Nanos> + 'static) -> (Part, Nanos) {
         self.run_share(Share::whole(), service)
     }
 
-    /// What the worker of a share brings home, and when its load began.
+    /// What the worker of a share records, and when its load began.
     pub(super) fn run_share(
         &self,
         share: Share,
@@ -328,7 +328,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// What one worker brings home of each level of a load whose widest one is this simulation's plan.
+    /// What one worker records of each level of a load whose widest one is this simulation's plan.
     pub(super) fn run_levels(
         &self,
         plans: &[HttpLoad],

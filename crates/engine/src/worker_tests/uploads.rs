@@ -49,7 +49,7 @@ impl Posts {
         let simulation = Simulation {
             part_time: self.part_time,
             answering: self.answering,
-            // What would go on for ever ends here.
+            // What would go on forever ends here.
             stop_at: START + ms(60_000),
             ..Simulation::of(&plan)
         };

@@ -1,4 +1,4 @@
-//! A load of several levels goes on over the connections that are open.
+//! A load of several levels continues over the connections that are open.
 
 use loadcurve_engine::{LoadResult, StartError, start_levels};
 use loadcurve_plan::{HttpLoad, Model, Nanos, Stop};

@@ -1,4 +1,4 @@
-//! Requests that stand in a file, one on each line.
+//! Requests that are in a file, one on each line.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A load that two processes divide, as two machines will: they begin at one moment, and what they bring home is one result.
+//! A load that two processes divide, as two machines will: they begin at one moment, and what they record is one result.
 
 use loadcurve_engine::{
     Finished, Gathered, NotBegun, PartFigures, RunningLoad, StartError, result_of, start_part,
@@ -29,7 +29,7 @@ fn two_parts_that_travel_are_one_load_that_begins_at_one_moment() {
     let mut parts = two_ready_parts(&plan);
     let at = now() + Nanos::from_millis(200);
     for part in &mut parts {
-        assert_eq!(part.progress().elapsed_s, None, "it waits for its begin");
+        assert_eq!(part.progress().elapsed_s, None, "it waits for its start");
         assert_eq!(part.begin(at), Ok(()));
     }
     let travelled: Gathered = parts

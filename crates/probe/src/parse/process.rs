@@ -71,7 +71,7 @@ pub(crate) struct Stat {
 
 /// Reads `/proc/PID/stat`.
 pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
-    // The second field, the name, stands in parentheses and may itself hold blanks and parentheses.
+    // The second field, the name, is in parentheses and may itself hold blanks and parentheses.
     let (begin, end) = (memchr(b'(', bytes)? + 1, memrchr(b')', bytes)?);
     let name = program_name(bytes.get(begin..end)?);
     let mut fields = fields(&bytes[end + 1..]);

@@ -1,7 +1,7 @@
 //! What is under way when a window begins or ends, and which connections were served in it.
 //!
 //! A request is a measured one by its due time. One that was due before the window and has not ended by its end is so in
-//! none of its figures: it is counted here, with the measured ones that were due at its very begin and came to no
+//! none of its figures: it is counted here, with the measured ones that were due at its very start and came to no
 //! answer, and connections are told apart by whether any answer came on them.
 
 use loadcurve_plan::Nanos;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Recorder, WarmUpCounts};
 use crate::{Answer, FailedRequest, Origin, Window};
 
-/// What is due in this share of the window, at its begin, and has not ended at its end has waited through it: of one over
+/// What is due in this share of the window, at its start, and has not ended at its end has waited through it: of one over
 /// this.
 const BEGIN_SHARE: u64 = 100;
 
@@ -78,7 +78,7 @@ pub(super) struct Edges {
 /// What of a load was not served in its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unserved {
-    /// Requests that were under way from the begin of the window to its end.
+    /// Requests that were under way from the start of the window to its end.
     pub requests: u64,
     /// Connections that carried them.
     pub connections: u64,
@@ -140,7 +140,7 @@ impl Recorder {
                 self.edges.waiting.push(Waiting { connection, due, until: Nanos::NEVER, failed: false });
             }
         } else if self.window.end == Nanos::NEVER && ended > self.window.start {
-            // What was sent in the window was not under way at its begin, and there is no limit to how many these are.
+            // What was sent in the window was not under way at its start, and there is no limit to how many these are.
             if sent.is_none_or(|sent| sent <= self.window.start) {
                 self.may_have_waited(Waiting { connection, due, until: ended, failed });
             }
@@ -167,7 +167,7 @@ impl Recorder {
     }
 
     /// Keeps a request that has waited through all of the window so far. Where a number of requests ends that, the next
-    /// outcome shows that it goes on.
+    /// outcome shows that it continues.
     fn may_have_waited(&mut self, request: Waiting) {
         if self.edges.waiting.last().is_some_and(|last| self.last_outcome > Some(last.until)) {
             self.edges.waiting.clear();

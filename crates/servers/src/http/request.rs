@@ -41,7 +41,7 @@ pub struct Request {
 pub enum Method {
     /// Send the file.
     Get,
-    /// Send what would stand in front of the file.
+    /// Send what would be in front of the file.
     Head,
     /// A method of HTTP that files do not allow.
     NotAllowed,

@@ -77,7 +77,7 @@ impl HeadReader {
         Ok(Ok(()))
     }
 
-    /// Reads what stands behind a body.
+    /// Reads what follows a body.
     pub(super) fn read_trailers(&mut self, block: &[u8]) -> Result<Result<(), Malformed>, HpackError> {
         self.decode(block)?;
         let is_right = self.fields.has_pseudo == [false; 4] && !self.fields.are_malformed;
@@ -132,7 +132,7 @@ impl Fields {
             };
     }
 
-    /// Takes a pseudo-header field; says whether it may stand here.
+    /// Takes a pseudo-header field; says whether it may be here.
     fn take_pseudo(&mut self, name: &[u8], value: &[u8]) -> bool {
         let place = match name {
             b"method" => METHOD,
@@ -149,7 +149,7 @@ impl Fields {
         !std::mem::replace(&mut self.has_pseudo[place], true) && !self.has_regular
     }
 
-    /// Takes a field; says whether it may stand in a request.
+    /// Takes a field; says whether it may be in a request.
     fn take_regular(&mut self, name: &[u8], value: &[u8]) -> bool {
         self.has_regular = true;
         let is_of_name = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && *byte != b':';

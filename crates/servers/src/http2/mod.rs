@@ -110,7 +110,7 @@ pub struct Connection {
 const RESET_IDS_MAX: usize = 32;
 
 impl Connection {
-    /// A connection of which nothing has come, and which begins to write with its settings.
+    /// A connection from which nothing has come, and which begins to write with its settings.
     #[must_use]
     pub fn open(to: &mut Vec<u8>) -> Self {
         send::write_settings(to);

@@ -48,7 +48,7 @@ pub(crate) struct Stalls {
 }
 
 impl Stalls {
-    /// How long the stall goes on that is under way at this time after the start.
+    /// How long the stall lasts that is under way at this time after the start.
     pub(super) fn left(self, since_start: Duration) -> Option<Duration> {
         let into_ns = since_start.as_nanos().checked_rem(self.every.as_nanos())?;
         let into = Duration::from_nanos(u64::try_from(into_ns).ok()?);

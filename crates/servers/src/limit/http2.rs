@@ -1,4 +1,4 @@
-//! HTTP/2: answers of one read leave in one write, and what waits goes on when it can.
+//! HTTP/2: answers of one read leave in one write, and what waits continues when it can.
 
 use std::time::Duration;
 

@@ -251,7 +251,7 @@ mod tests {
     use super::step::Step;
     use super::transport::BATCH_BYTES;
 
-    /// What a client reads after it has sent `pieces`, and whether the server goes on with the connection.
+    /// What a client reads after it has sent `pieces`, and whether the server continues with the connection.
     fn conversation(body_bytes: usize, pieces: &[&[u8]]) -> (Vec<u8>, Step) {
         let content = Content::from([("/a".into(), vec![b'x'; body_bytes].into())]);
         let (mut client, server) = UnixStream::pair().unwrap();

@@ -53,7 +53,7 @@ impl Default for FaultOptions {
 }
 
 impl FaultOptions {
-    /// Reads the value of an option; false where the option is none of a script.
+    /// Reads the value of an option; false where the option does not belong to a script.
     pub(crate) fn read(&mut self, option: &str, parser: &mut lexopt::Parser) -> Result<bool, lexopt::Error> {
         let Self { faults, .. } = self;
         let OutcomeShares { reset, error, truncated, wrong_length } = &mut faults.outcomes;

@@ -1,6 +1,6 @@
-//! Whether it goes on with a connection.
+//! Whether it continues with a connection.
 
 use std::ops::ControlFlow;
 
-/// Goes on with a connection, or breaks off because it is to be closed.
+/// Continues with a connection, or breaks off because it is to be closed.
 pub(super) type Step<T = ()> = ControlFlow<(), T>;

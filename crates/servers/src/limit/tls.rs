@@ -70,8 +70,8 @@ impl Tls {
         self.0.alpn_protocol() == Some(HTTP2)
     }
 
-    /// Takes in bytes of the client and appends to `plain` what they carry; the server's part of a handshake is then to be
-    /// had from [`Self::sealed`].
+    /// Takes in bytes of the client and appends to `plain` what they carry; the server's part of a handshake is then
+    /// in [`Self::sealed`].
     pub(super) fn open(&mut self, mut sealed: &[u8], plain: &mut Vec<u8>) -> Peer {
         while !sealed.is_empty() {
             if self.0.read_tls(&mut sealed).is_err() {

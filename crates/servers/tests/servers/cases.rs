@@ -86,7 +86,7 @@ pub(crate) const CASES: &[Case] = &[
         Keeps,
     ),
     case("a link to itself", b"GET /link-to-itself HTTP/1.1\r\nHost: a\r\n\r\n", Status(404), Keeps),
-    // Whether the connection goes on.
+    // Whether the connection continues.
     case("close", b"GET /a.txt HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", File("a.txt"), Closes),
     case(
         "close among others",

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-/// What stands in the file beside the folder.
+/// The content of the file beside the folder.
 pub(crate) const SECRET: &str = "outside of the folder";
 /// The files of the folder; a large one is there as well.
 pub(crate) const FILES: [(&str, &str); 6] = [

@@ -147,7 +147,7 @@ pub enum Http2Error {
         /// Its value.
         value: u32,
     },
-    /// A header block is interrupted by another frame, or goes on without having begun.
+    /// A header block is interrupted by another frame, or continues without having begun.
     Continuation,
     /// A header block has more CONTINUATION frames than any needs.
     ContinuationFlood,
@@ -165,9 +165,9 @@ pub enum Http2Error {
     Flood,
     /// The status is missing, given twice, or not three digits from 100 to 599.
     Status,
-    /// A pseudo-header field stands where none may, or is not one of responses.
+    /// A pseudo-header field is where none may be, or is not one of responses.
     PseudoField,
-    /// A pseudo-header field stands behind a regular one.
+    /// A pseudo-header field is behind a regular one.
     LatePseudoField,
     /// A field name is empty, has upper-case letters or characters that no name can have.
     FieldName,
@@ -309,7 +309,7 @@ pub enum HpackError {
     Truncated,
     /// An integer does not fit in 32 bits, or has more leading zeros than anybody needs.
     IntegerOverflow,
-    /// No entry stands at an index.
+    /// There is no entry at an index.
     Index {
         /// The index.
         index: usize,

@@ -77,7 +77,7 @@ impl Http2 {
         self.counts.windows_used_up += u64::from(is_used_up);
         self.data = Some(DataUnderWay {
             remaining_bytes: rest as u64,
-            // Its length stands in front of the body.
+            // Its length is in front of the body.
             padding_bytes: frame.payload.first().copied().unwrap_or(0),
             stream: Some((tag, id)),
             ends_stream,

@@ -11,7 +11,7 @@ pub(crate) enum Meaning {
     Status(u16),
     ContentLength(u64),
     Regular,
-    /// It may stand in no response.
+    /// It may be in no response.
     Forbidden(Malformed),
 }
 
@@ -68,7 +68,7 @@ fn content_length(value: &[u8]) -> Result<u64, Malformed> {
 pub(crate) struct Head {
     pub(crate) status: Option<u16>,
     pub(crate) content_length: Option<u64>,
-    /// The first thing that may stand in no response.
+    /// The first thing that may be in no response.
     pub(crate) problem: Option<Malformed>,
     has_regular: bool,
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Http2Error;
 
-/// The length of what stands in front of each payload.
+/// The length of what precedes each payload.
 pub const HEADER_BYTES: usize = 9;
 /// The longest payload where nobody has agreed on another; a longer one is refused here.
 pub const DEFAULT_FRAME_BYTES: usize = 16_384;
@@ -45,9 +45,9 @@ pub mod flag {
     pub const ACK: u8 = 0x1;
     /// The header block is complete.
     pub const END_HEADERS: u8 = 0x4;
-    /// There is padding, whose length stands first.
+    /// There is padding, whose length comes first.
     pub const PADDED: u8 = 0x8;
-    /// A priority stands in front of the block.
+    /// A priority precedes the block.
     pub const PRIORITY: u8 = 0x20;
 }
 
@@ -116,7 +116,7 @@ pub fn write(kind: u8, flags: u8, stream: u32, payload: &[u8], to: &mut Vec<u8>)
 /// A frame as far as it is needed at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// What stands in front.
+    /// What precedes it.
     pub header: FrameHeader,
     /// Of data no more than the length of the padding, of an unknown frame nothing.
     pub payload: &'a [u8],

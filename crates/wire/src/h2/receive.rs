@@ -107,7 +107,7 @@ impl Http2 {
         Ok(consumed)
     }
 
-    /// Takes a frame; `following` is what stands behind it.
+    /// Takes a frame; `following` is what comes after it.
     #[inline]
     fn frame(&mut self, frame: &Frame<'_>, following: &[u8]) -> Result<Option<Event>, Malformed> {
         let FrameHeader { kind, stream, length, .. } = frame.header;
@@ -277,7 +277,7 @@ impl Http2 {
         Some(Event::Answered(tag, response))
     }
 
-    /// Ends a stream whose answer is none; the connection goes on.
+    /// Ends a stream whose answer is none; the connection continues.
     pub(super) fn refuse(&mut self, tag: Tag, problem: Malformed) -> Event {
         self.give_up(tag, problem.code());
         Event::Refused(tag, Refusal::Malformed(problem))

@@ -53,7 +53,7 @@ impl Http2 {
         }
     }
 
-    /// The same of a stream whose answer goes on.
+    /// The same of a stream whose answer continues.
     pub(super) fn refill_stream_window(&mut self, tag: Tag) {
         let whole = self.stream_window();
         let Some(stream) = self.streams.get_mut(tag) else { return };

@@ -206,7 +206,7 @@ impl Streams {
         self.by_tag.get_mut(tag)?.as_mut()
     }
 
-    /// Keeps the body of a request, of which nothing has been sent.
+    /// Keeps the body of a request before any of it is sent.
     pub(super) fn begin_upload(&mut self, tag: Tag, body: &UploadBody) {
         if let Some(stream) = self.get_mut(tag) {
             stream.is_uploading = true;
@@ -298,7 +298,7 @@ impl Streams {
             loop {
                 place = self.behind(place);
                 let Some(Entry { id, .. }) = self.by_id[place] else { return };
-                // It may move if its home is not between the gap and where it stands.
+                // It may move if its home is not between the gap and its place.
                 let from_home = place.wrapping_sub(self.home(id.get())) & mask;
                 let from_gap = place.wrapping_sub(gap) & mask;
                 if from_home >= from_gap {

@@ -19,7 +19,7 @@ pub struct Http2Template {
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Fields that belong to connections of HTTP/1.1 and stand in no request of HTTP/2 (RFC 9113 §8.2.2).
+/// Fields that belong to connections of HTTP/1.1 and are in no request of HTTP/2 (RFC 9113 §8.2.2).
 const CONNECTION_FIELDS: [&str; 4] = ["connection", "keep-alive", "proxy-connection", "upgrade"];
 
 impl Http2Template {

@@ -36,7 +36,7 @@ fn line_at_fault(bytes: &[u8]) -> Vec<u8> {
     fault.map_or_else(Vec::new, |_| parser.partial().to_vec())
 }
 
-/// The first line of these bytes, or its begin; none where it is empty.
+/// The first line of these bytes, or its start; none where it is empty.
 fn shown(bytes: &[u8]) -> Option<String> {
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);

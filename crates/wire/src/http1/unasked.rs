@@ -10,7 +10,7 @@ use crate::response::ResponseParser;
 /// With this status a server says that it ends the connection, even where it does not say so in words (RFC 9110 §15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
 
-/// How many bytes are line ends, which may stand between two answers.
+/// How many bytes are line ends, which may be between two answers.
 #[inline]
 pub(super) fn line_ends(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count()
@@ -30,7 +30,7 @@ pub(super) fn read(parser: &mut ResponseParser, bytes: &[u8]) -> Result<Option<u
     Ok(is_complete.then_some(response.status))
 }
 
-/// Looks at what stands behind the answer to the last request, in the same bytes.
+/// Looks at what follows the answer to the last request, in the same bytes.
 ///
 /// # Errors
 /// As [`read`]: it is not the answer alone, so the answer cannot be trusted either.

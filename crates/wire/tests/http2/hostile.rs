@@ -26,7 +26,7 @@ fn a_server_of_another_protocol_is_known_by_its_first_bytes() {
     assert_eq!(first_words(b"HTTP/1.1 400 Bad Request\r\n"), Err(Http2Error::Http1.into()));
     assert_eq!(first_words(b"HTTP/"), Err(Http2Error::Http1.into()));
     assert_eq!(first_words(b"HTT"), Ok(vec![]));
-    // A TLS alert, text, a frame that is none of settings, an acknowledgement of what has not been sent.
+    // A TLS alert, text, a frame other than SETTINGS, an acknowledgement of what has not been sent.
     for bytes in [
         b"\x15\x03\x01\x00\x02\x02\x46".as_slice(),
         b"220 ready",
@@ -181,7 +181,7 @@ fn interim_responses_and_empty_data_without_end_end_the_connection() {
 
 #[test]
 fn what_answers_a_server_that_does_not_read_is_bounded() {
-    // A response that goes on, a byte at a time, with pings between.
+    // A response that continues, a byte at a time, with pings between.
     let mut exchange = with_requests(&["GET"]);
     events_of(&mut exchange, &frame(HEADERS, END_HEADERS, 1, &[STATUS_200])).unwrap();
     let block = [frame(PING, 0, 0, &[0; 8]), data(0, 1, b"x")].concat().repeat(100);

@@ -115,7 +115,7 @@ fn what_is_no_header_block_is_refused_and_why() {
         // A string that is longer than the block, and a block that ends within a field.
         ("40 0a 63", HpackError::Truncated),
         ("40", HpackError::Truncated),
-        // RFC 7541 §4.2: a change of size stands in front of all fields, and keeps to what was agreed.
+        // RFC 7541 §4.2: a change of size is in front of all fields, and keeps to what was agreed.
         ("82 20", HpackError::LateTableSize),
         ("3f e2 1f", HpackError::TableSize { bytes: 4097, most_bytes: 4096 }),
     ];

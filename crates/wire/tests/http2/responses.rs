@@ -85,7 +85,7 @@ fn assert_refused(method: &str, bytes: &[u8], problem: Malformed) {
     assert_eq!(events, [Event::Refused(0, Refusal::Malformed(problem))]);
     // PROTOCOL_ERROR is 1.
     assert_eq!(frames_of(&output(&mut exchange)), [(RST_STREAM, 0, 1, vec![0, 0, 0, 1])]);
-    // The other stream goes on, and what still comes on this one is ignored.
+    // The other stream continues, and what still comes on this one is ignored.
     let events =
         events_of(&mut exchange, &[data(END_STREAM, 1, b"more"), ok(END_STREAM, 3)].concat()).unwrap();
     assert!(matches!(events.as_slice(), [Event::Answered(1, _)]), "{events:?}");

@@ -152,7 +152,7 @@ pub(crate) fn events_of(exchange: &mut Http2, mut bytes: &[u8]) -> Result<Vec<Ev
     while !bytes.is_empty() {
         let Received { consumed, event } = exchange.receive(bytes)?;
         events.extend(event);
-        assert!(consumed > 0 || event.is_some(), "it goes on for ever");
+        assert!(consumed > 0 || event.is_some(), "it never ends");
         bytes = &bytes[consumed..];
     }
     Ok(events)

@@ -293,7 +293,7 @@ pub(crate) const CORPUS: &[Entry] = &[
         ..PLAIN
     },
     Entry {
-        name: "bytes above 0x7f and tabs may stand in values and reasons, every token character in names",
+        name: "bytes above 0x7f and tabs may be in values and reasons, every token character in names",
         head: "HTTP/1.1 200 Tout\tva bien, ça va\r\n!#$%&'*+-.^_`|~09azAZ: ünïcödé\tvalue\r\n\
                Content-Length: 0\r\n\r\n",
         ..PLAIN

@@ -21,7 +21,7 @@ fn count_one() {
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: every call goes on to the system's allocator with the caller's own promises; counting allocates nothing.
+// SAFETY: every call is passed to the system's allocator with the caller's own promises; counting allocates nothing.
 #[expect(unsafe_code, reason = "an allocator can only be replaced by one whose trait is unsafe")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

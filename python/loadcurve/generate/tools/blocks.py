@@ -18,7 +18,7 @@ def blocks(
     """Yield whole lines, with the number of the first; raises ``Unreadable`` where the last is cut off.
 
     Without ``ends_lines`` the last one is yielded by itself, as it is. ``has_quotes`` says whether a line may
-    end within quotes, which then goes on; quotes that no line of the next ones closes are none. While a block
+    end within quotes, which continues; quotes that no line of the next ones closes are none. While a block
     is used, a second thread reads the one after it.
     """
     found = _blocks(source, file, first, what, ends_lines=ends_lines, has_quotes=has_quotes)
@@ -62,7 +62,7 @@ def _blocks(
 
 
 def count_of(character: str, data: bytes, end: int | None = None) -> int:
-    """Return how often an ASCII character stands in a block, before ``end``.
+    """Return how often an ASCII character occurs in a block, before ``end``.
 
     Where it is frequent this takes less than half of the time of ``bytes.count``.
     """

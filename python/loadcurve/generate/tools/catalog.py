@@ -128,7 +128,7 @@ def driven_tools(kind: LoadKind | None = None) -> Mapping[str, Tool]:
 
 
 def tool_named(name: str) -> Tool:
-    """Return a tool that Loadcurve drives; raises ``BadInput`` where there is none of this name."""
+    """Return a tool that Loadcurve drives; raises ``BadInput`` where there is no such tool."""
     driven = driven_tools()
     if name in driven:
         return driven[name]

@@ -1,4 +1,4 @@
-"""What a process uses within a window of which one learns only when it is over."""
+"""What a process uses within a window that is known only when it is over."""
 
 import time
 from bisect import bisect_right

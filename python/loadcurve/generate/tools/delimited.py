@@ -25,7 +25,7 @@ _LINES_OF_A_ROW_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What stands in a column that is read."""
+    """The content of a column that is read."""
 
     type: type[polars.DataType]
     """What it is read as."""
@@ -88,13 +88,13 @@ def header_of(source: Source, separator: str = ",") -> list[str]:
 
 
 def require_each_once(source: Source, names: Sequence[str], tool: str) -> None:
-    """Raise ``Unreadable`` where a name stands in the first line more than once."""
+    """Raise ``Unreadable`` where a name occurs in the first line more than once."""
     if len(set(names)) < len(names):
         raise source.unreadable(1, "a column twice", f"each of {tool}'s columns once")
 
 
 def tables(source: Source, form: Table, left_out: LeftOut) -> Iterator[polars.DataFrame]:
-    """Yield the used columns of the lines, block by block, without those that are none of the form.
+    """Yield the used columns of the lines, block by block, without those that lack the form.
 
     Raises ``Unreadable`` where these are too many.
     """
@@ -188,7 +188,7 @@ class _Lines:
         return self._table(rows)
 
     def _row(self, number: int, line: str, rows: int = 0) -> dict[str, object] | Unreadable:
-        """Return the used fields of a line, or why it is none of the form."""
+        """Return the used fields of a line, or why it lacks the form."""
         try:
             fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=self.form.separator), [])
         except csv.Error as error:

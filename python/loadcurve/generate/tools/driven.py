@@ -58,7 +58,7 @@ class Driven(Generator):
     def run_together(self, plans: Sequence[Plan], observe: ObserveAll) -> list[LoadResult]:
         """Run one load to its end; ``observe`` is called about ten times a second.
 
-        It sees how long the load has gone on, and nothing else: a tool tells its figures at its end.
+        It sees how long the load has lasted, and nothing else: a tool tells its figures at its end.
 
         Raises:
             BadInput: the tool is not installed, or cannot put this load on a server exactly as it is.

@@ -21,7 +21,7 @@ _DIALLED = "dial"
 _IN_VAIN = ("i/o timeout", "timed out")
 """What Go says of a connection that was not made in time, behind that it dialled."""
 _LOOKED_AT = 4_096
-"""Of a long text its begin and its end are looked at, each of this length in characters."""
+"""Of a long text its start and its end are looked at, each of this length in characters."""
 _PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _CLASSES.items()}
 
 

@@ -46,7 +46,7 @@ class Format:
     what: str
     """What it is and how the tool is asked for it."""
     recognises: Callable[[bytes], bool]
-    """Whether a file may be of it, by its begin; no two formats recognise the same file."""
+    """Whether a file may be of it, by its start; no two formats recognise the same file."""
     read: Callable[[Source], ToolFigures]
 
 

@@ -70,7 +70,7 @@ class LeftOut:
         )
 
     def nothing(self) -> Unreadable:
-        """Return the error that there is no request: why the first line is none that was left out."""
+        """Return the error that there is no request: why the first line was not left out."""
         expected = "a line for each request"
         return next(iter(self._first), self._cut) or self.source.unreadable(None, "no request", expected)
 

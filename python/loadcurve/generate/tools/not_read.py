@@ -7,12 +7,12 @@ from loadcurve.generate.tools.autocannon import reader as autocannon
 from loadcurve.generate.tools.hdr import reader as hdr
 
 _NAMES_OF_GOB = (b"Result", b"Timestamp", b"Latency", b"BytesOut")
-"""The names of the fields in the begin of vegeta's results, which are in an encoding of Go's."""
+"""The names of the fields in the start of vegeta's results, which are in an encoding of Go's."""
 _GOB_HEAD = 200
 
 
 def what_instead(head: bytes) -> str | None:
-    """Return why a file that begins so is not read, and what is; ``None`` where it is none of those."""
+    """Return why a file that begins so is not read, and what is; ``None`` where it is of another kind."""
     return next((said for recognises, said in _NOT_READ if recognises(head)), None)
 
 

@@ -18,7 +18,7 @@ _MAGIC: Final = {
 }
 """What the files of each begin with, by their specifications, such as RFC 1952 and RFC 8878."""
 _UNPACKED_BY_POLARS: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
-"""What it takes for gzip, zstd or zlib at the begin of a table."""
+"""What it takes for gzip, zstd or zlib at the start of a table."""
 MAGIC_BYTES: Final = max(map(len, _MAGIC))
 UNPACKED_BYTES_FREE: Final = 64 * 2**20
 RATIO_MAX: Final = 200

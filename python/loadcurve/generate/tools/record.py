@@ -165,7 +165,7 @@ def _doubts(figures: ToolFigures) -> Iterator[tuple[str, str]]:
 def _failures(figures: ToolFigures, name: str) -> int | None:
     """Return how many failures were of a class; ``None`` where the tool does not tell it apart.
 
-    Where nothing has failed nothing was of any class, but for answers that are none of the verified length:
+    Where nothing has failed nothing was of any class, but for answers of a wrong length:
     another tool does not know that one.
     """
     known = figures.errors.get(name)

@@ -67,7 +67,7 @@ class Source:
         return as_text(self.name, data)
 
     def head(self) -> bytes:
-        """Return its begin; raises as :meth:`opened`."""
+        """Return its start; raises as :meth:`opened`."""
         with self.opened() as file:
             return file.read(HEAD_BYTES)
 
@@ -101,7 +101,7 @@ def shown(text: str, characters_max: int = SHOWN_CHARACTERS_MAX) -> str:
 
 
 class Json(BaseModel):
-    """A part of a JSON document; what is not declared may stand there, and numbers are finite."""
+    """A part of a JSON document; what is not declared may be there, and numbers are finite."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, strict=True)
 

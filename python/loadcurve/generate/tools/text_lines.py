@@ -1,6 +1,6 @@
 """A text line by line, so that an error can name the line and what was read before it.
 
-What is asked for has to stand there exactly once: a text that is cut off lacks a line, and the outputs of two
+What is asked for has to be there exactly once: a text that is cut off lacks a line, and the outputs of two
 loads in one file have it twice. Of neither is anything read.
 """
 
@@ -82,7 +82,7 @@ class Lines:
         return float(text)
 
     def require_line_end(self, what: str) -> None:
-        """Raise ``Unreadable`` where the last line has no end, so that what stands there may be cut off."""
+        """Raise ``Unreadable`` where the last line has no end, so that it may be cut off."""
         if not self._ends_line:
             raise self.cut_off(f"the end of the line, {what}")
 
@@ -97,7 +97,7 @@ class Lines:
         )
 
     def read(self, line: int) -> str:
-        """Say how many lines stand before one."""
+        """Say how many lines precede one."""
         return f"{max(line - 1, 0):,} lines"
 
 

@@ -43,7 +43,7 @@ MOST_LABELLED_VALUES = 12
 
 FIGURE_HEIGHT = 340
 MAIN_FIGURE_HEIGHT = 250
-"""Of the two figures that stand beside each other in the first screen."""
+"""Of the two figures that are beside each other in the first screen."""
 SMALL_FIGURE_HEIGHT = 210
 
 

@@ -101,7 +101,7 @@ def bands_and_lines(rows: Sequence[Row], curve: str = "server") -> tuple[list[Ro
 
 
 def _cut(row: Row, reach: tuple[float, float], *, from_zero: bool) -> Row:
-    """Return a row whose interval ends where the axis does, and at which ends it goes on."""
+    """Return a row whose interval ends where the axis does, and at which ends it continues."""
     low, high = row["low"] if from_zero else max(row["low"], reach[0]), min(row["high"], reach[1])
     return row | {
         "low": compact(low),

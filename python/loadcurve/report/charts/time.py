@@ -18,7 +18,7 @@ PANEL_HEIGHT = 110
 PAUSE_HEIGHT = 9
 PAUSE_COLOUR = "#c77a00"
 LEFT_MARGIN = 62
-"""Room for the labels of every panel's vertical axis, so that the panels' times stand over one another."""
+"""Room for the labels of every panel's vertical axis, so that the panels' times are aligned."""
 LINES = (
     ("#8e72bd", [1, 0]),
     ("#b0782a", [6, 3]),
@@ -211,7 +211,7 @@ def _lines(panel: Panel) -> Sequence[tuple[str, list[int]]]:
 
 
 def _legend(panel: Panel) -> altair.Legend | None:
-    """Return the legend of several lines; their titles are ours, so they may stand in an expression."""
+    """Return the legend of several lines; their titles are ours, so they may be in an expression."""
     if len(panel.lines) == 1:
         return None
     titles = ", ".join(f"'{column}': '{title}'" for column, title in panel.lines.items())

@@ -16,7 +16,7 @@ def csv_bytes(table: polars.DataFrame) -> bytes:
 
     A text that a spreadsheet would run as a formula has an apostrophe before it, and so has one that begins
     with an apostrophe itself: whoever takes one off each gets the texts back. Numbers are as they are. The
-    items of a list stand with blanks between them.
+    items of a list are with blanks between them.
     """
     texts = [
         polars.col(name).list.join(" ") if isinstance(kind, polars.List) else polars.col(name)

@@ -1,7 +1,7 @@
 """The latency of each point in the forms of other tools, so that what draws theirs draws ours.
 
 Counts are merged over the usable trials of a point before anything is computed of them; a point without a
-histogram, as of a load of which only percentiles were imported, is in none of these forms.
+histogram, such as that of a load whose percentiles alone were imported, is in none of these forms.
 """
 
 import json
@@ -89,7 +89,7 @@ def _spectrum(counted: Counted) -> Iterator[str]:
             halves = 2 ** (math.log2(100 / (100 - level)) + 1)
             level += 100 / (TICKS_PER_HALF * halves)
             if until == total:
-                # The last time stands there once at its level, and once more as all of them.
+                # The last time is there once at its level, and once more as all of them.
                 break
     yield f"{values[-1]:12.3f} {1.0:2.12f} {total:10d}"
     middle = counted.middle / NS_PER_MS
@@ -153,7 +153,7 @@ def fortio(run: Run) -> Files:
 
 
 def _rate_rps(count: int, duration_s: float) -> float | None:
-    """Return a rate; ``None`` over no time, as in a trial that was cut off at its begin."""
+    """Return a rate; ``None`` over no time, as in a trial that was cut off at its start."""
     return count / duration_s if duration_s else None
 
 

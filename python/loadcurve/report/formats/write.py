@@ -102,7 +102,7 @@ def _made_in(form: str, material: Material) -> list[tuple[str, bytes]]:
 def parse_formats(given: str) -> list[str]:
     """Read the names of formats with commas between them, each once.
 
-    Raises ``BadInput``: a name is none of :data:`FORMATS`; the error says which is the nearest.
+    Raises ``BadInput``: a name is not in :data:`FORMATS`; the error says which is the nearest.
     """
     names = [name.strip().lower() for name in given.split(",") if name.strip()]
     for name in names:

@@ -9,7 +9,7 @@ MS_PER_S = 1000.0
 
 
 class Units(NamedTuple):
-    """Units of which each is ``step`` of the one before."""
+    """Units, each ``step`` of the one before."""
 
     step: int
     base: str

@@ -135,7 +135,7 @@ function steer(select) {
 /** In CSS pixels: A4 less its margins, and the gap between two figures beside one another. */
 const PAPER = { width: 718, gap: 26 };
 
-/** Draw the figures as wide as they stand on paper: text would shrink with a figure that is scaled down. */
+/** Draw the figures as wide as they are on paper: text would shrink with a figure that is scaled down. */
 function fitPaper() {
   for (const [id, { view }] of views) {
     const isHalf = document.getElementById(id).closest(".multiples") !== null;

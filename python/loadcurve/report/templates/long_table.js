@@ -1,4 +1,4 @@
-/** The rows of a long table, which stand on the page as data until somebody wants them. */
+/** The rows of a long table, which are on the page as data until somebody wants them. */
 
 /** A cell with a number as `long_table.py` has stored it. */
 function numberCell(row, name) {
@@ -18,7 +18,7 @@ function marked(tag, className, text) {
   return element;
 }
 
-/** The symbol of a server, as it stands before its name everywhere. */
+/** The symbol of a server, as it is before its name everywhere. */
 function symbolOf({ outline, colour }) {
   const made = (tag, attributes) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

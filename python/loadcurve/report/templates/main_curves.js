@@ -1,4 +1,4 @@
-/** The main curves: they take the height that the first screen leaves them, so that what stands below is in sight. */
+/** The main curves: they take the height that the first screen leaves them, so that what is below is in sight. */
 
 /** In CSS pixels, with the axes. */
 const MAIN_HEIGHT = { least: 200, most: 380, onPaper: 300 };

@@ -15,7 +15,7 @@
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   }
 
-  /** Say what changes by the second: how long the load has gone on. */
+  /** Say what changes by the second: how long the load has lasted. */
   function tick() {
     if (last === null || document.hidden) return;
     const since_s = (performance.now() - lastAt) / 1000;
@@ -36,7 +36,7 @@
 
   const betweenLoads = ({ phase }) => (phase === "going" ? "No load is under way." : "");
 
-  /** Where a load stands, such as "connections = 50 · measuring, 3 of 10 s". */
+  /** How far a load is, such as "connections = 50 · measuring, 3 of 10 s". */
   function loadInWords({ point, warmup_s, measured_s }, elapsed_s) {
     const isWarming = elapsed_s < warmup_s;
     const part_s = isWarming ? warmup_s : measured_s;
@@ -45,7 +45,7 @@
     return `${point} · ${isWarming ? "warming up" : "measuring"}, ${reached} s`;
   }
 
-  /** Show where the run stands. */
+  /** Show how far the run is. */
   function showStatus(status) {
     [last, lastAt] = [status, performance.now()];
     say("title", status.title);

@@ -190,7 +190,7 @@ class InContainer:
             ) from None
         said = looked.stdout.decode(errors="replace").strip()
         if looked.returncode == 0:
-            # Behind it stands what the engine may have warned of.
+            # It is followed by what the engine may have warned of.
             return Path(said.splitlines()[0])
         if looked.returncode == NOT_FOUND:
             return None

@@ -48,7 +48,7 @@ pub(super) fn many_sends_that_are_reported_leave_room_in_a_turn_for_what_arrives
     }
     (&peers[UPLOADS]).write_all(b"answer").unwrap();
     let mut reported = vec![0; UPLOADS];
-    // Every upload goes on whenever that is reported, for ever; the answer does not wait for an end.
+    // Every upload continues whenever that is reported, forever; the answer does not wait for an end.
     let end = clock::now() + PATIENCE;
     loop {
         assert!(io.wait(end) < end, "the answer is not heard");

@@ -78,7 +78,7 @@ pub(super) struct Completion {
     pub(super) result: Result<usize, Errno>,
     /// The buffer that was filled.
     pub(super) buffer: Option<u16>,
-    /// Whether the operation goes on.
+    /// Whether the operation continues.
     pub(super) more: bool,
 }
 

@@ -57,7 +57,7 @@ impl Token {
     }
 }
 
-/// Where an operation stands that a connection needs at most once at a time.
+/// The state of an operation that a connection needs at most once at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     #[default]
@@ -66,7 +66,7 @@ pub(super) enum Stage {
     UnderWay,
 }
 
-/// Where the bytes to send stand.
+/// Where the bytes to send are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sending {
     /// None, or some that no operation has been begun for.

@@ -57,7 +57,7 @@ impl Reply {
         Self { is_complete: false, ..Self::answer(bytes) }
     }
 
-    /// No answer: the server goes on reading.
+    /// No answer: the server keeps reading.
     pub(crate) fn silence() -> Self {
         Self::part([])
     }

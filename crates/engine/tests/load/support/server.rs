@@ -196,7 +196,7 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>, script: Option<&Arc<
             None => unread.push(stream),
             Some(script) => {
                 let (shared, script) = (Arc::clone(shared), Arc::clone(script));
-                // A connection that breaks is an end like any other; what was counted until then stands.
+                // A connection that breaks is an end like any other; what was counted until then is kept.
                 served.push(spawn(move || drop(serve(&stream, &shared, &*script))));
             }
         }

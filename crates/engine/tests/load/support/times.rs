@@ -21,7 +21,7 @@ const ATTEMPTS: usize = 60;
 /// How long in all a comparison waits for the machine to be punctual before it is made anew.
 const PATIENCE: Nanos = Nanos::from_millis(60_000);
 
-/// Held by loads of which only counts are compared, and alone by those of which times are.
+/// Held by loads that are compared by counts alone, and alone by those whose times are compared.
 static LOADS: RwLock<()> = RwLock::new(());
 
 /// Waits until no load is running whose times matter.
@@ -162,7 +162,7 @@ fn await_a_punctual_machine(until: Nanos) {
     while clock::now() < until && is_late() {}
 }
 
-/// Sets its flag even where a panic ends the work: the scope would wait for the witness for ever.
+/// Sets its flag even where a panic ends the work: the scope would wait for the witness forever.
 struct SetsOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetsOnDrop<'_> {

@@ -164,7 +164,7 @@ enum Name<'a> {
     InTable(usize),
 }
 
-/// A string as it stands in the block or in the static table, or decoded into a buffer.
+/// A string as it is in the block or in the static table, or decoded into a buffer.
 #[derive(Clone, Copy)]
 enum Text<'a> {
     Given(&'a [u8]),

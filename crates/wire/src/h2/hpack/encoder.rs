@@ -13,7 +13,7 @@ pub(crate) struct EncodedField {
     static_index: Option<usize>,
     /// Where the static table has its name.
     name_index: usize,
-    /// Its name, unless the static table has it, and its value, as they stand in a literal.
+    /// Its name, unless the static table has it, and its value, as they are in a literal.
     strings: Vec<u8>,
     /// What it counts in a dynamic table.
     table_bytes: usize,
@@ -74,7 +74,7 @@ pub(crate) struct Encoder {
     free_bytes: usize,
     /// The size of the table that the peer knows of.
     table_bytes: usize,
-    /// The sizes to be signalled at the begin of the next block: the smallest since the last one, and the last.
+    /// The sizes to be signalled at the start of the next block: the smallest since the last one, and the last.
     resized: Option<(usize, usize)>,
     last: LastBlock,
 }

@@ -129,7 +129,7 @@ pub fn decode(bytes: &[u8], to: &mut Vec<u8>) -> Result<(), HpackError> {
         window <<= length;
         available -= length;
     }
-    // The padding is the begin of the end-of-string symbol, which is all ones.
+    // The padding is the start of the end-of-string symbol, which is all ones.
     let is_padding = available < 8 && window.leading_ones() >= available;
     if is_padding { Ok(()) } else { Err(HpackError::HuffmanPadding) }
 }

@@ -74,7 +74,7 @@ fn a_value_may_hold_separators() {
 proptest! {
     #[test]
     fn what_is_escaped_as_java_stores_it_is_read_back(name in "[ -~äß]{1,12}", value in "[ -~\t\n\räß]{0,12}") {
-        // As Properties.store writes: every sign that means something is escaped, in the value blanks only at its begin.
+        // As Properties.store writes: every sign that means something is escaped, in the value blanks only at its start.
         let escaped = |text: &str| {
             let escape = |character| match character {
                 '\t' => "\\t".into(),

@@ -72,7 +72,7 @@ def is_json(head: bytes) -> bool:
 
 
 def is_text(head: bytes) -> bool:
-    """Say whether a file has the last lines of autocannon's text in its begin."""
+    """Say whether a file has the last lines of autocannon's text in its start."""
     return b"Req/Bytes counts sampled once per second" in head
 
 
@@ -118,7 +118,7 @@ def read_json(source: Source) -> ToolFigures:
 
 
 def _window(run: _Document) -> tuple[Window, float | None]:
-    """Return how long it took, by its moments of begin and end, which have ms, and when it began."""
+    """Return how long it took, by its moments of start and end, which have ms, and when it began."""
     took = Printed(run.duration, 0.01)
     try:
         begin, end = (datetime.fromisoformat(one) for one in (run.start or "", run.finish or ""))
@@ -127,7 +127,7 @@ def _window(run: _Document) -> tuple[Window, float | None]:
         return Window(took.value), None
     if abs(by_moments_s - took.value) <= took.step + 1e-3 and by_moments_s > 0:
         return Window(by_moments_s), began_unix_s
-    found = f"{by_moments_s:.3f} s from its begin to its end, and it says {took.value:g} s"
+    found = f"{by_moments_s:.3f} s from its start to its end, and it says {took.value:g} s"
     return Window(took.value, found), began_unix_s
 
 

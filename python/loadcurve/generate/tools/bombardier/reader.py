@@ -69,7 +69,7 @@ def is_json(head: bytes) -> bool:
 
 
 def is_text(head: bytes) -> bool:
-    """Say whether a file has the parts of bombardier's text in its begin."""
+    """Say whether a file has the parts of bombardier's text in its start."""
     return b"HTTP codes:" in head and b"1xx - " in head and b"Throughput:" in head
 
 

@@ -46,7 +46,7 @@ def read_binary_log(source: Source) -> ToolFigures:
 
 
 class _Log:
-    """A log that is read from its begin to its end."""
+    """A log that is read from its start to its end."""
 
     def __init__(self, source: Source, file: BinaryIO) -> None:
         self.source = source
@@ -118,7 +118,7 @@ class _Log:
         begin, end = self._int(), self._int()
         is_ok, message = self._bytes(1) == b"\1", self._known_text()
         if not 0 <= begin <= end or start_ms + end not in MOMENTS_MS:
-            raise self._unreadable(f"a request from {begin} to {end} ms", "an end at or behind its begin")
+            raise self._unreadable(f"a request from {begin} to {end} ms", "an end at or after its start")
         self.requests.add(start_ms + begin, start_ms + end, name, message, is_ok=is_ok)
 
     def _groups(self) -> None:

@@ -1,7 +1,7 @@
 """go-ycsb: operations in a closed loop, on a table that it has loaded itself; it writes a line for each.
 
-What may be secret is in files that only their owner can read, in a folder that nobody else can enter. As
-go-ycsb prints its properties there, a password of PostgreSQL is none of them, but in a file of libpq's form.
+What may be secret is in files that only their owner can read, in a folder that nobody else can enter. go-ycsb
+prints its properties there, so a password of PostgreSQL is in a file of libpq's form.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 A log does not say in which unit its values are. Where a comment of its writer does, as in ours and in YCSB's,
 that counts; otherwise whoever gives the file has to say it. The window is all intervals together, which may
-be of several trials. Tags, of which each would have its own window, are refused.
+be of several trials. Tags, each of which would have its own window, are refused.
 """
 
 import re
@@ -33,7 +33,7 @@ class Interval:
     """What was counted between two moments of a log."""
 
     begin_s: float
-    """As the log has it: since its begin, or by the wall clock."""
+    """As the log has it: since its start, or by the wall clock."""
     length_s: float
     counted: Counted
     """In ns."""

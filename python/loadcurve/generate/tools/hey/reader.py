@@ -170,7 +170,7 @@ def _outcomes(lines: Lines) -> tuple[dict[str, int], dict[str, int], bool]:
 
 
 def _counts(lines: Lines, begin: int, end: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the answers by status and the failures by their texts that stand between two lines."""
+    """Return the answers by status and the failures by their texts that are between two lines."""
     status: dict[str, int] = {}
     failures: dict[str, int] = {}
     for number, line in enumerate(lines.lines[begin:end], start=begin + 1):

@@ -133,7 +133,7 @@ class _ByThread:
         return found
 
     def failed_parts(self, of_parts: _Rows) -> _Rows:
-        """Return the last parts of failed samples of which no part has failed."""
+        """Return the last parts of failed samples without a failed part."""
         found = numpy.zeros(len(self.begin), bool)
         for place in numpy.flatnonzero(of_parts & self.failed):
             last = self._last_part(int(place))

@@ -51,7 +51,7 @@ def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:
     load = wanted.load
     samples = output.required(_SAMPLES, "while it runs")
     duration_s = None if output.is_interrupted else load.duration_s
-    # Its own timer ends a scenario; what the script ends goes on for as long as some iteration.
+    # Its own timer ends a scenario; what the script ends continues for as long as some iteration.
     goes_on = duration_s is not None and _length_s(load) < _SHORTEST_S
     read = read_load(samples, load.warmup_s, duration_s, goes_on=goes_on)
     is_open = isinstance(load, OpenLoad)

@@ -73,7 +73,7 @@ def read_load(
     """Return the figures of a CSV for the window that begins some time after the first iteration.
 
     It lasts until k6 has ended its scenario, at the last request where no duration is given or where that
-    comes later. If a load goes on behind its window, that has the duration exactly. Without a request nothing
+    comes later. If a load outlasts its window, that has the duration exactly. Without a request nothing
     was answered in it.
     """
     left_out = LeftOut(source, is_strict=True)

@@ -19,7 +19,7 @@ _TOTAL = "█ TOTAL RESULTS"
 
 
 def is_text(head: bytes) -> bool:
-    """Say whether a file has the metrics of k6's text in its begin."""
+    """Say whether a file has the metrics of k6's text in its start."""
     return re.search(rb"http_reqs\.*: \d", head) is not None and re.search(
         rb"http_req_duration\.*: [a-z(]", head
     ) is not None  # fmt: skip

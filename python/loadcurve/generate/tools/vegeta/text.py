@@ -17,7 +17,7 @@ _NAMES = {"50": "p50", "90": "p90", "95": "p95", "99": "p99"}
 
 
 def is_text(head: bytes) -> bool:
-    """Say whether a file has the first two lines of a report of vegeta in its begin."""
+    """Say whether a file has the first two lines of a report of vegeta in its start."""
     return b"[total, rate" in head and b"[total, attack, wait]" in head
 
 

@@ -24,7 +24,7 @@ from loadcurve.redaction import remember, remember_url
 
 _PRIVATE = "private.properties"
 _PLAIN = {*string.ascii_letters, *string.digits, *'-_.:/?=%"'}
-"""Characters that are themselves in a file of properties, wherever they stand in a value."""
+"""Characters that are themselves in a file of properties, wherever they are in a value."""
 _NAMESPACE = re.compile(r"[\w-]+", re.ASCII)
 _TAKEN_FOR_NONE = "admin"
 """A database of this name in a URL of MongoDB is ignored by YCSB."""

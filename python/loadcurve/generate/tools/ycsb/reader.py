@@ -29,7 +29,7 @@ _UNITS = {"(us)": 1e3, "(ms)": 1.0}
 _RIGHT = {"OK", "BATCHED_OK", "0"}
 """Statuses of operations that have not failed; the last one is that of versions until 0.1.4."""
 _OF_NOTHING = {"NaN", str(2**63 - 1)}
-"""The mean and the least time of an operation of which none was answered."""
+"""The mean and the least time of an operation that was never answered."""
 BOTH = "READ-MODIFY-WRITE"
 """One operation, whose read and update are measured by themselves, too."""
 _NOT_OF_THE_LOAD = {"OVERALL", "CLEANUP"}
