@@ -37,13 +37,16 @@ export NATIVE_PROFILE ?= release
 export TEST_PROFILE ?= dev
 # The Pythons that the wheel is tried with, and how a release is signed: by ssh or gpg with KEY, or not at all (none).
 PYTHONS ?= 3.11 3.13 3.14
+# The platforms of a release, whose standard library Rust has, and the oldest glibc that it runs with.
+PLATFORMS ?= x86_64 aarch64
+GLIBC ?= 2.28
 SIGN ?= ssh
 KEY ?=
 # How long each target is fuzzed.
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel release reproduce audit docs pictures notebook bench campaigns lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel wheels release reproduce audit docs pictures notebook bench campaigns lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -183,9 +186,13 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into empty environments of PYTHONS elsewhere and run the quickstart study in each
 	tests/try-wheel $(PYTHONS)
 
-# The wheel is built once: what is released is what was tested.
-release: test-wheel ## Write dist/release: the wheel, what is in it, checksums; signed as SIGN=ssh|gpg|none with KEY says
-	$(BIN)/python packaging/release.py dist/*.whl dist/release "$(SIGN)" $(KEY)
+wheels: setup ## Build the wheels of PLATFORMS for glibc GLIBC and newer into dist/
+	$(BIN)/python packaging/build_wheels.py dist $(GLIBC) $(PLATFORMS)
+
+# Each wheel is built once: what is released is what was tested, where it runs on this machine.
+release: wheels ## Write dist/release: the wheels, what is in them, checksums; signed as SIGN=ssh|gpg|none with KEY says
+	WHEEL="$$(ls dist/*_$$(uname -m).whl)" tests/try-wheel $(PYTHONS)
+	$(BIN)/python packaging/release.py --key "$(KEY)" dist/release "$(SIGN)" dist/*.whl
 
 reproduce: setup ## Build the wheel in two folders and compare the two
 	tests/same-wheel

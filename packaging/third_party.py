@@ -27,8 +27,12 @@ class Crate:
                     yield path.read_text(encoding="utf-8", errors="replace").strip()
 
 
-def linked_crates(root: Path, packages: list[str]) -> list[Crate]:
-    """Return the crates that the packages of the workspace link here, without those that only build."""
+def linked_crates(root: Path, packages: list[str], platform: str | None = None) -> list[Crate]:
+    """Return the crates that the packages of the workspace link on a platform, without those that only build.
+
+    ``platform`` is as cargo names it, or ``None`` for this one.
+    """
+    platform = platform or this_platform()
     selected = [argument for package in packages for argument in ("--package", package)]
     tree = _cargo(
         root,
@@ -40,13 +44,12 @@ def linked_crates(root: Path, packages: list[str]) -> list[Crate]:
         "none",
         "--format",
         "{p}",
+        "--target",
+        platform,
         *selected,
     )
     linked = {tuple(line.split()[:2]) for line in tree.splitlines() if line}
     # Without a platform cargo would download what only others need.
-    platform = subprocess.run(
-        ["rustc", "--print", "host-tuple"], check=True, capture_output=True, text=True
-    ).stdout.strip()
     metadata = _cargo(root, "metadata", "--locked", "--format-version", "1", "--filter-platform", platform)
     every = json.loads(metadata)["packages"]
     return sorted(
@@ -56,6 +59,12 @@ def linked_crates(root: Path, packages: list[str]) -> list[Crate]:
         for one in every
         if one["source"] is not None and (one["name"], f"v{one['version']}") in linked
     )
+
+
+def this_platform() -> str:
+    """Return what cargo calls the platform that this is."""
+    command = ["rustc", "--print", "host-tuple"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def notices(crates: list[Crate]) -> str:

@@ -10,6 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
 
+import build_backend
+import build_wheels
 import release
 
 ROOT = Path(__file__).parents[2]
@@ -62,11 +64,11 @@ def test_without_a_signature_there_is_no_command_that_verifies_one(sums: Path, t
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [(["ssh"], "SIGN=ssh requires KEY"), (["pgp", "k"], "invalid choice")]
+    ("given", "said"), [(["ssh"], "SIGN=ssh requires KEY"), (["pgp", "--key", "k"], "invalid choice")]
 )
 def test_a_release_that_cannot_be_signed_is_not_begun(given, said, tmp_path):
     script = ROOT / "packaging" / "release.py"
-    command = [sys.executable, script, tmp_path / "a.whl", tmp_path / "out", *given]
+    command = [sys.executable, script, tmp_path / "out", *given, tmp_path / "a.whl"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, said in done.stderr) == (2, True)
     assert not (tmp_path / "out").exists()
@@ -79,9 +81,32 @@ def test_what_is_linked_into_the_wheel_is_taken_from_it(tmp_path: Path, monkeypa
             "loadcurve-1.dist-info/sboms/loadcurve-native.cdx.json", '{"bomFormat": "CycloneDX"}'
         )
     monkeypatch.setattr(release.subprocess, "run", lambda *_, **__: None)
-    native, packages = release.bills_of_materials(wheel, tmp_path)
+    native = release.native_materials(wheel, tmp_path)
+    packages = release.python_materials("loadcurve-1", tmp_path)
     assert native.read_text() == '{"bomFormat": "CycloneDX"}'
     assert (native.suffixes[-2:], packages.suffixes[-2:]) == ([".cdx", ".json"], [".cdx", ".json"])
+
+
+def test_a_wheel_for_an_older_glibc_is_linked_by_zig_for_its_platform():
+    words = "--zig --target aarch64-unknown-linux-gnu --compatibility manylinux_2_28 --features x"
+    build = build_backend.Build.of(words.split())
+    assert build.command[:3] == ["cargo", "zigbuild", "--locked"]
+    assert build.command[-4:] == ["--target", "aarch64-unknown-linux-gnu.2.28", "--features", "x"]
+    assert build.folder == ROOT / "target" / "aarch64-unknown-linux-gnu" / "release"
+    with pytest.raises(ValueError, match="--zig requires --target"):
+        build_backend.Build.of(["--zig"])
+
+
+def test_a_wheel_for_this_machine_is_built_as_cargo_does_by_itself():
+    build = build_backend.Build.of(["--profile", "ci"])
+    assert build.command == ["cargo", "build", "--locked", "--bins", "--profile", "ci"]
+    assert build.folder == ROOT / "target" / "ci"
+
+
+def test_a_platform_whose_standard_library_is_missing_is_refused_with_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setattr(build_wheels, "library_of", lambda target: tmp_path / target)
+    with pytest.raises(SystemExit, match="rustup target add riscv64gc-unknown-linux-gnu"):
+        build_wheels.require_platforms(["riscv64gc"])
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
