@@ -8,8 +8,10 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from contextlib import contextmanager, suppress
 
+import psutil
 import pytest
 
 from loadcurve._engine import Load
@@ -103,16 +105,16 @@ def serving(folder, certificate, *options):
         server.communicate()
 
 
-def load(port, requests=8, **tls):
+def load(port, requests=8, stop=None, timeout_s=5, **tls):
     """Put a load on a server and return the result; raises RuntimeError where nothing was measured."""
     request = {"method": "GET", "target": "/page.txt", "headers": [], "body": "empty", "weight": 1.0}
     request |= {"expected_body_bytes": 1024, "body_varies": False}
     plan = {
         # OpenSSL's server has one connection at a time.
         "model": {"closed": {"connections": 1}},
-        "stop": {"requests_total": requests},
+        "stop": stop or {"requests_total": requests},
         "warmup_s": 0,
-        "timeout_s": 5,
+        "timeout_s": timeout_s,
         "threads": 1,
         "work": {
             "address": f"127.0.0.1:{port}",
@@ -152,6 +154,33 @@ def test_sessions_are_resumed_where_that_is_asked_for_and_the_server_agrees(cert
     assert handshakes == {"full": 1, "resumed": 39}
     with serving(certificates, "good", "-no_ticket", "-no_cache", "-num_tickets", 0) as port:
         assert load(port, 10, **asked)["tls"]["handshakes"] == {"full": 10, "resumed": 0}
+
+
+def test_a_thousand_tickets_for_each_connection_are_read_past(certificates):
+    asked = {"verify": "none", "full_handshakes": 0.0}
+    with serving(certificates, "good", "-num_tickets", 1_000) as port:
+        result = load(port, 8, **asked)
+    assert (result["requests"]["answered"], result["tls"]["handshakes"]) == (8, {"full": 1, "resumed": 7})
+
+
+def test_a_server_that_sends_tickets_without_end_costs_its_own_time_and_no_memory(certificates):
+    asked = {"verify": "none", "full_handshakes": 0.0, "stop": {"duration_s": 1.0}, "timeout_s": 1}
+    with serving(certificates, "good", "-num_tickets", 100_000_000) as port:
+        before, begun_s = memory_bytes(), time.monotonic()
+        result = load(port, **asked)
+        taken_s = time.monotonic() - begun_s
+    # It never gets to answer, and the load ends in its time, with some for a slow machine.
+    assert result["requests"]["answered"] == 0
+    assert (
+        result["requests"]["failed"] == result["errors"]["timeout"] + result["errors"]["connect_timeout"] > 0
+    )
+    assert taken_s < 20
+    assert memory_bytes() - before < 64 * 2**20
+
+
+def memory_bytes():
+    """The memory of this process that is in use."""
+    return psutil.Process().memory_info().rss
 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
