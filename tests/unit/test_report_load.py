@@ -53,6 +53,24 @@ def test_a_rate_below_one_is_no_zero():
     assert any("0.250 answered of 0.3 asked" in line for line in lines), lines
 
 
+@pytest.mark.parametrize(("counted", "certainty"), [(1, ""), (None, "likely, ")])
+def test_answers_that_wait_for_delayed_acknowledgements_are_said_with_what_to_do(counted, certainty):
+    usual = synthetic.load_result("nginx", 1)
+    answered = usual["requests"]["answered"]
+    delayed = {
+        **usual,
+        "transfer_ms": synthetic.distribution([44.0] * answered),
+        "bytes": {**usual["bytes"], "header": 100 * answered, "body": 900 * answered},
+        "connections": {**usual["connections"], "opened": 1, "replies_per_connection": float(answered)},
+        "kernel": {**usual["kernel"], "delayed_acks": counted and answered},
+    }
+    lines = printed_result(delayed)
+    text = " ".join(" ".join(lines).split())
+    assert f"delayed_acks: {certainty}answers waited 44 ms for delayed acknowledgements" in text
+    assert "Turn on TCP_NODELAY in the server" in text
+    assert "delayed_acks" not in " ".join(printed())
+
+
 def test_a_closed_loop_has_no_lateness_to_tell():
     assert printed_lateness(None) == []
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.records import PointRecord
+from loadcurve.result.load import LoadResult
 
 CODE = FindingCode(
     "delayed_acks",
@@ -25,6 +25,7 @@ SEGMENTS = 2
 LONGEST_SEGMENT_BYTES = 65_483
 """On loopback, whose packets are of 64 KiB: 65,535 bytes without the headers of IPv4 and TCP."""
 ETHERNET_SEGMENT_BYTES = 1_460
+ADVICE = "Turn on TCP_NODELAY in the server, or have it write head and body at once."
 PER_ANSWER = 0.5
 """Delayed acknowledgements for each answer: more than the half that the median is of."""
 
@@ -44,13 +45,13 @@ def find(subject: Subject) -> list[Finding]:
     seen = [
         Observation(record, delayed)
         for record in subject.records
-        if (delayed := _delayed(record)) is not None
+        if (delayed := delayed_in(record.load)) is not None
     ]
     return merged(CODE, subject, seen, _explain)
 
 
-def _delayed(record: PointRecord) -> Delayed | None:
-    load = record.load
+def delayed_in(load: LoadResult) -> Delayed | None:
+    """Return the transfers of a load if half of them took as long as an acknowledgement is delayed."""
     answered, carried = load.requests.answered, load.bytes
     transfer_ms = None if load.transfer_ms is None else load.transfer_ms.p50
     if transfer_ms is None or not any(least <= transfer_ms <= most for least, most in DELAYS_MS):
@@ -65,6 +66,14 @@ def _delayed(record: PointRecord) -> Delayed | None:
     if answer_bytes > SEGMENTS * segment_bytes or (per_answer is not None and per_answer < PER_ANSWER):
         return None
     return Delayed(transfer_ms, answer_bytes, per_answer)
+
+
+def briefly(delayed: Delayed) -> str:
+    """Return the cause of the delay in words."""
+    return (
+        f"answers waited {rounded(delayed.transfer_p50_ms)} ms for delayed acknowledgements, because "
+        "the server writes them in parts without TCP_NODELAY"
+    )
 
 
 def _explain(subject: Subject, seen: Sequence[Observation[Delayed]]) -> Explanation:
@@ -86,11 +95,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Delayed]]) -> Explanat
         cause="The server writes an answer in several parts without TCP_NODELAY. Its kernel holds the last "
         "part back until the part before is acknowledged (Nagle's algorithm), and the client's kernel delays "
         "acknowledgements for data to send with them.",
-        advice="Turn on TCP_NODELAY in the server, or have it write head and body at once. Until then a "
+        advice=f"{ADVICE} Until then a "
         f"connection carries no more than about {1 / seconds:.0f} requests per second, and the latency is "
         "the timer's, not the server's work.",
-        briefly=f"answers waited {rounded(longest.transfer_p50_ms)} ms for delayed acknowledgements, because "
-        "the server writes them in parts without TCP_NODELAY"
-        if is_shown
-        else None,
+        briefly=briefly(longest) if is_shown else None,
     )

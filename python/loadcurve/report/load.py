@@ -5,6 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve.explain import delayed_ack
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
@@ -26,7 +27,6 @@ from loadcurve.result.load import (
 )
 from loadcurve.result.requests import Requests
 from loadcurve.result.tls import TlsResult
-from loadcurve.result.verdict import Reason
 
 PERCENTILES = {
     "p50": "p50",
@@ -313,11 +313,19 @@ def _slowest_table(slowest: list[SlowRequest]) -> Table:
 def _verdict_lines(result: LoadResult) -> list[RenderableType]:
     verdict = result.verdict
     status = Text(verdict.status, style=VERDICT_STYLES[verdict.status])
-    return [status, *(_reason_line(reason) for reason in (*verdict.reasons, *verdict.notes))]
+    lines = [f"{reason.code}: {reason.text}" for reason in (*verdict.reasons, *verdict.notes)]
+    lines += _findings(result)
+    return [status, *(Padding(Text(line), (0, 0, 0, 2), expand=False) for line in lines)]
 
 
-def _reason_line(reason: Reason) -> Padding:
-    return Padding(Text(f"{reason.code}: {reason.text}"), (0, 0, 0, 2), expand=False)
+def _findings(result: LoadResult) -> list[str]:
+    """Return what one load alone shows of its server's ways."""
+    delayed = delayed_ack.delayed_in(result)
+    if delayed is None:
+        return []
+    is_shown = delayed.acknowledgements is not None
+    certainty = "" if is_shown else "likely, "
+    return [f"{delayed_ack.CODE.code}: {certainty}{delayed_ack.briefly(delayed)}. {delayed_ack.ADVICE}"]
 
 
 def _time(time_ms: float | None) -> str:
