@@ -45,6 +45,12 @@ CONTRADICTORY = "contradictory"
 SLACK = 0.02
 """By this share of the greatest time, figures that are computed in different ways may be out of order."""
 
+DIGITS = (
+    b"0", b"9", b"-1", b"1e9", b"1e999", b"99999999999999999999", b"9" * 400, b"9" * 5_000, b"", b".",
+    b"0.0.", b"NaN",
+)  # fmt: skip
+"""What one digit becomes; a float ends at 309 digits, and Python reads no number of more than 4,300."""
+
 Change = Callable[[bytes, random.Random], bytes]
 
 
@@ -58,7 +64,7 @@ def _digit(data: bytes, chance: random.Random) -> bytes:
     if not places:
         return data
     place = chance.choice(places)
-    digits = chance.choice([b"0", b"9", b"-1", b"1e9", b"99999999999999999999", b"", b".", b"NaN"])
+    digits = chance.choice(DIGITS)
     return data[:place] + digits + data[place + 1 :]
 
 
@@ -220,7 +226,8 @@ def _damaged(data: bytes, chance: random.Random) -> tuple[bytes, bool]:
     return data, False
 
 
-def _imported(path: Path, form: str, figures: ToolFigures) -> Imported:
+def imported_as(path: Path, form: str, figures: ToolFigures) -> Imported:
+    """Return what an import makes of a file's figures."""
     return Imported(
         path=path, bytes=1, sha256="0" * 64, format=form, server="x", point={}, trial=0, figures=figures
     )
@@ -232,7 +239,7 @@ def _fault(path: Path, named: str, whole: ToolFigures, *, is_cut: bool) -> str |
     try:
         with _bounded():
             figures, form = read_figures(source, named)
-            verdict = load_result(_imported(path, form.name, figures)).verdict
+            verdict = load_result(imported_as(path, form.name, figures)).verdict
     except BadInput as error:
         if "\n" in str(error).strip() or not str(error):
             return f"refused by no sentence: {str(error)!r}"

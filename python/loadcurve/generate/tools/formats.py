@@ -27,6 +27,7 @@ from loadcurve.generate.tools.locust import reader as locust
 from loadcurve.generate.tools.not_read import what_instead
 from loadcurve.generate.tools.oha import reader as oha
 from loadcurve.generate.tools.own import reader as own
+from loadcurve.generate.tools.percentiles import ImpossibleTimeError
 from loadcurve.generate.tools.possible import impossible
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.vegeta import reader as vegeta
@@ -132,6 +133,7 @@ FORMATS: Sequence[Format] = (
     ),
 )
 """All formats that are read."""
+_FIGURES = "the figures of a load"
 
 
 def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format]:
@@ -145,9 +147,12 @@ def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format
 
     """
     found = format_of(source, named)
-    figures = found.read(source)
+    try:
+        figures = found.read(source)
+    except ImpossibleTimeError as error:
+        raise source.unreadable(None, str(error), _FIGURES) from error
     if figure := impossible(figures):
-        raise source.unreadable(None, figure, "the figures of a load")
+        raise source.unreadable(None, figure, _FIGURES)
     return figures, found
 
 

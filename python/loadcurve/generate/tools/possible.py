@@ -6,6 +6,8 @@ from itertools import pairwise
 from typing import Final
 
 from loadcurve.generate.tools.figures import Times, ToolFigures
+from loadcurve.generate.tools.source import shown
+from loadcurve.result.classes import StatusClasses
 
 COUNT_MAX: Final = 10**15
 """More than this nobody counts in a load: it would last for years."""
@@ -20,6 +22,8 @@ def impossible(figures: ToolFigures) -> str | None:
     """Return a figure that no load can have; ``None`` where there is none."""
     if not 0 <= figures.duration_s <= TIME_MAX_MS / 1e3:
         return f"a duration of {figures.duration_s:g} s"
+    if unknown := [name for name in figures.status or {} if name not in StatusClasses.classes]:
+        return f"answers of a status {shown(unknown[0])}"
     counts = ((name, count) for name, count in _counts(figures) if count is not None)
     found = next((f"{count:,} {name}" for name, count in counts if not 0 <= count <= COUNT_MAX), None)
     return found or next(

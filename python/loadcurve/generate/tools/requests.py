@@ -1,7 +1,7 @@
 """Figures of a table with one row for each request, whichever tool wrote it."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy
 import polars
@@ -29,10 +29,53 @@ ANSWERED = 1
 
 TIME_MAX_NS = 10**18
 """Thirty years: no time is longer, and sums of two still fit."""
+BODY_MAX = 10**12
+"""Bytes of one answer: the sum of ten million of these still fits."""
+_INT64_MAX = 2**63 - 1
 STATUS_MIN, STATUS_MAX = 100, 599
 _NS_PER_S = 1e9
 WHOLE_SECONDS_MIN = 20.0
 """The shortest window between moments in whole seconds, each of whose ends may be off by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """What a column may hold."""
+
+    high: int
+    low: int = 0
+    others: Sequence[int] = ()
+    """What it may hold beside."""
+    may_lack: bool = False
+    """Whether it may be null."""
+    words: str = "a number"
+
+    def is_kept(self, column: polars.Series) -> bool:
+        """Say whether no value is beyond it; mostly the least and the greatest one show that."""
+        least, most = column.min(), column.max()
+        if column.null_count() and not self.may_lack:
+            return False
+        if least is None or (self.low <= least and most <= self.high):  # type: ignore[operator]
+            return True
+        return not self.is_broken(column).any()
+
+    def is_broken(self, column: polars.Series) -> polars.Series:
+        """Return for each value whether it is beyond it."""
+        right = column.is_between(self.low, self.high)
+        if self.others:
+            right |= column.is_in(self.others)
+        return ~right.fill_null(value=self.may_lack)
+
+
+_OF_TIMES = _Limit(TIME_MAX_NS)
+_LIMITS = {
+    TIME: _OF_TIMES,
+    BEGIN: _Limit(4 * TIME_MAX_NS),
+    STATUS: _Limit(STATUS_MAX, low=STATUS_MIN, others=(0, ANSWERED), words="a status"),
+    CONNECT: replace(_OF_TIMES, may_lack=True),
+    FIRST_BYTE: replace(_OF_TIMES, may_lack=True),
+    BODY: _Limit(BODY_MAX),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +102,12 @@ def nanoseconds(column: str, per_unit: int) -> polars.Expr:
     return (polars.col(column) * per_unit).round().cast(polars.Int64, strict=False)
 
 
+def whole_nanoseconds(column: str, per_unit: int) -> polars.Expr:
+    """Return whole times in a unit as ns; those that do not fit are greater than any that is read."""
+    most = _INT64_MAX // per_unit
+    return polars.col(column).clip(-most, most) * per_unit
+
+
 def together(blocks: Iterable[polars.DataFrame]) -> polars.DataFrame | None:
     """Return the rows of all blocks; ``None`` without any."""
     parts = [block for block in blocks if len(block)]
@@ -70,7 +119,8 @@ def figures_of(source: Source, form: Form, table: polars.DataFrame | None, left_
 
     The table is used up: each column is taken out of it with its use, which makes room for what follows.
     """
-    table = _possible(source, table, left_out)
+    if table is not None:
+        table = possible(source, table, left_out)
     left_out.require_few()
     if table is None or not len(table):
         raise left_out.nothing()
@@ -141,27 +191,20 @@ def _taken(table: polars.DataFrame, name: str) -> Nanoseconds:
     return table.drop_in_place(name).to_numpy().astype(numpy.int64, copy=False)
 
 
-def _possible(source: Source, table: polars.DataFrame | None, left_out: LeftOut) -> polars.DataFrame | None:
+def possible(source: Source, table: polars.DataFrame, left_out: LeftOut) -> polars.DataFrame:
     """Return the table without rows that cannot be: these are left out."""
-    if table is None:
-        return None
-    for name, low, high in (
-        (TIME, 0, TIME_MAX_NS),
-        (BEGIN, 0, 4 * TIME_MAX_NS),
-        (STATUS, 0, STATUS_MAX),
-    ):
-        wrong = table[name].is_null() | (table[name] < low) | (table[name] > high)
-        if name == STATUS:
-            wrong |= (table[name] > ANSWERED) & (table[name] < STATUS_MIN)
-        if not (count := int(wrong.sum())):
+    for name, limit in _LIMITS.items():
+        if name not in table.columns or limit.is_kept(table[name]):
             continue
+        wrong = limit.is_broken(table[name])
         place = wrong.arg_max() or 0
         problem = source.unreadable(
             None,
             f"{name} = {table[name][place]} of request {place + 1:,}",
-            f"a number from {low} to {high}" if name != STATUS else "a status from 100 to 599",
+            f"{limit.words} from {limit.low} to {limit.high}",
             f"{place:,} requests",
         )
+        count = int(wrong.sum())
         left_out.rows -= count
         left_out.line(problem, count)
         table = table.filter(~wrong)

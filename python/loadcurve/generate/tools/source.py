@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from loadcurve.errors import BadInput
 from loadcurve.files import open_regular
@@ -19,6 +19,8 @@ TEXT_BYTES_MAX = 64 * 2**20
 HEAD_BYTES = 64 * 2**10
 """By which a format is recognised."""
 SHOWN_CHARACTERS_MAX = 60
+WHOLE_MAX = 10**18
+"""The greatest whole number that is read from a document: of nanoseconds these are thirty years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,20 @@ def shown(text: str, characters_max: int = SHOWN_CHARACTERS_MAX) -> str:
 
 
 class Json(BaseModel):
-    """A part of a JSON document; what is not declared may be there, and numbers are finite."""
+    """A part of a JSON document; what is not declared may be there, and numbers are finite.
+
+    Whole numbers are at most :data:`WHOLE_MAX`: computing with longer ones may end beyond all floats.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, strict=True)
+
+    @model_validator(mode="after")
+    def _has_computable_numbers(self) -> Self:
+        for name, value in self.__dict__.items():
+            for one in value.values() if isinstance(value, dict) else (value,):
+                if isinstance(one, int) and abs(one) > WHOLE_MAX:
+                    raise ValueError(f"{name} has a whole number of more than {WHOLE_MAX:.0e}")
+        return self
 
 
 Document = TypeVar("Document", bound=BaseModel)

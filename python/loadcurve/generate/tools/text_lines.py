@@ -5,7 +5,9 @@ loads in one file have it twice. Of neither is anything read.
 """
 
 import re
+from decimal import Decimal
 
+from loadcurve.generate.tools.printed import Printed
 from loadcurve.generate.tools.source import Source, shown
 
 Found = tuple[int, re.Match[str]]
@@ -80,6 +82,11 @@ class Lines:
         if not re.fullmatch(r"-?\d{1,18}(\.\d{1,18})?([eE][-+]?\d{1,2})?", text, re.ASCII):
             raise self.source.unreadable(line, shown(text), f"{what}, with a decimal point", self.read(line))
         return float(text)
+
+    def printed(self, line: int, text: str, what: str, unit: float | Decimal = 1) -> Printed:
+        """Return the same as it is printed, in a unit that is ``unit`` of the result's."""
+        self.value(line, text, what)
+        return Printed.of(text, unit)
 
     def require_line_end(self, what: str) -> None:
         """Raise ``Unreadable`` where the last line has no end, so that it may be cut off."""

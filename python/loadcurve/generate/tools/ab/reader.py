@@ -25,6 +25,7 @@ from loadcurve.generate.tools.requests import (
     figures_of,
     require_long_window,
     together,
+    whole_nanoseconds,
 )
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
@@ -50,7 +51,9 @@ _REQUESTS_FORM = Form(
 _MICROSECOND_DIGITS = 6
 _SHOWN = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
 _PERCENTILES_SHOWN = r" +(\d{1,3})% +(\d{1,15})(?: \((?:longest|last) request\))?$"
-_CLASSES = r"\s*\(Connect: (\d+), (?:Receive: (\d+), )?Length: (\d+), Exceptions: (\d+)\)$"
+_CLASSES = (
+    r"\s*\(Connect: (\d{1,15}), (?:Receive: (\d{1,15}), )?Length: (\d{1,15}), Exceptions: (\d{1,15})\)$"
+)
 
 
 def is_text(head: bytes) -> bool:
@@ -139,15 +142,15 @@ def _window(lines: Lines, complete: int, version: str) -> Window:
     """
     what = 'ab\'s line "Time taken for tests:"'
     number, taken = lines.once(r"Time taken for tests: +(\S+) seconds$", what)
-    lines.value(number, taken[1], what)
+    taken_s = lines.printed(number, taken[1], what)
     what = 'ab\'s line "Requests per second:"'
     rate_line, rate = lines.once(r"Requests per second: +(\S+) \[#/sec\] \(mean\)$", what)
-    lines.value(rate_line, rate[1], what)
+    rate_rps = lines.printed(rate_line, rate[1], what)
     seconds, _, behind = taken[1].partition(".")
-    times = [Printed.of(taken[1])]
+    times = [taken_s]
     if version.startswith("2.0") and behind.isdecimal() and len(behind) <= _MICROSECOND_DIGITS:
         times.insert(0, Printed(int(seconds) + int(behind) / 1e6, 1e-6))
-    windows = [window_of(complete, Printed.of(rate[1]), time) for time in times]
+    windows = [window_of(complete, rate_rps, time) for time in times]
     return next((one for one in windows if one.contradiction is None), windows[0])
 
 
@@ -237,11 +240,11 @@ def read_requests(source: Source) -> ToolFigures:
     left_out = LeftOut(source)
     blocks = (
         block.select(
-            (polars.col("seconds") * _NS_PER_S).alias(BEGIN),
-            (polars.col("ttime") * _NS_PER_MS).alias(TIME),
+            whole_nanoseconds("seconds", _NS_PER_S).alias(BEGIN),
+            whole_nanoseconds("ttime", _NS_PER_MS).alias(TIME),
             polars.lit(ANSWERED, polars.Int16).alias(STATUS),
-            polars.when(polars.col("ctime") > 0).then(polars.col("ctime") * _NS_PER_MS).alias(CONNECT),
-            (polars.col("wait") * _NS_PER_MS).alias(FIRST_BYTE),
+            polars.when(polars.col("ctime") > 0).then(whole_nanoseconds("ctime", _NS_PER_MS)).alias(CONNECT),
+            whole_nanoseconds("wait", _NS_PER_MS).alias(FIRST_BYTE),
         )
         for block in tables(source, _REQUESTS, left_out)
     )

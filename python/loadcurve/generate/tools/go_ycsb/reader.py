@@ -20,7 +20,9 @@ from loadcurve.generate.tools.requests import (
     TIME,
     Form,
     figures_of,
+    possible,
     together,
+    whole_nanoseconds,
 )
 from loadcurve.generate.tools.samples import times_of
 from loadcurve.generate.tools.source import Source, shown
@@ -103,8 +105,8 @@ def _operations(source: Source, left_out: LeftOut, *, has_totals: bool) -> polar
         totals += len(block) - len(lines)
         parts.append(
             lines.select(
-                (polars.col("timestamp_us") * _NS_PER_US).alias(BEGIN),
-                (polars.col("latency_us") * _NS_PER_US).alias(TIME),
+                whole_nanoseconds("timestamp_us", _NS_PER_US).alias(BEGIN),
+                whole_nanoseconds("latency_us", _NS_PER_US).alias(TIME),
                 polars.when(name.str.ends_with(_ERROR))
                 .then(0)
                 .otherwise(ANSWERED)
@@ -146,6 +148,7 @@ def _figures(
     form = Form(tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, window=window)
     if table is None:
         return figures_of(source, form, None, left_out)
+    table = possible(source, table, left_out)
     figures = figures_of(source, form, _whole(table), left_out)
     if figures.answered + (figures.failed or 0) == len(table):
         return figures

@@ -16,7 +16,15 @@ from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.printed import Printed, Window, window_of
-from loadcurve.generate.tools.requests import BEGIN, STATUS, TIME, Form, figures_of, together
+from loadcurve.generate.tools.requests import (
+    BEGIN,
+    STATUS,
+    TIME,
+    Form,
+    figures_of,
+    together,
+    whole_nanoseconds,
+)
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
 
@@ -24,6 +32,7 @@ _UNITS_MS = {
     "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
     "min": Decimal(60_000), "h": Decimal(3_600_000),
 }  # fmt: skip
+_COUNT = r"(\d{1,18})"
 _TIME = r"(\d[\d.]*[a-z]+)"
 _HTTP: Mapping[str, Literal["1.1", "2"]] = {"http/1.1": "1.1", "h2": "2", "h2c": "2"}
 """By the names of the protocols in TLS and in clear text."""
@@ -60,8 +69,8 @@ def read_text(source: Source) -> ToolFigures:
     """Return the figures of the text; raises ``Unreadable``."""
     lines = Lines(source)
     _, counts = lines.once(
-        r"requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed, "
-        r"(\d+) errored, (\d+) timeout$",
+        rf"requests: {_COUNT} total, {_COUNT} started, {_COUNT} done, {_COUNT} succeeded, {_COUNT} failed, "
+        rf"{_COUNT} errored, {_COUNT} timeout$",
         'h2load\'s line "requests: … total, … started, … done, …"',
     )
     _, _, _, succeeded, failed, errored, timed_out = map(int, counts.groups())
@@ -69,13 +78,14 @@ def read_text(source: Source) -> ToolFigures:
     number, finished = lines.once(
         rf"finished in {_TIME}, (\d[\d.]*) req/s, ", 'h2load\'s line "finished in …"'
     )
-    lines.value(number, finished[2], "requests per second")
+    rate_rps = lines.printed(number, finished[2], "requests per second")
     _, statuses = lines.once(
-        r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx$", 'h2load\'s line "status codes:"'
+        rf"status codes: {_COUNT} 2xx, {_COUNT} 3xx, {_COUNT} 4xx, {_COUNT} 5xx$",
+        'h2load\'s line "status codes:"',
     )
     status = {f"{first}xx": int(count) for first, count in enumerate(statuses.groups(), start=2)}
     _, traffic = lines.once(
-        r"traffic: \S+ \((\d+)\) total, \S+ \((\d+)\) headers .*, \S+ \((\d+)\) data$",
+        rf"traffic: \S+ \({_COUNT}\) total, \S+ \({_COUNT}\) headers .*, \S+ \({_COUNT}\) data$",
         'h2load\'s line "traffic:"',
     )
     received, header, body = map(int, traffic.groups())
@@ -85,7 +95,7 @@ def read_text(source: Source) -> ToolFigures:
     )  # fmt: skip
     spawned = _spawned(lines)
     took_s = _time(lines, number, finished[1], _UNITS_MS["s"])
-    window = _window(ends.answered, Printed.of(finished[2]), took_s, spawned)
+    window = _window(ends.answered, rate_rps, took_s, spawned)
     if window.duration_s <= 0:
         raise source.unreadable(number, "a load that took no time", "the requests of a load")
     return _figures(
@@ -212,8 +222,8 @@ def read_log(source: Source) -> ToolFigures:
     left_out = LeftOut(source)
     blocks = (
         block.select(
-            (polars.col("begin_us") * NS_PER_US).alias(BEGIN),
-            (polars.col("time_us") * NS_PER_US).alias(TIME),
+            whole_nanoseconds("begin_us", NS_PER_US).alias(BEGIN),
+            whole_nanoseconds("time_us", NS_PER_US).alias(TIME),
             # A status below -1 is none, and refused with its place.
             polars.when(polars.col("status") == _FAILED)
             .then(0)
@@ -285,8 +295,7 @@ def _time(lines: Lines, number: int, text: str, per_unit: Decimal | int) -> Prin
     what = "a time with its unit, such as 1.50s"
     if found is None or found[2] not in _UNITS_MS:
         raise lines.source.unreadable(number, shown(text), what, lines.read(number))
-    lines.value(number, found[1], what)
-    return Printed.of(found[1], _UNITS_MS[found[2]] / per_unit)
+    return lines.printed(number, found[1], what, _UNITS_MS[found[2]] / per_unit)
 
 
 def _columns(lines: Lines) -> list[str]:

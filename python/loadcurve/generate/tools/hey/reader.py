@@ -147,8 +147,7 @@ def read_text(source: Source) -> ToolFigures:
 
 def _printed(lines: Lines, pattern: str, what: str) -> Printed:
     number, found = lines.once(pattern, what)
-    lines.value(number, found[1], what)
-    return Printed.of(found[1])
+    return lines.printed(number, found[1], what)
 
 
 def _outcomes(lines: Lines) -> tuple[dict[str, int], dict[str, int], bool]:

@@ -6,6 +6,7 @@ from loadcurve.generate.tools.printed import Printed, Window, window_of
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
 
+_COUNT = r"(\d{1,18})"
 _NUMBER = r"(-?\d[\d.]*)"
 _CLASSES = {
     "client-timo": "timeout",
@@ -29,12 +30,12 @@ def read_text(source: Source) -> ToolFigures:
     """Return the figures of the text; raises ``Unreadable``."""
     lines = Lines(source)
     number, total = lines.once(
-        rf"Total: connections (\d+) requests (\d+) replies (\d+) test-duration {_NUMBER} s$",
+        rf"Total: connections {_COUNT} requests {_COUNT} replies {_COUNT} test-duration {_NUMBER} s$",
         'httperf\'s line "Total: connections … requests … replies … test-duration … s"',
     )
     connections, answered = int(total[1]), int(total[3])
-    lines.value(number, total[4], "the seconds of the test")
-    window = _window(lines, int(total[2]), Printed.of(total[4]))
+    took_s = lines.printed(number, total[4], "the seconds of the test")
+    window = _window(lines, int(total[2]), took_s)
     response_ms, transfer_ms = _values(
         lines, rf"Reply time \[ms\]: response {_NUMBER} transfer {_NUMBER}$", "Reply time [ms]:"
     )
@@ -80,8 +81,7 @@ def _window(lines: Lines, requests: int, took: Printed) -> Window:
     """Return how long it took, by its rate of requests or by its time, whichever has more digits."""
     what = 'httperf\'s line "Request rate:"'
     number, found = lines.once(rf"Request rate: {_NUMBER} req/s \(", what)
-    lines.value(number, found[1], what)
-    return window_of(requests, Printed.of(found[1]), took)
+    return window_of(requests, lines.printed(number, found[1], what), took)
 
 
 def _values(lines: Lines, pattern: str, label: str) -> list[float]:
@@ -93,7 +93,7 @@ def _values(lines: Lines, pattern: str, label: str) -> list[float]:
 
 def _status(lines: Lines) -> dict[str, int]:
     _, found = lines.once(
-        r"Reply status: " + " ".join(rf"({first}xx)=(\d+)" for first in range(1, 6)) + "$",
+        r"Reply status: " + " ".join(rf"({first}xx)={_COUNT}" for first in range(1, 6)) + "$",
         'httperf\'s line "Reply status:"',
     )
     groups = found.groups()
@@ -104,7 +104,7 @@ def _errors(lines: Lines) -> dict[str, int]:
     """Return the counts of both lines of errors, which are the end of the text."""
     counts: dict[str, int] = {}
     for names in (_FIRST_ERRORS, _LAST_ERRORS):
-        pattern = " ".join(rf"{name} (\d+)" for name in names)
+        pattern = " ".join(rf"{name} {_COUNT}" for name in names)
         number, found = lines.once(rf"Errors: {pattern}$", f'httperf\'s line "Errors: {names[0]} …"')
         counts |= dict(zip(names, map(int, found.groups()), strict=True))
     of_classes = sum(counts.values()) - counts["total"]

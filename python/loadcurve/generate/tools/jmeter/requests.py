@@ -21,6 +21,7 @@ from loadcurve.generate.tools.requests import (
     STATUS_MAX,
     STATUS_MIN,
     TIME,
+    whole_nanoseconds,
 )
 
 THREAD, SAMPLES, HAS_URL, IDLE = "thread", "samples", "has_url", "idle_ns"
@@ -41,23 +42,23 @@ def requests_of(samples: polars.DataFrame) -> polars.DataFrame:
     status = code.cast(polars.Int16, strict=False)
     is_status = status.is_between(STATUS_MIN, STATUS_MAX).fill_null(value=False)
     columns = [
-        (polars.col("timeStamp") * _NS_PER_MS).alias(BEGIN),
-        (polars.col("elapsed") * _NS_PER_MS).alias(TIME),
+        whole_nanoseconds("timeStamp", _NS_PER_MS).alias(BEGIN),
+        whole_nanoseconds("elapsed", _NS_PER_MS).alias(TIME),
         *_outcomes(samples, status, is_status),
     ]
     if "label" in names:
         columns.append(polars.col("label").cast(polars.Categorical).alias(OPERATION))
     if "Latency" in names:
-        columns.append((polars.col("Latency") * _NS_PER_MS).alias(FIRST_BYTE))
+        columns.append(whole_nanoseconds("Latency", _NS_PER_MS).alias(FIRST_BYTE))
     if "Connect" in names:
-        connected = polars.when(polars.col("Connect") > 0).then(polars.col("Connect") * _NS_PER_MS)
+        connected = polars.when(polars.col("Connect") > 0).then(whole_nanoseconds("Connect", _NS_PER_MS))
         columns.append(connected.alias(CONNECT))
     if "threadName" in names:
         columns.append(polars.col("threadName").cast(polars.Categorical).alias(THREAD))
     if "responseMessage" in names:
         columns.append(_samples_of_sums(samples["responseMessage"]).alias(SAMPLES))
     if "IdleTime" in names:
-        columns.append((polars.col("IdleTime") * _NS_PER_MS).alias(IDLE))
+        columns.append(whole_nanoseconds("IdleTime", _NS_PER_MS).alias(IDLE))
     if "URL" in names:
         columns.append((~polars.col("URL").is_in(_NO_URL)).alias(HAS_URL))
     return samples.select(columns)

@@ -72,11 +72,10 @@ class _Reader:
 
     def requests(self, file: BinaryIO) -> Iterator[polars.DataFrame]:
         """Yield the samples without parts, some at once."""
-        events = iterparse(file, ("start", "end"))  # noqa: S314 -- without entities, see read_xml
         root: Element | None = None
         number = 0
         try:
-            for event, element in events:
+            for event, element in self._events(file):
                 root = element if root is None else root
                 if element.tag not in _SAMPLES:
                     continue
@@ -98,6 +97,13 @@ class _Reader:
             del self._rows[self._begins[0] if self._begins else len(self._rows) :]
             self.left_out.end(problem)
         yield self._block()
+
+    def _events(self, file: BinaryIO) -> Iterator[tuple[str, Element]]:
+        try:
+            yield from iterparse(file, ("start", "end"))  # noqa: S314 -- without entities, see read_xml
+        except (LookupError, ValueError) as error:
+            found = f"XML in a coding that cannot be read ({shown(str(error))})"
+            raise self.left_out.source.unreadable(1, found, _WHAT) from error
 
     def _block(self) -> polars.DataFrame:
         block = polars.DataFrame(self._rows, schema=_TYPES, orient="row")

@@ -13,7 +13,7 @@ from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.k6.reader import DROPPED, DURATION
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.printed import Printed, contradiction_of
-from loadcurve.generate.tools.source import Json, Source, json_of
+from loadcurve.generate.tools.source import WHOLE_MAX, Json, Source, json_of
 
 EXPECTED = f"{DURATION}{{expected_response:true}}"
 """The times of requests that have not failed."""
@@ -178,6 +178,6 @@ def _whole(source: Source, values: Values, metric: str, name: str) -> int:
 
 def _number(source: Source, values: Values, metric: str, name: str) -> float:
     found = values.get(metric, {}).get(name)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < float("inf"):
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= WHOLE_MAX:
         raise source.unreadable(None, f"metrics.{metric}.{name} = {found!r}", "a number of 0 or more")
     return float(found)

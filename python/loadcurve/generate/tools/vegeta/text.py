@@ -24,11 +24,11 @@ def is_text(head: bytes) -> bool:
 def read_text(source: Source) -> ToolFigures:
     """Return the figures of ``vegeta report``; raises ``Unreadable``."""
     lines = Lines(source)
-    _, requests = lines.once(
+    place, requests = lines.once(
         r"Requests +\[total, rate(?:, throughput)?\] +(\d{1,15}), (\d[\d.]*)(?:, \d[\d.]*)?\s*$",
         "vegeta's line Requests",
     )
-    total, rate = int(requests[1]), Printed.of(requests[2])
+    total, rate = int(requests[1]), lines.printed(place, requests[2], "requests per second")
     number, taken = lines.once(
         rf"Duration +\[total, attack, wait\] +({GO_TIME}), ({GO_TIME}), ({GO_TIME})\s*$",
         "vegeta's line Duration",

@@ -21,7 +21,7 @@ _UNITS: Final = {
     "h": Decimal(3_600_000),
 }  # fmt: skip
 """Each in ms."""
-_TIME: Final = r"(\d+(?:\.\d+)?)(us|ms|s|m|h)"
+_TIME: Final = r"(\d{1,15}(?:\.\d{1,9})?)(us|ms|s|m|h)"
 _SHOWN: Final = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9"}
 _SHOWN_OF_WRK2: Final = {**_SHOWN, "99.99": "p99_99"}
 _OF_WRK2: Final = (b"HdrHistogram", b"Thread calibration")
@@ -65,10 +65,10 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
     errors = _failures(lines)
     wrong = lines.optional(r"\s*Non-2xx or 3xx responses: (\d{1,15})$", "the answers with error statuses")
     rate_line, rate = lines.once(r"Requests/sec:\s+(\d\S*)$", f'{tool}\'s line "Requests/sec:"')
-    lines.value(rate_line, rate[1], "requests per second")
+    rate_rps = lines.printed(rate_line, rate[1], "requests per second")
     lines.once(r"Transfer/sec:\s+\d\S*B$", f'{tool}\'s last line "Transfer/sec:"')
     requests = int(total[1])
-    window = window_of(requests, Printed.of(rate[1]), Printed.of(total[2], _UNITS[total[3]] / 1000))
+    window = window_of(requests, rate_rps, Printed.of(total[2], _UNITS[total[3]] / 1000))
     # Version 1 counts timeouts as wrk2 does.
     answered, failed = outcomes(tool if made is None else "wrk2", requests, errors)
     latency = _latency(lines, names, answered)
