@@ -13,7 +13,7 @@ from loadcurve.analysis.analysis import RANKED
 from loadcurve.analysis.curves import Curve, curves
 from loadcurve.analysis.noise import noise_of
 from loadcurve.analysis.ranking import RunRanking, rank_run
-from loadcurve.explain.all import FINDERS, findings
+from loadcurve.explain.all import RULES, findings
 from loadcurve.explain.finding import Finding
 from loadcurve.explain.subject import Subject, subjects
 from loadcurve.result.folder import Run
@@ -35,8 +35,8 @@ def main() -> None:
         timed("rankings and noise", lambda: rankings(run, found)),
         timed("findings", lambda: findings(run)),
     ]
-    for find in FINDERS:
-        timed(f"  {find.__module__.rpartition('.')[2]}", functools.partial(found_by, find, run))
+    for rule in RULES:
+        timed(f"  {rule.codes[0].code}", functools.partial(found_by, rule.find, run))
     print(f"\n{'statistics and findings':<24} {sum(parts_s):>7.2f} s, goal {GOAL_S:g} s")
 
 

@@ -12,6 +12,7 @@ from loadcurve.cli.report import report_command
 from loadcurve.cli.run import show_results
 from loadcurve.errors import LoadcurveError
 from loadcurve.explain import all as explain
+from loadcurve.explain.observation import Rule
 from support import synthetic_run as synthetic
 
 
@@ -29,7 +30,7 @@ def test_what_is_odd_is_looked_for_once_for_each_server(show: Callable, tmp_path
         looked_at.append(subject.name)
         return []
 
-    monkeypatch.setattr(explain, "FINDERS", (find,))
+    monkeypatch.setattr(explain, "RULES", [Rule(0, find)])
     folder = synthetic.write_run(tmp_path / "run")
     show(folder)
     assert looked_at

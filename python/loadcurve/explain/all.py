@@ -1,109 +1,29 @@
 """All findings of a run."""
 
-from collections.abc import Callable, Mapping
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
 
-from loadcurve.explain import (
-    cipher,
-    cpu_credits,
-    delayed_ack,
-    exhaustion,
-    flow_control,
-    handshakes,
-    head_of_line,
-    hidden_tail,
-    link,
-    listen_queue,
-    memory,
-    never_served,
-    odd_trial,
-    other_programs,
-    platform_pauses,
-    process_changes,
-    processor,
-    programs,
-    reconnects,
-    recycled,
-    resumption,
-    rig,
-    stalls,
-    steal,
-    streams,
-    wrong_answers,
-)
+from loadcurve import explain
 from loadcurve.explain.finding import WEIGHTS, Finding, FindingCode
-from loadcurve.explain.subject import Subject, subjects
+from loadcurve.explain.observation import Rule
+from loadcurve.explain.subject import subjects
 from loadcurve.result.folder import Run
 
-FINDERS: tuple[Callable[[Subject], list[Finding]], ...] = (
-    rig.find,
-    link.find,
-    wrong_answers.find,
-    never_served.find,
-    exhaustion.find,
-    listen_queue.find,
-    stalls.find,
-    other_programs.find,
-    steal.find,
-    platform_pauses.find,
-    odd_trial.find,
-    reconnects.find,
-    recycled.find,
-    streams.find,
-    flow_control.find,
-    head_of_line.find,
-    delayed_ack.find,
-    handshakes.find,
-    resumption.find,
-    cipher.find,
-    cpu_credits.find,
-    processor.find,
-    programs.find,
-    process_changes.find,
-    memory.find,
-    hidden_tail.find,
-)
+
+def _rules() -> list[Rule]:
+    """Return the rule of each module of this package that has one."""
+    modules = (
+        import_module(f"{explain.__name__}.{one.name}") for one in pkgutil.iter_modules(explain.__path__)
+    )
+    rules: list[Rule] = [module.RULE for module in modules if hasattr(module, "RULE")]
+    return sorted(rules, key=lambda rule: rule.place)
+
+
+RULES = _rules()
 """What is looked for in each server's records."""
 
-FINDINGS: Mapping[str, FindingCode] = {
-    row.code: row
-    for row in (
-        rig.CODE,
-        link.CODE,
-        wrong_answers.CODE,
-        never_served.CODE,
-        exhaustion.PORTS,
-        exhaustion.DESCRIPTORS,
-        exhaustion.SERVER_CONNECTIONS,
-        listen_queue.OVERFLOW,
-        listen_queue.RETRIED,
-        stalls.CODE,
-        other_programs.CODE,
-        steal.CODE,
-        platform_pauses.CODE,
-        odd_trial.CODE,
-        reconnects.CODE,
-        recycled.CODE,
-        streams.LIMITED,
-        streams.REFUSED,
-        flow_control.SERVER,
-        flow_control.CLIENT,
-        head_of_line.LOST,
-        head_of_line.LONG,
-        delayed_ack.CODE,
-        handshakes.CODE,
-        resumption.CODE,
-        cipher.CODE,
-        cpu_credits.CODE,
-        processor.LIMIT,
-        processor.THROTTLED,
-        processor.ONE_THREAD,
-        programs.CODE,
-        process_changes.CODE,
-        memory.LEAK,
-        memory.CONNECTIONS,
-        hidden_tail.CODE,
-    )
-}
+FINDINGS: Mapping[str, FindingCode] = {code.code: code for rule in RULES for code in rule.codes}
 """The table of findings: what may be found, by code."""
 
 
@@ -116,7 +36,7 @@ def findings(run: Run) -> list[Finding]:
 
     Raises ``BadInput`` where a histogram cannot be decoded.
     """
-    found = [one for subject in subjects(run) for find in FINDERS for one in find(subject)]
+    found = [one for subject in subjects(run) for rule in RULES for one in rule.find(subject)]
     return sorted(found, key=_order)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -92,3 +92,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Ciphered]]) -> Explana
         cause=words.cause,
         advice=words.advice,
     )
+
+
+RULE = Rule(200, find, CODE)

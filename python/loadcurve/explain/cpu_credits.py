@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import BurstRecord, CreditUse, PointRecord
 
@@ -90,3 +90,6 @@ def _at_first_point(subject: Subject, seen: Sequence[Observation[CreditUse]]) ->
     key = subject.swept_key
     point = subject.points[min(subject.place(one.record) for one in seen)]
     return "" if key is None else f", at {key} = {point[key]:g}"
+
+
+RULE = Rule(210, find, CODE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import LoadResult
 
@@ -100,3 +100,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Delayed]]) -> Explanat
         "the timer's, not the server's work.",
         briefly=briefly(longest) if is_shown else None,
     )
+
+
+RULE = Rule(170, find, CODE)

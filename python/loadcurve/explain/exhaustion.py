@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.classes import FAILURES
 from loadcurve.result.records import PointRecord
@@ -180,3 +180,6 @@ def _local_ports(subject: Subject) -> int | None:
     if len(bounds) != 2 or not all(bound.isdigit() for bound in bounds):  # noqa: PLR2004 -- first and last
         return None
     return int(bounds[1]) - int(bounds[0]) + 1
+
+
+RULE = Rule(50, find, PORTS, DESCRIPTORS, SERVER_CONNECTIONS)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -111,3 +111,6 @@ def _explain_answers(subject: Subject, seen: Sequence[Observation[Held]]) -> Exp
 def _transfer_ms(record: PointRecord) -> float | None:
     transfer = record.load.transfer_ms
     return None if transfer is None else transfer.p50
+
+
+RULE = Rule(150, find, SERVER, CLIENT)

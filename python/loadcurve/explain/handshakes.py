@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.values import Point
 from loadcurve.result.measures import PointKey, point_key
@@ -251,3 +251,6 @@ def _answers(each: Sequence[float]) -> str:
     if least != most:
         return f"{least} to {most} answers"
     return "answer" if least == "1" else f"{least} answers"
+
+
+RULE = Rule(180, find, CODE)

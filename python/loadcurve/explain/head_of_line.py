@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import SlowRequest
 from loadcurve.result.probe import Column, ProbeSeries
@@ -174,3 +174,6 @@ def _explain_long(_: Subject, seen: Sequence[Observation[Behind]]) -> Explanatio
         advice="Compare with more connections and fewer streams on each, or put long and short answers on "
         "separate connections.",
     )
+
+
+RULE = Rule(160, find, LOST, LONG)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.records import PointRecord
@@ -96,3 +96,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Hidden]]) -> Explanati
         f"connection, except for {rounded(most.service_ms)} ms, because {subject.load.requests} fell due "
         "faster than the server answered",
     )
+
+
+RULE = Rule(260, find, CODE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.link import InterfaceRecord, InterfaceUse
 from loadcurve.result.records import PointRecord
@@ -143,3 +143,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Filled]]) -> Explanati
         "not rank servers by these points.",
         briefly="the link between the machines was full",
     )
+
+
+RULE = Rule(20, find, CODE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.histograms import merged_curve
@@ -206,3 +206,6 @@ def _evidence(seen: Sequence[Observation[Retried]]) -> list[Evidence]:
         *ranged("timeouts while connecting", "", [one.detail.connect_timeouts or None for one in seen]),
         *ranged("median latency, for comparison", "ms", [one.record.load.latency_ms.p50 for one in seen]),
     ]
+
+
+RULE = Rule(60, find, OVERFLOW, RETRIED)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from loadcurve.explain.finding import Finding, FindingCode, estimated, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, finding, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, finding, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import mean_interval
@@ -215,3 +215,6 @@ def _is_one_process(record: PointRecord) -> bool:
 def _size(length_bytes: float) -> str:
     kib = length_bytes / 1024
     return f"{rounded(kib)} KiB" if kib < 1024 else f"{rounded(kib / 1024)} MiB"  # noqa: PLR2004 - the unit
+
+
+RULE = Rule(250, find, LEAK, CONNECTIONS)

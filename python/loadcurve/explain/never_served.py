@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -104,3 +104,6 @@ def _cause(subject: Subject, limit: int | None) -> str:
 
 def _waits(details: Sequence[Unserved]) -> list[Evidence]:
     return ranged("the longest wait at the end", "s", [detail.waited_s for detail in details])
+
+
+RULE = Rule(40, find, CODE)

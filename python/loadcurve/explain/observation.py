@@ -14,6 +14,14 @@ GAP_MAX = 1
 Detail = TypeVar("Detail")
 
 
+class Rule:
+    """One kind of oddity: how it is looked for in a server's records, and what it may be called."""
+
+    def __init__(self, place: int, find: Callable[[Subject], list[Finding]], *codes: FindingCode) -> None:
+        """Take a place among all rules: of findings that are equal otherwise, the lower comes first."""
+        self.place, self.find, self.codes = place, find, codes
+
+
 @dataclass(frozen=True, slots=True)
 class Observation(Generic[Detail]):
     """What was seen in one point of one trial."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import is_usable
@@ -267,3 +267,6 @@ def _explained(load: LoadKind, record: PointRecord, others: Sequence[PointRecord
             ]
         )
     return found
+
+
+RULE = Rule(110, find, CODE)

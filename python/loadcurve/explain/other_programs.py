@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.machine import TAKEN
@@ -84,3 +84,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Taken]]) -> Explanatio
 
 def _others(time: CpuTime | None) -> float | None:
     return None if time is None else time.others
+
+
+RULE = Rule(80, find, CODE)

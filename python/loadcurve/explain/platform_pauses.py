@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import SlowRequest
 from loadcurve.result.machine import EXPLAINED_SHARE
@@ -97,3 +97,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Paused]]) -> Explanati
         briefly=f"{len(worst.explained)} of the {worst.slowest} slowest {requests}, the slowest of them of "
         f"{slowest.latency_ms:,.0f} ms, spent half or more of their time in pauses of this machine",
     )
+
+
+RULE = Rule(100, find, CODE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, estimated, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.measures import is_usable
 from loadcurve.result.probe import CountRange
@@ -250,3 +250,6 @@ def lagrange_weights(at: float, places: Sequence[float]) -> list[float]:
     return [
         math.prod((at - other) / (place - other) for other in places if other != place) for place in places
     ]
+
+
+RULE = Rule(240, find, CODE)

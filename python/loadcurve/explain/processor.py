@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.explain.cpu_credits import held_to_baseline
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import BusiestThread
 from loadcurve.result.records import KERNEL_PERIOD_MS, PointRecord
@@ -201,3 +201,6 @@ def _cost(subject: Subject, seen: Sequence[Observation[Used]]) -> list[Evidence]
 
 def _cpus(count: float) -> str:
     return "one CPU" if count == 1 else f"{count:g} CPUs"
+
+
+RULE = Rule(220, find, LIMIT, THROTTLED, ONE_THREAD)

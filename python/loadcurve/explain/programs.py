@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import ProgramUse
 
@@ -68,3 +68,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[list[ProgramUse]]]) ->
         "are their sum.",
         advice=f"To make the server faster, begin with {largest_first[0]}, which uses the most.",
     )
+
+
+RULE = Rule(230, find, CODE)

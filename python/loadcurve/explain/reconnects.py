@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.behaviour import closes_by_default_after
 from loadcurve.explain.endings import ENDED_MIN, ConstantAnswers, answers_evidence, constant_answers, together
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import AnswersEach, EndedByServer
 from loadcurve.result.records import PointRecord
@@ -262,3 +262,6 @@ def _lived_idle(detail: Reconnecting, idle_s: int) -> bool:
         return True
     lifetime_ms = detail.lifetime_p50_ms
     return lifetime_ms is not None and NEAR_IDLE[0] <= lifetime_ms / 1000 / idle_s <= NEAR_IDLE[1]
+
+
+RULE = Rule(120, find, CODE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.explain.endings import ENDED_MIN, answers_evidence, constant_answers, together
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.reconnects import NEAR_LIMIT
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import EndedByServer, ErrorCode
@@ -145,3 +145,6 @@ def _why(subject: Subject, most: Recycling, ended: EndedByServer | None) -> tupl
         "The server ends connections by its own rule: after a number of requests, or after a time.",
         "Look for a limit on requests per connection in the server's documentation",
     )
+
+
+RULE = Rule(130, find, CODE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -172,3 +172,6 @@ def _without_session(worst: Resuming) -> _Cause:
         f"{worst.resumed / worst.full:.2g} were resumed for each full one.",
         advice=_COMPARE,
     )
+
+
+RULE = Rule(190, find, CODE)

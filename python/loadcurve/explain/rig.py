@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.ceiling import Ceiling
@@ -110,3 +110,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanat
         advice=f"{advice[:1].upper()}{advice[1:]}. Do not rank servers by these points.",
         briefly=f"these figures are those of the rig, because {sentence}" if is_shown else None,
     )
+
+
+RULE = Rule(10, find, CODE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
 from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
@@ -267,3 +267,6 @@ def _worked(load: LoadKind) -> Cause:
         f"{load.request} that blocked all others.",
         f"Check the garbage collector's log, and look for {load.requests} that block an event loop.",
     )
+
+
+RULE = Rule(70, find, CODE)

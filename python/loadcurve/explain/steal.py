@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -94,3 +94,6 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanati
         if any(one.detail.invalidates for one in seen)
         else None,
     )
+
+
+RULE = Rule(90, find, CODE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Http2Result, StreamsAllowed
 from loadcurve.result.records import PointRecord
@@ -148,3 +148,6 @@ def _explain_refused(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
         advice="Use fewer streams per connection, or look in the server's documentation for limits on "
         "streams that are opened together.",
     )
+
+
+RULE = Rule(140, find, LIMITED, REFUSED)

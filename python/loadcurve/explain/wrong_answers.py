@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.errors import sentence
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, Weight, ranged, rounded
-from loadcurve.explain.observation import Explanation, Observation, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.classes import FAILURES, STATUSES
@@ -240,3 +240,6 @@ def _failures(details: Sequence[Bad], load: LoadKind) -> list[Evidence]:
     ]
     what = f"{load.requests} that failed for a reason that is not known"
     return [*known, *ranged(what, "", [detail.other_failed or None for detail in details])]
+
+
+RULE = Rule(30, find, CODE)
