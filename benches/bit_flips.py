@@ -17,8 +17,8 @@ from pathlib import Path
 from benches.sample_run import write_sample
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
-from loadcurve.report.content import content_of
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
 from loadcurve.result.folder import Run, read_run, read_run_record, read_study
 from loadcurve.result.records import FORMAT
 from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE
@@ -186,7 +186,7 @@ def of_pages(run: Run, pages: int) -> Counter[str]:
 
 def page_of(run: Run) -> str:
     """Return the page of a run."""
-    return render_page(content_of(run, analyse(run)))
+    return render_page(Report(run, analyse(run)))
 
 
 def main() -> None:

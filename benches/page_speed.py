@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, sync_playwright
 from benches.large_run import large_run, parser_of_size
 from benches.rig import machine
 from loadcurve.analysis.analysis import analyse
-from loadcurve.report.content import content_of
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
 from loadcurve.result.folder import Run
 
 GOAL_S = 2.0
@@ -82,7 +82,7 @@ def main() -> None:
 def measure(browser: Browser, run: Run, visits: int, goal_s: float) -> None:
     """Print the size of the page of one run, and the median of each milestone over some visits."""
     before_s = time.perf_counter()
-    page = render_page(content_of(run, analyse(run))).encode()
+    page = render_page(Report(run, analyse(run))).encode()
     print(f"{'written':<26}{time.perf_counter() - before_s:>7.2f} s")
     print(f"{'size':<26}{len(page) / 1e6:>7.2f} MB, goal {GOAL_BYTES / 1e6:g} MB")
     with tempfile.TemporaryDirectory(prefix="loadcurve-bench-") as folder:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from loadcurve.analysis import sections
 from loadcurve.errors import BadInput
 from loadcurve.generate.tools.catalog import driven_tools
 from loadcurve.server.interrupts import INTERRUPTS
@@ -36,6 +37,8 @@ for ignored, default in ((signal.SIGINT, signal.default_int_handler), (signal.SI
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Beside each other tests are each other's other programs. Those that measure run alone, and are judged.
     os.environ["LOADCURVE_OTHER_PROGRAMS"] = "note"
+# A section of a report that fails would else only be missing.
+sections.are_faults_raised = True
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
 
 

@@ -21,7 +21,9 @@ from loadcurve.analysis.numbers import read_analysed
 from loadcurve.cli.next_steps import next_steps
 from loadcurve.report.findings import findings_text, grouped
 from loadcurve.report.inconclusive import visible_words
-from loadcurve.report.terminal import closing, summary_table
+from loadcurve.report.long_table import summary_table
+from loadcurve.report.section import Report
+from loadcurve.report.terminal import closing
 from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.runs.study import RunOptions
 from loadcurve.study.find import find_study
@@ -44,12 +46,13 @@ def terminal_picture(run: Path) -> str:
 
     The ranking, the shapes and most of the findings are left out, which a line of dots shows.
     """
-    _, analysis = read_analysed(run)
+    report = Report(*read_analysed(run))
+    analysis = report.analysis
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, highlight=False)
     console.print(summary_table(analysis), LEFT_OUT)
     first = grouped(analysis.findings)[:MOST_FINDINGS]
     console.print(findings_text([one for group in first for one in group.findings], visible_words(analysis)))
-    console.print(LEFT_OUT, closing(analysis))
+    console.print(LEFT_OUT, closing(report))
     console.print(run / REPORT_FILE, soft_wrap=True)
     console.print(next_steps(STUDY, find_study(STUDY), run, RunOptions(quick=True)), soft_wrap=True)
     svg = console.export_svg(title=f"loadcurve run {STUDY} --quick")

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page
 from loadcurve.analysis.analysis import analyse
 from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Finding
-from loadcurve.report.content import content_of
 from loadcurve.report.html import write_page
+from loadcurve.report.section import Report
 from support import synthetic_run as synthetic
 from support.findings import finding
 from support.large_run import large_run
@@ -105,7 +105,7 @@ def report_of(folder: Path, servers: int, *, measured: bool, others: Sequence[Fi
     odd = [finding(10, server="server-1", code=code, weight="distorts") for code in codes]
     found = [caused(CAUSED[0]), *odd, *others]
     analysis = dataclasses.replace(analyse(run), findings=found if measured else [])
-    return write_page(content_of(dataclasses.replace(run, folder=folder), analysis))
+    return write_page(Report(dataclasses.replace(run, folder=folder), analysis))
 
 
 def bottom(page: Page, part: str) -> float:

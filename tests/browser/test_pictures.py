@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from loadcurve.report.appearance import appearances
-from loadcurve.report.content import Content
 from loadcurve.report.formats.figures import Picture, pictures
+from loadcurve.report.section import Report
 from support import synthetic_run as synthetic
 from support.report_formats import formats_of
 
@@ -44,7 +44,7 @@ COLOURS_OF = """async (address) => {
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    def shown(content: Content) -> list[Picture]:
+    def shown(content: Report) -> list[Picture]:
         return [one for one in pictures(content) if one.name in SHOWN]
 
     with pytest.MonkeyPatch.context() as monkeypatch:

@@ -15,9 +15,9 @@ import pytest
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.claims import JudgedClaim, judged_claims
 from loadcurve.report.claims import claim_rows
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.formats.tables import report_tables
+from loadcurve.report.section import Report
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import MachineRecord
 from support import synthetic_run as synthetic
@@ -275,13 +275,13 @@ def test_every_form_of_the_report_has_the_claims_with_what_decides(synthetic_run
         "in the blocks that both have."
     )
     assert (second.title, second.why) == ("cannot be told here", "Not measured here: absent.")
-    assert report_tables(run, analysis)["claims"]["outcome"].to_list() == [
+    assert report_tables(Report(run, analysis))["claims"]["outcome"].to_list() == [
         "replicated",
         "cannot be told here",
     ]
     page = render_run(run)
     assert "Claims of the authors" in page
     assert first.why in page
-    markdown = markdown_bytes(content_of(run, analysis)).decode()
+    markdown = markdown_bytes(Report(run, analysis)).decode()
     assert "### Claims of the authors" in markdown
     assert "1.97" in markdown

@@ -93,7 +93,7 @@ def test_a_load_is_shown_as_the_command_prints_it(monkeypatch):
 
 
 def test_a_run_folder_is_tables_findings_and_an_answer(run):
-    assert run.points.height == len(run._material.run.points)
+    assert run.points.height == len(run._report.run.points)
     assert {"server", "connections", "throughput_rps"} <= set(run.points.columns)
     assert isinstance(run.estimates, polars.DataFrame)
     assert set(run.ranking["server"]) == set(run.points["server"])

@@ -14,7 +14,8 @@ from loadcurve.generate.tools.hey.reader import COLUMNS
 from loadcurve.imported.folder import write_run
 from loadcurve.imported.pattern import named_files, point_of
 from loadcurve.imported.plan import read_files
-from loadcurve.report.formats.write import FORMATS, Material
+from loadcurve.report.formats.write import FORMATS
+from loadcurve.report.section import Report
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.tables import points_table
 from support.command import Command
@@ -145,7 +146,7 @@ def test_an_imported_run_is_reported_in_every_form(grid: Path, form: str, kind: 
     run = imported(grid / "run", name, trials=trials, point=point)
     analysis = analyse(run)
     assert analysis.not_computed == []
-    material = Material(run, analysis)
+    material = Report(run, analysis)
     has_files = bool(list(FORMATS[form](material)))
     assert has_files == (form not in OF_HISTOGRAMS or (kind == "requests" and form != "wrk2"))
     assert material.sections.not_computed == []

@@ -10,9 +10,10 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
 from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.report.comparison import comparison_lines
-from loadcurve.report.formats.write import FORMATS, Material
+from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.load import load_summary
 from loadcurve.report.runs import list_runs
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import read_run
 from support.terminal import printed
@@ -62,7 +63,7 @@ def test_every_form_of_a_report_can_be_made_of_an_old_run(name, form):
     run = read_run(DATA / f"old-run-{name}")
     analysis = analyse(run)
     assert analysis.not_computed == []
-    files = dict(FORMATS[form](Material(run, analysis)))
+    files = dict(FORMATS[form](Report(run, analysis)))
     is_of_another_kind = form == "wrk2" and run.kind is DATABASE
     assert bool(files) is not is_of_another_kind
     assert all(files.values())
@@ -74,7 +75,7 @@ def test_an_old_run_is_summed_up_listed_and_compared_as_a_new_one(name, tmp_path
     shutil.copytree(DATA / f"old-run-{name}", folder)
     run = read_run(folder)
     analysis = analyse(run)
-    assert all(arm in printed(summary(analysis)) for arm in run.run.servers)
+    assert all(arm in printed(summary(Report(run, analysis))) for arm in run.run.servers)
     assert [one.folder for one in list_runs(tmp_path).runs] == [folder]
     comparison = compare_runs(analysis, analysis)
     assert comparison.regressions(0.05) == []

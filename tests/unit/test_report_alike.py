@@ -2,7 +2,8 @@
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.alike import grouped_alike
-from loadcurve.report.content import content_of
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.result.folder import Run
 from loadcurve.runs.other_runs import not_alone
 from loadcurve.server.presence import Neighbour
@@ -36,7 +37,7 @@ def test_the_page_has_one_box_for_every_set_of_processes(run: Run):
         probe = record.probe.model_copy(update={"caveats": [not_alone(others)]})
         records.append(record.model_copy(update={"probe": probe}))
     changed = synthetic.with_records(run, records)
-    [caveat] = content_of(changed, analyse(changed)).caveats
+    [caveat] = everything(Report(changed, analyse(changed)))["caveats"]
     count = len(records)
     assert caveat.text.startswith(
         "another run was in progress on this machine "

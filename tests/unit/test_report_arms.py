@@ -8,9 +8,10 @@ from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.noise import same_servers
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything, summary_words
 from loadcurve.report.terminal import summary
 from loadcurve.result.differences import condition_differences, conditions_of
 from loadcurve.result.folder import Run
@@ -54,15 +55,15 @@ def test_only_what_differs_is_among_the_numbers(differing: Run):
 
 def test_every_form_states_what_differs_and_no_secret(differing: Run):
     analysis = analyse(differing)
-    content = content_of(differing, analysis)
+    content = Report(differing, analysis)
     output = io.StringIO()
-    Console(file=output, width=80).print(summary(analysis))
+    Console(file=output, width=80).print(summary(content))
     assert IN_WORDS in " ".join(output.getvalue().split())
     assert CAUTION in " ".join(output.getvalue().split())
     markdown = markdown_bytes(content).decode()
     assert IN_WORDS in markdown
     assert CAUTION in markdown
-    assert content.own_loads == {"nginx": "duration = 4 s, calls = 1, other headers"}
+    assert everything(content)["own_loads"] == {"nginx": "duration = 4 s, calls = 1, other headers"}
     html = render_page(content)
     assert "<span>duration = 4 s, calls = 1, other headers</span>" in html
     assert CAUTION.replace("'", "&#39;") in html
@@ -80,10 +81,10 @@ def test_servers_under_the_same_other_load_have_one_sentence_and_many_paths_are_
     servers = {name: {"load": page} for name in ("nginx", "tiny")}
     study = {**run.run.study, "load": common, "servers": servers}
     mixed = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
-    content = content_of(mixed, analyse(mixed))
+    content = Report(mixed, analyse(mixed))
     assert (
         "The load on nginx and tiny differs: requests = 71 paths instead of 36 paths, "
-        "pick = random instead of weighted, no weights." in content.summary
+        "pick = random instead of weighted, no weights." in summary_words(content)
     )
 
 
@@ -101,31 +102,31 @@ def on_machines(run: Run, **machines: str | None) -> Run:
 
 def test_servers_on_different_machines_are_named_with_theirs(run: Run):
     apart = on_machines(run, nginx="web", tiny=None)
-    content = content_of(apart, analyse(apart))
-    assert content.own_loads["nginx"] == "on web"
-    assert content.own_loads["tiny"] == "on this machine"
-    assert "nginx ran on machine web." in content.summary
+    content = Report(apart, analyse(apart))
+    assert everything(content)["own_loads"]["nginx"] == "on web"
+    assert everything(content)["own_loads"]["tiny"] == "on this machine"
+    assert "nginx ran on machine web." in summary_words(content)
 
 
 def test_one_machine_for_all_servers_is_named_once(run: Run):
     together = on_machines(run, **dict.fromkeys(run.run.servers, "web"))
-    content = content_of(together, analyse(together))
-    assert content.own_loads == {}
-    [sentence] = [one for one in content.summary if "ran on machine" in one]
+    content = Report(together, analyse(together))
+    assert everything(content)["own_loads"] == {}
+    [sentence] = [one for one in summary_words(content) if "ran on machine" in one]
     assert sentence.endswith("ran on machine web.")
 
 
 def test_equal_loads_are_not_spoken_of(run: Run):
-    content = content_of(run, analyse(run))
-    assert content.own_loads == {}
-    assert "differs" not in " ".join(content.summary)
-    assert content.ranking.caution is None
+    content = Report(run, analyse(run))
+    assert everything(content)["own_loads"] == {}
+    assert "differs" not in " ".join(summary_words(content))
+    assert everything(content)["ranking"].caution is None
 
 
 def test_servers_under_the_same_other_load_are_compared_without_a_caution(run: Run):
     study = {**run.run.study, "servers": {name: {"load": {"calls": 1}} for name in run.run.servers}}
     alike = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
-    assert content_of(alike, analyse(alike)).ranking.caution is None
+    assert everything(Report(alike, analyse(alike)))["ranking"].caution is None
 
 
 def test_runs_whose_arms_differ_in_load_were_not_measured_under_the_same_conditions(run: Run):
@@ -154,9 +155,9 @@ def test_loads_of_different_machines_are_named_with_theirs(run: Run):
         for name, server in run.run.servers.items()
     }
     apart = dataclasses.replace(run, run=run.run.model_copy(update={"servers": servers}))
-    content = content_of(apart, analyse(apart))
-    assert content.own_loads["nginx"] == "load from here and left"
-    assert content.own_loads["tiny"] == "load from 9 machines"
-    assert content.own_loads["apache"] == "load from this machine"
-    assert "The load on nginx came from here and left." in content.summary
-    assert "The load on tiny came from 9 machines." in content.summary
+    content = Report(apart, analyse(apart))
+    assert everything(content)["own_loads"]["nginx"] == "load from here and left"
+    assert everything(content)["own_loads"]["tiny"] == "load from 9 machines"
+    assert everything(content)["own_loads"]["apache"] == "load from this machine"
+    assert "The load on nginx came from here and left." in summary_words(content)
+    assert "The load on tiny came from 9 machines." in summary_words(content)

@@ -5,7 +5,8 @@ from typing import Any
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.appearance import appearances
 from loadcurve.report.charts.bars import Bar, bar_figure
-from loadcurve.report.content import content_of
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.slo import parse_objective
 from support.machine_study import PRICES_USD_PER_HOUR, REQUESTS_PER_S_MAX, machine_run
@@ -42,7 +43,7 @@ def test_one_server_alone_is_no_comparison():
 
 
 def test_machines_are_compared_by_what_a_dollar_gives():
-    [part] = content_of(run := machine_run(), analyse(run)).shapes
+    [part] = everything(Report(run := machine_run(), analyse(run)))["shapes"]
     by_title = {figure.alternative.partition(":")[0]: figure for figure in part.bars}
     assert list(by_title) == ["Greatest throughput, requests/s", "Million requests per dollar"]
     values = {row["server"]: row["x"] for row in rows(by_title["Million requests per dollar"].specification)}
@@ -55,5 +56,5 @@ def test_machines_are_compared_by_what_a_dollar_gives():
 def test_a_capacity_that_the_sweep_does_not_bound_has_no_bar():
     # Only t2.micro breaks the limit within the sweep, and one bar alone compares nothing.
     run = machine_run()
-    [part] = content_of(run, analyse(run, parse_objective("p90 < 20ms"))).shapes
+    [part] = everything(Report(run, analyse(run, parse_objective("p90 < 20ms"))))["shapes"]
     assert not [figure for figure in part.bars if figure.alternative.startswith("Capacity")]

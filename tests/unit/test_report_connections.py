@@ -9,9 +9,10 @@ import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.connections import AgreedOn, ConnectionsOfServer, Range
-from loadcurve.report.content import content_of
-from loadcurve.report.formats.write import FORMATS, Material
+from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.tables import points_table
@@ -120,8 +121,8 @@ def test_the_table_of_points_has_columns_of_handshakes_and_streams_where_a_load_
 
 
 def test_page_markdown_and_terminal_describe_the_connections_of_each_server(run: Run, analysis: Analysis):
-    content = content_of(run, analysis)
-    found = content.connections
+    content = Report(run, analysis)
+    found = everything(content)["connections"]
     assert found is not None
     by_title = [dict(zip(found.titles, row, strict=True)) for row in found.rows]
     assert by_title[0]["protocol"] == "HTTP/1.1 over TLS 1.3"
@@ -134,32 +135,32 @@ def test_page_markdown_and_terminal_describe_the_connections_of_each_server(run:
     assert "30 requests moved to another connection" in by_title[1]["moved and ended"]
     page = render_page(content)
     assert '<h2 id="connections">Connections</h2>' in page
-    [part] = content.parts
+    [part] = everything(content)["parts"]
     assert "full handshakes/s" in part.connections
     assert "waits for a stream, p50, ms" in part.connections
-    markdown = dict(FORMATS["md"](Material(run, analysis)))["report.md"].decode()
+    markdown = dict(FORMATS["md"](Report(run, analysis)))["report.md"].decode()
     assert "### Connections" in markdown
     assert "TLS\\_AES\\_128\\_GCM\\_SHA256, X25519MLKEM768" in markdown
-    shown = printed(summary(analysis))
+    shown = printed(summary(Report(run, analysis)))
     assert "full handshakes: 50.0 per second, median 0.500 to 2.00 ms" in shown
     assert "streams: 100 requested, 32 allowed" in shown
 
 
 def test_a_run_in_clear_text_is_reported_as_without_any_of_it(clear: Run):
     found = analyse(clear)
-    content = content_of(clear, found)
-    assert content.connections is None
-    assert content.parts[0].connections == {}
+    content = Report(clear, found)
+    assert everything(content)["connections"] is None
+    assert everything(content)["parts"][0].connections == {}
     assert 'id="connections"' not in render_page(content)
-    assert "connections" not in Material(clear, found).tables
+    assert "connections" not in Report(clear, found).tables
 
 
 def test_the_connections_are_a_table_of_the_other_forms(run: Run, analysis: Analysis):
-    files = dict(FORMATS["csv"](Material(run, analysis)))
+    files = dict(FORMATS["csv"](Report(run, analysis)))
     [nginx, apache] = csv.DictReader(io.StringIO(files["report-connections.csv"].decode()))
     assert (nginx["full_handshakes"], nginx["full_handshake_p50_max_ms"]) == ("1200", "2.0")
     assert (apache["streams_allowed_max"], apache["requests_moved"]) == ("32.0", "30")
-    held = json.loads(dict(FORMATS["json"](Material(run, analysis)))["report.json"])
+    held = json.loads(dict(FORMATS["json"](Report(run, analysis)))["report.json"])
     validate(held, "numbers")
     assert [one["server"] for one in held["analysis"]["connections"]] == ["nginx", "apache"]
 
@@ -179,7 +180,7 @@ def test_records_of_earlier_versions_without_measured_handshakes_are_read_and_re
     encryption = connections_of(found, "nginx").encryption
     assert encryption is not None
     assert (encryption.full, encryption.full_per_s, encryption.full_p50_ms) == (1200, None, None)
-    content = content_of(run, found)
-    assert content.not_computed == []
-    assert content.connections is not None
-    assert "full ones" not in content.connections.titles
+    content = Report(run, found)
+    assert content.sections.not_computed == []
+    assert everything(content)["connections"] is not None
+    assert "full ones" not in everything(content)["connections"].titles

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
-from loadcurve.report.content import content_of
-from loadcurve.report.formats.write import FORMATS, Material
+from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.html import render_page
 from loadcurve.report.load import load_summary
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.report.terminal import summary
 from loadcurve.result.load import LoadResult
 from support import synthetic_run as synthetic
@@ -75,16 +76,16 @@ def test_parts_of_every_point_sum_to_the_whole(analysis: Analysis):
 
 
 def test_the_page_has_a_bar_for_each_side_of_each_point(run, analysis: Analysis):
-    content = content_of(run, analysis)
+    content = Report(run, analysis)
     page = render_page(content)
     assert page.count('class="strip"') == len(analysis.cpu_times)
     assert "30%: cc1 (2 processes) 30% of a CPU" in page
-    for strip in content.cpu_times:
+    for strip in everything(content)["cpu_times"]:
         assert sum(width for _, _, width in strip.parts) == pytest.approx(100, abs=0.05)
 
 
-def test_the_terminal_shows_the_point_of_each_server_at_which_others_took_most(analysis: Analysis):
-    shown = printed(summary(analysis), width=80)
+def test_the_terminal_shows_the_point_of_each_server_at_which_others_took_most(run, analysis: Analysis):
+    shown = printed(summary(Report(run, analysis)), width=80)
     said = shown[shown.index("whose CPU time it was") :].splitlines()
     assert max(map(len, said)) <= 80
     rows = {line.split()[-7]: line.split()[-6:] for line in said[2:4]}
@@ -102,7 +103,7 @@ def test_one_load_has_a_line_in_the_terminal():
 
 
 def test_programs_find_it_in_the_numbers(run, analysis: Analysis):
-    numbers = json.loads(dict(FORMATS["json"](Material(run, analysis)))["report.json"])
+    numbers = json.loads(dict(FORMATS["json"](Report(run, analysis)))["report.json"])
     validate(numbers, "numbers")
     first = numbers["analysis"]["cpu_times"][0]
     assert (first["side"], first["parts"]["server"]) == ("server", pytest.approx(0.5))
@@ -112,4 +113,4 @@ def test_runs_that_lack_it_have_no_section():
     run = planted_run(lambda *_: None)
     found = analyse(run)
     assert found.cpu_times == []
-    assert 'id="cpu-time"' not in render_page(content_of(run, found))
+    assert 'id="cpu-time"' not in render_page(Report(run, found))

@@ -12,6 +12,7 @@ from loadcurve.explain.all import findings
 from loadcurve.report.answer import answer
 from loadcurve.report.answer import answer_words as answer_in_short
 from loadcurve.report.formats.tables import report_tables
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
@@ -35,8 +36,8 @@ def page(run) -> str:
 def printed(run: Run) -> str:
     console = Console(width=80, no_color=True)
     with console.capture() as captured:
-        console.print(summary(analyse(run)))
-        print_shapes(analyse(run), console)
+        console.print(summary(Report(run, analyse(run))))
+        print_shapes(Report(run, analyse(run)), console)
     return captured.get()
 
 
@@ -109,7 +110,7 @@ def test_units_of_the_estimates_are_those_of_operations(run):
 
 
 def test_the_table_of_operations_has_the_phases_apart(run):
-    table = report_tables(run, analyse(run))["operations"]
+    table = report_tables(Report(run, analyse(run)))["operations"]
     rows = table.select("phase", "operation").unique(maintain_order=True).rows()
     assert rows == [("load", "insert"), ("run", "read"), ("run", "update")]
     assert table.height == 3 * len(run.points)

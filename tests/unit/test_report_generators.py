@@ -8,10 +8,10 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.numbers import keep_numbers, read_analysis
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
 from loadcurve.report.run_summary import numbers_of
+from loadcurve.report.section import Report
 from loadcurve.result.folder import Run
 from loadcurve.result.summary import source_of
 from support import synthetic_run as synthetic
@@ -69,7 +69,7 @@ def test_numbers_keep_it_and_page_and_markdown_show_it(under_both: Run, tmp_path
     kept = read_analysis(folder)
     assert kept is not None
     assert kept.crosschecks == analysis.crosschecks
-    content = content_of(under_both, analysis)
+    content = Report(under_both, analysis)
     for form in (Page(render_page(content)).text, markdown_bytes(content).decode()):
         said = form.replace("\\", "")
         assert "nginx-wrk over nginx: wrk" in said
@@ -81,7 +81,7 @@ def test_numbers_keep_it_and_page_and_markdown_show_it(under_both: Run, tmp_path
 def test_a_run_of_one_generator_has_no_such_section(run: Run):
     analysis = analyse(run)
     assert analysis.crosschecks == []
-    assert 'id="generators"' not in render_page(content_of(run, analysis))
+    assert 'id="generators"' not in render_page(Report(run, analysis))
 
 
 def test_the_command_prints_what_the_numbers_keep(under_both: Run, tmp_path: Path):

@@ -13,6 +13,7 @@ from loadcurve.analysis.disturbance import Disturbance, disturbance_of
 from loadcurve.report.answer import answer
 from loadcurve.report.inconclusive import inconclusive_words, visible_words
 from loadcurve.report.ranking import ranking_content
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES
@@ -121,13 +122,14 @@ def test_a_run_that_compares_anything_or_has_one_trial_is_reported_as_always(log
 
 def test_the_sentence_stands_in_place_of_the_tables():
     analysis = analysed(WILD)
+    report = Report(measured(WILD), analysis)
     words = inconclusive_words(analysis, THROUGHPUT)
     content = ranking_content(analysis)
     assert answer(analysis).sentences == words
     assert content.sentences == [" ".join(words)]
     assert [content.ranks, content.over_curve, content.at_points, content.visible] == [{}, {}, [], []]
     assert answer(analysis).groups == []
-    assert " ".join(printed(summary(analysis), width=2000).split()).count(" ".join(words)) == 1
+    assert " ".join(printed(summary(report), width=2000).split()).count(" ".join(words)) == 1
 
 
 def test_the_disturbance_is_the_worst_of_the_records():

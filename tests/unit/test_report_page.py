@@ -10,8 +10,9 @@ from jsonschema.validators import validator_for
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report import page
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.figures import pictures
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 
@@ -49,15 +50,15 @@ def test_no_channel_of_a_figure_is_searched_for_among_all_classes(
 
     run = read_run(synthetic.write_run(tmp_path))
     monkeypatch.setattr(altair.SchemaBase, "from_dict", classmethod(search))
-    content = content_of(run, analyse(run))
-    assert len([*pictures(content), *content.trials.panels.values()]) > 10
-    assert content.not_computed == []
+    content = Report(run, analyse(run))
+    assert len([*pictures(content), *everything(content)["trials"].panels.values()]) > 10
+    assert content.sections.not_computed == []
 
 
 def test_every_figure_is_a_specification_by_vega_lites_schema(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
-    content = content_of(run, analyse(run))
-    drawn = [*pictures(content), *content.trials.panels.values()]
+    content = Report(run, analyse(run))
+    drawn = [*pictures(content), *everything(content)["trials"].panels.values()]
     found = [one.specification for one in drawn]
     assert len(found) > 10
     schema = load_schema()

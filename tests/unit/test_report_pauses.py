@@ -7,13 +7,14 @@ import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.report.appearance import appearances
-from loadcurve.report.content import content_of
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.report.figures import distribution
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.html import render_page
 from loadcurve.report.reasons import notes
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.report.terminal import summary
 from loadcurve.report.text import PAUSED_WORDS
 from loadcurve.result.folder import Run
@@ -55,12 +56,14 @@ def test_the_analysis_names_the_trials_of_each_percentile(analysis: Analysis):
 
 
 def test_terminal_page_and_markdown_mark_the_percentile_and_say_why(run: Run, analysis: Analysis):
-    content = content_of(run, analysis)
-    marked = [row.settings[0].shown for row in content.rows if "†" in row.latencies[2].shown]
+    content = Report(run, analysis)
+    marked = [
+        row.settings[0].shown for row in everything(content)["numbers"].rows if "†" in row.latencies[2].shown
+    ]
     assert marked == ["10"]
-    assert not any("†" in row.latencies[0].shown for row in content.rows)
+    assert not any("†" in row.latencies[0].shown for row in everything(content)["numbers"].rows)
     for form in (
-        printed(summary(analysis), width=80),
+        printed(summary(Report(run, analysis)), width=80),
         Page(render_page(content)).text,
         markdown_bytes(content).decode(),
     ):
@@ -70,7 +73,7 @@ def test_terminal_page_and_markdown_mark_the_percentile_and_say_why(run: Run, an
 
 
 def test_tables_count_the_trials_and_hold_the_notes(run: Run, analysis: Analysis):
-    tables = report_tables(run, analysis)
+    tables = report_tables(Report(run, analysis))
     at = tables["estimates"].filter(polars.col("connections") == 10)
     counts = dict(at.select("measure", "trials_of_pauses").iter_rows())
     assert (counts["latency_p99_ms"], counts["latency_p50_ms"], counts["throughput_rps"]) == (2, 0, 0)
@@ -85,11 +88,11 @@ def test_notes_of_one_kind_are_one_row(run: Run):
 
 def test_a_run_without_pauses_marks_and_draws_nothing():
     quiet = planted_run()
-    content = content_of(quiet, analyse(quiet))
-    assert not content.has_paused_percentiles
+    content = Report(quiet, analyse(quiet))
+    assert not everything(content)["numbers"].has_paused_percentiles
     assert "†" not in markdown_bytes(content).decode()
-    assert content.distribution is not None
-    assert not content.distribution.has_pauses
+    assert everything(content)["distribution"] is not None
+    assert not everything(content)["distribution"].has_pauses
 
 
 def delays(*stretches_ms: tuple[float, float], side: str) -> Sequence[tuple[float, float]]:

@@ -10,9 +10,10 @@ import pytest
 from pypdf import PdfReader
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.figures import pictures
 from loadcurve.report.formats.write import write_formats
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support.report_formats import formats_of, write_run_of_two_keys
@@ -71,9 +72,13 @@ def test_every_figure_of_the_page_is_a_file_in_each_form(files: dict[str, bytes]
 def test_there_are_as_many_pictures_as_figures_on_the_page(tmp_path: Path):
     run = synthetic.write_run(tmp_path)
     drawn = render_report(run).count("data-chart=")
-    content = content_of(read_run(run), analyse(read_run(run)))
+    content = Report(read_run(run), analyse(read_run(run)))
     # The panels over time of each trial that a finding names are one picture.
-    assert len(pictures(content)) == drawn - len(content.trials.panels) + len(OVER_TIME) == len(NAMES)
+    assert (
+        len(pictures(content))
+        == drawn - len(everything(content)["trials"].panels) + len(OVER_TIME)
+        == len(NAMES)
+    )
 
 
 def test_a_png_is_as_large_as_a_dense_screen_wants_and_not_empty(files: dict[str, bytes]):
@@ -143,7 +148,7 @@ def test_a_name_with_signs_that_no_picture_can_hold_is_drawn_without_them(tmp_pa
 
 def test_a_sweep_of_two_keys_has_a_picture_for_each_value_of_the_shorter_one(tmp_path: Path):
     run = write_run_of_two_keys(tmp_path)
-    names = [picture.name for picture in pictures(content_of(read_run(run), analyse(read_run(run))))]
+    names = [picture.name for picture in pictures(Report(read_run(run), analyse(read_run(run))))]
     assert {"pipeline-1-throughput", "pipeline-8-throughput", "distribution"} <= set(names)
     assert len(set(names)) == len(names)
 

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
-from loadcurve.report.content import content_of
-from loadcurve.report.formats.write import FORMATS, Material
+from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.report.terminal import summary
 from support.explained_run import CONNECTIONS, TRIALS, Data, planted_run
 from support.schemas import validate
@@ -96,36 +97,36 @@ def test_a_server_of_one_program_has_nothing_to_divide():
     run = planted_run()
     found = analyse(run)
     assert found.divided == []
-    content = content_of(run, found)
-    assert content.divided is None
+    content = Report(run, found)
+    assert everything(content)["programs"] is None
     assert 'id="programs"' not in render_page(content)
-    assert "programs" not in Material(run, found).tables
-    assert "by program" not in printed(summary(found))
+    assert "programs" not in Report(run, found).tables
+    assert "by program" not in printed(summary(Report(run, found)))
 
 
 def test_page_markdown_and_terminal_divide_the_time_of_a_request(run, analysis: Analysis):
-    content = content_of(run, analysis)
-    assert content.divided.titles[2:] == [
+    content = Report(run, analysis)
+    assert everything(content)["programs"].titles[2:] == [
         "time of a request, µs",
         "CPU per request by program, µs",
         "waiting for a CPU by program, µs",
         "elsewhere, µs",
     ]
-    row = content.divided.rows[0]
+    row = everything(content)["programs"].rows[0]
     assert row[:2] == ["nginx", "5"]
     assert row[3:5] == ["node 300, postgres 150, nginx 50.0", "node 80.0, postgres 0, nginx 20.0"]
     page = render_page(content)
     assert '<h2 id="programs">Time of a request by program</h2>' in page
-    markdown = dict(FORMATS["md"](Material(run, analysis)))["report.md"].decode()
+    markdown = dict(FORMATS["md"](Report(run, analysis)))["report.md"].decode()
     assert "### Time of a request by program" in markdown
-    said = printed(summary(analysis))
+    said = printed(summary(Report(run, analysis)))
     assert "time of a request by program" in said
     assert "CPU: node 300, postgres 150, nginx 50.0" in said
     assert "elsewhere: 400" in said
 
 
 def test_the_division_is_a_table_of_the_other_forms(run, analysis: Analysis):
-    table = Material(run, analysis).tables["programs"]
+    table = Report(run, analysis).tables["programs"]
     assert table.columns[:5] == ["server", "connections", "part", "program", "unit"]
     rows = {
         (row["part"], row["program"]): row["value"]
@@ -139,6 +140,6 @@ def test_the_division_is_a_table_of_the_other_forms(run, analysis: Analysis):
 
 
 def test_the_numbers_of_a_run_have_the_division(run, analysis: Analysis):
-    numbers = json.loads(dict(FORMATS["json"](Material(run, analysis)))["report.json"])
+    numbers = json.loads(dict(FORMATS["json"](Report(run, analysis)))["report.json"])
     validate(numbers, "numbers")
     assert numbers["analysis"]["divided"][0]["programs"][0]["name"] == "node"

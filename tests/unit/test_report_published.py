@@ -8,10 +8,11 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.published_content import PublishedContent
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.agreement import agreement, ranks
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
@@ -44,7 +45,7 @@ def run_beside(folder: Path, *figures: dict[str, Any], servers: dict[str, str], 
 
 
 def published(run: Run) -> PublishedContent:
-    found = content_of(run, analyse(run)).published
+    found = everything(Report(run, analyse(run)))["published"]
     assert found is not None
     return found
 
@@ -127,13 +128,13 @@ def test_a_figure_along_a_key_that_was_not_swept_is_named_and_not_drawn(tmp_path
 
 def test_a_study_without_published_figures_says_nothing_of_them(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
-    assert content_of(run, analyse(run)).published is None
-    assert "published" not in report_tables(run, analyse(run))
+    assert everything(Report(run, analyse(run)))["published"] is None
+    assert "published" not in report_tables(Report(run, analyse(run)))
 
 
 def test_the_table_has_a_row_for_each_published_value_with_what_was_measured(tmp_path: Path):
     run = run_beside(tmp_path, FIGURE, servers={"Two": "apache"})
-    table = report_tables(run, analyse(run))["published"]
+    table = report_tables(Report(run, analyse(run)))["published"]
     assert len(table) == 3 * 4
     [row] = table.filter(series="nginx", connections=10).to_dicts()
     assert (row["published"], row["published_unit"], row["unit"]) == (30.0, "pages/s", "requests/s")
@@ -245,7 +246,7 @@ def test_single_figures_stand_on_the_page_with_the_machine_and_without_a_curve(t
     page = render_run(run)
     assert "Single figures that were published" in page
     assert "3,418 ms" in page
-    markdown = markdown_bytes(content_of(run, analyse(run))).decode()
+    markdown = markdown_bytes(Report(run, analyse(run))).decode()
     assert "| Longest request time | 3,418 ms | concurrency 500 |" in markdown
 
 

@@ -3,6 +3,8 @@
 import inspect
 import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -15,13 +17,14 @@ from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.sections import Sections
 from loadcurve.errors import BadInput
-from loadcurve.report import content, terminal
 from loadcurve.report.comparison import comparison_json, comparison_lines
-from loadcurve.report.content import content_of
 from loadcurve.report.formats import tables, write
+from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.formats.workbook import workbook_bytes
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report, Section
+from loadcurve.report.sections import SECTIONS
 from loadcurve.report.terminal import print_results
 from loadcurve.result.folder import Run, read_run
 from loadcurve.stats.slo import parse_objective
@@ -37,8 +40,6 @@ NO_SECTIONS = {
                "place_of", "missing_in_words"},
     comparison: {"compare_runs", "condition_differences", "server_differences", "_adjusted", "holm_adjusted",
                  "measures", "between_reported", "is_imported"},
-    content: {"content_of", "appearances"},
-    terminal: {"summary", "print_shapes", "print_findings", "closing", "answer_words"},
     tables: {"report_tables", "column_types"},
     feed: {"read_progress", "_file_state", "is_regular", "is_quiet", "until_next_look_s"},
     status: {"status", "_title"},
@@ -82,6 +83,12 @@ def fault(module: ModuleType, function: str, monkeypatch: pytest.MonkeyPatch) ->
     return planted_fault
 
 
+@pytest.fixture(autouse=True)
+def faults_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for people; in other tests they are raised."""
+    monkeypatch.setattr("loadcurve.analysis.sections.are_faults_raised", False)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run of few points, with a failed trial and an invalid point."""
@@ -112,44 +119,79 @@ def test_everything_is_reported_without_a_part_of_the_analysis_that_fails(
 ):
     found = analyse(run)
     assert bool(found.not_computed) == bool(fault.calls)
-    report_tables(run, found)
-    assert (REASON in shown_by(found)) == bool(fault.calls)
-    assert (REASON in render_page(content_of(run, found))) == bool(fault.calls)
+    report_tables(Report(run, found))
+    assert (REASON in shown_by(Report(run, found))) == bool(fault.calls)
+    assert (REASON in render_page(Report(run, found))) == bool(fault.calls)
 
 
-@every_function_of(content)
-def test_the_page_is_written_without_a_section_that_fails(
-    module: ModuleType, function: str, run: Run, analysed: Analysis, fault: Fault
+def page_of(report: Report) -> str:
+    """The page, after the other forms were made."""
+    assert "nginx" in shown_by(report)
+    assert report.analysis.run.title in markdown_bytes(report).decode()
+    page = render_page(report)
+    assert page.rstrip().endswith("</html>")
+    return page
+
+
+@contextmanager
+def replaced(section: Section, part: str, value: object) -> Iterator[None]:
+    """Change a part of a section, which nothing else can, for as long as the block lasts."""
+    before = getattr(section, part)
+    object.__setattr__(section, part, value)
+    try:
+        yield
+    finally:
+        object.__setattr__(section, part, before)
+
+
+@pytest.mark.parametrize(
+    ("section", "part"),
+    [
+        pytest.param(one, part, id=f"{one.name}-{part}")
+        for one in SECTIONS
+        for part in ("compute", "words", "terminal", "markdown")
+        if getattr(one, part) is not None
+    ],
+)
+def test_every_form_is_made_without_a_section_that_fails(
+    section: Section, part: str, run: Run, analysed: Analysis
 ):
-    page = render_page(content_of(run, analysed))
-    assert "The answer" in page
-    assert (REASON in page) == bool(fault.calls) == bool(analysed.not_computed)
+    planted_fault = Fault()
+    with replaced(section, part, planted_fault):
+        page = page_of(Report(run, analysed))
+    assert planted_fault.calls or part != "compute"
+    left_out = {one.section for one in analysed.not_computed}
+    assert left_out == ({section.title} if planted_fault.calls else set())
+    assert (REASON in page) == bool(planted_fault.calls)
 
 
-@every_function_of(terminal)
-def test_the_summary_is_printed_without_a_section_that_fails(
-    module: ModuleType, function: str, analysed: Analysis, fault: Fault
+@pytest.mark.parametrize("section", [one for one in SECTIONS if one.page], ids=lambda one: one.name)
+def test_the_page_says_in_its_place_that_a_section_cannot_be_drawn(
+    section: Section, run: Run, analysed: Analysis
 ):
-    shown = shown_by(analysed)
-    assert "nginx" in shown
-    assert bool(analysed.not_computed) == bool(fault.calls)
+    report = Report(run, analysed)
+    with replaced(section, "page", "of-no-such-name"):
+        page = page_of(report)
+    missing = f"{section.title.capitalize()} is missing because of an error in Loadcurve."
+    assert (missing in page) == bool(report.of(section))
 
 
 @every_function_of(tables)
 def test_the_other_tables_are_written_without_one_that_fails(
     module: ModuleType, function: str, run: Run, analysed: Analysis, fault: Fault
 ):
-    made = report_tables(run, analysed)
+    report = Report(run, analysed)
+    made = report.tables
     assert "points" in made or function == "points_table"
     assert bool(analysed.not_computed) == bool(fault.calls)
-    assert workbook_bytes(analysed, [], made)
+    assert workbook_bytes(report)
 
 
-def shown_by(analysed: Analysis) -> str:
+def shown_by(report: Report) -> str:
     """What the terminal shows at the end of a run."""
     out = io.StringIO()
     console = Console(file=out, width=200)
-    print_results(analysed, console)
+    print_results(report, console)
     return out.getvalue()
 
 
@@ -233,3 +275,9 @@ def test_a_fault_that_several_forms_meet_is_reported_once():
     for _ in range(2):
         assert sections.several("the figures", Fault()) == []
     assert len(sections.not_computed) == 1
+
+
+def test_a_fault_is_raised_in_other_tests(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("loadcurve.analysis.sections.are_faults_raised", True)
+    with pytest.raises(OverflowError):
+        Sections().several("the figures", Fault())

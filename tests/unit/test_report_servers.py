@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts, analyse
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
 from loadcurve.report.servers import documentation_address, limits_in_words
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run, read_run
@@ -87,7 +87,7 @@ def two_versions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Analysi
 def test_the_terminal_tells_two_versions_of_one_server_apart_and_says_where_each_is_documented(
     two_versions: tuple[Run, Analysis],
 ) -> None:
-    shown = " ".join(terminal.printed(summary(two_versions[1])).split())
+    shown = " ".join(terminal.printed(summary(Report(*two_versions))).split())
     assert "Apache HTTP Server 1.3.42, t2.micro" in shown
     assert f"Apache HTTP Server 2.4.68, t2.micro {NEW}" in shown
     assert OLD in shown
@@ -97,11 +97,11 @@ def test_the_terminal_tells_two_versions_of_one_server_apart_and_says_where_each
 
 def test_page_and_markdown_tell_two_versions_of_one_server_apart(two_versions: tuple[Run, Analysis]) -> None:
     run, analysis = two_versions
-    markdown = markdown_bytes(content_of(run, analysis)).decode()
+    markdown = markdown_bytes(Report(run, analysis)).decode()
     assert f"- nginx: Apache HTTP Server 2.4.68, t2.micro ([documentation]({NEW}))" in markdown
     assert "- apache: Apache HTTP Server 1.3.42, t2.micro, 1 CPU, 1 GiB, 30 CPU credits" in markdown
     assert f"([documentation]({OLD}))" in markdown
-    page = render_page(content_of(run, analysis))
+    page = render_page(Report(run, analysis))
     for version, address in (("1.3.42", OLD), ("2.4.68", NEW)):
         assert f"<dd>{version}</dd>" in page
         assert f'<a href="{address}"' in page

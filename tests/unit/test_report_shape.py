@@ -12,7 +12,8 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.shape import shapes
 from loadcurve.loads.kinds import WEB
 from loadcurve.report import shape_words
-from loadcurve.report.content import content_of
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord, SearchRecord
@@ -46,7 +47,8 @@ def test_the_conclusion_of_the_published_study_of_machines_comes_out_of_its_shap
 
 def test_what_is_printed_fits_into_80_columns():
     printed = io.StringIO()
-    print_shapes(analyse(machine_run(), parse_objective("p90 < 20ms")), Console(file=printed, width=80))
+    report = Report(machine_run(), analyse(machine_run(), parse_objective("p90 < 20ms")))
+    print_shapes(report, Console(file=printed, width=80))
     lines = printed.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert "…" not in printed.getvalue()
@@ -276,8 +278,8 @@ def test_the_summary_of_a_search_ranks_nothing(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path, record, synthetic.trial_records(record)))
     printed = io.StringIO()
     out = Console(file=printed, width=80)
-    out.print(summary(analyse(run)))
-    print_shapes(analyse(run), out)
+    out.print(summary(Report(run, analyse(run))))
+    print_shapes(Report(run, analyse(run)), out)
     assert "rank" not in printed.getvalue()
     assert "nginx keeps p50 < 1s at every load that could be judged" in " ".join(printed.getvalue().split())
 
@@ -288,6 +290,6 @@ def test_curves_without_a_usable_point_have_no_table_and_are_fitted_to_nothing(t
     broken = [synthetic.spoiled(one) for one in points]
     run = read_run(synthetic.write_run(tmp_path, record, broken))
     printed = io.StringIO()
-    print_shapes(analyse(run), Console(file=printed, width=80))
+    print_shapes(Report(run, analyse(run)), Console(file=printed, width=80))
     assert not printed.getvalue()
-    assert not content_of(run, analyse(run)).shapes
+    assert not everything(Report(run, analyse(run)))["shapes"]

@@ -8,7 +8,9 @@ from rich.table import Table
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
-from loadcurve.report.terminal import add_point_column, closing, summary
+from loadcurve.report.section import Report
+from loadcurve.report.terminal import closing, summary
+from loadcurve.report.terminal_tables import add_point_column
 from loadcurve.report.text import listing
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
@@ -16,7 +18,7 @@ from support import terminal
 
 
 def printed(folder: Path) -> list[str]:
-    return terminal.printed(summary(analyse(read_run(folder)))).splitlines()
+    return terminal.printed(summary(Report(read_run(folder), analyse(read_run(folder))))).splitlines()
 
 
 def table_of(folder: Path) -> list[str]:
@@ -52,8 +54,9 @@ def test_any_name_fits_80_columns_and_is_no_markup(tmp_path: Path, name: str):
 
 
 def test_a_run_ends_with_the_answer_and_the_curves(tmp_path: Path):
-    analysis = analyse(read_run(synthetic.write_run(tmp_path)))
-    title, *lines = terminal.printed(closing(analysis)).splitlines()
+    run = read_run(synthetic.write_run(tmp_path))
+    analysis = analyse(run)
+    title, *lines = terminal.printed(closing(Report(run, analysis))).splitlines()
     assert title == "Answer"
     said = lines[: lines.index("")]
     assert " ".join(map(str.strip, said)) == answer_words(analysis)

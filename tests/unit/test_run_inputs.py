@@ -10,8 +10,8 @@ import pytest
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
 from loadcurve.redaction import study_without_secrets, without_passwords_in
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
+from loadcurve.report.section import Report
 from loadcurve.result.folder import read_run, read_run_record
 from loadcurve.result.inputs import digests_of
 from loadcurve.result.records import RunRecord
@@ -242,7 +242,7 @@ def test_what_a_run_folder_lacks_is_said_where_it_says_how_to_repeat_it(original
         "load.tls.key: tls/client.key (a private key)",
         "load.headers.Authorization: token (a secret)",
     ]
-    text = markdown_bytes(content_of(scripted.run, analysis)).decode()
+    text = markdown_bytes(Report(scripted.run, analysis)).decode()
     assert "Not in the run folder, and needed:" in text
     assert "tls/client.key" in text
 

@@ -4,9 +4,9 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import NothingMeasured
-from loadcurve.report.content import content_of
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import closing
 from loadcurve.result.left_out import LeftOut
 from loadcurve.server.catalog import load_catalog
@@ -48,8 +48,8 @@ def test_what_is_not_installed_takes_one_line_with_one_command_and_is_no_part_of
         servers=["gone", "lost"], installable=["gone", "lost"], install="apt-get install gone-bin tools lost"
     )
     analysis = analyse(run)
-    assert line in printed(closing(analysis), width=200)
-    content = content_of(run, analysis)
+    assert line in printed(closing(Report(run, analysis)), width=200)
+    content = Report(run, analysis)
     assert f"{line}." in markdown_bytes(content).decode()
     assert f"L{line[1:]}" in Page(render_page(content)).text
     assert set(scripted.run.run.servers) == {"limit"}

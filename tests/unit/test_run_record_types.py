@@ -9,8 +9,8 @@ import pytest
 from loadcurve.analysis.ending import until_narrow
 from loadcurve.analysis.numbers import read_analysed
 from loadcurve.errors import LoadcurveError
-from loadcurve.report.content import content_of
 from loadcurve.report.html import render_page
+from loadcurve.report.section import Report
 from loadcurve.result.differences import conditions_of
 from loadcurve.result.folder import read_run
 from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE
@@ -60,7 +60,7 @@ def test_a_record_with_another_type_in_it_has_a_page_where_it_is_read(folder: Pa
     for changed in mutations(record[key]):
         written(folder, record | {key: changed})
         try:
-            page = render_page(content_of(*read_analysed(folder, None)))
+            page = render_page(Report(*read_analysed(folder, None)))
         except LoadcurveError:
             continue
         assert page

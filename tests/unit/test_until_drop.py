@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.ending import ending
-from loadcurve.report.content import content_of
 from loadcurve.report.ending import trials_in_words
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything, summary_words
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.records import PlannedTrial
 from loadcurve.runs.points import RepeatedPoints, SweptPoints, UntilDrop
@@ -218,17 +219,22 @@ def test_the_report_names_the_ends_and_of_how_many_trials_a_figure_is(scripted):
         "= 2 (1 trial) and 4 (2 trials)."
     )
     assert "of the remaining trials only" in said[1]
-    content = content_of(run, analysis)
-    assert [row.trials.shown for row in content.rows] == ["3 of 3", "3 of 3", "2 of 2, 1 ended before"]
-    assert "8 of 8 points were measured" in " ".join(content.summary)
+    content = Report(run, analysis)
+    rows = everything(content)["numbers"].rows
+    assert [row.trials.shown for row in rows] == [
+        "3 of 3",
+        "3 of 3",
+        "2 of 2, 1 ended before",
+    ]
+    assert "8 of 8 points were measured" in " ".join(summary_words(content))
 
 
 def test_points_that_no_trial_has_reached_are_on_no_axis_and_in_no_table(scripted):
     run = measured(scripted, EARLY, LATE)
     assert [point["connections"] for point in run.sweep_points] == [1, 2, 4]
-    content = content_of(run, analyse(run))
-    assert [row.settings[0].sort for row in content.rows] == [1, 2, 4]
-    assert content.loads.keys() == {1, 2, 4}
+    content = Report(run, analyse(run))
+    assert [row.settings[0].sort for row in everything(content)["numbers"].rows] == [1, 2, 4]
+    assert everything(content)["loads"].keys() == {1, 2, 4}
     untouched = dataclasses.replace(run, records=[])
     assert untouched.sweep_points == untouched.run.points
 

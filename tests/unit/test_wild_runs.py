@@ -25,10 +25,11 @@ from loadcurve.analysis.numbers import Numbers
 from loadcurve.cli.run import show_results
 from loadcurve.report.comparison import comparison_json, comparison_lines
 from loadcurve.report.findings import findings_text
-from loadcurve.report.formats.write import FORMATS, Material
+from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.run_summary import numbers_of
 from loadcurve.report.runs import list_runs, runs_json, runs_table
 from loadcurve.report.runs_page import write_index
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.checksum import unsealed
 from loadcurve.result.folder import read_run
@@ -57,14 +58,14 @@ def written(wild: WildRun) -> Iterator[Path]:
 
 
 @functools.lru_cache(maxsize=2)
-def material(wild: WildRun) -> Material:
+def material(wild: WildRun) -> Report:
     """Return a run as it is read, and its analysis, in which no section was left out."""
     with written(wild) as folder:
         run = read_run(folder)
     assert run.damage == ()
     analysis = analyse(run)
     assert analysis.not_computed == []
-    return Material(run, analysis)
+    return Report(run, analysis)
 
 
 def strict(text: str | bytes) -> Any:
@@ -83,10 +84,10 @@ def check_words(text: str) -> None:
 
 
 def terminal(wild: WildRun) -> None:
-    analysis = material(wild).analysis
+    report = material(wild)
     out = io.StringIO()
-    print_shapes(analysis, Console(file=out, width=80))
-    check_words(printed(summary(analysis), findings_text(analysis.findings)) + out.getvalue())
+    print_shapes(report, Console(file=out, width=80))
+    check_words(printed(summary(report), findings_text(report.analysis.findings)) + out.getvalue())
 
 
 def end_of_a_run(wild: WildRun) -> None:
@@ -108,8 +109,7 @@ def check_page(text: str) -> None:
 def form(name: str, wild: WildRun) -> dict[str, bytes]:
     made = material(wild)
     files = dict(FORMATS[name](made))
-    if "content" in vars(made):
-        assert made.content.not_computed == []
+    assert made.sections.not_computed == []
     return files
 
 

@@ -17,6 +17,7 @@ from loadcurve.loads.values import Record
 from loadcurve.report.comparison import ratio_in_words
 from loadcurve.report.formats.write import write_formats
 from loadcurve.report.load import load_summary
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord
@@ -139,7 +140,7 @@ def scattered(record: PointRecord, drawn: random.Random) -> PointRecord:
 
 
 def test_the_terminal_tells_a_run_that_scatters_beyond_all_numbers(wild_run: Run):
-    output = " ".join(printed(summary(analyse(wild_run)), width=200).split())
+    output = " ".join(printed(summary(Report(wild_run, analyse(wild_run))), width=200).split())
     assert "2 trials would show no difference, however large, in throughput" in output
     assert not {"inf", "nan"} & set(output.replace(",", " ").replace("(", " ").lower().split())
 
@@ -189,7 +190,7 @@ def test_every_form_of_the_report_is_written_of_results_that_lack_what_a_generat
 ):
     paths = write_formats(bare_run.folder, ["html", "md", "csv", "json", "xlsx"], None, tmp_path).paths
     assert {path.suffix for path in paths} >= {".html", ".md", ".csv", ".json", ".xlsx"}
-    assert "server-1" in printed(summary(analyse(bare_run)), width=200)
+    assert "server-1" in printed(summary(Report(bare_run, analyse(bare_run))), width=200)
 
 
 def test_a_load_is_shown_by_what_its_generator_knows(bare_run: Run):

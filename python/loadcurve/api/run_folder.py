@@ -15,7 +15,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report.answer import answer_words
 from loadcurve.report.findings import CAUSE_TITLES, FindingGroup, grouped
 from loadcurve.report.formats.pictures import drawing
-from loadcurve.report.formats.write import Material
+from loadcurve.report.section import Report
 
 SHOWN = ("throughput", "latency")
 """The figures that a notebook shows, by their beginning names."""
@@ -49,17 +49,17 @@ class Run:
 
         """
         self.folder = Path(folder)
-        self._material = Material(*read_analysed(self.folder))
+        self._report = Report(*read_analysed(self.folder))
 
     @property
     def analysis(self) -> Analysis:
         """Everything that reports say of the run, in numbers."""
-        return self._material.analysis
+        return self._report.analysis
 
     @property
     def tables(self) -> Mapping[str, polars.DataFrame]:
         """All tables by name, as a workbook has them; units are the last word of a column's name."""
-        return self._material.tables
+        return self._report.tables
 
     @property
     def points(self) -> polars.DataFrame:
@@ -96,7 +96,7 @@ class Run:
         if facts.question:
             said.append(f"<p><em>{html.escape(facts.question)}</em></p>")
         said.append(f"<p>{html.escape(self.answer)}</p>")
-        drawings = [drawing(self._material.content, name) for name in SHOWN]
+        drawings = [drawing(self._report, name) for name in SHOWN]
         return "\n".join([*said, *(one for one in drawings if one)])
 
 

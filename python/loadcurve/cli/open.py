@@ -79,7 +79,7 @@ def _made(folder: Path) -> Path:
 
         return page_of_all(folder)
     from loadcurve.analysis.numbers import read_analysed
-    from loadcurve.report.content import content_of
     from loadcurve.report.html import write_page
+    from loadcurve.report.section import Report
 
-    return write_page(content_of(*read_analysed(folder, None)))
+    return write_page(Report(*read_analysed(folder, None)))

@@ -9,8 +9,8 @@ from loadcurve.analysis.numbers import analysis_of, read_analysed
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.cli.together import report_together
-from loadcurve.report.content import content_of
 from loadcurve.report.html import write_page
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import closing, print_findings, print_shapes
 from loadcurve.result.run_files import has_several_loads
 from loadcurve.stats.slo import parse_objective
@@ -28,16 +28,16 @@ def report_command(folder: Path, slo: str | None) -> None:
     if has_several_loads(folder):
         report_together(folder, objective)
         return
-    run, analysis = read_analysed(folder, objective)
-    report = write_page(content_of(run, analysis))
-    tell_damage(analysis)
+    report = Report(*read_analysed(folder, objective))
+    page = write_page(report)
+    tell_damage(report.analysis)
     out = new_console()
     if objective is not None:
-        print_shapes(analysis, out)
-    print_findings(analysis, out)
-    out.print(closing(analysis))
-    out.print(report, soft_wrap=True)
-    fail_where_left_out(analysis.not_computed)
+        print_shapes(report, out)
+    print_findings(report, out)
+    out.print(closing(report))
+    out.print(page, soft_wrap=True)
+    fail_where_left_out(report.analysis.not_computed)
 
 
 def findings_command(folder: Path) -> None:

@@ -171,9 +171,9 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
         from loadcurve.analysis.analysis import analyse
         from loadcurve.analysis.numbers import keep_numbers
         from loadcurve.cli.damage import fail_where_left_out
-        from loadcurve.report.content import content_of
         from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import numbers_of
+        from loadcurve.report.section import Report
         from loadcurve.report.terminal import print_results
         from loadcurve.result.folder import read_run
         from loadcurve.result.summary import source_of
@@ -185,10 +185,11 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     # The report is written first: it stays, whatever becomes of stdout.
     analysis = analyse(run)
     keep_numbers(folder, numbers_of(analysis, source))
-    report = write_page(content_of(run, analysis))
+    report = Report(run, analysis)
+    page = write_page(report)
     out = new_console()
-    print_results(analysis, out)
-    out.print(report, soft_wrap=True)
+    print_results(report, out)
+    out.print(page, soft_wrap=True)
     if interrupted and run.run.search is None and not analysis.complete:
         talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)
     fail_where_left_out(analysis.not_computed)

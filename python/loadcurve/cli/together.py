@@ -12,9 +12,9 @@ from loadcurve.analysis.numbers import keep_numbers, read_analysed
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.errors import BadInput
-from loadcurve.report.content import Content, content_of
 from loadcurve.report.html import write_page
 from loadcurve.report.run_summary import numbers_of
+from loadcurve.report.section import Report
 from loadcurve.report.terminal import print_findings, summary
 from loadcurve.report.together import terminal, write_together
 from loadcurve.result.folder import Run
@@ -36,24 +36,24 @@ def show_together(folder: Path, talk: Console, *, interrupted: bool) -> list[Run
     out = new_console()
     runs = []
     analyses: dict[str, Analysis] = {}
-    contents: dict[str, Content] = {}
+    reports: dict[str, Report] = {}
     faults = []
     record = read_loads(folder)
     for load in record.loads:
         source = source_of(folder / load.name)
         run, analysis = read_analysed(folder / load.name)
         keep_numbers(run.folder, numbers_of(analysis, source))
-        analyses[load.name], contents[load.name] = analysis, content_of(run, analysis)
-        write_page(contents[load.name])
+        analyses[load.name], reports[load.name] = analysis, Report(run, analysis)
+        write_page(reports[load.name])
         tell_damage(analysis, run.folder)
         out.print(Text(f"{load.name}: {load.server}", style="bold"))
-        out.print(summary(analysis))
-        print_findings(analysis, out)
+        out.print(summary(reports[load.name]))
+        print_findings(reports[load.name], out)
         out.print()
         runs.append(run)
         faults += analysis.not_computed
     together = together_by(record, analyses)
-    page = write_together(folder, together, contents)
+    page = write_together(folder, together, reports)
     out.print(terminal(together))
     out.print(page, soft_wrap=True)
     if interrupted and not all(analysis.complete for analysis in analyses.values()):
@@ -68,13 +68,13 @@ def page_of_all(folder: Path) -> Path:
     Raises ``LoadcurveError``: the folder cannot be read, or a report cannot be written.
     """
     analyses: dict[str, Analysis] = {}
-    contents: dict[str, Content] = {}
+    reports: dict[str, Report] = {}
     record = read_loads(folder)
     for load in record.loads:
         run, analyses[load.name] = read_analysed(folder / load.name)
-        contents[load.name] = content_of(run, analyses[load.name])
-        write_page(contents[load.name])
-    return write_together(folder, together_by(record, analyses), contents)
+        reports[load.name] = Report(run, analyses[load.name])
+        write_page(reports[load.name])
+    return write_together(folder, together_by(record, analyses), reports)
 
 
 def report_together(folder: Path, objective: Objective | None) -> None:

@@ -19,6 +19,7 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.inconclusive import inconclusive_words
 from loadcurve.report.leader import first_named, leader_words
 from loadcurve.report.ranking import in_words
+from loadcurve.report.section import Section
 from loadcurve.report.shape_words import (
     capacity_briefly,
     capacity_words,
@@ -281,3 +282,9 @@ def _groups(ranking: Ranking) -> list[Group]:
         worst = max(places[server][1] for server in servers)
         groups.append(Group(str(best) if best == worst else f"{best} to {worst}", servers))
     return groups
+
+
+ANSWER = Section("answer", "the answer", lambda report: answer(report.analysis), NO_ANSWER, page="answer")
+CAUTION: Section[str | None] = Section(
+    "caution", "the caution", lambda report: caution(report.analysis.findings), None
+)

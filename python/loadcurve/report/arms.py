@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.text import Text
+
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.loads.models import keys_of
 from loadcurve.report import text
+from loadcurve.report.section import Section
 
 THIS_MACHINE = "this machine"
 NAMED_MAX = 8
@@ -161,3 +164,16 @@ def _value(name: str, value: Any) -> str | None:  # noqa: ANN401 -- what JSON ma
         joined = ", ".join(value)
         value = f"{len(value)} paths" if name == "requests" and len(joined) > LONGEST_VALUE else joined
     return value if isinstance(value, str) and len(value) <= LONGEST_VALUE else None
+
+
+OWN_LOADS: Section[dict[str, str]] = Section(
+    "own_loads", "how loads differ", lambda report: own_loads(report.analysis), {}
+)
+LOADS_IN_WORDS: Section[list[str]] = Section(
+    "loads_in_words",
+    "how loads differ in words",
+    lambda report: loads_in_words(report.analysis),
+    [],
+    words=lambda _, sentences: sentences,
+    terminal=lambda _, sentences: map(Text, sentences),
+)

@@ -1,6 +1,6 @@
 """The claims of a study's authors in words: what each says, what the run says of it, and what decides."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -10,6 +10,8 @@ from rich.text import Text
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.claims import JudgedClaim, JudgedOffer, Obstacle
 from loadcurve.report import text
+from loadcurve.report.markdown import table_lines
+from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import PUBLISHED_MEASURES, Measure
 from loadcurve.stats.claims import Outcome
@@ -236,3 +238,20 @@ def _why_of_ratio(judged: JudgedClaim, shown: Shown) -> str:
     if step is not None:
         said += f" From {step.first} to {step.second} it is {text.ratio(step.ratio)} times as much."
     return said
+
+
+def _in_markdown(_report: Report, claims: Sequence[ClaimRow]) -> Iterable[str]:
+    titles = ["outcome", "claim", "what was checked", "why"]
+    rows = [[one.title, one.text, one.statement, one.why] for one in claims]
+    return ["### Claims of the authors", table_lines(titles, rows)]
+
+
+CLAIMS: Section[list[ClaimRow]] = Section(
+    "claims",
+    "the claims in words",
+    lambda report: claim_rows(report.analysis),
+    [],
+    page="claims",
+    terminal=lambda _, claims: [ClaimsInTerminal(claims), Text()],
+    markdown=_in_markdown,
+)

@@ -13,7 +13,7 @@ from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
-from loadcurve.report.terminal import POINT_WIDTH, add_point_column
+from loadcurve.report.terminal_tables import POINT_WIDTH, add_point_column
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
 

@@ -1,7 +1,6 @@
 """What the connections of each server were, in words: encrypted how, resumed how often, carrying what."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from rich.table import Table
 from rich.text import Text
@@ -16,21 +15,14 @@ from loadcurve.analysis.connections import (
     Streams,
 )
 from loadcurve.report import text
+from loadcurve.report.section import Grid, Section, grid_in_markdown
 
 NAME_WIDTH = 16
 MOST_AGREED = 3
 """At most this many different agreements of a server are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionsTable:
-    """A row for each server, without the columns that are empty for all servers."""
-
-    titles: list[str]
-    rows: list[list[str]]
-
-
-def connections_table(analysis: Analysis) -> ConnectionsTable | None:
+def connections_table(analysis: Analysis) -> Grid | None:
     """Return the connections of each server; ``None`` where all were in clear text and carried no streams."""
     found = analysis.connections
     if not found:
@@ -39,7 +31,7 @@ def connections_table(analysis: Analysis) -> ConnectionsTable | None:
     shown = {title: column for title, column in cells.items() if any(column)}
     columns = [[cell or text.ABSENT for cell in column] for column in shown.values()]
     rows = [list(row) for row in zip([one.server for one in found], *columns, strict=True)]
-    return ConnectionsTable(["server", *shown], rows)
+    return Grid("Connections", ["server", *shown], rows)
 
 
 def connections_in_terminal(analysis: Analysis) -> Table:
@@ -184,3 +176,16 @@ _COLUMNS: dict[str, Callable[[ConnectionsOfServer], str]] = {
     "moved and ended": _ended,
 }
 """The words of each column by its title; nothing where a server has nothing to say there."""
+
+CONNECTIONS: Section[Grid | None] = Section(
+    "connections",
+    "the connections in words",
+    lambda report: connections_table(report.analysis),
+    None,
+    page="connections",
+    terminal=lambda report, _: [
+        Text("\nconnections", style="bold"),
+        connections_in_terminal(report.analysis),
+    ],
+    markdown=grid_in_markdown,
+)

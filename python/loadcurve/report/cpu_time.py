@@ -1,8 +1,9 @@
 """Whose the time of CPUs was: strips for the page, a few rows for the terminal, a line for one load."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -10,6 +11,8 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.cpu_time import DividedCpus
 from loadcurve.report import text
 from loadcurve.report.cpu_parts import cpus_in_words, in_words, known
+from loadcurve.report.markdown import table_lines
+from loadcurve.report.section import Report, Section
 from loadcurve.result.cpu_time import PARTS
 
 NAME_WIDTH = 16
@@ -80,3 +83,26 @@ def cpu_time_in_terminal(analysis: Analysis) -> Table:
             name = Text(names[server] if place == 0 else "")
             table.add_row(name, at if place == 0 else "", one.side, *shares)
     return table
+
+
+def _in_terminal(report: Report, _strips: Sequence[Strip]) -> Iterable[RenderableType]:
+    title = "\nwhose CPU time it was, in %, where others took most"
+    return [Text(title, style="bold"), cpu_time_in_terminal(report.analysis)]
+
+
+def _in_markdown(report: Report, found: Sequence[Strip]) -> Iterable[str]:
+    keys = map(text.key_title, report.analysis.keys)
+    titles = ["server", *keys, "CPUs", "time", "others, in the trial with most"]
+    rows = [[one.server, *one.at, one.whose, one.words, one.others] for one in found]
+    return ["### Whose CPU time it was", table_lines(titles, rows)]
+
+
+CPU_TIME: Section[list[Strip]] = Section(
+    "cpu_times",
+    "whose CPU time it was",
+    lambda report: strips(report.analysis),
+    [],
+    page="cpu_time",
+    terminal=_in_terminal,
+    markdown=_in_markdown,
+)

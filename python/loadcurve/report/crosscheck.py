@@ -1,6 +1,6 @@
 """Generators beside each other, for people at a terminal and for programs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,8 @@ from rich.text import Text
 
 from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts, GeneratorRatio
 from loadcurve.report import text
+from loadcurve.report.markdown import escaped, listed, table_lines
+from loadcurve.report.section import Report, Section
 from loadcurve.report.text import ABSENT, number, time_step
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES
@@ -237,3 +239,25 @@ def _ratio_json(one: GeneratorRatio) -> dict[str, Any]:
         "blocks": 0 if estimate is None else estimate.n,
         "differs": one.shown,
     }
+
+
+def _in_markdown(_report: Report, found: Sequence[GeneratorsContent]) -> Iterable[str]:
+    blocks = ["### Generators compared"]
+    for one in found:
+        rows = [
+            [where, *(f"{cell.value} ({cell.interval})" if cell.interval else cell.value for cell in cells)]
+            for where, cells in one.rows.items()
+        ]
+        said = [*one.conclusions, *(f"Why they may differ: {reason}." for reason in one.reasons)]
+        blocks += [escaped(one.title), table_lines(["", *one.titles], rows), *listed(map(escaped, said))]
+    return blocks
+
+
+GENERATORS: Section[list[GeneratorsContent]] = Section(
+    "generators",
+    "the comparison of generators in words",
+    lambda report: generators_content(report.analysis.crosschecks),
+    [],
+    page="generators",
+    markdown=_in_markdown,
+)

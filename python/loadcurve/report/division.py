@@ -1,35 +1,36 @@
 """How the time of a request is divided among the programs of its server, in words."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.division import DividedTime, ProgramPart
 from loadcurve.report import text
+from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.stats.interval import Estimate
 
 NAME_WIDTH = 16
 MOST_POINTS = 3
 """The terminal has at most this many points of a server."""
+CAPTION = (
+    "For servers that run several programs, by the names of their processes or files. Processor time, and "
+    "the time for which threads could run and waited for a CPU, each divided by the answered {requests}. "
+    "Elsewhere is what remains of the mean time from when a {request} was sent to the end of its answer: "
+    "it waited for others before it, for a disk, a lock or the network. Means over the usable trials, "
+    "with their 95\N{NO-BREAK SPACE}% intervals."
+)
 
 
-@dataclass(frozen=True, slots=True)
-class DivisionTable:
-    """A row for each point of each server of several programs."""
-
-    titles: list[str]
-    rows: list[list[str]]
-
-
-def division_table(analysis: Analysis) -> DivisionTable | None:
+def division_table(analysis: Analysis) -> Grid | None:
     """Return how the time of a request was divided; ``None`` where no server has several programs."""
     if not analysis.divided:
         return None
     request = analysis.load_kind.request
-    return DivisionTable(
+    return Grid(
+        heading=f"Time of a {request} by program",
         titles=[
             "server",
             *map(text.key_title, analysis.keys),
@@ -39,6 +40,7 @@ def division_table(analysis: Analysis) -> DivisionTable | None:
             "elsewhere, µs",
         ],
         rows=[_row(one, analysis.keys) for one in analysis.divided],
+        caption=CAPTION.format(request=request, requests=analysis.load_kind.requests),
     )
 
 
@@ -81,3 +83,19 @@ def _lines(one: DividedTime, request: str) -> Iterator[str]:
 
 def _by_program(one: DividedTime, figure: Callable[[ProgramPart], Estimate | None]) -> str:
     return ", ".join(f"{part.name} {text.number_of(figure(part))}" for part in one.programs)
+
+
+def _in_terminal(report: Report, _grid: Grid | None) -> Iterable[RenderableType]:
+    title = f"\ntime of a {report.analysis.load_kind.request} by program"
+    return [Text(title, style="bold"), division_in_terminal(report.analysis)]
+
+
+PROGRAMS: Section[Grid | None] = Section(
+    "programs",
+    "the time of a request in words",
+    lambda report: division_table(report.analysis),
+    None,
+    page="grid",
+    terminal=_in_terminal,
+    markdown=grid_in_markdown,
+)

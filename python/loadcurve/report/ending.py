@@ -2,8 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from rich.text import Text
+
 from loadcurve.analysis.analysis import Analysis
+from loadcurve.errors import clause
 from loadcurve.report import text
+from loadcurve.report.section import Section
+from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.resumed import Gap
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
@@ -103,3 +108,48 @@ def wide_in_words(wide: Sequence[WidePoint], rule: UntilNarrow) -> str:
     )
     more = f", and {len(wide) - MOST_NAMED:,} more" if len(wide) > MOST_NAMED else ""
     return f"the interval of the {MEASURES[rule.measure].title} is not within {goal} for {named}{more}"
+
+
+def _summary(run: Run, analysis: Analysis) -> list[str]:
+    """Say in plain sentences what was measured, what failed and what is missing."""
+    record, ended = run.run, analysis.ending
+    servers = sum(1 for server in record.servers.values() if server.status == "found")
+    counts = ", ".join(f"{count:,} {status}" for status, count in analysis.verdicts.items())
+    of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
+    measured = f"{len(run.points):,}{of_how_many} points were measured"
+    sentences = [
+        f"{text.plural(servers, 'server')} in {text.plural(ended.trials_expected, 'trial')} "
+        f"over {text.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
+        + (f" ({counts})." if run.points else ".")
+    ]
+    if run.failures:
+        reasons = "; ".join(
+            f"{failure.server} {text.at_point(failure.point)}: {clause(failure.reason.text)}"
+            for failure in run.failures[:3]
+        )
+        more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
+        failed = len({failure.trial for failure in run.failures})
+        sentences.append(f"{text.plural(failed, 'trial')} failed ({reasons}{more}).")
+    if ended.reason == "unfinished":
+        cut = " The last record was cut off and is ignored." if run.cut_off else ""
+        sentences.append(
+            f"The run was interrupted before its end; what it measured until then is shown.{cut}"
+        )
+    return [*sentences, *run.damage]
+
+
+MEASURED: Section[list[str]] = Section(
+    "measured",
+    "what was measured in words",
+    lambda report: _summary(report.run, report.analysis),
+    [],
+    words=lambda _, sentences: sentences,
+)
+TRIALS_IN_WORDS: Section[list[str]] = Section(
+    "trials_in_words",
+    "how many trials there were in words",
+    lambda report: trials_in_words(report.analysis),
+    [],
+    words=lambda _, sentences: sentences,
+    terminal=lambda _, sentences: map(Text, sentences),
+)

@@ -18,6 +18,8 @@ from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.overlay import NOTHING, Overlay
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES, errors_figure, measure_figure
 from loadcurve.report.distribution import latency_distribution
+from loadcurve.report.reasons import CAVEATS
+from loadcurve.report.section import Report, Section
 from loadcurve.result.ceiling import Ceiling, CeilingCurve
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
@@ -238,3 +240,60 @@ def distribution(run: Run, looks: Mapping[str, Appearance]) -> Distribution | No
         choices[ALL_POINTS] = "all points at once"
     has_pauses = any(one.pauses for _, found in by_point for one in found.values())
     return Distribution(figure, density, choices, chosen, has_pauses) if figure and density else None
+
+
+def _loads(run: Run) -> dict[float, str]:
+    return {load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values}
+
+
+def _parts_with(figures: str) -> Callable[[Report], list[Part]]:
+    """Return what finds the slices that have figures of one kind, by the name of their field."""
+    return lambda report: [part for part in report.of(PARTS) if getattr(part, figures)]
+
+
+LOADS: Section[dict[float, str]] = Section(
+    "loads", "the loads to choose from", lambda report: _loads(report.run), {}
+)
+PARTS: Section[list[Part]] = Section(
+    "parts", "the figures", lambda report: parts(report.run, report.analysis, report.looks), []
+)
+THROUGHPUT: Section[list[Part]] = Section(
+    "throughput",
+    "throughput and latency at other settings",
+    lambda report: report.of(PARTS)[1:],
+    [],
+    page="throughput",
+)
+LATENCY: Section[list[Part]] = Section(
+    "latency", "the figures of latency", lambda report: report.of(PARTS), [], page="latency"
+)
+OPERATIONS: Section[list[Part]] = Section(
+    "operations", "the figures of operations", _parts_with("operations"), [], page="operations"
+)
+LOADING_RECORDS: Section[list[Part]] = Section(
+    "loading", "the figures of loading", _parts_with("loading"), [], page="loading"
+)
+BOTH: Section[list[Part]] = Section(
+    "both",
+    "throughput and latency together",
+    _parts_with("throughput_latency"),
+    [],
+    page="throughput_latency",
+)
+ERRORS: Section[list[Part]] = Section(
+    "errors", "the figures of errors", _parts_with("errors"), [], page="errors"
+)
+RESOURCES: Section[list[Part]] = Section(
+    "resources",
+    "the figures of resources",
+    lambda report: report.of(PARTS) if report.of(CAVEATS) or _parts_with("resources")(report) else [],
+    [],
+    page="resources",
+)
+DISTRIBUTION: Section[Distribution | None] = Section(
+    "distribution",
+    "the distribution of latencies",
+    lambda report: distribution(report.run, report.looks),
+    None,
+    page="distribution",
+)

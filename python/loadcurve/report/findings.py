@@ -1,6 +1,6 @@
 """Findings as people read them: where each was seen, and its evidence, for the terminal and the page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Group
@@ -11,11 +11,16 @@ from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Certainty, Evidence, Finding, Weight
 from loadcurve.loads.values import Point
 from loadcurve.report import text
+from loadcurve.report.inconclusive import visible_words
+from loadcurve.report.markdown import escaped, listed
+from loadcurve.report.section import Report, Section
 
 MOST_FINDINGS = 8
 """The terminal shows at most this many; the page shows all."""
 MOST_SERVERS = 4
 """The servers that one cause was seen of are named up to this many."""
+MOST_EVIDENCE = 3
+"""In Markdown a finding names at most this many of its figures; the page has them all."""
 
 WEIGHT_TITLES: dict[Weight, str] = {
     "invalidates": "do not use these figures",
@@ -164,3 +169,31 @@ def _group(group: FindingGroup) -> list[Text | Padding]:
     head = Text.assemble(("● ", _STYLES[group.weight]), (group.title, "bold"), f": {group.seen_of}")
     lines = [Text(group.seen), Text(f"{CAUSE_TITLES[first.certainty]}: {first.cause}")]
     return [head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines)]
+
+
+def _in_markdown(_report: Report, groups: Sequence[FindingGroup]) -> Iterable[str]:
+    items = []
+    for group in groups:
+        first = group.findings[0]
+        evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
+        items.append(
+            f"**{escaped(group.title)}**: {escaped(group.seen_of)} "
+            f"({WEIGHT_TITLES[group.weight]}): {escaped(group.seen)} {escaped(evidence)}. "
+            f"*{CAUSE_TITLES[first.certainty]}:* {escaped(first.cause)} "
+            f"*To do:* {escaped(first.advice)}"
+        )
+    return ["### Findings", *listed(items)]
+
+
+LIMIT: Section[str | None] = Section(
+    "limit", "the smallest difference to be seen", lambda report: visible_words(report.analysis), None
+)
+FOUND: Section[list[FindingGroup]] = Section(
+    "findings",
+    "the findings by cause",
+    lambda report: grouped(report.analysis.findings, report.of(LIMIT)),
+    [],
+    page="findings",
+    terminal=lambda report, _: [findings_text(report.analysis.findings, report.of(LIMIT))],
+    markdown=_in_markdown,
+)

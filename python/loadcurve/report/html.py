@@ -1,18 +1,23 @@
 """The report: one HTML file that needs no network and no other file."""
 
 from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
 
 from loadcurve.report import text
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
-from loadcurve.report.content import Content
 from loadcurve.report.files import write_own_page
 from loadcurve.report.findings import CAUSE_TITLES, MOST_SERVERS, WEIGHT_TITLES, figure, where
 from loadcurve.report.long_table import MOST_ROWS
-from loadcurve.report.page import figure_scripts, rendered
+from loadcurve.report.page import figure_scripts, rendered, templates
+from loadcurve.report.section import Report, Section
+from loadcurve.report.sections import SECTIONS, everything, summary_words
 from loadcurve.report.shape_words import cost_titles
 from loadcurve.report.tools import arms_counted_from_sending
 from loadcurve.report.trials import trial_titles
+from loadcurve.result.cpu_time import PARTS
 from loadcurve.result.measures import measures
 from loadcurve.result.run_files import REPORT_FILE
 
@@ -24,7 +29,7 @@ MOST_LOGS = 3
 """The ends of at most this many servers' logs stand unfolded."""
 
 
-def write_page(content: Content) -> Path:
+def write_page(report: Report) -> Path:
     """Write ``report.html`` into the folder of a run, finished or not, and return its path.
 
     Every text of the run is escaped, and the page's content security policy names the digests of its own
@@ -32,17 +37,58 @@ def write_page(content: Content) -> Path:
 
     Raises ``LoadcurveError`` where it cannot be written.
     """
-    path = content.run.folder / REPORT_FILE
-    write_own_page(path, render_page(content))
+    path = report.run.folder / REPORT_FILE
+    write_own_page(path, render_page(report))
     return path
 
 
-def render_page(content: Content) -> str:
+def render_page(report: Report) -> str:
     """Return the page."""
-    run = content.run
-    values = {
-        "content": content,
+    values = _values(report)
+    elements = templates().get_template("report/elements.html.jinja").make_module(values)
+    values |= {name: getattr(elements, name) for name in ELEMENTS}
+    # The first one names what a fault has left out of the others.
+    sections = [_section(report, one, values) for one in reversed(SECTIONS) if one.page is not None]
+    return rendered(
+        "report.html.jinja",
+        ["report.css", "first_screen.css", "contents.css"],
+        figure_scripts(),
+        {**values, "sections": sections[::-1]},
+    )
+
+
+ELEMENTS = ("cell", "chart", "figures", "legend", "main_curves", "symbol")
+"""What several sections are made of."""
+
+
+def _section(report: Report, section: Section[Any], values: dict[str, Any]) -> Markup:
+    """Return a section of the page; nothing where the run has nothing of it."""
+    data = report.of(section)
+    if not data:
+        return Markup()
+    path = f"report/{section.page}.html.jinja"
+    return report.sections.get(
+        section.title,
+        # Templates of this package escape every value.
+        lambda: Markup(templates().get_template(path).render(values, data=data, name=section.name)),  # noqa: S704
+        Markup('<p class="notice">{} is missing because of an error in Loadcurve.</p>').format(
+            section.title.capitalize()
+        ),
+    )
+
+
+def _values(report: Report) -> dict[str, Any]:
+    """Return what the templates of all sections share."""
+    run, servers = report.run, report.run.run.servers
+    return {
+        "content": everything(report),
+        "summary_words": lambda: summary_words(report),
+        "analysis": report.analysis,
         "run": run,
+        "looks": report.looks,
+        "missing": {name: server for name, server in servers.items() if server.status == "missing"},
+        "unmeasured": set(servers) - {point.server for point in run.points},
+        "cpu_parts": PARTS,
         "resource_titles": [measures(run.kind)[name].heading for name in SHOWN_RESOURCES],
         "cost_titles": cost_titles(run.kind),
         "absent": text.ABSENT,
@@ -59,13 +105,9 @@ def render_page(content: Content) -> str:
         "most_logs": MOST_LOGS,
         "most_described": MOST_DESCRIBED,
         "where": where,
-        "finding_groups": content.finding_groups,
         "most_named": MOST_NAMED,
         "most_servers": MOST_SERVERS,
         "evidence_figure": figure,
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,
     }
-    return rendered(
-        "report.html.jinja", ["report.css", "first_screen.css", "contents.css"], figure_scripts(), values
-    )

@@ -1,16 +1,40 @@
 """The table of all figures: its first rows as they are on the page, the others as data until asked for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from loadcurve.analysis.curves import VerdictStatus
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import Curve, CurvePoint, VerdictStatus
+from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row
+from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import Columns, columns
+from loadcurve.report.figures import SHOWN_LATENCIES
+from loadcurve.report.markdown import table_lines
+from loadcurve.report.section import Report, Section
+from loadcurve.report.terminal_tables import SERVER_WIDTH, add_point_column
+from loadcurve.result.measures import MEASURES, THROUGHPUT
+from loadcurve.stats.interval import Estimate
 
 MOST_ROWS = 100
 """This many rows are on the page from the first; a longer table would keep the browser busy unread."""
+MOST_IN_TERMINAL, MOST_IN_MARKDOWN = 6, 8
+"""There a server has at most this many rows: the first and the last point, and points evenly between them."""
+SHOWN_PERCENTILES = ("p50", "p99")
+"""The percentiles in the terminal."""
+
+_STYLES: dict[VerdictStatus | None, str] = {
+    "valid": "green",
+    "suspect": "yellow",
+    "invalid": "red",
+    None: "dim",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +88,178 @@ def _row(row: TableRow) -> Row:
 
 def _cell(cell: Cell) -> list[tuple[str, str | float | None]]:
     return [("shown", cell.shown), ("sort", cell.sort), ("margin", cell.margin)]
+
+
+def _rows(analysis: Analysis) -> list[TableRow]:
+    return [
+        _table_row(curve.server, place, at, analysis.keys)
+        for curve in analysis.curves
+        for place, at in enumerate(curve.points)
+        if at.trials or not at.ended_before
+    ]
+
+
+def _table_row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
+    failed = at.failed_requests
+    return TableRow(
+        server=server,
+        place=place,
+        settings=[
+            Cell(text.setting(at.point[key]), at.point[key]) if key in at.point else Cell(text.ABSENT, None)
+            for key in keys
+        ],
+        trials=Cell(_usable_trials(at), len(at.usable)),
+        throughput=_estimate_cell(at.estimate(THROUGHPUT)),
+        latencies=[
+            *(_marked_cell(at, statistic) for statistic in SHOWN_LATENCIES if statistic != "max"),
+            Cell(text.number(at.latency_max_ms), at.latency_max_ms),
+        ],
+        resources=[_estimate_cell(at.estimate(MEASURES[name])) for name in SHOWN_RESOURCES],
+        failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
+        verdict=at.verdict,
+    )
+
+
+def _marked_cell(at: CurvePoint, statistic: str) -> Cell:
+    cell = _estimate_cell(at.estimate(MEASURES[statistic]))
+    return replace(cell, shown=text.marked(cell.shown, paused=at.is_marked(statistic)))
+
+
+def _usable_trials(at: CurvePoint) -> str:
+    ended = len(at.ended_before)
+    return f"{len(at.usable)} of {len(at.trials)}" + (f", {ended} ended before" if ended else "")
+
+
+def _estimate_cell(estimate: Estimate | None) -> Cell:
+    value = estimate.value if estimate else None
+    # A line may break before the upper end, in narrow columns, but not within two words of it.
+    ends = text.interval(estimate)
+    return Cell(text.number(value), value, ends and ends.replace(" to ", "\N{NO-BREAK SPACE}to "))
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The table of all figures."""
+
+    rows: list[TableRow]
+    rest: dict[str, Any] | None
+    """The rows that the page holds as data, of a long table."""
+    has_paused_percentiles: bool
+    """Whether any percentile in the table is marked, because pauses of the machine explain it."""
+
+
+def _numbers(report: Report) -> Numbers:
+    rows = _rows(report.analysis)
+    return Numbers(
+        rows,
+        rest_of(rows, report.looks),
+        has_paused_percentiles=any(
+            at.is_marked(name)
+            for curve in report.analysis.curves
+            for at in curve.points
+            for name in SHOWN_LATENCIES
+        ),
+    )
+
+
+def _in_terminal(report: Report, _found: Numbers) -> Sequence[RenderableType]:
+    return [summary_table(report.analysis), *_marks(report.analysis)]
+
+
+def _marks(analysis: Analysis) -> list[Text]:
+    """Return what the mark at a percentile of the table means, where there is one."""
+    points = [at for curve in analysis.curves for at in text.evenly(_measured(curve), MOST_IN_TERMINAL)]
+    if not any(at.is_marked(name) for at in points for name in SHOWN_PERCENTILES):
+        return []
+    return [Text(f"{text.PAUSED_MARK} {text.PAUSED_WORDS}", style="dim")]
+
+
+def _measured(curve: Curve) -> list[CurvePoint]:
+    return [at for at in curve.points if at.trials]
+
+
+def summary_table(analysis: Analysis) -> Table:
+    """Return throughput with its interval, median and p99 of each server at a few points; 80 columns.
+
+    A server without a measured point has one row that says so. Names are shown as they are, not as markup.
+    """
+    keys = analysis.keys
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
+    add_point_column(table, keys)
+    for title in (analysis.load_kind.per_second, "p50 ms", "p99 ms"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    names = text.shortened(analysis.run.servers, SERVER_WIDTH)
+    measured = {curve.server: _measured(curve) for curve in analysis.curves}
+    for name, server in analysis.run.servers.items():
+        points = text.evenly(measured.get(name, []), MOST_IN_TERMINAL)
+        if not points:
+            reason = "missing" if server.status == "missing" else "not measured"
+            table.add_row(Text(names[name]), *[text.ABSENT] * 4, Text(reason, style="dim"))
+        for place, at in enumerate(points):
+            table.add_row(Text(names[name] if place == 0 else ""), *_cells(at, keys))
+    return table
+
+
+def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
+    latencies = [(at.estimate(MEASURES[name]), at.is_marked(name)) for name in SHOWN_PERCENTILES]
+    return [
+        text.point_values(at.point, keys),
+        text.short_estimate(at.estimate(THROUGHPUT)),
+        *(text.marked(text.number_of(latency), paused=paused) for latency, paused in latencies),
+        Text(at.verdict or "not measured", style=_STYLES[at.verdict]),
+    ]
+
+
+def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
+    measured: dict[str, list[TableRow]] = {}
+    for row in found.rows:
+        if row.verdict is not None:
+            measured.setdefault(row.server, []).append(row)
+    if not measured:
+        return []
+    shown = [row for rows in measured.values() for row in text.evenly(rows, MOST_IN_MARKDOWN)]
+    left_out = sum(map(len, measured.values())) - len(shown)
+    latencies = [f"{name}, ms" for name in ("p50", "p90", "p99", "longest")]
+    titles = [
+        "server",
+        *map(text.key_title, report.analysis.keys),
+        report.run.kind.per_second,
+        *latencies,
+        "verdict",
+    ]
+    explained = (
+        "Geometric means over the usable trials, with their 95 % intervals in brackets; the longest "
+        "latency is that of all trials together."
+    )
+    if found.has_paused_percentiles:
+        explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
+    if left_out:
+        explained += f" {text.plural(left_out, 'more row')} in the other formats of the report."
+    return ["### Curve", table_lines(titles, map(_curve_row, shown)), explained]
+
+
+def _curve_row(row: TableRow) -> list[str]:
+    return [
+        row.server,
+        *(value.shown for value in row.settings),
+        _with_margin(row.throughput),
+        *map(_with_margin, row.latencies),
+        row.verdict or text.ABSENT,
+    ]
+
+
+def _with_margin(cell: Cell) -> str:
+    return f"{cell.shown} ({cell.margin})" if cell.margin else cell.shown
+
+
+NUMBERS = Section(
+    "numbers",
+    "the table of all figures",
+    _numbers,
+    Numbers([], None, has_paused_percentiles=False),
+    page="numbers",
+    terminal=_in_terminal,
+    markdown=_in_markdown,
+)

@@ -1,6 +1,6 @@
 """What the page draws and says of published figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.analysis.analysis import Analysis
@@ -10,7 +10,9 @@ from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES, Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.published import NO_SERVER, Axes, Line, lines_figure, relative_figure
+from loadcurve.report.markdown import escaped, listed, table_lines
 from loadcurve.report.published import order_words, pair_words
+from loadcurve.report.section import Report, Section
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.stats.interval import Estimate
@@ -143,3 +145,28 @@ def _left_out(published: Published, matched: Sequence[PublishedMatch]) -> str | 
         f"{text.plural(len(rest), 'figure')} of the publication "
         f"{'runs' if len(rest) == 1 else 'run'} along {keys}, which this run has not swept."
     )
+
+
+def _in_markdown(_report: Report, published: PublishedContent | None) -> Iterable[str]:
+    if published is None or not (published.comparisons or published.facts):
+        return []
+    blocks = [
+        "### Comparison with published figures",
+        escaped(f"{published.source}. Shapes are compared, not numbers."),
+    ]
+    for comparison in published.comparisons:
+        blocks += [escaped(comparison.heading), *listed(map(escaped, comparison.sentences))]
+    if published.facts:
+        rows = [[fact.name, fact.value, fact.at] for fact in published.facts]
+        blocks.append(table_lines(["single figure", "published", "at"], rows))
+    return blocks
+
+
+PUBLISHED: Section[PublishedContent | None] = Section(
+    "published",
+    "the comparison with published figures",
+    lambda report: published_content(report.run, report.analysis, report.looks),
+    None,
+    page="published",
+    markdown=_in_markdown,
+)

@@ -3,6 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.noise import RunNoise
 from loadcurve.analysis.ranking import LeftOut, RunRanking
@@ -11,6 +15,8 @@ from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
 from loadcurve.report.inconclusive import difference_words, inconclusive_words
 from loadcurve.report.leader import uncompared
+from loadcurve.report.markdown import escaped, listed, table_lines
+from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.noise import Noise
@@ -24,6 +30,9 @@ MOST_POINTS = 4
 """Points that share a reason are named up to this many."""
 MOST_PAIRS = 4
 """Pairs that are not told apart are named up to this many."""
+TITLE_WIDTH = 12
+MOST_LEFT_OUT = 5
+"""In the terminal, what the ranking leaves out takes at most this many lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,3 +291,51 @@ def _differences(spreads: dict[str, Spread], trials: int, servers: int) -> str:
 
 def _difference(share: float | None) -> str:
     return "none" if share is None else difference_words(share)
+
+
+def _in_terminal(_report: Report, ranking: RankingContent | None) -> Iterable[RenderableType]:
+    if ranking is None:
+        return []
+    parts: list[RenderableType] = [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
+    parts += [Text(ranking.caution, style="yellow")] if ranking.caution else []
+    parts += [Text(ranking.inconclusive, style="yellow")] if ranking.inconclusive else []
+    words = Table.grid(padding=(0, 2))
+    words.add_column(style="dim", max_width=TITLE_WIDTH)
+    words.add_column()
+    for title, sentence in ranking.over_curve.items():
+        words.add_row(title, Text(sentence))
+    parts += [words] if ranking.over_curve else []
+    left_out = ranking.left_out[:MOST_LEFT_OUT]
+    if len(ranking.left_out) > len(left_out):
+        left_out.append(f"{len(ranking.left_out) - len(left_out):,} more, which the report names")
+    parts += [Text(f"left out: {sentence}", style="dim") for sentence in left_out]
+    return parts + [Text(sentence) for sentence in ranking.visible]
+
+
+def _in_markdown(_report: Report, ranking: RankingContent | None) -> Iterable[str]:
+    if ranking is None:
+        return []
+    rows = [[server, *ranks] for server, ranks in ranking.ranks.items()]
+    extent = f"Ranks over the curve ({escaped(ranking.extent)})."
+    left_out = listed(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out)
+    if ranking.inconclusive is not None:
+        return ["### Ranking", escaped(ranking.inconclusive), *left_out]
+    return [
+        "### Ranking",
+        *([escaped(ranking.caution)] if ranking.caution else []),
+        f"{extent} A range contains every rank that the trials do not rule out.",
+        table_lines(["server", *ranking.measures], rows),
+        *listed(map(escaped, ranking.sentences)),
+        *left_out,
+    ]
+
+
+RANKING: Section[RankingContent | None] = Section(
+    "ranking",
+    "the ranking in words",
+    lambda report: ranking_content(report.analysis),
+    None,
+    page="ranking",
+    terminal=_in_terminal,
+    markdown=_in_markdown,
+)

@@ -1,12 +1,16 @@
 """Why points are not valid, what is noted of them, and why trials failed: those of one kind together."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.analysis.curves import VerdictStatus
 from loadcurve.analysis.reasons import Kind, grouped_reasons, verdict_reasons
 from loadcurve.report import text
+from loadcurve.report.alike import grouped_alike
 from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.markdown import escaped, listed
+from loadcurve.report.section import Report, Section
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PointRecord
@@ -43,6 +47,15 @@ class FailedTrials:
     reason: str
     log_tail: str
     """The end of the server's log in the last of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """Something that must be known of servers, each with the number of its points."""
+
+    text: str
+    points: dict[str, int]
+    """By server."""
 
 
 def failed_trials(run: Run) -> list[FailedTrials]:
@@ -98,3 +111,61 @@ def _remark(
         trial=record.trial,
         example=example,
     )
+
+
+def _caveats(run: Run) -> list[Caveat]:
+    """Return what must be known of servers, each once however its numbers differ between points."""
+    found: dict[str, Counter[str]] = {}
+    for point in run.points:
+        for caveat in point.caveats:
+            found.setdefault(caveat.text, Counter())[point.server] += 1
+    merged = grouped_alike(found)
+    return [
+        Caveat(said, dict(sum((found[text] for text in texts), Counter[str]())))
+        for said, texts in merged.items()
+    ]
+
+
+def _notes_in_markdown(_report: Report, found: Sequence[Remark]) -> Iterable[str]:
+    items = [
+        escaped(f"{note.server}, {note.where}, {text.plural(note.count, 'time')}: {note.example}.")
+        for note in found
+    ]
+    return ["### Notes on points", *listed(items)]
+
+
+def _failures_in_markdown(_report: Report, found: Sequence[FailedTrials]) -> Iterable[str]:
+    items = [
+        escaped(f"{failure.server}, {failure.trials}, {failure.where}: {failure.reason}") for failure in found
+    ]
+    return ["### Trials that failed", *listed(items)]
+
+
+RUN_CAVEATS: Section[list[str]] = Section(
+    "run_caveats",
+    "what must be known of the run",
+    lambda report: [*grouped_alike(one.text for one in report.run.run.caveats)],
+    [],
+)
+CAVEATS: Section[list[Caveat]] = Section(
+    "caveats", "what must be known of servers", lambda report: _caveats(report.run), []
+)
+VERDICTS: Section[list[Remark]] = Section(
+    "remarks", "the reasons of verdicts", lambda report: remarks(report.run), [], page="verdicts"
+)
+NOTES: Section[list[Remark]] = Section(
+    "notes",
+    "the notes on points",
+    lambda report: notes(report.run),
+    [],
+    page="notes",
+    markdown=_notes_in_markdown,
+)
+FAILURES: Section[list[FailedTrials]] = Section(
+    "failures",
+    "the trials that failed",
+    lambda report: failed_trials(report.run),
+    [],
+    page="failures",
+    markdown=_failures_in_markdown,
+)

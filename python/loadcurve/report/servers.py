@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.report import text
+from loadcurve.report.section import Report, Section
 
 _ADDRESS = re.compile(r"https?://[\w.~/%?=&#+:-]+", re.ASCII)
 """An address in which nothing is markup, in any form of the report."""
@@ -83,3 +85,30 @@ def servers_table(servers: Sequence[MeasuredServer]) -> Table:
         if address is not None:
             table.add_row("", Text(address, style="dim"))
     return table
+
+
+@dataclass(frozen=True, slots=True)
+class ShownServers:
+    """Every server of the study."""
+
+    measured: dict[str, MeasuredServer]
+    """Those that were found, by name."""
+    settings: dict[str, list[tuple[str, str]]]
+
+
+def _shown(report: Report) -> ShownServers:
+    servers = report.run.run.servers
+    return ShownServers(
+        {server.name: server for server in measured_servers(report.analysis)},
+        {name: list(text.flattened(server.settings)) for name, server in servers.items()},
+    )
+
+
+def _in_terminal(_report: Report, shown: ShownServers) -> list[RenderableType]:
+    found = list(shown.measured.values())
+    return [Text("\nservers", style="bold"), servers_table(found)] if found else []
+
+
+SERVERS = Section(
+    "servers", "the servers", _shown, ShownServers({}, {}), page="servers", terminal=_in_terminal
+)

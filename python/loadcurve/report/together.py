@@ -20,9 +20,10 @@ from loadcurve.report.answer import answer_words
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns
-from loadcurve.report.content import Content
+from loadcurve.report.figures import PARTS
 from loadcurve.report.files import write_own_page, write_part
 from loadcurve.report.page import figure_scripts, rendered
+from loadcurve.report.section import Report
 from loadcurve.result.measures import Measure
 from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.result.several import (
@@ -216,10 +217,10 @@ class ShownLoad:
     looks: Mapping[str, Appearance]
 
 
-def write_together(folder: Path, together: Together, contents: dict[str, Content]) -> Path:
+def write_together(folder: Path, together: Together, reports: dict[str, Report]) -> Path:
     """Write the page of several loads, and its ratios as data; return the page's path.
 
-    ``contents`` are those of the loads' own pages, by name.
+    ``reports`` are those of the loads themselves, by name.
 
     Raises:
         LoadcurveError: a file cannot be written.
@@ -228,11 +229,11 @@ def write_together(folder: Path, together: Together, contents: dict[str, Content
     record = interference_record(together).model_dump_json(indent=2)
     write_part(folder / INTERFERENCE_FILE, record.encode() + b"\n")
     path = folder / REPORT_FILE
-    write_own_page(path, render_together(together, contents))
+    write_own_page(path, render_together(together, reports))
     return path
 
 
-def render_together(together: Together, contents: dict[str, Content]) -> str:
+def render_together(together: Together, reports: dict[str, Report]) -> str:
     """Return the page of several loads."""
     shown = [
         ShownLoad(
@@ -243,8 +244,8 @@ def render_together(together: Together, contents: dict[str, Content]) -> str:
             headings=headings(load),
             headings_of_taken=headings_of_taken(load),
             rows=list(rows(load)),
-            figures=_figures(contents[load.load.name]),
-            looks=contents[load.load.name].looks,
+            figures=_figures(reports[load.load.name]),
+            looks=reports[load.load.name].looks,
         )
         for load in together.loads
     ]
@@ -252,7 +253,7 @@ def render_together(together: Together, contents: dict[str, Content]) -> str:
         "record": together.record,
         "loads": shown,
         # All loads of a point are of one run.
-        "run": next(iter(contents.values())).run,
+        "run": next(iter(reports.values())).run,
         "moment": text.moment,
         "sentences": sentences(together),
         "processors": processor_words(together),
@@ -262,11 +263,11 @@ def render_together(together: Together, contents: dict[str, Content]) -> str:
     return rendered("together.html.jinja", styles, figure_scripts(), values)
 
 
-def _figures(content: Content) -> dict[str, Figure]:
+def _figures(report: Report) -> dict[str, Figure]:
     """Return the figures of throughput and of one latency, in each slice of the sweep."""
     found: dict[str, Figure] = {}
-    requests = content.run.kind.requests
-    for part in content.parts:
+    requests = report.run.kind.requests
+    for part in report.of(PARTS):
         suffix = f", {part.heading}" if part.heading else ""
         found[f"{requests} answered per second{suffix}"] = part.throughput
         if part.main_latency is not None:

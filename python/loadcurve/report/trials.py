@@ -1,13 +1,17 @@
 """The figures of single trials, from which the page makes the table of a point that is chosen."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
-from loadcurve.report.charts.figure import Row
+from loadcurve.report.charts.figure import Figure, Row
+from loadcurve.report.charts.time import panel_figure
 from loadcurve.report.columns import Columns, columns
+from loadcurve.report.section import Report, Section
+from loadcurve.report.timeline import Timeline, timeline
 from loadcurve.result.measures import MEASURES, point_key
 
 TRIAL_MEASURES = (
@@ -15,6 +19,19 @@ TRIAL_MEASURES = (
     *("cpu_share", "cpu_per_request_us", "memory_mean_mib"),
 )
 """The measures in the table of trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Every point of every trial, for the reader to choose from, and some of them over time."""
+
+    rows: Columns
+    points: list[str]
+    findings: list[Row]
+    """Where each finding was seen, in their order."""
+    timeline: Timeline | None
+    panels: dict[str, Figure]
+    """The figures over time by the titles of their panels, the uppermost first."""
 
 
 def trial_titles(load: LoadKind) -> dict[str, str]:
@@ -71,3 +88,28 @@ def _rows(server: str, place: int, at: CurvePoint) -> Iterator[Row]:
             "failed": text.ABSENT if (failed := at.requests.failed[number]) is None else f"{failed:,}",
             "verdict": verdict,
         }
+
+
+def _trials(report: Report) -> Trials | None:
+    run, analysis, shown = report.run, report.analysis, report.of(TIMELINE)
+    if not run.points:
+        return None
+    panels = shown.panels if shown else []
+    return Trials(
+        rows=trial_columns(analysis),
+        points=[text.point(point) for point in run.sweep_points],
+        findings=findings_of_trials(analysis),
+        timeline=shown,
+        panels={
+            panel.title: panel_figure(panel, is_lowest=panel is panels[-1], load=run.kind) for panel in panels
+        },
+    )
+
+
+TIMELINE: Section[Timeline | None] = Section(
+    "timeline",
+    "single trials over time",
+    lambda report: timeline(report.run, report.analysis.findings),
+    None,
+)
+TRIALS: Section[Trials | None] = Section("trials", "single trials", _trials, None, page="trials")

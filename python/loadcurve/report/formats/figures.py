@@ -7,16 +7,18 @@ from itertools import count
 from typing import Any, TypeVar
 
 from loadcurve.report.charts.figure import Figure, Specification
-from loadcurve.report.content import Content
 from loadcurve.report.figures import Distribution
 from loadcurve.report.formats.over_time import time_pictures
+from loadcurve.report.section import Report
+from loadcurve.report.sections import everything
+from loadcurve.report.trials import TRIALS
 
 Part = TypeVar("Part")
 
 WIDTH = 640
 """The width of the plotting area in CSS pixels; the page takes its own from the window."""
 UNNAMED = frozenset({"parts", "figure", "comparisons"})
-"""Fields of the page's content that say nothing of the figures in them."""
+"""Names of sections and fields that say nothing of the figures in them."""
 MOST_IN_A_LINE = 4
 """A line of the legend holds at most this many servers."""
 
@@ -68,30 +70,35 @@ class Picture:
     specification: Specification
 
 
-def pictures(content: Content) -> list[Picture]:
+def pictures(report: Report) -> list[Picture]:
     """Return every figure that the page holds, in the page's order.
 
     A figure that can show one of several points shows the one that the page begins with. The panels over time
     are one picture for each trial that the weightiest findings name.
     """
-    measured = [_with_xml_signs(name) for name in content.looks if name not in content.unmeasured]
+    servers = {point.server for point in report.run.points}
+    measured = [_with_xml_signs(name) for name in report.looks if name in servers]
     found: dict[str, Picture] = {}
-    for path, note, figure in _figures(content, (), None):
-        if not _has_its_rows(figure.specification):
+    drawn: set[int] = set()
+    for path, note, figure in _figures(everything(report), (), None):
+        # Several sections of the page show some of the same curves.
+        if id(figure) in drawn or not _has_its_rows(figure.specification):
             continue
+        drawn.add(id(figure))
         first = name = _file_name(path)
         for number in count(2):
             if name not in found:
                 break
             name = f"{first}-{number}"
         found[name] = Picture(name, _standing_alone(figure, note, measured))
-    return [*found.values(), *_over_time(content)]
+    return [*found.values(), *_over_time(report)]
 
 
-def _over_time(content: Content) -> Iterator[Picture]:
-    if content.trials is None:
+def _over_time(report: Report) -> Iterator[Picture]:
+    trials = report.of(TRIALS)
+    if trials is None:
         return
-    for path, title, specification in time_pictures(content.trials):
+    for path, title, specification in time_pictures(trials):
         yield Picture(
             _file_name(path), _on_paper(_with_xml_signs(specification), _with_xml_signs(title), None)
         )
@@ -110,7 +117,8 @@ def _figures(held: object, path: tuple[str, ...], note: str | None) -> Iterator[
         yield path, note, held
     elif isinstance(held, Mapping):
         for key, value in held.items():
-            yield from _figures(value, (*path, str(key)), note)
+            inside = () if key in UNNAMED else (str(key),)
+            yield from _figures(value, (*path, *inside), note)
     elif isinstance(held, list | tuple):
         for value in held:
             yield from _figures(value, path, note)

@@ -5,8 +5,8 @@ from typing import Any
 
 from loadcurve.report.charts.figure import Specification
 from loadcurve.report.columns import rows_of
-from loadcurve.report.content import Trials
 from loadcurve.report.timeline import Example, Timeline
+from loadcurve.report.trials import Trials
 
 MOST_TRIALS = 8
 """The most trials that become pictures: those that the weightiest findings name."""

@@ -6,8 +6,8 @@ import altair
 import vl_convert
 
 from loadcurve.report.charts.figure import Specification
-from loadcurve.report.content import Content
 from loadcurve.report.formats.figures import pictures
+from loadcurve.report.section import Report
 
 PIXELS_PER_POINT = 2
 """A PNG has this many pixels per CSS pixel: enough for a dense screen and for print at half the width."""
@@ -16,9 +16,9 @@ NO_ADDRESSES: list[str] = []
 """A specification holds its data; whatever it names, nothing is loaded."""
 
 
-def png_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
+def png_pictures(report: Report) -> Iterable[tuple[str, bytes]]:
     """Yield the name and the bytes of each figure as PNG."""
-    for picture in pictures(content):
+    for picture in pictures(report):
         yield (
             picture.name,
             vl_convert.vegalite_to_png(
@@ -30,15 +30,15 @@ def png_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
         )
 
 
-def svg_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
+def svg_pictures(report: Report) -> Iterable[tuple[str, bytes]]:
     """Yield the name and the bytes of each figure as SVG; its texts stay texts."""
-    for picture in pictures(content):
+    for picture in pictures(report):
         yield picture.name, _svg(picture.specification).encode()
 
 
-def drawing(content: Content, name: str) -> str | None:
+def drawing(report: Report, name: str) -> str | None:
     """Return the first figure whose name begins so as SVG; ``None`` where the report has none."""
-    found = (picture for picture in pictures(content) if picture.name.startswith(name))
+    found = (picture for picture in pictures(report) if picture.name.startswith(name))
     picture = next(found, None)
     return None if picture is None else _svg(picture.specification)
 
@@ -50,9 +50,9 @@ def _svg(specification: Specification) -> str:
     return drawn
 
 
-def pdf_pictures(content: Content) -> Iterable[tuple[str, bytes]]:
+def pdf_pictures(report: Report) -> Iterable[tuple[str, bytes]]:
     """Yield the name and the bytes of each figure as a PDF of one page, to be included in a paper."""
-    for picture in pictures(content):
+    for picture in pictures(report):
         yield (
             picture.name,
             vl_convert.vegalite_to_pdf(

@@ -9,14 +9,13 @@ import polars
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.connections import ConnectionsOfServer, Range
 from loadcurve.analysis.curves import points_in
-from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.analysis.sweep import slices
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.values import Point
 from loadcurve.report.claims import claim_rows
 from loadcurve.report.findings import points as points_in_words
-from loadcurve.result.folder import Run
+from loadcurve.report.section import Report
 from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.result.tables import Schema, column_types, failures_table, operations_table, points_table
 from loadcurve.stats.interval import Estimate
@@ -28,15 +27,14 @@ Row = dict[str, Any]
 _ESTIMATE = column_types("value:float low:float high:float n:int method")
 
 
-def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
+def report_tables(report: Report) -> dict[str, polars.DataFrame]:
     """Return the tables by name; the settings of the sweep are columns of them under their own names.
 
     Measured columns carry their unit last. What was not measured is null; in ``ranking`` and ``ratios`` the
     settings are null for the whole curve. A table without rows has its columns all the same; one that a fault
     leaves out is not there.
     """
-    keys = analysis.keys
-    sections = Sections(analysis.not_computed)
+    run, analysis, keys = report.run, report.analysis, report.analysis.keys
     makers: dict[str, Callable[[], polars.DataFrame | None]] = {
         "estimates": lambda: _table(_estimate_rows(analysis), keys, _ESTIMATES),
         "points": lambda: points_table(run),
@@ -52,7 +50,7 @@ def report_tables(run: Run, analysis: Analysis) -> dict[str, polars.DataFrame]:
         "evidence": lambda: _table(_evidence_rows(analysis.findings), [], _EVIDENCE),
         "failures": lambda: failures_table(run),
     }
-    made = {name: sections.get(f"the table of {name}", make, None) for name, make in makers.items()}
+    made = {name: report.sections.get(f"the table of {name}", make, None) for name, make in makers.items()}
     return {name: table for name, table in made.items() if table is not None}
 
 

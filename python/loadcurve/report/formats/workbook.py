@@ -17,6 +17,8 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.formats.workbook_charts import add_charts
 from loadcurve.report.formats.workbook_print import fit_height, print_facts, print_table
+from loadcurve.report.ranking import RANKING
+from loadcurve.report.section import Report
 
 ESTIMATES = "estimates"
 REACHES = ("below", "above")
@@ -63,14 +65,17 @@ FACTS_WIDTHS = (32, 80)
 """Of the names and the values on the first sheet, in characters."""
 
 
-def workbook_bytes(analysis: Analysis, answers: list[str], tables: Mapping[str, polars.DataFrame]) -> bytes:
+def workbook_bytes(report: Report) -> bytes:
     """Return the workbook; no text in it is read as a formula or a link, whatever it begins with."""
-    file = io.BytesIO()
+    file, analysis, ranking = io.BytesIO(), report.analysis, report.of(RANKING)
+    answers = ranking.sentences if ranking else []
     with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_formulas": False}) as book:
         _set_properties(book, analysis.run)
         _facts_sheet(book, analysis, answers)
         charts = book.add_worksheet("charts")
-        shown = {name: _with_reaches(one) if name == ESTIMATES else one for name, one in tables.items()}
+        shown = {
+            name: _with_reaches(one) if name == ESTIMATES else one for name, one in report.tables.items()
+        }
         for name, table in shown.items():
             _table_sheet(book, name, table, analysis.load_kind)
         if ESTIMATES in shown:

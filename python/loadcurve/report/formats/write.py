@@ -2,23 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from loadcurve.errors import BadInput
 from loadcurve.report.files import write_part
-from loadcurve.result.folder import Run
 from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.stats.slo import Objective
 from loadcurve.toml.expected import nearest
 
 if TYPE_CHECKING:
-    import polars
-
-    from loadcurve.analysis.analysis import Analysis
-    from loadcurve.analysis.sections import NotComputed, Sections
-    from loadcurve.report.content import Content
+    from loadcurve.analysis.sections import NotComputed
+    from loadcurve.report.section import Report
 
 Files = Iterable[tuple[str, bytes]]
 """Names and contents."""
@@ -29,44 +25,6 @@ class Written(NamedTuple):
 
     paths: list[Path]
     not_computed: "list[NotComputed]"
-
-
-class Material:
-    """What the formats are made of; each part is computed when the first format needs it, and once."""
-
-    def __init__(self, run: Run, analysis: "Analysis") -> None:
-        """Take a run as it was read, and everything that is said of it in numbers."""
-        self.run = run
-        self.analysis = analysis
-
-    @cached_property
-    def sections(self) -> "Sections":
-        """What is computed one by one, with what a fault left out of the analysis and of all forms."""
-        from loadcurve.analysis.sections import Sections
-
-        return Sections(self.analysis.not_computed)
-
-    @cached_property
-    def content(self) -> "Content":
-        """What the page says and draws."""
-        from loadcurve.report.content import content_of
-
-        return content_of(self.run, self.analysis)
-
-    @cached_property
-    def ranking(self) -> list[str]:
-        """The ranking over the curve as sentences; empty without two servers to compare."""
-        from loadcurve.report.ranking import ranking_content
-
-        found = self.sections.get("the ranking in words", lambda: ranking_content(self.analysis), None)
-        return found.sentences if found else []
-
-    @cached_property
-    def tables(self) -> "dict[str, polars.DataFrame]":
-        """The tables by name."""
-        from loadcurve.report.formats.tables import report_tables
-
-        return report_tables(self.run, self.analysis)
 
 
 def write_formats(
@@ -82,21 +40,22 @@ def write_formats(
 
     """
     from loadcurve.analysis.numbers import read_analysed
+    from loadcurve.report.section import Report
 
-    material = Material(*read_analysed(folder, objective))
+    report = Report(*read_analysed(folder, objective))
     place = folder if out is None else _made(out)
     paths = []
     for name in formats:
-        files = material.sections.several(f"the form {name}", partial(_made_in, name, material))
+        files = report.sections.several(f"the form {name}", partial(_made_in, name, report))
         for file_name, data in files:
             path = place / file_name
             write_part(path, data)
             paths.append(path)
-    return Written(paths, material.analysis.not_computed)
+    return Written(paths, report.analysis.not_computed)
 
 
-def _made_in(form: str, material: Material) -> list[tuple[str, bytes]]:
-    return list(FORMATS[form](material))
+def _made_in(form: str, report: "Report") -> list[tuple[str, bytes]]:
+    return list(FORMATS[form](report))
 
 
 def parse_formats(given: str) -> list[str]:
@@ -130,94 +89,94 @@ def _made(folder: Path) -> Path:
 # Each writer imports what it needs: polars, Altair, Vega and the workbook's writer take their time to load.
 
 
-def _html(material: Material) -> Files:
+def _html(report: "Report") -> Files:
     from loadcurve.report.html import render_page
 
-    yield REPORT_FILE, render_page(material.content).encode()
+    yield REPORT_FILE, render_page(report).encode()
 
 
-def _markdown(material: Material) -> Files:
+def _markdown(report: "Report") -> Files:
     from loadcurve.report.formats.markdown import markdown_bytes
 
-    yield "report.md", markdown_bytes(material.content)
+    yield "report.md", markdown_bytes(report)
 
 
-def _json(material: Material) -> Files:
+def _json(report: "Report") -> Files:
     from loadcurve.report.run_summary import numbers_of
     from loadcurve.result.summary import source_of
 
-    yield "report.json", numbers_of(material.analysis, source_of(material.run.folder)).to_json()
+    yield "report.json", numbers_of(report.analysis, source_of(report.run.folder)).to_json()
 
 
-def _xlsx(material: Material) -> Files:
+def _xlsx(report: "Report") -> Files:
     from loadcurve.report.formats.workbook import workbook_bytes
 
-    yield "report.xlsx", workbook_bytes(material.analysis, material.ranking, material.tables)
+    yield "report.xlsx", workbook_bytes(report)
 
 
-def _csv(material: Material) -> Files:
+def _csv(report: "Report") -> Files:
     from loadcurve.report.formats.delimited import csv_bytes
 
-    for name, table in material.tables.items():
+    for name, table in report.tables.items():
         yield f"report-{name}.csv", csv_bytes(table)
 
 
-def _parquet(material: Material) -> Files:
+def _parquet(report: "Report") -> Files:
     from loadcurve.report.formats.delimited import parquet_bytes
 
-    for name, table in material.tables.items():
+    for name, table in report.tables.items():
         yield f"report-{name}.parquet", parquet_bytes(table)
 
 
-def _png(material: Material) -> Files:
+def _png(report: "Report") -> Files:
     from loadcurve.report.formats.pictures import png_pictures
 
-    return ((f"report-{name}.png", picture) for name, picture in png_pictures(material.content))
+    return ((f"report-{name}.png", picture) for name, picture in png_pictures(report))
 
 
-def _svg(material: Material) -> Files:
+def _svg(report: "Report") -> Files:
     from loadcurve.report.formats.pictures import svg_pictures
 
-    return ((f"report-{name}.svg", picture) for name, picture in svg_pictures(material.content))
+    return ((f"report-{name}.svg", picture) for name, picture in svg_pictures(report))
 
 
-def _pdf(material: Material) -> Files:
+def _pdf(report: "Report") -> Files:
     from loadcurve.report.formats.pictures import pdf_pictures
 
-    return ((f"report-{name}.pdf", picture) for name, picture in pdf_pictures(material.content))
+    return ((f"report-{name}.pdf", picture) for name, picture in pdf_pictures(report))
 
 
-def _hgrm(material: Material) -> Files:
+def _hgrm(report: "Report") -> Files:
     from loadcurve.report.formats.histograms import hgrm
 
-    return hgrm(material.run)
+    return hgrm(report.run)
 
 
-def _hlog(material: Material) -> Files:
+def _hlog(report: "Report") -> Files:
     from loadcurve.report.formats.histograms import hlog
 
-    return hlog(material.run)
+    return hlog(report.run)
 
 
-def _fortio(material: Material) -> Files:
+def _fortio(report: "Report") -> Files:
     from loadcurve.report.formats.histograms import fortio
 
-    return fortio(material.run)
+    return fortio(report.run)
 
 
-def _k6_summary(material: Material) -> Files:
+def _k6_summary(report: "Report") -> Files:
     from loadcurve.report.formats.histograms import k6_summary
 
-    return k6_summary(material.run)
+    return k6_summary(report.run)
 
 
-def _wrk2(material: Material) -> Files:
+def _wrk2(report: "Report") -> Files:
     from loadcurve.report.formats.histograms import wrk2
 
-    return wrk2(material.run)
+    return wrk2(report.run)
 
 
-FORMATS: dict[str, Callable[[Material], Files]] = {
+FORMATS: dict[str, "Callable[[Report], Files]"] = {
     "html": _html,
     "md": _markdown,
     "csv": _csv,

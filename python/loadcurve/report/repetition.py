@@ -1,0 +1,69 @@
+"""How a run is repeated, and on what it was measured."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from loadcurve.report import text
+from loadcurve.report.markdown import code_block, escaped, listed
+from loadcurve.report.section import Report, Section
+from loadcurve.report.servers import SERVERS
+from loadcurve.result.records import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What must be known to repeat a run."""
+
+    host: list[tuple[str, str]]
+    """What is known of the machine, and of other machines."""
+
+
+def _repetition(report: Report) -> Repetition:
+    record = report.run.run
+    return Repetition([*text.flattened(record.host), *_other_machines(record)])
+
+
+def _other_machines(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield what is known of other machines, behind their names."""
+    for name, machine in record.machines.items():
+        yield f"{name} · address", machine.address
+        yield from text.flattened(machine.facts, f"{name} · ")
+        if machine.link is not None:
+            yield from text.flattened(machine.link.model_dump(), f"{name} · link · ")
+
+
+def _in_markdown(report: Report, _found: Repetition) -> Iterable[str]:
+    record = report.run.run
+    servers = [
+        escaped(f"{server.name}: {', '.join(filter(None, [server.what, server.limits]))}")
+        + (f" ([documentation]({server.documentation}))" if server.documentation else "")
+        for server in report.of(SERVERS).measured.values()
+    ]
+    measured = (
+        f"in the run folder; measured at {record.started_at} with Loadcurve {record.loadcurve_version}."
+        if record.imported is None
+        else f"in the folder of the imported files; imported at {record.imported.at}, Loadcurve "
+        f"{record.loadcurve_version}."
+    )
+    return [
+        "### How to repeat it",
+        code_block(report.analysis.run.repeat),
+        escaped(measured),
+        *_lacking(report.analysis.run.inputs_missing),
+        *listed(servers),
+    ]
+
+
+def _lacking(inputs: Sequence[str]) -> list[str]:
+    """Say which files another machine needs besides the run folder."""
+    return ["Not in the run folder, and needed:", *listed(map(escaped, inputs))] if inputs else []
+
+
+REPETITION = Section(
+    "repetition",
+    "how to repeat it",
+    _repetition,
+    Repetition([]),
+    page="repetition",
+    markdown=_in_markdown,
+)

@@ -1,0 +1,101 @@
+"""A section of the report: what it finds in a run, and how each form of the report shows that."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from rich.console import RenderableType
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.sections import Sections
+from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.markdown import table_lines
+from loadcurve.result.folder import Run
+
+if TYPE_CHECKING:
+    import polars
+
+Data = TypeVar("Data")
+Drawn = TypeVar("Drawn")
+
+
+class Report:
+    """A run and all that is said of it in numbers; what sections find is computed when first asked for."""
+
+    def __init__(self, run: Run, analysis: Analysis) -> None:
+        """Take a run as it was read; no file is read and nothing is measured here."""
+        self.run = run
+        self.analysis = analysis
+        self.sections = Sections(analysis.not_computed)
+        """What a fault left out of the analysis and of all forms of the report, in one list."""
+        self._found: dict[Section[Any], Any] = {}
+
+    @cached_property
+    def looks(self) -> dict[str, Appearance]:
+        """How each server is drawn."""
+        return appearances(self.run.run.servers)
+
+    @cached_property
+    def tables(self) -> "dict[str, polars.DataFrame]":
+        """The tables by name."""
+        from loadcurve.report.formats.tables import report_tables  # noqa: PLC0415 - polars takes its time
+
+        return report_tables(self)
+
+    def of(self, section: "Section[Data]") -> Data:
+        """Return what a section finds, or nothing where a fault of ours leaves it out.
+
+        Raises ``BadInput`` where a histogram cannot be decoded.
+        """
+        if section not in self._found:
+            self._found[section] = self.sections.get(
+                section.title, lambda: section.compute(self), section.nothing
+            )
+        found: Data = self._found[section]
+        return found
+
+    def drawn(
+        self, section: "Section[Data]", draw: "Callable[[Report, Data], Iterable[Drawn]] | None"
+    ) -> list[Drawn]:
+        """Return how one form shows a section: nothing where the run has nothing of it, or by a fault."""
+        data = self.of(section)
+        if draw is None or not data:
+            return []
+        return self.sections.several(section.title, lambda: list(draw(self, data)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section(Generic[Data]):
+    """One section. A form that it has no way to be shown in lacks it, as it does where it finds nothing."""
+
+    name: str
+    """For templates and the names of pictures."""
+    title: str
+    """What a fault leaves out, in words for people."""
+    compute: Callable[[Report], Data]
+    nothing: Data
+    page: str | None = None
+    """Its template, which gets the data as ``data`` and those of other sections in ``content``."""
+    words: Callable[[Report, Data], Iterable[str]] | None = None
+    """Sentences of the summary, in the page and in Markdown."""
+    terminal: Callable[[Report, Data], Iterable[RenderableType]] | None = None
+    markdown: Callable[[Report, Data], Iterable[str]] | None = None
+    """Blocks, with their heading, of text that is escaped."""
+    tables: "Mapping[str, Callable[[Report], polars.DataFrame | None]]" = field(default_factory=dict)
+    """The tables of CSV, Parquet and the workbook by their names; ``None`` for one that is not made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What a section finds that is a table of words, by server in its first column."""
+
+    heading: str
+    titles: list[str]
+    rows: list[list[str]]
+    caption: str = ""
+
+
+def grid_in_markdown(_report: Report, grid: Grid | None) -> Iterable[str]:
+    """Return a heading and a table."""
+    return [f"### {grid.heading}", table_lines(grid.titles, grid.rows)] if grid else []

@@ -1,0 +1,82 @@
+"""Peak, knee and capacity of each server, as tables and in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.report import shape_words, text
+from loadcurve.report.appearance import Appearance
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.figures import bars
+from loadcurve.report.markdown import escaped, table_lines
+from loadcurve.report.section import Report, Section
+from loadcurve.report.terminal_tables import figures_table
+from loadcurve.result.folder import Run
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeTable:
+    """Peak, knee and capacity of each server in one slice of the sweep, and what is to be said of them."""
+
+    heading: str | None
+    titles: list[str]
+    rows: list[list[str]]
+    costs: list[list[str]]
+    conclusions: list[str]
+    """What follows from all curves together."""
+    of_servers: dict[str, str]
+    """What the curve of each server shows, in sentences."""
+    bars: list[Figure]
+
+
+def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> list[ShapeTable]:
+    return [
+        ShapeTable(
+            heading=text.point(found.part.fixed) if found.part.fixed else None,
+            titles=shape_words.titles(run.kind, found),
+            rows=[shape_words.cells(found, shape) for shape in found.shapes],
+            costs=shape_words.cost_cells(found),
+            conclusions=shape_words.common_conclusions(run.kind, found),
+            of_servers=shape_words.of_each_server(run.kind, found),
+            bars=bars(run, found, looks),
+        )
+        for found in analysis.shapes
+        if found.has_figures
+    ]
+
+
+def _in_terminal(report: Report, _tables: Sequence[ShapeTable]) -> Iterator[RenderableType]:
+    load = report.analysis.load_kind
+    for found in report.analysis.shapes:
+        if not found.has_figures:
+            continue
+        yield ""
+        if found.part.fixed:
+            yield Text(text.point(found.part.fixed))
+        rows = [shape_words.cells(found, shape) for shape in found.shapes]
+        yield figures_table(shape_words.titles(load, found), rows)
+        if costs := shape_words.cost_cells(found):
+            yield figures_table(shape_words.cost_titles(load), costs)
+        yield from map(Text, shape_words.conclusions(load, found))
+
+
+def _in_markdown(report: Report, tables: Sequence[ShapeTable]) -> Iterator[str]:
+    yield "### Peak, knee and capacity"
+    for part in tables:
+        yield from [escaped(part.heading)] if part.heading else []
+        yield table_lines(part.titles, part.rows)
+        yield from [table_lines(shape_words.cost_titles(report.run.kind), part.costs)] if part.costs else []
+
+
+SHAPES: Section[list[ShapeTable]] = Section(
+    "shapes",
+    "peaks and knees",
+    lambda report: _shapes(report.run, report.analysis, report.looks),
+    [],
+    page="shapes",
+    terminal=_in_terminal,
+    markdown=_in_markdown,
+)

@@ -1,0 +1,36 @@
+"""What tables in the terminal have in common: how wide servers and points are, which columns break."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve.report import text
+
+SERVER_WIDTH = 16
+POINT_WIDTH = 14
+
+
+def figures_table(titles: list[str], rows: list[list[str]]) -> Table:
+    """Return a table whose first column is the server and whose others are figures."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    server, *figures = titles
+    table.add_column(server, max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
+    for title in figures:
+        table.add_column(title, justify="right", overflow="fold", min_width=_longest_word(title))
+    names = text.shortened((row[0] for row in rows), SERVER_WIDTH)
+    for name, *cells in rows:
+        table.add_row(*map(Text, [names[name], *cells]))
+    return table
+
+
+def add_point_column(table: Table, keys: Sequence[str], width: int = 0) -> None:
+    """Add the column of :func:`text.point_values`, at least ``width`` wide; its heading breaks at spaces."""
+    title = text.keys_title(keys)
+    least = max(width, min(_longest_word(title), POINT_WIDTH))
+    # A key is the user's word, so it is no markup.
+    table.add_column(Text(title), justify="right", min_width=least, max_width=POINT_WIDTH, overflow="fold")
+
+
+def _longest_word(title: str) -> int:
+    return max(map(len, title.split()), default=0)
