@@ -14,7 +14,8 @@ from loadcurve.report.run_summary import make_summary, numbers_of, summary_of
 from loadcurve.result.checksum import sealed, unsealed
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import RunRecord, SearchRecord
-from loadcurve.result.summary import NUMBERS_FILE, read_summary, source_of
+from loadcurve.result.run_files import NUMBERS_FILE
+from loadcurve.result.summary import read_summary, source_of
 from loadcurve.stats.slo import parse_objective
 from support import schemas
 from support import synthetic_database_run as databases

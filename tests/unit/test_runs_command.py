@@ -5,6 +5,8 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +15,6 @@ from rich.console import Console
 
 from loadcurve.report.runs import COMPUTED_AT_LEAST, RunList, list_runs, runs_json, runs_table
 from loadcurve.result.checksum import sealed
-from loadcurve.result.summary import RunSummary
 from support import synthetic_run as synthetic
 from support.command import Command
 
@@ -132,7 +133,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_list_computes_answers_for_a_while_and_shows_the_other_runs_without_theirs(many: Path):
     # Some are computed however little time there is.
     found = list_runs(many, computing_s=0)
-    answered = [one.name for one in found.runs if isinstance(one.summary, RunSummary)]
+    answered = [one.name for one in found.runs if one.summary.answer is not None]
     left = MANY - COMPUTED_AT_LEAST
     newest = [f"r{place}" for place in reversed(range(left, MANY))]
     assert (answered, len(found.runs), found.unanswered) == (newest, MANY, left)
@@ -159,13 +160,33 @@ def shown(found: RunList) -> str:
 
 def test_the_second_list_of_runs_reads_one_file_of_summaries(many: Path, monkeypatch: pytest.MonkeyPatch):
     first = list_runs(many)
-    monkeypatch.setattr("loadcurve.report.runs.read_summary", None)
+    monkeypatch.setattr("loadcurve.result.summary.read_summary", None)
     assert list_runs(many).runs == first.runs
     # Of a run that has changed the summary is made anew.
     (many / "r3" / "trials.jsonl").write_text("")
     monkeypatch.undo()
     again = {one.name: one.summary for one in list_runs(many).runs}
     assert again["r3"] != next(one.summary for one in first.runs if one.name == "r3")
+
+
+HEAVY = """
+import sys
+from loadcurve.cli.main import main
+sys.argv = ["loadcurve", "runs", sys.argv[1]]
+try:
+    main()
+finally:
+    print(*sorted({"numpy", "polars", "pydantic"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_a_list_whose_summaries_are_kept_imports_nothing_that_checks_or_computes_them(many: Path):
+    list_runs(many)
+    listed = subprocess.run(
+        [sys.executable, "-c", HEAVY, str(many)], capture_output=True, text=True, check=True
+    )
+    assert "2026-03-10" in listed.stdout
+    assert listed.stderr.split() == []
 
 
 @pytest.mark.parametrize(

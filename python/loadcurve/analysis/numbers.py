@@ -9,7 +9,8 @@ from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.files import write_whole
 from loadcurve.result.checksum import sealed, with_checksum
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.summary import NUMBERS_FILE, NumbersHead, kept_text
+from loadcurve.result.run_files import NUMBERS_FILE
+from loadcurve.result.summary import NumbersHead, kept_text
 from loadcurve.stats.slo import Objective
 
 

@@ -4,9 +4,11 @@ typer converts values with pydantic, whose import takes longer than all else tha
 completion needs.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -31,13 +33,41 @@ class _AsWritten:
         return value
 
 
+class _AsPath:
+    """Takes the place of typer's conversion of a path, but for one that cannot be read: typer says why."""
+
+    def __init__(self, parameter: Any) -> None:  # noqa: ANN401 -- typer's classes are private
+        self._parameter = parameter
+
+    def coerce(self, value: Any, **where: Any) -> Any:  # noqa: ANN401 -- as above
+        if value is None:
+            return None
+        path = Path(value)
+        if path.exists() and not os.access(path, os.R_OK):
+            self._parameter._runtime_param = None  # noqa: SLF001
+            return self._parameter.get_runtime_param().coerce(value, **where)
+        return path
+
+
+def _is_plain_path(parameter: Any) -> bool:  # noqa: ANN401 -- typer's classes are private
+    """Say whether a parameter is one path, and whatever that leads to is the subcommand's concern."""
+    kind = getattr(parameter, "type_descriptor", None)
+    if kind is None or kind.annotation is not Path or parameter.nargs != 1 or parameter.multiple:
+        return False
+    info = kind.parameter_info
+    asks = info.exists or info.writable or info.resolve_path or info.allow_dash or info.path_type
+    return info.parser is None and info.file_okay and info.dir_okay and not asks
+
+
 class _Light(_Base):
-    """Converts no flag, which is a bool already, and nothing at all while a shell completes the line."""
+    """Converts no flag, which is a bool already, no path, and nothing while a shell completes the line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 -- typer's context is private
         for parameter in self.get_params(ctx):
             if ctx.resilient_parsing or getattr(parameter, "is_flag", False):
                 parameter._runtime_param = _AsWritten()  # type: ignore[attr-defined]  # noqa: SLF001
+            elif _is_plain_path(parameter):
+                parameter._runtime_param = _AsPath(parameter)  # type: ignore[attr-defined]  # noqa: SLF001
         return list(super().parse_args(ctx, args))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- as above

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,10 @@ from rich.text import Text
 
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.errors import BadInput, LoadcurveError
-from loadcurve.report import text
+from loadcurve.report.listed_summary import ListedSummary
+from loadcurve.report.signs import ABSENT, plural
 from loadcurve.report.summary_cache import KeptSummary, files_state, keep_summaries, read_summaries
 from loadcurve.result.run_files import RUN_FILE, has_several_loads, require_run_folder
-from loadcurve.result.summary import RunSummary, UnansweredRun, read_summary
 
 DATE_WIDTH = 10
 MEASURED_WIDTH = 13
@@ -37,7 +39,7 @@ class ListedRun:
     """A run folder and its summary."""
 
     folder: Path
-    summary: RunSummary | UnansweredRun
+    summary: ListedSummary
     name: str
     """By which the list calls it: its folder's, below the folder of several loads that it lies in."""
 
@@ -64,13 +66,14 @@ class RunList:
     @property
     def unanswered(self) -> int:
         """How many runs are listed without their answers, which have not been computed."""
-        return sum(isinstance(one.summary, UnansweredRun) for one in self.runs)
+        return sum(one.summary.answer is None for one in self.runs)
 
 
 @dataclass
 class _Lister:
     """What lists the runs of one folder."""
 
+    folder: Path
     kept: Mapping[str, KeptSummary]
     until_s: float | None
     """When no more answers are computed, by the monotonic clock; ``None`` for never."""
@@ -81,7 +84,8 @@ class _Lister:
 
     def listed(self, folder: Path) -> ListedRun | UnreadableRun:
         """Return a folder as the list has it."""
-        is_of_several = has_several_loads(folder.parent)
+        # A folder of several loads lies in the folder of runs, and its runs in it.
+        is_of_several = folder.parent != self.folder
         name = f"{folder.parent.name}/{folder.name}" if is_of_several else folder.name
         try:
             summary = self.sections.get(f"the summary of {folder}", partial(self._summary, folder), None)
@@ -100,13 +104,16 @@ class _Lister:
             return False
         return time.monotonic() > self.until_s
 
-    def _summary(self, folder: Path) -> RunSummary | UnansweredRun | None:
+    def _summary(self, folder: Path) -> ListedSummary | None:
         key, files = str(folder.absolute()), files_state(folder)
         kept = self.kept.get(key)
         if kept is not None and kept.files == files:
             self.found[key] = kept
             return kept.summary
         require_run_folder(folder)
+        # What checks a summary takes longer to import than a list to be shown.
+        from loadcurve.result.summary import read_summary  # noqa: PLC0415
+
         summary = read_summary(folder)
         if summary is None:
             if self._is_late:
@@ -117,8 +124,9 @@ class _Lister:
             self.computed += 1
             summary = make_summary(folder)
             files = files_state(folder)
-        self.found[key] = KeptSummary(files=files, summary=summary)
-        return summary
+        listed = ListedSummary.of(summary)
+        self.found[key] = KeptSummary(files, listed)
+        return listed
 
 
 def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
@@ -129,7 +137,9 @@ def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
     Raises ``BadInput`` where ``folder`` is no folder, cannot be read, or is a run itself.
     """
     try:
-        inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        with os.scandir(folder) as entries:
+            names = sorted(one.name for one in entries if not one.name.startswith(".") and one.is_dir())
+        inside = [folder / name for name in names]
         is_run = (folder / RUN_FILE).exists()
     except OSError as error:
         raise BadInput(
@@ -142,12 +152,12 @@ def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
             "folder."
         )
     until_s = None if computing_s is None else time.monotonic() + computing_s
-    lister = _Lister(read_summaries(folder), until_s)
+    lister = _Lister(folder, read_summaries(folder), until_s)
     folders = sorted((path for one in inside for path in _run_folders(one)), key=_changed_ns, reverse=True)
     by_folder = {one: lister.listed(one) for one in folders}
     if lister.found != lister.kept:
         keep_summaries(folder, lister.found)
-    found = [by_folder[one] for one in sorted(by_folder)]
+    found = [by_folder[one] for one in sorted(by_folder, key=os.fspath)]
     runs = [one for one in found if isinstance(one, ListedRun)]
     return RunList(
         folder,
@@ -172,20 +182,20 @@ def _changed_ns(folder: Path) -> int:
         return 0
 
 
-def _unanswered(folder: Path) -> UnansweredRun:
+def _unanswered(folder: Path) -> ListedSummary:
     """Return what the record of a run says; raises ``BadInput`` where the folder is that of no run."""
     from loadcurve.result.folder import read_run_record  # noqa: PLC0415 -- as for statistics
 
     record, _ = read_run_record(folder)
     question = record.study.get("question")
-    return UnansweredRun(
+    return ListedSummary(
         started_at=record.started_at,
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
     )
 
 
-def started(summary: RunSummary | UnansweredRun) -> tuple[str, str]:
+def started(summary: ListedSummary) -> tuple[str, str]:
     """Return the date and the time of day at which a run started, in the time zone that it was noted in."""
     try:
         moment = datetime.fromisoformat(summary.started_at)
@@ -194,17 +204,15 @@ def started(summary: RunSummary | UnansweredRun) -> tuple[str, str]:
     return f"{moment:%Y-%m-%d}", f"{moment:%H:%M}"
 
 
-def measured(summary: RunSummary | UnansweredRun) -> list[str]:
+def measured(summary: ListedSummary) -> list[str]:
     """Return what was measured and found: trials, points by verdict, findings, and whether that is all."""
-    if isinstance(summary, UnansweredRun):
-        return [text.ABSENT]
-    points = summary.points
-    by_verdict = {"valid": points.valid, "suspect": points.suspect, "invalid": points.invalid}
+    if summary.points is None or summary.trials is None:
+        return [ABSENT]
     return [
         *([] if summary.complete else ["incomplete"]),
-        text.plural(summary.trials, "trial"),
-        *(f"{count:,} {verdict}" for verdict, count in by_verdict.items() if count),
-        *([text.plural(summary.findings, "finding")] if summary.findings else []),
+        plural(summary.trials, "trial"),
+        *(f"{count:,} {verdict}" for verdict, count in summary.points.items() if count),
+        *([plural(summary.findings, "finding")] if summary.findings else []),
     ]
 
 
@@ -214,7 +222,7 @@ def runs_table(found: RunList) -> RenderableType:
         [_Rows(found.runs)] if found.runs else [Text(f"There is no run in {found.folder}.")]
     )
     if found.unanswered:
-        count = text.plural(found.unanswered, "run")
+        count = plural(found.unanswered, "run")
         said = f"\n{count} without an answer, which has not been computed yet; to compute all: "
         parts.append(Text(f"{said}loadcurve runs {shlex.quote(str(found.folder))} --all"))
     if found.unreadable:
@@ -235,34 +243,45 @@ class _Rows:
         room = max(options.max_width - DATE_WIDTH - MEASURED_WIDTH - gaps, 2)
         widths = (DATE_WIDTH, room - room // 2, room // 2, MEASURED_WIDTH)
         heads = ("started", "run and question", "answer", "measured")
-        yield from _lines([[(head, _DIM)] for head in heads], widths)
-        for place, run in enumerate(self.runs):
-            if place:
-                yield Segment.line()
-            yield from _lines(_cells(run), widths)
+        # Where no style shows, a run is one segment: rich takes as long for a piece of a line.
+        segments = _segments if console.color_system else _joined
+        yield from segments(_lines([[(head, _DIM)] for head in heads], widths))
+        gap: list[Piece] = []
+        for run in self.runs:
+            yield from segments([*gap, *_lines(_cells(run), widths)])
+            gap = [("\n", _PLAIN)]
 
 
 _DIM, _BOLD, _ITALIC, _YELLOW = (Style.parse(one) for one in ("dim", "bold", "italic", "yellow"))
 _PLAIN = Style.null()
-Cell = list[tuple[str, Style]]
+Piece = tuple[str, Style]
+Cell = list[Piece]
 """Paragraphs, each in one style."""
 
 
 def _cells(run: ListedRun) -> list[Cell]:
     summary = run.summary
-    answer, style = text.ABSENT, _PLAIN
-    if isinstance(summary, RunSummary):
-        answer, style = summary.answer, _PLAIN if summary.complete else _YELLOW
+    style = _YELLOW if summary.complete is False else _PLAIN
     question = [(summary.question, _ITALIC)] if summary.question else []
     return [
         [(one, _PLAIN) for one in started(summary)],
         [(run.name, _BOLD), (summary.title, _PLAIN), *question],
-        [(answer, _PLAIN)],
+        [(ABSENT if summary.answer is None else summary.answer, _PLAIN)],
         [(one, style) for one in measured(summary)],
     ]
 
 
-def _lines(cells: Iterable[Cell], widths: tuple[int, ...]) -> Iterator[Segment]:
+def _segments(pieces: Iterable[Piece]) -> Iterator[Segment]:
+    """Yield pieces of text, neighbours of one style as one segment."""
+    for style, alike in groupby(pieces, key=itemgetter(1)):
+        yield Segment("".join(text for text, _ in alike), style)
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Segment]:
+    yield Segment("".join(text for text, _ in pieces))
+
+
+def _lines(cells: Iterable[Cell], widths: tuple[int, ...]) -> Iterator[Piece]:
     """Yield the lines of one row: what is too long for its column continues below."""
     columns = [
         [(line, style) for words, style in cell for line in _folded(words, width)]
@@ -271,25 +290,32 @@ def _lines(cells: Iterable[Cell], widths: tuple[int, ...]) -> Iterator[Segment]:
     for place in range(max(map(len, columns))):
         for column, width in zip(columns, widths, strict=True):
             line, style = column[place] if place < len(column) else ("", _PLAIN)
-            yield Segment(line, style)
+            yield line, style
             if column is not columns[-1]:
-                yield Segment(" " * (width - cell_len(line) + 1))
-        yield Segment.line()
+                yield " " * (width - _columns_of(line) + 1), _PLAIN
+        yield "\n", _PLAIN
+
+
+def _columns_of(words: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    return len(words) if words.isascii() and words.isprintable() else cell_len(words)
 
 
 def _folded(words: str, width: int) -> Iterator[str]:
     """Yield a text in lines of a width, divided between words, and within one that is longer."""
     line, used = "", 0
     for word in re.split(r"[ \n\r\t\v\f]", words):
-        length = cell_len(word)
+        length = _columns_of(word)
         if line and used + 1 + length <= width:
             line, used = f"{line} {word}", used + 1 + length
             continue
         if line:
             yield line
-        *whole, line = chop_cells(word, width) or [""]
-        yield from whole
-        used = cell_len(line)
+        line, used = word, length
+        if length > width:
+            *whole, line = chop_cells(word, width)
+            yield from whole
+            used = _columns_of(line)
     yield line
 
 
@@ -297,10 +323,6 @@ def runs_json(found: RunList) -> dict[str, Any]:
     """Return the list as plain data."""
     return {
         "format": "loadcurve-runs/1",
-        "runs": [{"folder": str(run.folder), **_plain(run.summary)} for run in found.runs],
+        "runs": [{"folder": str(run.folder), **run.summary.plain()} for run in found.runs],
         "unreadable": [{"folder": str(one.folder), "reason": one.reason} for one in found.unreadable],
     }
-
-
-def _plain(summary: RunSummary | UnansweredRun) -> dict[str, Any]:
-    return dict.fromkeys(RunSummary.model_fields) | summary.model_dump(mode="json")

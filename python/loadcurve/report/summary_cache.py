@@ -6,43 +6,46 @@ the summaries are made anew from the run folders, which alone count.
 
 import contextlib
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-from pydantic import ValidationError
+from typing import Any, Self
 
 from loadcurve.files import make_folder, open_regular, write_whole
 from loadcurve.host.state import is_private, state_folder
-from loadcurve.loads.values import Record
+from loadcurve.report.listed_summary import ListedSummary
 from loadcurve.result.checksum import sealed, unsealed
-from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
-from loadcurve.result.summary import NUMBERS_FILE, RunSummary
+from loadcurve.result.run_files import NUMBERS_FILE, RUN_FILE, TRIALS_FILE
 from loadcurve.version import VERSION
 
 SUMMARIES = "summaries"
 """The folder of these files, in that of the user's state."""
+FORMAT = "loadcurve-summaries/2"
 CACHE_BYTES_MAX = 64 * 2**20
 
 FilesState = tuple[tuple[int, int, int, int] | None, ...]
 """Length, times of the last changes in ns, and inode of each file that a summary is made of."""
 
 
-class KeptSummary(Record):
+@dataclass(frozen=True, slots=True)
+class KeptSummary:
     """A summary, and the state of the files that it was made of."""
 
     files: FilesState
-    summary: RunSummary
+    summary: ListedSummary
 
+    @classmethod
+    def from_plain(cls, found: Mapping[str, Any]) -> Self:
+        """Return what :meth:`plain` has written."""
+        files = tuple(None if one is None else tuple(one) for one in found["files"])
+        return cls(files, ListedSummary.from_plain(found["summary"]))
 
-class KeptSummaries(Record):
-    """The summaries of the runs in a folder, by their own folders' paths."""
-
-    format: Literal["loadcurve-summaries/1"]
-    loadcurve_version: str
-    runs: dict[str, KeptSummary]
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {"files": self.files, "summary": self.summary.plain()}
 
 
 def files_state(folder: Path) -> FilesState:
@@ -59,19 +62,22 @@ def read_summaries(folder: Path) -> Mapping[str, KeptSummary]:
             text = unsealed(file.read(CACHE_BYTES_MAX))
         if text.state != "intact":
             return {}
-        kept = KeptSummaries.model_validate_json(text.content)
-    except (OSError, ValidationError):
+        kept = json.loads(text.content)
+        if (kept["format"], kept["loadcurve_version"]) != (FORMAT, VERSION):
+            return {}
+        return {folder: KeptSummary.from_plain(one) for folder, one in kept["runs"].items()}
+    except (OSError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return {}
-    return kept.runs if kept.loadcurve_version == VERSION else {}
 
 
 def keep_summaries(folder: Path, runs: Mapping[str, KeptSummary]) -> None:
     """Keep the summaries of the runs in a folder, where the user's state can be written."""
-    kept = KeptSummaries(format="loadcurve-summaries/1", loadcurve_version=VERSION, runs={**runs})
+    plain = {folder: one.plain() for folder, one in runs.items()}
+    kept = {"format": FORMAT, "loadcurve_version": VERSION, "runs": plain}
     file = _file(folder)
     with contextlib.suppress(OSError):
         make_folder(file.parent)
-        write_whole(file, sealed(kept.model_dump_json()))
+        write_whole(file, sealed(json.dumps(kept, separators=(",", ":"), ensure_ascii=False)))
         file.chmod(stat.S_IRUSR | stat.S_IWUSR)
 
 

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from loadcurve.loads.values import Point
+from loadcurve.report import signs
 from loadcurve.stats.interval import Estimate
 
 Item = TypeVar("Item")
 
-ABSENT = "—"
-"""Shown where nothing was measured; never a zero."""
+ABSENT, plural = signs.ABSENT, signs.plural
 
 PLAIN_MIN, PLAIN_MAX = 1e-15, 1e15
 """Numbers in between are written without a power of ten."""
@@ -254,11 +254,6 @@ def moment(iso: str) -> str:
     except ValueError:
         return iso
     return f"{known:%Y-%m-%d %H:%M} UTC"
-
-
-def plural(count: int, noun: str) -> str:
-    """Return ``1 trial`` or ``3 trials``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def evenly(items: Sequence[Item], most: int) -> list[Item]:

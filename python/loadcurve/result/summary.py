@@ -13,10 +13,9 @@ from pydantic_core import from_json
 from loadcurve.files import read_regular
 from loadcurve.loads.values import Count, Record
 from loadcurve.result.checksum import unsealed
-from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
+from loadcurve.result.run_files import NUMBERS_FILE, RUN_FILE, TRIALS_FILE
 from loadcurve.version import VERSION
 
-NUMBERS_FILE = "numbers.json"
 HEAD_BYTES = 4096
 """Within these bytes the numbers say what they were made of."""
 NUMBERS_BYTES_MAX = 64 * 2**20
@@ -66,14 +65,6 @@ class RunSummary(Record):
     """Trials with a measured point."""
     points: VerdictCounts
     findings: Count
-
-
-class UnansweredRun(Record):
-    """What a list says of a run whose answer has not been computed: what its record says."""
-
-    started_at: str
-    title: str
-    question: str | None
 
 
 class NumbersHead(Record):
