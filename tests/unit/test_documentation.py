@@ -131,7 +131,7 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_each_example_is_of_a_kind_that_a_test_tries(path):
-    tried, not_for_loadcurve = {"sh", "toml", "python"}, {"console", "text"}
+    tried, not_for_loadcurve = {"sh", "toml", "python"}, {"console", "diff", "text"}
     assert {match[1] for match in FENCE.finditer(path.read_text())} <= tried | not_for_loadcurve
 
 
