@@ -283,6 +283,7 @@ impl<C: Clock> ClientPool<C> {
         }
         match why.failure {
             Failure::ConnectRefused | Failure::ConnectTimeout => state.reach.failed(),
+            Failure::Timeout => state.reach.overdue(),
             failure if failure.row().origin == Origin::Answer => state.reach.heard(done),
             _ => {}
         }
@@ -391,14 +392,14 @@ impl State {
         next
     }
 
-    /// Ends a load by number whose database cannot be reached any more: it would go on for hours.
+    /// Ends a load by number whose database is lost: it would go on for hours.
     fn give_up_if_lost(&mut self, now: Nanos) {
         if !self.scheduler.may_be_given_up() {
             return;
         }
-        if let Some(since) = self.reach.lost_since(now) {
+        if let Some(lost) = self.reach.lost(now) {
             self.scheduler.give_up();
-            self.recorder.lost_server(since, now);
+            self.recorder.lost_server(lost);
             wake(self.dispatcher.as_ref());
         }
     }

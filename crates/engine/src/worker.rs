@@ -282,11 +282,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             .under_way_since(earliest.map_or(Nanos::NEVER, |deadline| deadline - self.configuration.timeout));
     }
 
-    /// Ends a load by number whose server cannot be reached any more: it would go on for hours.
+    /// Ends a load by number whose server is lost: it would go on for hours.
     fn give_up_if_lost(&mut self, scheduler: &mut Scheduler) {
-        if let Some(since) = self.reach.lost_since(self.now) {
+        if let Some(lost) = self.reach.lost(self.now) {
             scheduler.give_up();
-            self.recorder.lost_server(since, self.now);
+            self.recorder.lost_server(lost);
         }
     }
 

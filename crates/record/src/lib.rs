@@ -37,7 +37,7 @@ pub use multiplexing::{ConnectionLimits, EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};
 pub use recorder::{
-    ConnectionCounts, LostServer, Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts,
+    ConnectionCounts, Loss, LostServer, Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts,
 };
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};

@@ -61,10 +61,21 @@ pub struct WarmUpCounts {
     pub unanswered: u64,
 }
 
-/// A server that could not be reached any more.
+/// How a server is lost for a load by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Loss {
+    /// It could not be reached any more.
+    Unreachable,
+    /// It accepted connections, and sent nothing any more.
+    Silent,
+}
+
+/// A server that could not be reached any more, or sent nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostServer {
-    /// When it was last heard of.
+    /// How it was lost.
+    pub how: Loss,
+    /// When it was last reached, or sent something.
     pub since: Nanos,
     /// When the load was given up.
     pub given_up: Nanos,
@@ -163,11 +174,15 @@ pub struct Recorder {
 impl LostServer {
     /// As two workers have seen it: the last that any of them heard.
     fn and(self, other: Self) -> Self {
-        Self { since: self.since.max(other.since), given_up: self.given_up.max(other.given_up) }
+        Self {
+            how: self.how.max(other.how),
+            since: self.since.max(other.since),
+            given_up: self.given_up.max(other.given_up),
+        }
     }
 
     fn moved(self, from: Nanos, to: Nanos) -> Self {
-        Self { since: self.since.moved(from, to), given_up: self.given_up.moved(from, to) }
+        Self { how: self.how, since: self.since.moved(from, to), given_up: self.given_up.moved(from, to) }
     }
 }
 
@@ -407,9 +422,9 @@ impl Recorder {
         }
     }
 
-    /// The server has not been heard of since then, and the load is given up now.
-    pub fn lost_server(&mut self, since: Nanos, now: Nanos) {
-        self.lost = Some(LostServer { since, given_up: now });
+    /// The load is given up, because its server is lost.
+    pub fn lost_server(&mut self, lost: LostServer) {
+        self.lost = Some(lost);
     }
 
     /// The load ended before `count` measured requests that were due could be taken up.

@@ -93,7 +93,8 @@ table! {
     }
     ServerLost {
         code: "server_lost", origin: Some(Origin::Server),
-        meaning: "load by number: nothing could be reached for a timeout, so the load ended there",
+        meaning: "load by number: nothing could be reached for a timeout, or nothing was sent by the server for three timeouts \
+        and 10 s, so the load ended there",
         invalid: Some("always"),
     }
     Mismatch {

@@ -1,7 +1,7 @@
 //! What the verdict is reached from.
 
 use loadcurve_plan::{Nanos, Pace, Stop};
-use loadcurve_record::{Disruptions, FailureCounts, LostServer, StatusCounts, Unserved, WarmUpCounts};
+use loadcurve_record::{Disruptions, FailureCounts, Loss, LostServer, StatusCounts, Unserved, WarmUpCounts};
 
 use super::resumption::Resumption;
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
@@ -134,6 +134,7 @@ pub struct KeptUp {
 /// A server that could not be reached any more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
+    pub(crate) how: Loss,
     /// How long after the start of the window it was last heard of; none where that was before.
     pub(crate) last_heard_s: Option<f64>,
     /// How long it was tried in vain.
@@ -142,8 +143,9 @@ pub(crate) struct Lost {
 
 impl Lost {
     fn of(lost: LostServer, start: Nanos) -> Self {
-        let LostServer { since, given_up } = lost;
+        let LostServer { how, since, given_up } = lost;
         Self {
+            how,
             last_heard_s: (since >= start).then(|| (since - start).as_secs_f64()),
             tried_s: (given_up - since).as_secs_f64(),
         }

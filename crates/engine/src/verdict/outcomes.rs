@@ -1,7 +1,7 @@
 //! What became of the requests.
 
 use loadcurve_plan::Stop;
-use loadcurve_record::{Class, Failure, FailureCounts, PERCENTILES, StatusCounts};
+use loadcurve_record::{Class, Failure, FailureCounts, Loss, PERCENTILES, StatusCounts};
 
 use super::evidence::Lost;
 use super::{Code, Evidence, OddBody, Status, Verdict};
@@ -284,11 +284,20 @@ fn loss(evidence: &Evidence, lost: Lost) -> String {
             loaded.requests()
         ),
     };
+    let server = loaded.server();
+    let tried_s = lost.tried_s;
+    let (what, how) = match lost.how {
+        Loss::Unreachable => {
+            ("could not be reached any more", format!("every attempt to connect failed for {tried_s:.1} s"))
+        }
+        Loss::Silent => (
+            "sent nothing any more",
+            format!("connections were accepted, but nothing came on them for {tried_s:.1} s"),
+        ),
+    };
     format!(
-        "the {server} could not be reached any more: it was last heard {last_heard}, every attempt to connect failed \
-        for {:.1} s after that, and so the load ended there{never_sent}; the {server}'s log may show why",
-        lost.tried_s,
-        server = loaded.server()
+        "the {server} {what}: it was last heard {last_heard}, {how} after that, and so the load ended \
+        there{never_sent}; the {server}'s log may show why"
     )
 }
 

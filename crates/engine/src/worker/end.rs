@@ -254,6 +254,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// The answer to a request is overdue.
     pub(super) fn overdue(&mut self, slot: Slot, tag: Tag, scheduler: Option<&Scheduler>) {
+        self.reach.overdue();
         let connection = &mut self.connections[slot];
         let is_unsent = connection.requests.get_mut(tag).is_some_and(|request| request.sent.is_none());
         let is_upload = connection.exchange.is_writing_body(tag);
@@ -374,7 +375,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if connection.state != State::Connecting {
             return;
         }
-        self.reach.heard(self.now);
+        self.reach.reached(self.now);
         let syn_retransmits = self.syn_retransmits(slot, self.now - connection.since);
         let connection = &mut self.connections[slot];
         connection.state = State::Handshaking;

@@ -4,7 +4,7 @@ use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
 use loadcurve_record::Failure;
 
 use super::simulated::{Accepting, START, Simulation};
-use super::{closed, ms, open, taking};
+use super::{closed, ms, open, silent, taking};
 use crate::result::LoadResult;
 use crate::verdict::{Code, Reason};
 
@@ -74,4 +74,40 @@ fn a_server_that_was_never_there_ends_it_likewise() {
         Simulation { accepting: Accepting::Refusing, ..Simulation::of(&plan) }.result(taking(ms(10)));
     assert_eq!((result.requests.failed, result.requests.never_sent), (26, 974));
     assert!(lost(&result).unwrap().text.contains("last heard 0.00 s after"), "{:?}", result.verdict);
+}
+
+#[test]
+fn a_server_that_accepts_and_sends_nothing_any_more_ends_it_after_three_timeouts() {
+    // 200 answers in 1 s; then two requests fail each 10 s, the last of them 30 s after the last answer.
+    let plan = closed(2, Stop::RequestsTotal(1_000));
+    let stopped = |arrival: Nanos| (arrival < START + ms(1_000)).then_some(arrival + ms(10));
+    let result = Simulation::of(&plan).result(stopped);
+    assert_eq!((result.requests.answered, result.errors[Failure::Timeout]), (200, 6));
+    assert_eq!((result.requests.due, result.requests.never_sent), (1_000, 794));
+    let text = &lost(&result).unwrap().text;
+    let said = "the server sent nothing any more: it was last heard 1.00 s after the start of the measured part, connections \
+        were accepted, but nothing came on them for 30.0 s after that, and so the load ended there, with 794 of 1,000 requests \
+        never sent";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn one_that_never_answers_in_time_ends_it_likewise_and_not_a_load_of_a_duration() {
+    let by_number = Simulation::of(&closed(2, Stop::RequestsTotal(1_000))).result(silent());
+    assert_eq!((by_number.requests.failed, by_number.requests.never_sent), (6, 994));
+    assert!(lost(&by_number).is_some(), "{:?}", by_number.verdict);
+    let by_time = Simulation::of(&closed(2, Stop::DurationS(60.0))).result(silent());
+    assert_eq!((by_time.requests.never_sent, lost(&by_time)), (0, None));
+}
+
+#[test]
+fn a_server_that_pauses_for_less_costs_no_more_than_its_failures() {
+    // Two requests fail at 11 and at 21 s, and two more are answered at last.
+    let plan = closed(2, Stop::RequestsTotal(1_000));
+    let pausing = |arrival: Nanos| {
+        Some(if arrival < START + ms(1_000) { arrival } else { arrival.max(START + ms(29_000)) } + ms(10))
+    };
+    let result = Simulation::of(&plan).result(pausing);
+    assert_eq!((result.requests.answered, result.errors[Failure::Timeout]), (996, 4));
+    assert!(lost(&result).is_none(), "{:?}", result.verdict);
 }
