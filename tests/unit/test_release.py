@@ -87,6 +87,13 @@ def test_what_is_linked_into_the_wheel_is_taken_from_it(tmp_path: Path, monkeypa
     assert (native.suffixes[-2:], packages.suffixes[-2:]) == ([".cdx", ".json"], [".cdx", ".json"])
 
 
+@pytest.mark.parametrize("tag", ["linux_{}", "manylinux_2_28_{}", "manylinux2014_{0}.manylinux_2_17_{0}"])
+@pytest.mark.parametrize("processor", ["x86_64", "aarch64"])
+def test_a_wheel_is_known_by_its_processor_whatever_its_glibc(tag, processor):
+    wheel = Path(f"loadcurve-0.1.0-cp311-abi3-{tag.format(processor)}.whl")
+    assert release.processor_of(wheel) == processor
+
+
 def test_a_wheel_for_an_older_glibc_is_linked_by_zig_for_its_platform():
     words = "--zig --target aarch64-unknown-linux-gnu --compatibility manylinux_2_28 --features x"
     build = build_backend.Build.of(words.split())
