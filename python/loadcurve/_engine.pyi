@@ -23,6 +23,7 @@ __all__ = [
     "merge_parts",
     "pause_delays",
     "percentile_curve",
+    "table_columns",
     "tables",
     "toml_positions",
     "uring_refusal",
@@ -342,6 +343,14 @@ def counted_times(times_ns: list[int], counts: list[int]) -> tuple[str, str]:
     """Return what times that each occurred so often make together; the lists have one length.
 
     The first text is the distribution in ms as JSON, the second its HdrHistogram of nanoseconds in base64.
+    """
+
+def table_columns(block: bytes, separator: int, kinds: str) -> list[tuple[bytes, list[str]]] | None:
+    """Return the values of the used columns of a block of lines, and the texts that differ.
+
+    ``kinds`` has a letter for each column: ``w`` for whole numbers (int64), ``d`` for decimal ones (float64),
+    ``f`` for true or false (bool), ``t`` for places among the texts (uint32), ``-`` for what is not read.
+    ``None`` where a line is not plain.
     """
 
 def judge(figures: str) -> str:

@@ -15,6 +15,7 @@ mod pauses;
 mod plan;
 mod ports;
 mod requests;
+mod table;
 mod tables;
 mod toml_positions;
 mod verdict;
@@ -40,6 +41,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(histogram::counted_times, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::pause_delays, module)?)?;
+    module.add_function(wrap_pyfunction!(table::table_columns, module)?)?;
     module.add_function(wrap_pyfunction!(tables::tables, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::judge, module)?)?;

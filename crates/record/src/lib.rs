@@ -19,6 +19,7 @@ mod outcome;
 mod recorder;
 mod series;
 mod slowest;
+mod table;
 mod window;
 
 pub use agreements::{Agreement, Agreements, Handshake, HandshakeTimes};
@@ -41,4 +42,5 @@ pub use recorder::{
 };
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};
+pub use table::{ColumnKind, ColumnValues, table_columns};
 pub use window::Window;

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import numpy
 
@@ -10,6 +10,8 @@ from loadcurve.generate.tools.source import Source
 
 BLOCK_BYTES = 16 * 2**20
 LINE_BYTES_MAX = 2**20
+
+Item = TypeVar("Item")
 
 
 def blocks(
@@ -21,12 +23,16 @@ def blocks(
     end within quotes, which continues; quotes that no line of the next ones closes are none. While a block
     is used, a second thread reads the one after it.
     """
-    found = _blocks(source, file, first, what, ends_lines=ends_lines, has_quotes=has_quotes)
+    return ahead(_blocks(source, file, first, what, ends_lines=ends_lines, has_quotes=has_quotes))
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield items, none of them ``None``; while one is used, a second thread makes the one after it."""
     with ThreadPoolExecutor(max_workers=1) as executor:
-        following = executor.submit(next, found, None)
-        while (block := following.result()) is not None:
-            following = executor.submit(next, found, None)
-            yield block
+        following = executor.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = executor.submit(next, items, None)
+            yield item
 
 
 def _blocks(

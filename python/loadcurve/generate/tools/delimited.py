@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy
 import polars
 
-from loadcurve.generate.tools.blocks import LINE_BYTES_MAX, blocks, count_of
+import loadcurve._engine as native
+from loadcurve.generate.tools.blocks import LINE_BYTES_MAX, ahead, blocks, count_of
 from loadcurve.generate.tools.figures import Unreadable
 from loadcurve.generate.tools.left_out import LeftOut
 from loadcurve.generate.tools.packed import require_plain
@@ -61,6 +63,17 @@ TRUE_OR_FALSE = Column(polars.Boolean, re.compile("true|false"), "true or false"
 ANY_TEXT = Column(polars.String, re.compile(r".*", re.DOTALL), "a text")
 
 
+_KINDS: Mapping[type[polars.DataType], str] = {
+    polars.Int64: "w", polars.Float64: "d", polars.Boolean: "f", polars.String: "t",
+}  # fmt: skip
+"""The engine's letters for what is in a column."""
+_STORED: Mapping[type[polars.DataType], str] = {
+    polars.Int64: "i8", polars.Float64: "f8", polars.Boolean: "?",
+}  # fmt: skip
+"""What the engine's values are of those that stand for themselves, by numpy's names."""
+_PLAIN_SEPARATORS = ",;\t|"
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A form of tables."""
@@ -98,6 +111,10 @@ def tables(source: Source, form: Table, left_out: LeftOut) -> Iterator[polars.Da
 
     Raises ``Unreadable`` where these are too many.
     """
+    return ahead(_tables(source, form, left_out))
+
+
+def _tables(source: Source, form: Table, left_out: LeftOut) -> Iterator[polars.DataFrame]:
     with source.opened() as file:
         first = 1
         if form.has_header:
@@ -124,7 +141,9 @@ class _Lines:
         if b"\r\n" in block[:LINE_BYTES_MAX]:
             block = block.replace(b"\r\n", b"\n")
         require_plain(self.source.name, self.first, block, self.form.what)
-        table = self._read_together(block)
+        table = self._read_plain(block)
+        if table is None:
+            table = self._read_together(block)
         return self._read_one_by_one(block, left_out) if table is None else table
 
     def read_end(self, line: bytes, left_out: LeftOut) -> polars.DataFrame:
@@ -141,6 +160,20 @@ class _Lines:
             left_out.end(row)
             return self._table([])
         return self._table([row])
+
+    def _read_plain(self, block: bytes) -> polars.DataFrame | None:
+        """Return the rows of a block; ``None`` where a line is not as plain as the fastest way needs it."""
+        used, names = self.form.used, self.form.columns
+        if self.form.separator not in _PLAIN_SEPARATORS:
+            return None
+        kinds = "".join(_KINDS[used[name].type] if name in used else "-" for name in names)
+        columns = native.table_columns(block, ord(self.form.separator), kinds)
+        if columns is None:
+            return None
+        read = [name for name in names if name in used]
+        return polars.DataFrame(
+            [_series(name, used[name].type, *column) for name, column in zip(read, columns, strict=True)]
+        )
 
     def _read_together(self, block: bytes) -> polars.DataFrame | None:
         """Return the rows of a block; ``None`` where a line is none, or may be none."""
@@ -217,6 +250,13 @@ class _Lines:
     def _table(self, rows: Sequence[Mapping[str, object]]) -> polars.DataFrame:
         types = {name: self.form.used[name].type for name in self.form.columns if name in self.form.used}
         return polars.DataFrame([*rows], schema=types, orient="row")
+
+
+def _series(name: str, kind: type[polars.DataType], values: bytes, texts: Sequence[str]) -> polars.Series:
+    """Return a column of the engine's values; of texts these are their places among those that differ."""
+    if kind is polars.String:
+        return polars.Series(name, texts, polars.String).gather(numpy.frombuffer(values, numpy.uint32))
+    return polars.Series(name, numpy.frombuffer(values, _STORED[kind]), kind)
 
 
 def _length(lines: Sequence[str], place: int) -> int:
