@@ -16,13 +16,23 @@ from loadcurve.loads.values import Point
 from loadcurve.report.claims import claim_rows
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.section import Report
+from loadcurve.result.columns import TYPES
 from loadcurve.result.measures import PUBLISHED_MEASURES
-from loadcurve.result.tables import Schema, column_types, failures_table, operations_table, points_table
+from loadcurve.result.tables import failures_table, operations_table, points_table
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.ranking import Ranking
 
 Row = dict[str, Any]
+Schema = dict[str, Any]
+"""The types of columns by their names; None for ``point``, which stands for the settings of the sweep."""
+
+
+def column_types(columns: str) -> Schema:
+    """Read ``NAME:TYPE`` of each column, with blanks between them; one without a type is a text."""
+    parts = (column.partition(":") for column in columns.split())
+    return {name: None if kind == "point" else getattr(polars, TYPES[kind]) for name, _, kind in parts}
+
 
 _ESTIMATE = column_types("value:float low:float high:float n:int method")
 
