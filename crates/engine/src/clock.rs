@@ -9,6 +9,13 @@ pub fn now() -> Nanos {
     read(ClockId::Monotonic)
 }
 
+/// Keeps the processor until then.
+pub(crate) fn spin_until(end: Nanos) {
+    while now() < end {
+        std::hint::spin_loop();
+    }
+}
+
 /// The processor time that the calling thread has used.
 pub(crate) fn thread_cpu_time() -> Nanos {
     read(ClockId::ThreadCPUTime)

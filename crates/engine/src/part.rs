@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::TcpCounters;
 
 /// Names the form in which parts travel; another one has another name.
-const FORMAT: &str = "loadcurve-part/4";
+const FORMAT: &str = "loadcurve-part/5";
 
 /// Waits without sleeping, of which a thread that has a processor to itself makes use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,17 +20,23 @@ pub struct Polling {
     pub(crate) spent: Nanos,
     /// How many of them have found something.
     pub(crate) found: u64,
+    /// The longest pause between two looks.
+    pub(crate) longest_pause: Nanos,
 }
 
 impl Polling {
     /// Both together.
     pub(crate) fn and(self, other: Self) -> Self {
-        Self { spent: self.spent + other.spent, found: self.found + other.found }
+        Self {
+            spent: self.spent + other.spent,
+            found: self.found + other.found,
+            longest_pause: self.longest_pause.max(other.longest_pause),
+        }
     }
 
     /// What has come since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
-        Self { spent: self.spent - earlier.spent, found: self.found - earlier.found }
+        Self { spent: self.spent - earlier.spent, found: self.found - earlier.found, ..self }
     }
 }
 

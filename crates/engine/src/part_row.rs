@@ -65,6 +65,7 @@ impl PartFigures {
             cpu_spun_s: polling.spent.as_secs_f64(),
             waiting: part.cpu.waiting(),
             polled_waits: polling.found,
+            poll_pause_max_us: polling.longest_pause.as_millis_f64() * 1e3,
             voluntary_context_switches: voluntary_switches,
             cpu_per_request_us: None,
             lateness_ms: Lateness::of(&recorder.lateness),

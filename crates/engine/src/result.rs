@@ -324,6 +324,8 @@ pub struct Generator {
     pub waiting: WaitedBy,
     /// How many waits without sleeping have found something.
     pub polled_waits: u64,
+    /// The longest pause between two looks for answers: an answer can be timed so much late.
+    pub poll_pause_max_us: f64,
     /// How often its threads went to sleep, because nothing had arrived.
     pub voluntary_context_switches: u64,
     pub cpu_per_request_us: Option<f64>,

@@ -247,6 +247,7 @@ impl Merged {
             cpu_spun_s: polling.spent.as_secs_f64(),
             waiting: self.cpu.waiting(),
             polled_waits: polling.found,
+            poll_pause_max_us: polling.longest_pause.as_millis_f64() * 1e3,
             voluntary_context_switches: voluntary_switches,
             cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
             lateness_ms: Lateness::of(&self.recorder.lateness),

@@ -335,7 +335,7 @@ fn the_edges_of_the_window_belong_to_the_requests_by_their_due_times() {
 #[test]
 fn a_request_costs_its_part_of_the_time_that_the_thread_has_worked() {
     // 2 ms in programs and 3 ms in the kernel, of which 1 ms was spent looking for work: 4 ms for 100 requests.
-    let polling = Polling { spent: ms(1), found: 31 };
+    let polling = Polling { spent: ms(1), found: 31, longest_pause: Nanos(4_500) };
     let cpu = CpuUse { user: ms(2), system: ms(3), polling, voluntary_switches: 30 };
     let plan = open(1, 100.0, Stop::RequestsTotal(100));
     let generator = Simulation { cpu, ..Simulation::of(&plan) }.result(taking(ms(1))).generator;
@@ -343,6 +343,7 @@ fn a_request_costs_its_part_of_the_time_that_the_thread_has_worked() {
     assert_close(generator.cpu_user_s, 0.002);
     assert_close(generator.cpu_system_s, 0.003);
     assert_close(generator.cpu_spun_s, 0.001);
+    assert_close(generator.poll_pause_max_us, 4.5);
     assert_eq!((generator.polled_waits, generator.voluntary_context_switches), (31, 30));
     assert_eq!(generator.waiting, WaitedBy::Polling);
 }

@@ -210,7 +210,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     if generator.cpu_per_request_us is not None:
         facts.append(f"{generator.cpu_per_request_us:.1f} µs of CPU per {kind.request}")
     if generator.waiting == "polling":
-        facts.append("polls for answers")
+        pause = f" at most {generator.poll_pause_max_us:.0f} µs apart" if generator.poll_pause_max_us else ""
+        facts.append(f"polls for answers{pause}")
     table.add_row("generator", ", ".join(facts) or ABSENT)
     if generator.cpu_time is not None:
         table.add_row("CPU time", line_of_load(generator.cpu_time))

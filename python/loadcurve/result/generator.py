@@ -32,9 +32,11 @@ class Generator(Record):
     cost of its server. Records may lack it.
     """
     waiting: Literal["polling", "sleeping"] | None = None
-    """How its threads have mostly waited for answers; records may lack it, and the next."""
+    """How its threads have mostly waited for answers; records may lack it, and the next two."""
     polled_waits: Count | None = None
     """How many waits without sleeping have found something."""
+    poll_pause_max_us: Time | None = None
+    """The longest pause between two looks for answers: an answer can be timed so much late."""
     lateness_ms: Lateness | None
     pauses: Pauses | None = None
     """Of the CPUs of the load, or of the process that sends it; records may lack these three."""

@@ -250,18 +250,19 @@ impl Io for Epoll {
         clock::now()
     }
 
-    fn look(&mut self, until: Nanos) -> Looked {
+    fn look(&mut self, until: Nanos, pause: Nanos) -> Looked {
         let mut looked = Looked { now: clock::now(), ..Looked::default() };
         loop {
             let now = self.wait(Nanos::ZERO);
             if !self.ready.is_empty() {
                 return Looked { now, ..looked };
             }
-            looked.add(now - looked.now);
+            looked.add(now - looked.now, pause);
             looked.now = now;
             if now >= until {
                 return looked;
             }
+            clock::spin_until(until.min(now + pause));
         }
     }
 

@@ -49,13 +49,14 @@ pub(crate) struct Looked {
 }
 
 impl Looked {
-    /// Between two looks that are further apart than this the thread did not run. Neither a look nor an interrupt takes as
-    /// long.
+    /// A look that takes longer than this met a time in which the thread did not run. Neither a look nor an interrupt takes
+    /// as long.
     const LONGEST_LOOK: Nanos = Nanos(5_000);
 
-    /// Counts one look in vain.
-    fn add(&mut self, length: Nanos) {
-        let part = if length < Self::LONGEST_LOOK { &mut self.spent } else { &mut self.lost };
+    /// Counts one look in vain, and the pause before it.
+    fn add(&mut self, length: Nanos, pause: Nanos) {
+        let ran = length < Self::LONGEST_LOOK + pause;
+        let part = if ran { &mut self.spent } else { &mut self.lost };
         *part = *part + length;
     }
 }
@@ -95,8 +96,10 @@ pub(crate) trait Io {
     /// Waits for events, at the latest until `until`, and returns the clock's reading: the one of this loop turn.
     fn wait(&mut self, until: Nanos) -> Nanos;
 
-    /// Waits for events as [`Io::wait`] does, and keeps its processor meanwhile, where there is one to keep.
-    fn look(&mut self, until: Nanos) -> Looked {
+    /// Waits for events as [`Io::wait`] does, and keeps its processor meanwhile, where there is one to keep: it looks for
+    /// them again and again, with a pause between two looks.
+    fn look(&mut self, until: Nanos, pause: Nanos) -> Looked {
+        let _ = pause;
         Looked { now: self.wait(until), ..Looked::default() }
     }
 

@@ -460,7 +460,7 @@ fn many_connections_each_get_their_own_answers<I: Backend>() {
 fn a_look_costs_what_it_lasts_and_ends_when_it_shall_or_when_something_arrives<I: Backend>() {
     let (mut io, mut peer) = connected::<I>();
     let begun = clock::now();
-    let in_vain = io.look(begun + Nanos::from_millis(2));
+    let in_vain = io.look(begun + Nanos::from_millis(2), Nanos::ZERO);
     let ended = clock::now();
     assert!(in_vain.now >= begun + Nanos::from_millis(2) && in_vain.now <= ended);
     // Between two looks the kernel is asked, or the clock read: a look costs all but that.
@@ -468,7 +468,7 @@ fn a_look_costs_what_it_lasts_and_ends_when_it_shall_or_when_something_arrives<I
     assert!(in_vain.spent + in_vain.lost > Nanos::ZERO, "{in_vain:?}");
     assert_eq!(next(&mut io), None);
     peer.write_all(b"ok").unwrap();
-    let found = io.look(clock::now() + PATIENCE);
+    let found = io.look(clock::now() + PATIENCE, Nanos(10_000));
     assert!(found.now <= clock::now());
     assert_eq!(next(&mut io), Some((0, Taken::Received(b"ok".to_vec()))));
 }

@@ -272,19 +272,20 @@ impl Io for Uring {
         clock::now()
     }
 
-    fn look(&mut self, until: Nanos) -> Looked {
+    fn look(&mut self, until: Nanos, pause: Nanos) -> Looked {
         let submitted = self.begin_turn();
         let mut looked = Looked::default();
         if self.arrived.is_empty() {
             self.enter(Wait::AtMost(Nanos::ZERO));
             let mut before = clock::now();
             while self.arrived.is_empty() && before < until {
+                clock::spin_until(until.min(before + pause));
                 // The kernel could show in memory that it has something (IORING_SETUP_TASKRUN_FLAG): that would cost the
                 // server's processor more than this call costs here.
                 self.enter(Wait::AtMost(Nanos::ZERO));
                 if self.arrived.is_empty() {
                     let now = clock::now();
-                    looked.add(now - before);
+                    looked.add(now - before, pause);
                     before = now;
                 }
             }

@@ -65,7 +65,7 @@ fn finished<'a>(outcomes: impl Iterator<Item = (u64, &'a Outcome)>) -> Finished 
     for (number, outcome) in outcomes {
         record(&mut recorder, number, outcome);
     }
-    let polling = Polling { spent: Nanos(1), found: 5 };
+    let polling = Polling { spent: Nanos(1), found: 5, longest_pause: Nanos(7) };
     let cpu = CpuUse { user: Nanos(3), system: Nanos(2), polling, voluntary_switches: 7 };
     let part = Part::of_thread(recorder, WINDOW, EPOCH, WINDOW.end, cpu);
     let kernel = TcpCounters { retransmits: Some(1), ..TcpCounters::default() };
@@ -219,7 +219,7 @@ fn threads_that_began_at_different_moments_say_how_far_these_were_apart() {
         assert_eq!((together.began, together.began_within), (EPOCH + Nanos(5), Nanos(25)));
         assert_eq!((together.threads, together.cpu.working()), (3, Nanos(12)));
         assert_eq!(together.cpu.voluntary_switches, 21);
-        assert_eq!(together.cpu.polling, Polling { spent: Nanos(3), found: 15 });
+        assert_eq!(together.cpu.polling, Polling { spent: Nanos(3), found: 15, longest_pause: Nanos(7) });
     }
 }
 

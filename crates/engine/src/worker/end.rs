@@ -57,6 +57,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                         break Some(Failure::Malformed);
                     };
                     ended = true;
+                    self.patience.answered(answer.done - answer.sent);
                     if self.configuration.requests.template(answer.operation).is_mismatched_by(&response) {
                         self.slow_requests.extend(self.recorder.mismatched(&answer));
                         self.activity.failed(Failure::Mismatch);

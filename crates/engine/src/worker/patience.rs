@@ -4,6 +4,11 @@
 //! it sleeps. That takes a microsecond or more of what the server could do, so a generator that sleeps often lowers what it
 //! measures. A thread with a processor of its own polls instead, as long as that finds answers.
 //!
+//! Each look takes the connection's lock, and what it finds is often the first piece of an answer: most servers write header
+//! and body apart, some microseconds after each other. Then the server's processor meets that lock at the second piece, and
+//! announces it a second time. So a thread pauses between two looks: for so small a share of the time that an answer takes
+//! that the answers' times hardly show it, and for nothing where they come quickly.
+//!
 //! Polling for as long as it might have to wait, and then sleeping, is the rule of Karlin, Manasse, `McGeoch` and Owicki
 //! (Competitive randomized algorithms for nonuniform problems, Algorithmica 11, 1994).
 
@@ -17,6 +22,14 @@ const LONGEST: Nanos = Nanos::from_millis(1);
 const MOST_CREDIT: u32 = 16;
 /// What a poll in vain costs: polling continues while it finds more than four answers of five.
 const COST_IN_VAIN: u32 = 4;
+/// Of the usual time of an answer, the part that a pause between two looks may take.
+const PAUSE_DIVISOR: u64 = 32;
+/// The longest pause: longer than servers take between the pieces of an answer.
+const LONGEST_PAUSE: Nanos = Nanos(12_000);
+/// A shorter pause spares the server nothing.
+const SHORTEST_PAUSE: Nanos = Nanos(2_000);
+/// The usual time of an answer is a moving mean over about this many answers.
+const ANSWERS_OF_USUAL: u64 = 16;
 /// How much polling shows whether others want the processor.
 const PROBATION: Nanos = Nanos::from_millis(100);
 /// The share of its polling that a thread loses to others before it gives polling up.
@@ -27,6 +40,8 @@ const MOST_LOST_SHARE: f64 = 0.1;
 pub(super) struct Patience {
     is_allowed: bool,
     credit: u32,
+    /// A moving mean of the time between a request and its answer.
+    usual_answer: Nanos,
     /// How long this wait has been polled.
     polled: Nanos,
     /// What polling took since the last look whether others want the processor, and what of that was lost.
@@ -41,6 +56,7 @@ impl Patience {
         Self {
             is_allowed,
             credit: MOST_CREDIT,
+            usual_answer: Nanos::ZERO,
             polled: Nanos::ZERO,
             on_probation: Looked::default(),
             delay_before: None,
@@ -50,6 +66,18 @@ impl Patience {
     /// How much longer to poll before sleeping.
     pub(super) fn left(&self) -> Nanos {
         if self.is_allowed && self.credit > 0 { LONGEST - self.polled } else { Nanos::ZERO }
+    }
+
+    /// An answer took so long.
+    pub(super) fn answered(&mut self, took: Nanos) {
+        let Nanos(usual) = self.usual_answer;
+        self.usual_answer = Nanos(usual - usual / ANSWERS_OF_USUAL + took.0 / ANSWERS_OF_USUAL);
+    }
+
+    /// How long to pause between two looks.
+    pub(super) fn pause(&self) -> Nanos {
+        let pause = Nanos(self.usual_answer.0 / PAUSE_DIVISOR);
+        if pause < SHORTEST_PAUSE { Nanos::ZERO } else { pause.min(LONGEST_PAUSE) }
     }
 
     /// The thread has polled, and found something or not. Says whether it has lost so much time meanwhile that others may
@@ -153,6 +181,19 @@ mod tests {
         assert_eq!(patience.left(), Nanos::ZERO);
         wait(&mut patience, Nanos(50_000));
         assert_eq!(patience.left(), LONGEST);
+    }
+
+    #[test]
+    fn looks_pause_for_a_thirty_second_part_of_an_answer_and_12_us_at_most() {
+        let pause_beside = |answer| {
+            let mut patience = Patience::new(true);
+            assert_eq!(patience.pause(), Nanos::ZERO);
+            (0..1_000).for_each(|_| patience.answered(answer));
+            patience.pause()
+        };
+        assert_eq!(pause_beside(Nanos(60_000)), Nanos::ZERO);
+        assert!((Nanos(4_950)..=Nanos(5_000)).contains(&pause_beside(Nanos(160_000))));
+        assert_eq!(pause_beside(ms(8)), Nanos(12_000));
     }
 
     #[test]

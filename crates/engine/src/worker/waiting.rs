@@ -76,11 +76,13 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Turns as soon as something happens, without sleeping; says whether anything did.
     fn poll(&mut self, scheduler: &Scheduler, until: Nanos) -> (Looked, bool) {
-        let looked = self.io.look(until);
+        let pause = self.patience.pause();
+        let looked = self.io.look(until, pause);
         self.now = looked.now;
         let found = self.go_on_with_turn(Some(scheduler));
         self.polling.spent = self.polling.spent + looked.spent;
         self.polling.found += u64::from(found && looked.spent > Nanos::ZERO);
+        self.polling.longest_pause = self.polling.longest_pause.max(pause);
         (looked, found)
     }
 

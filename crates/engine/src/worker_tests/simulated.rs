@@ -179,7 +179,7 @@ impl Io for SimulatedIo {
         now
     }
 
-    fn look(&mut self, until: Nanos) -> Looked {
+    fn look(&mut self, until: Nanos, _: Nanos) -> Looked {
         let before = self.clock.get();
         let now = self.wait(until);
         Looked { now, spent: now - before, lost: Nanos::ZERO }
