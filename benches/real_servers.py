@@ -1,9 +1,12 @@
-"""The engine beside the fastest other generators on real servers: requests/s, and the server's CPU for each.
+"""The engine beside the fastest other generators on real servers: rate, latency, and the server's CPU.
 
 On one machine the generator is a part of what limits a server: the server's CPU pays for delivering requests
 and for waking whoever waits for answers. Here the server has one CPU, which is busy all the time, and the
 generator, of one thread, another. In each round all generators have their turn; what counts is the median of
 the ratios within rounds, with its 95 % interval.
+
+Each generator sends the request that it sends by itself: wrk and gcannon name the host alone, ours and h2load
+themselves, too, which the server has to parse. With `--same-request` all of them send the same header fields.
 
 No distribution has the newest of these generators: `--gcannon PROGRAM`, `--wrk PROGRAM` and
 `--h2load PROGRAM` take others than those of the PATH. One that is missing is left out.
@@ -14,10 +17,13 @@ import re
 import shutil
 import statistics
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from os import sysconf
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from benches.generators import LOADCURVE
 from benches.pairs import MedianWithin
@@ -26,6 +32,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.server.here import Server
 
 OURS = "loadcurve"
+USER_AGENT = f"loadcurve/{version('loadcurve')}"
 WARM_UP_S = 0.1
 """As long as gcannon loads the server before it counts. The others count from their first connection on."""
 TICKS_PER_S = sysconf("SC_CLK_TCK")
@@ -74,13 +81,26 @@ CASES = (
 )
 
 
+Command = Callable[[Case, str, int], list[str]]
+"""Arguments of a load: case, address, seconds."""
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Percentiles of the answers' latency in milliseconds, as a tool prints them."""
+
+    p50_ms: float
+    p99_ms: float
+
+
 @dataclass(frozen=True)
 class Generator:
-    """A load generator: its command line, and how its rate is read."""
+    """A load generator: its command line, and how its rate and latency are read."""
 
     program: str
-    command: Callable[[Case, str, int], list[str]]
+    command: Command
     rate: Callable[[str, int], float]
+    latency: Callable[[str], "Latency"]
     can: Callable[[Case], bool]
     warm_up_s: float = 0.0
     """How long it loads the server before it counts."""
@@ -97,6 +117,11 @@ def _our_rate(output: str, _: int) -> float:
     return LoadResult.model_validate_json(output).rate_rps.answered or 0.0
 
 
+def _our_latency(output: str) -> Latency:
+    latency_ms = LoadResult.model_validate_json(output).latency_ms
+    return Latency(latency_ms.p50 or 0.0, latency_ms.p99 or 0.0)
+
+
 def _found(pattern: str) -> Callable[[str, int], float]:
     def rate(output: str, _: int) -> float:
         found = re.search(pattern, output)
@@ -105,6 +130,25 @@ def _found(pattern: str) -> Callable[[str, int], float]:
         return float(found[1])
 
     return rate
+
+
+UNIT_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+def _printed(pattern: str) -> Callable[[str], Latency]:
+    """Read two times with units from what a tool prints: the median and the 99th percentile."""
+
+    def latency(output: str) -> Latency:
+        found = re.search(pattern, output)
+        if found is None:
+            raise ValueError(f"expected {pattern!r} in: {output}")
+        p50, unit, p99, other = found.groups()
+        return Latency(float(p50) * UNIT_MS[unit], float(p99) * UNIT_MS[other])
+
+    return latency
+
+
+TIME = r"([0-9.]+)(ns|us|ms|s)"
 
 
 def _counted(output: str, seconds: int) -> float:
@@ -117,25 +161,54 @@ def _h2load(case: Case, url: str, seconds: int) -> list[str]:
     return ["-t1", f"-c{case.connections}", f"-m{case.streams}", f"-D{seconds}", *http1, url]
 
 
-def generators(programs: Mapping[str, str]) -> dict[str, Generator]:
+def _gcannon(case: Case, url: str, seconds: int) -> list[str]:
+    return [url, "-t", "1", "-c", str(case.connections), "-d", f"{seconds}s"]
+
+
+def _wrk(case: Case, url: str, seconds: int) -> list[str]:
+    return ["-t1", "--latency", f"-c{case.connections}", f"-d{seconds}s", url]
+
+
+def _alike(command: Command) -> Command:
+    """Let wrk or h2load name itself as ours does."""
+    return lambda case, url, seconds: ["-H", f"User-Agent: {USER_AGENT}", *command(case, url, seconds)]
+
+
+def _gcannon_alike(case: Case, url: str, seconds: int) -> list[str]:
+    """Let gcannon send our request, from a file."""
+    target = urlsplit(url)
+    request = f"GET {target.path} HTTP/1.1\r\nHost: {target.netloc}\r\nUser-Agent: {USER_AGENT}\r\n\r\n"
+    file = Path(tempfile.gettempdir()) / f"request-{target.port}"
+    file.write_bytes(request.encode())
+    return [*_gcannon(case, url, seconds), "-R", str(file)]
+
+
+def generators(programs: Mapping[str, str], *, same_request: bool) -> dict[str, Generator]:
     """Return those that are installed, ours first."""
+    same = _alike if same_request else (lambda command: command)
     known = {
-        OURS: Generator(LOADCURVE, _ours, _our_rate, lambda _: True, WARM_UP_S),
+        OURS: Generator(LOADCURVE, _ours, _our_rate, _our_latency, lambda _: True, WARM_UP_S),
         "gcannon": Generator(
             programs["gcannon"],
-            lambda case, url, seconds: [url, "-t", "1", "-c", str(case.connections), "-d", f"{seconds}s"],
+            _gcannon_alike if same_request else _gcannon,
             _counted,
+            _printed(rf"Latency +\S+ +{TIME} +\S+ +{TIME}"),
             lambda case: not case.tls,
             WARM_UP_S,
         ),
         "wrk": Generator(
             programs["wrk"],
-            lambda case, url, seconds: ["-t1", f"-c{case.connections}", f"-d{seconds}s", url],
+            same(_wrk),
             _found(r"Requests/sec:\s*([0-9.]+)"),
+            _printed(rf"50% +{TIME}(?:\s+\S+%\s+\S+){{2}}\s+99% +{TIME}"),
             lambda case: not case.is_http2,
         ),
         "h2load": Generator(
-            programs["h2load"], _h2load, _found(r"([0-9.]+) req/s"), lambda case: case.tls or case.is_http2
+            programs["h2load"],
+            same(_h2load),
+            _found(r"([0-9.]+) req/s"),
+            _printed(rf"request *: +(?:\S+ +){{2}}{TIME} +\S+ +{TIME}"),
+            lambda case: case.tls or case.is_http2,
         ),
     }
     return {name: each for name, each in known.items() if shutil.which(each.program)}
@@ -169,6 +242,7 @@ class Turn:
     rps: float
     server_us: float
     """Processor time of the server for each request."""
+    latency: Latency
 
 
 def _turn(generator: Generator, case: Case, server: Server, each: Length) -> Turn:
@@ -177,11 +251,13 @@ def _turn(generator: Generator, case: Case, server: Server, each: Length) -> Tur
     finished = run_or_exit(command, each.cpu, MEASURED_EXIT_CODES)
     try:
         rps = generator.rate(finished.output, each.seconds)
+        latency = generator.latency(finished.output)
     except ValueError as error:
         sys.exit(f"{generator.program}: {error}")
     if not rps:
         sys.exit(f"{' '.join(command)}: nothing was answered: {finished.complaint}")
-    return Turn(rps, 1e6 * (cpu_s(server.pid) - before) / (rps * (each.seconds + generator.warm_up_s)))
+    server_us = 1e6 * (cpu_s(server.pid) - before) / (rps * (each.seconds + generator.warm_up_s))
+    return Turn(rps, server_us, latency)
 
 
 def measure(
@@ -202,7 +278,10 @@ def _print(case: Case, turns: Mapping[str, Sequence[Turn]]) -> None:
     for name, theirs in turns.items():
         rps = statistics.median(turn.rps for turn in theirs)
         server_us = statistics.median(turn.server_us for turn in theirs)
+        p50_ms = statistics.median(turn.latency.p50_ms for turn in theirs)
+        p99_ms = statistics.median(turn.latency.p99_ms for turn in theirs)
         line = f"{case!s:<14} {name:<10} {rps:>9,.0f}/s {server_us:>7.2f} µs"
+        line += f"  p50 {p50_ms:.3f} ms, p99 {p99_ms:.3f} ms"
         if name != OURS:
             ratio = MedianWithin.of([our.rps / their.rps for our, their in zip(ours, theirs, strict=True)])
             cost = statistics.median(
@@ -221,7 +300,7 @@ def _case(text: str) -> Case:
 
 
 def main() -> None:
-    """Print requests/s, the server's processor time, and the ratios of ours to the others'."""
+    """Print requests/s, the server's processor time, latency, and the ratios of ours to the others'."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -229,11 +308,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--duration", type=int, default=2, metavar="SECONDS", help="of each turn")
     parser.add_argument("--cases", nargs="+", type=_case, default=CASES, metavar="http:50|https:50|h2:10x100")
+    parser.add_argument("--same-request", action="store_true", help="all send the same header fields")
     for name in ("gcannon", "wrk", "h2load"):
         parser.add_argument(f"--{name}", default=name, metavar="PROGRAM")
     arguments = parser.parse_args()
     cpus = own_cpus()
-    asked = generators({name: getattr(arguments, name) for name in ("gcannon", "wrk", "h2load")})
+    programs = {name: getattr(arguments, name) for name in ("gcannon", "wrk", "h2load")}
+    asked = generators(programs, same_request=arguments.same_request)
     each = Length(arguments.duration, cpus.generator)
     print(machine())
     print(f"{arguments.rounds} rounds of {arguments.duration} s; ratios are ours by theirs")
