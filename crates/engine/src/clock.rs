@@ -9,9 +9,13 @@ pub fn now() -> Nanos {
     read(ClockId::Monotonic)
 }
 
-/// Keeps the processor until then.
-pub(crate) fn spin_until(end: Nanos) {
-    while now() < end {
+/// Keeps the processor until then, and returns the clock's reading.
+pub(crate) fn spin_until(end: Nanos) -> Nanos {
+    loop {
+        let now = now();
+        if now >= end {
+            return now;
+        }
         std::hint::spin_loop();
     }
 }

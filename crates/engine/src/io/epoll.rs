@@ -257,12 +257,12 @@ impl Io for Epoll {
             if !self.ready.is_empty() {
                 return Looked { now, ..looked };
             }
-            looked.add(now - looked.now, pause);
+            looked.add(now - looked.now);
             looked.now = now;
             if now >= until {
                 return looked;
             }
-            clock::spin_until(until.min(now + pause));
+            looked.now = looked.pause(now, pause, until);
         }
     }
 

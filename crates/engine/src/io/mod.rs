@@ -1,6 +1,7 @@
 //! How bytes travel: one trait, which speaks in completions, so that a readiness backend and a completion backend
 //! serve the same loop.
 
+use crate::clock;
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
 use rustix::io::Errno;
@@ -53,10 +54,24 @@ impl Looked {
     /// as long.
     const LONGEST_LOOK: Nanos = Nanos(5_000);
 
-    /// Counts one look in vain, and the pause before it.
-    fn add(&mut self, length: Nanos, pause: Nanos) {
-        let ran = length < Self::LONGEST_LOOK + pause;
-        let part = if ran { &mut self.spent } else { &mut self.lost };
+    /// Counts one look in vain.
+    fn add(&mut self, length: Nanos) {
+        self.count(length, Self::LONGEST_LOOK);
+    }
+
+    /// Pauses before the next look, for nothing more than `until`; returns the clock's reading behind it.
+    fn pause(&mut self, now: Nanos, pause: Nanos, until: Nanos) -> Nanos {
+        if pause == Nanos::ZERO {
+            return now;
+        }
+        let ended = clock::spin_until(until.min(now + pause));
+        self.count(ended - now, Self::LONGEST_LOOK + pause);
+        ended
+    }
+
+    /// Counts this time as spent, or as lost where the thread was too long away.
+    fn count(&mut self, length: Nanos, longest: Nanos) {
+        let part = if length < longest { &mut self.spent } else { &mut self.lost };
         *part = *part + length;
     }
 }

@@ -279,13 +279,13 @@ impl Io for Uring {
             self.enter(Wait::AtMost(Nanos::ZERO));
             let mut before = clock::now();
             while self.arrived.is_empty() && before < until {
-                clock::spin_until(until.min(before + pause));
+                before = looked.pause(before, pause, until);
                 // The kernel could show in memory that it has something (IORING_SETUP_TASKRUN_FLAG): that would cost the
                 // server's processor more than this call costs here.
                 self.enter(Wait::AtMost(Nanos::ZERO));
                 if self.arrived.is_empty() {
                     let now = clock::now();
-                    looked.add(now - before, pause);
+                    looked.add(now - before);
                     before = now;
                 }
             }
