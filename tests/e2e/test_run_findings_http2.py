@@ -87,7 +87,7 @@ def limits(shared_sandbox) -> Run:
         nginx("plain", settings="keepalive_requests = 1000000"),
         nginx(
             "shakes-hands",
-            # Both ends exchange keys on this curve quickly, and nginx alone signs with RSA, which takes several times as long.
+            # Keys are exchanged quickly on this curve, and signing with RSA, as nginx alone does, takes long.
             "ssl_ecdh_curve X25519;",
             'certificate = "rsa"\nload = { streams = 1, calls = 1 }',
         ),
