@@ -15,6 +15,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report.answer import answer_words
 from loadcurve.report.findings import CAUSE_TITLES, FindingGroup, grouped
 from loadcurve.report.formats.pictures import drawing
+from loadcurve.report.formats.tables import TABLES
 from loadcurve.report.section import Report
 
 SHOWN = ("throughput", "latency")
@@ -59,7 +60,7 @@ class Run:
     @property
     def tables(self) -> Mapping[str, polars.DataFrame]:
         """All tables by name, as a workbook has them; units are the last word of a column's name."""
-        return self._report.tables
+        return self._report.of(TABLES)
 
     @property
     def points(self) -> polars.DataFrame:

@@ -1,9 +1,9 @@
 """A section of the report: what it finds in a run, and how each form of the report shows that."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rich.console import RenderableType
 
@@ -12,9 +12,6 @@ from loadcurve.analysis.sections import Sections
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.markdown import table_lines
 from loadcurve.result.folder import Run
-
-if TYPE_CHECKING:
-    import polars
 
 Data = TypeVar("Data")
 Drawn = TypeVar("Drawn")
@@ -35,13 +32,6 @@ class Report:
     def looks(self) -> dict[str, Appearance]:
         """How each server is drawn."""
         return appearances(self.run.run.servers)
-
-    @cached_property
-    def tables(self) -> "dict[str, polars.DataFrame]":
-        """The tables by name."""
-        from loadcurve.report.formats.tables import report_tables  # noqa: PLC0415 - polars takes its time
-
-        return report_tables(self)
 
     def of(self, section: "Section[Data]") -> Data:
         """Return what a section finds, or nothing where a fault of ours leaves it out.
@@ -82,8 +72,6 @@ class Section(Generic[Data]):
     terminal: Callable[[Report, Data], Iterable[RenderableType]] | None = None
     markdown: Callable[[Report, Data], Iterable[str]] | None = None
     """Blocks, with their heading, of text that is escaped."""
-    tables: "Mapping[str, Callable[[Report], polars.DataFrame | None]]" = field(default_factory=dict)
-    """The tables of CSV, Parquet and the workbook by their names; ``None`` for one that is not made."""
 
 
 @dataclass(frozen=True, slots=True)

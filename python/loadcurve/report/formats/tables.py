@@ -15,7 +15,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.loads.values import Point
 from loadcurve.report.claims import claim_rows
 from loadcurve.report.findings import points as points_in_words
-from loadcurve.report.section import Report
+from loadcurve.report.section import Report, Section
 from loadcurve.result.columns import TYPES
 from loadcurve.result.measures import PUBLISHED_MEASURES
 from loadcurve.result.tables import failures_table, operations_table, points_table
@@ -62,6 +62,10 @@ def report_tables(report: Report) -> dict[str, polars.DataFrame]:
     }
     made = {name: report.sections.get(f"the table of {name}", make, None) for name, make in makers.items()}
     return {name: table for name, table in made.items() if table is not None}
+
+
+TABLES: Section[dict[str, polars.DataFrame]] = Section("tables", "tables", report_tables, {})
+"""All of them, made once for every form that writes tables."""
 
 
 def _claims(analysis: Analysis) -> polars.DataFrame | None:

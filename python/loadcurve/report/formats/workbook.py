@@ -15,6 +15,7 @@ from xlsxwriter.worksheet import Worksheet
 from loadcurve.analysis.analysis import Analysis, RunFacts
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
+from loadcurve.report.formats.tables import TABLES
 from loadcurve.report.formats.workbook_charts import add_charts
 from loadcurve.report.formats.workbook_print import fit_height, print_facts, print_table
 from loadcurve.report.ranking import RANKING
@@ -73,9 +74,8 @@ def workbook_bytes(report: Report) -> bytes:
         _set_properties(book, analysis.run)
         _facts_sheet(book, analysis, answers)
         charts = book.add_worksheet("charts")
-        shown = {
-            name: _with_reaches(one) if name == ESTIMATES else one for name, one in report.tables.items()
-        }
+        tables = report.of(TABLES)
+        shown = {name: _with_reaches(one) if name == ESTIMATES else one for name, one in tables.items()}
         for name, table in shown.items():
             _table_sheet(book, name, table, analysis.load_kind)
         if ESTIMATES in shown:

@@ -116,15 +116,17 @@ def _xlsx(report: "Report") -> Files:
 
 def _csv(report: "Report") -> Files:
     from loadcurve.report.formats.delimited import csv_bytes
+    from loadcurve.report.formats.tables import TABLES
 
-    for name, table in report.tables.items():
+    for name, table in report.of(TABLES).items():
         yield f"report-{name}.csv", csv_bytes(table)
 
 
 def _parquet(report: "Report") -> Files:
     from loadcurve.report.formats.delimited import parquet_bytes
+    from loadcurve.report.formats.tables import TABLES
 
-    for name, table in report.tables.items():
+    for name, table in report.of(TABLES).items():
         yield f"report-{name}.parquet", parquet_bytes(table)
 
 
