@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.generate.load_machines import REACHABLE, load_nodes
+from loadcurve.generate.load_machine import REACHABLE
+from loadcurve.generate.load_machines import load_nodes
 from loadcurve.generate.many import ManyMachines
 from loadcurve.runs.machines import require_ray, sending_machines
 from loadcurve.study.model import Study

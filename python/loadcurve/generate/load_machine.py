@@ -20,6 +20,9 @@ FIRST_EXCHANGES: Final = 3
 """Where none of these is answered, nothing gets through, such as where a firewall drops datagrams."""
 PATIENCE_S: Final = 0.3
 ROUND_TRIPS: Final = 3
+REACHABLE: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's variable for whether other machines are to reach a node, which it reads when it is imported. Unless
+it is ``0``, Ray on Linux replaces 127.0.0.1 by an address of the network and listens on all."""
 
 Way = Literal["echo", "channel"]
 Observe = Callable[[Progress], None]

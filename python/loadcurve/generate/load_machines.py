@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.load_machine import AgentMachine, LoadMachine
+from loadcurve.generate.load_machine import REACHABLE, AgentMachine, LoadMachine
 from loadcurve.machines.channel import Channel
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
@@ -18,9 +18,6 @@ from loadcurve.machines.table import MachineTable
 AGENT_HERE: Final = (sys.executable, "-P", "-m", "loadcurve.machines.agent")
 LOOPBACK: Final = "127.0.0.1"
 CLUSTER_ADDRESS: Final = "RAY_ADDRESS"
-REACHABLE: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""Ray's variable for whether other machines are to reach a node, which it reads when it is imported. Unless
-it is ``0``, Ray on Linux replaces 127.0.0.1 by an address of the network and listens on all."""
 RAY_IS_MISSING: Final = (
     "Ray is not installed in the environment of this command: pip install 'loadcurve[ray]'"
 )

@@ -28,8 +28,7 @@ import ray.cloudpickle
 import ray.exceptions
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.generate.load_machine import AgentMachine, LoadMachine
-from loadcurve.generate.load_machines import REACHABLE
+from loadcurve.generate.load_machine import REACHABLE, AgentMachine, LoadMachine
 from loadcurve.machines.bring import BOOTSTRAP, brought
 from loadcurve.machines.channel import Channel
 
