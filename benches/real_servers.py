@@ -20,7 +20,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from os import sysconf
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -30,9 +29,10 @@ from benches.pairs import MedianWithin
 from benches.rig import MEASURED_EXIT_CODES, PATH, machine, own_cpus, run_or_exit, running_web_server
 from loadcurve.result.load import LoadResult
 from loadcurve.server.here import Server
+from loadcurve.version import VERSION
 
 OURS = "loadcurve"
-USER_AGENT = f"loadcurve/{version('loadcurve')}"
+USER_AGENT = f"loadcurve/{VERSION}"
 WARM_UP_S = 0.1
 """As long as gcannon loads the server before it counts. The others count from their first connection on."""
 TICKS_PER_S = sysconf("SC_CLK_TCK")
@@ -100,7 +100,7 @@ class Generator:
     program: str
     command: Command
     rate: Callable[[str, int], float]
-    latency: Callable[[str], "Latency"]
+    latency: Callable[[str], Latency | None]
     can: Callable[[Case], bool]
     warm_up_s: float = 0.0
     """How long it loads the server before it counts."""
@@ -135,13 +135,13 @@ def _found(pattern: str) -> Callable[[str, int], float]:
 UNIT_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
-def _printed(pattern: str) -> Callable[[str], Latency]:
-    """Read two times with units from what a tool prints: the median and the 99th percentile."""
+def _printed(pattern: str) -> Callable[[str], Latency | None]:
+    """Read the median and the 99th percentile with their units; older versions of h2load print neither."""
 
-    def latency(output: str) -> Latency:
+    def latency(output: str) -> Latency | None:
         found = re.search(pattern, output)
         if found is None:
-            raise ValueError(f"expected {pattern!r} in: {output}")
+            return None
         p50, unit, p99, other = found.groups()
         return Latency(float(p50) * UNIT_MS[unit], float(p99) * UNIT_MS[other])
 
@@ -174,23 +174,26 @@ def _alike(command: Command) -> Command:
     return lambda case, url, seconds: ["-H", f"User-Agent: {USER_AGENT}", *command(case, url, seconds)]
 
 
-def _gcannon_alike(case: Case, url: str, seconds: int) -> list[str]:
+def _gcannon_alike(files: Path) -> Command:
     """Let gcannon send our request, from a file."""
-    target = urlsplit(url)
-    request = f"GET {target.path} HTTP/1.1\r\nHost: {target.netloc}\r\nUser-Agent: {USER_AGENT}\r\n\r\n"
-    file = Path(tempfile.gettempdir()) / f"request-{target.port}"
-    file.write_bytes(request.encode())
-    return [*_gcannon(case, url, seconds), "-R", str(file)]
+
+    def command(case: Case, url: str, seconds: int) -> list[str]:
+        target, file = urlsplit(url), files / "request"
+        fields = f"Host: {target.netloc}\r\nUser-Agent: {USER_AGENT}\r\n"
+        file.write_bytes(f"GET {target.path} HTTP/1.1\r\n{fields}\r\n".encode())
+        return [*_gcannon(case, url, seconds), "-R", str(file)]
+
+    return command
 
 
-def generators(programs: Mapping[str, str], *, same_request: bool) -> dict[str, Generator]:
-    """Return those that are installed, ours first."""
+def generators(programs: Mapping[str, str], same_request: Path | None) -> dict[str, Generator]:
+    """Return those that are installed, ours first; with a folder for its files all send our request."""
     same = _alike if same_request else (lambda command: command)
     known = {
         OURS: Generator(LOADCURVE, _ours, _our_rate, _our_latency, lambda _: True, WARM_UP_S),
         "gcannon": Generator(
             programs["gcannon"],
-            _gcannon_alike if same_request else _gcannon,
+            _gcannon_alike(same_request) if same_request else _gcannon,
             _counted,
             _printed(rf"Latency +\S+ +{TIME} +\S+ +{TIME}"),
             lambda case: not case.tls,
@@ -242,7 +245,7 @@ class Turn:
     rps: float
     server_us: float
     """Processor time of the server for each request."""
-    latency: Latency
+    latency: Latency | None
 
 
 def _turn(generator: Generator, case: Case, server: Server, each: Length) -> Turn:
@@ -278,10 +281,12 @@ def _print(case: Case, turns: Mapping[str, Sequence[Turn]]) -> None:
     for name, theirs in turns.items():
         rps = statistics.median(turn.rps for turn in theirs)
         server_us = statistics.median(turn.server_us for turn in theirs)
-        p50_ms = statistics.median(turn.latency.p50_ms for turn in theirs)
-        p99_ms = statistics.median(turn.latency.p99_ms for turn in theirs)
+        latencies = [turn.latency for turn in theirs if turn.latency is not None]
         line = f"{case!s:<14} {name:<10} {rps:>9,.0f}/s {server_us:>7.2f} µs"
-        line += f"  p50 {p50_ms:.3f} ms, p99 {p99_ms:.3f} ms"
+        if latencies:
+            p50_ms = statistics.median(one.p50_ms for one in latencies)
+            p99_ms = statistics.median(one.p99_ms for one in latencies)
+            line += f"  p50 {p50_ms:.3f} ms, p99 {p99_ms:.3f} ms"
         if name != OURS:
             ratio = MedianWithin.of([our.rps / their.rps for our, their in zip(ours, theirs, strict=True)])
             cost = statistics.median(
@@ -312,9 +317,14 @@ def main() -> None:
     for name in ("gcannon", "wrk", "h2load"):
         parser.add_argument(f"--{name}", default=name, metavar="PROGRAM")
     arguments = parser.parse_args()
-    cpus = own_cpus()
     programs = {name: getattr(arguments, name) for name in ("gcannon", "wrk", "h2load")}
-    asked = generators(programs, same_request=arguments.same_request)
+    with tempfile.TemporaryDirectory(prefix="loadcurve-bench-") as folder:
+        asked = generators(programs, Path(folder) if arguments.same_request else None)
+        _compare(arguments, asked)
+
+
+def _compare(arguments: argparse.Namespace, asked: Mapping[str, Generator]) -> None:
+    cpus = own_cpus()
     each = Length(arguments.duration, cpus.generator)
     print(machine())
     print(f"{arguments.rounds} rounds of {arguments.duration} s; ratios are ours by theirs")
