@@ -9,6 +9,7 @@ import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.connections import AgreedOn, ConnectionsOfServer, Range
+from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.html import render_page
 from loadcurve.report.section import Report
@@ -152,7 +153,7 @@ def test_a_run_in_clear_text_is_reported_as_without_any_of_it(clear: Run):
     assert everything(content)["connections"] is None
     assert everything(content)["parts"][0].connections == {}
     assert 'id="connections"' not in render_page(content)
-    assert "connections" not in Report(clear, found).tables
+    assert "connections" not in report_tables(Report(clear, found))
 
 
 def test_the_connections_are_a_table_of_the_other_forms(run: Run, analysis: Analysis):

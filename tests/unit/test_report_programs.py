@@ -5,6 +5,7 @@ import json
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.html import render_page
 from loadcurve.report.section import Report
@@ -100,7 +101,7 @@ def test_a_server_of_one_program_has_nothing_to_divide():
     content = Report(run, found)
     assert everything(content)["programs"] is None
     assert 'id="programs"' not in render_page(content)
-    assert "programs" not in Report(run, found).tables
+    assert "programs" not in report_tables(Report(run, found))
     assert "by program" not in printed(summary(Report(run, found)))
 
 
@@ -126,7 +127,7 @@ def test_page_markdown_and_terminal_divide_the_time_of_a_request(run, analysis: 
 
 
 def test_the_division_is_a_table_of_the_other_forms(run, analysis: Analysis):
-    table = Report(run, analysis).tables["programs"]
+    table = report_tables(Report(run, analysis))["programs"]
     assert table.columns[:5] == ["server", "connections", "part", "program", "unit"]
     rows = {
         (row["part"], row["program"]): row["value"]
