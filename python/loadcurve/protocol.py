@@ -1,8 +1,12 @@
-"""The protocols that servers speak, and the schemes of URLs that name them."""
+"""The protocols that servers speak with their versions, and the schemes of URLs that name them."""
 
-from typing import Literal
+from typing import Final, Literal, assert_never, get_args
 
-ProtocolName = Literal["http", "mongodb", "postgresql"]
+from loadcurve.errors import BadInput
+
+DatabaseProtocol = Literal["mongodb", "postgresql"]
+"""What is spoken with a database."""
+ProtocolName = Literal["http", DatabaseProtocol]
 """What is spoken with a server."""
 
 SCHEMES: dict[str, ProtocolName] = {
@@ -15,10 +19,55 @@ SCHEMES: dict[str, ProtocolName] = {
 }
 """What is spoken under a URL, by its scheme."""
 
+HttpVersion = Literal["1.0", "1.1", "2"]
+"""A version of HTTP that a load can speak."""
+HTTP_VERSIONS: Final[tuple[HttpVersion, ...]] = get_args(HttpVersion)
+HTTP1_0: Final = "1.0"
+HTTP1_1: Final = "1.1"
+HTTP2: Final = "2"
+HttpFamily = Literal["1.1", "2"]
+"""The versions of HTTP that write messages alike, by the newest of them."""
+HTTP_FAMILIES: Final[tuple[HttpFamily, ...]] = get_args(HttpFamily)
+
+
+def http_family(version: HttpVersion) -> HttpFamily:
+    """Return the versions to which one belongs."""
+    match version:
+        case "1.0" | "1.1":
+            return HTTP1_1
+        case "2":
+            return HTTP2
+        case _:
+            assert_never(version)
+
+
+def has_streams(version: HttpVersion | None) -> bool:
+    """Whether the requests of a connection are streams, which may be answered in any order.
+
+    ``None`` is an unknown version, or another protocol.
+    """
+    return version is not None and http_family(version) == HTTP2
+
 
 def protocol_of_url(url: str) -> ProtocolName | None:
     """Return what is spoken under a URL; ``None`` for an unknown scheme."""
     return SCHEMES.get(url.partition("://")[0].lower())
+
+
+def database_protocol_of_url(url: str) -> DatabaseProtocol:
+    """Return what is spoken with the database under a URL.
+
+    Raises ``BadInput``, which does not repeat the URL: there is no database that Loadcurve knows.
+    """
+    protocol = protocol_of_url(url)
+    match protocol:
+        case "mongodb" | "postgresql":
+            return protocol
+        case "http" | None:
+            known = ", ".join(f"{scheme}://" for scheme, spoken in SCHEMES.items() if spoken != "http")
+            raise BadInput(f"the URL is not that of a database; expected one that starts with {known}")
+        case _:
+            assert_never(protocol)
 
 
 def with_lower_case_scheme(url: str) -> str:

@@ -89,7 +89,7 @@ def at_rate(rate_rps: float) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "work", "said"),
     [
-        ({}, {"url": "redis://127.0.0.1"}, "mongodb://, mongodb\\+srv://, postgresql://"),
+        ({}, {"url": "cassandra://127.0.0.1"}, "mongodb://, mongodb\\+srv://, postgresql://"),
         ({}, {"settings": {"write_concerns": "1"}}, "did you mean"),
         ({"threads": 3}, {}, "3 threads cannot share 2 clients"),
         ({"model": {"closed": {"connections": 0}}}, {}, "at least 1 client"),

@@ -53,7 +53,11 @@ STARTED = {
     "url": "postgresql://me:se-cret@127.0.0.1:8080/postgres",
     "settings": {"workers": 2, "tls": False, "mode": "fast"},
     "configuration": {"nginx.conf": "listen {port};"},
-    "transport": {"scheme": "https", "has_http2": True, "authority": "-----BEGIN CERTIFICATE-----\n"},
+    "transport": {
+        "scheme": "https",
+        "http_versions": ["1.1", "2"],
+        "authority": "-----BEGIN CERTIFICATE-----\n",
+    },
 }
 ECHO = {"arrived_ns": 1_000, "sent_ns": 2_000}
 PART = {"part": "{}", "steal_s": 0.1, "throttling": None, "suspended_s": 0.0, "link": None}

@@ -150,7 +150,7 @@ def test_a_study_that_is_kept_is_otherwise_as_it_was():
     other = 'postgresql://me@127.0.0.1/test'
     third = "postgresql://127.0.0.1/test?password=secret&sslmode=require"
     page = "http://127.0.0.1:8080/user@home?user=home"
-    cache = "redis://me:secret@127.0.0.1/0"
+    cache = "cassandra://me:secret@127.0.0.1/0"
     """
     assert (
         study_without_secrets(study)
@@ -158,7 +158,7 @@ def test_a_study_that_is_kept_is_otherwise_as_it_was():
     other = 'postgresql://127.0.0.1/test'
     third = "postgresql://127.0.0.1/test?sslmode=require"
     page = "http://127.0.0.1:8080/user@home?user=home"
-    cache = "redis://127.0.0.1/0"
+    cache = "cassandra://127.0.0.1/0"
     """
     )
 

@@ -39,15 +39,19 @@ def entry_of(tmp_path: Path, more: str = "", tables: str = ""):
 
 def test_a_server_without_settings_of_transport_is_spoken_to_in_clear_text():
     transport = transport_of({}, Path("/authority"))
-    assert (transport.scheme, transport.has_http2) == ("http", False)
+    assert (transport.scheme, transport.http_versions) == ("http", {"1.1"})
 
 
 def test_tls_and_http2_are_two_settings():
     authority = Path("/authority")
     encrypted = transport_of({"tls": True, "http2": False}, authority)
-    assert (encrypted.scheme, encrypted.tls.verify, encrypted.has_http2) == ("https", "/authority", False)
+    assert (encrypted.scheme, encrypted.tls.verify, encrypted.http_versions) == (
+        "https",
+        "/authority",
+        {"1.1"},
+    )
     clear = transport_of({"tls": False, "http2": True}, authority)
-    assert (clear.scheme, clear.has_http2) == ("http", True)
+    assert (clear.scheme, clear.http_versions) == ("http", {"1.1", "2"})
 
 
 @pytest.mark.parametrize("entry", ENCRYPTED, ids=lambda entry: entry.name)

@@ -110,9 +110,9 @@ mod tests {
 
     #[test]
     fn an_unknown_scheme_is_answered_with_the_known_ones() {
-        let text = Product::of("redis://user:secret@127.0.0.1").unwrap_err().to_string();
+        let text = Product::of("cassandra://user:secret@127.0.0.1").unwrap_err().to_string();
         assert!(
-            text.contains("redis://") && text.contains("mongodb+srv://") && text.contains("postgresql://"),
+            text.contains("cassandra://") && text.contains("mongodb+srv://") && text.contains("postgresql://"),
             "{text}"
         );
         assert!(!text.contains("secret"), "{text}");

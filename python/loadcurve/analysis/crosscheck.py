@@ -8,8 +8,8 @@ from statistics import fmean
 import numpy as np
 
 from loadcurve.analysis.curves import Curve, usable_logs
-from loadcurve.loads.http import HTTP2
 from loadcurve.loads.values import Point
+from loadcurve.protocol import has_streams
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import measures
@@ -174,7 +174,7 @@ def _request_bytes(load: LoadResult) -> float | None:
     """Return what was sent for each request; over TLS and HTTP/2 of our engine that is more than requests."""
     if load.tool is not None:
         return None if load.tool.request is None else load.tool.request.bytes
-    is_plain = load.load.http != HTTP2 and load.load.scheme == "http"
+    is_plain = not has_streams(load.load.http) and load.load.scheme == "http"
     if not is_plain or load.bytes is None or load.bytes.sent is None or not load.requests.sent:
         return None
     return load.bytes.sent / load.requests.sent

@@ -20,6 +20,7 @@ from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
 from loadcurve.loads.values import ENGINE_NAME
+from loadcurve.protocol import has_streams
 from loadcurve.report.doctor import (
     Programs,
     ceiling_tables,
@@ -191,7 +192,7 @@ def _measured(cpus: CpuDivision, talk: Console, tool: Tool | None, *, quick: boo
 
 
 def _progress(load: CeilingLoad) -> str:
-    streams = f", streams: {load.streams:,}" if load.spoken.http == "2" else ""
+    streams = f", streams: {load.streams:,}" if has_streams(load.spoken.http) else ""
     sender = "" if load.tool is None else f"{load.tool.name} over "
     return (
         f"measuring the ceiling of {sender}{load.spoken.title}, connections: {load.connections:,}{streams} …"

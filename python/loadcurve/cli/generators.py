@@ -13,6 +13,7 @@ from loadcurve.generate.tools.catalog import Tool, tool_named, tools
 from loadcurve.generate.tools.table import Abilities, ToolTable
 from loadcurve.loads.kinds import DATABASE, KINDS
 from loadcurve.loads.values import ENGINE_NAME
+from loadcurve.protocol import HTTP_VERSIONS
 from loadcurve.report.text import ABSENT, time_step
 from loadcurve.version import VERSION
 
@@ -115,7 +116,7 @@ def _ours() -> dict[str, Any]:
         "install": None,
         "is_driven": True,
         "models": [model for kind in KINDS for model in kind.models],
-        "http": ["1.0", "1.1", "2"],
+        "http": [*HTTP_VERSIONS],
         "databases": [*DATABASE.protocols],
         "latency_basis": "due",
         "resolution_ms": 1e-6,

@@ -35,6 +35,7 @@ from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount, Think
 from loadcurve.loads.verification import AnswerRule, Verify
+from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion, has_streams
 from loadcurve.toml.addresses import SourceAddresses
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.paths import Text
@@ -47,7 +48,6 @@ WINDOW_MAX = 2**31 - 1
 """The largest window of HTTP/2 (RFC 9113)."""
 CONNECTION_WINDOW_MIN = 65_535
 """With which every connection of HTTP/2 begins."""
-HTTP2 = "2"
 REPLAY_S_MAX = 1e6
 """No replay lasts longer, as no load does."""
 SESSIONS_AT_ONCE_MAX = 10_000
@@ -131,7 +131,7 @@ class HttpLoadTable(LoadTable):
     """Header fields of the requests; a list is several of one name."""
     body: Body = ""
     """The body of the requests: a text, or `@` and the name of a file."""
-    http: Literal["1.0", "1.1", "2"] = "1.1"
+    http: HttpVersion = HTTP1_1
     """The version of HTTP; 2 over TLS, or in clear text with servers that are known to speak it."""
     hpack: Literal["indexed", "literal"] | None = None
     """With HTTP/2: header fields refer to those sent before ("indexed", the default), or are written out in
@@ -228,7 +228,7 @@ class HttpLoadTable(LoadTable):
     def _other_version(self, at: Swept) -> Iterator[Problem]:
         """Check that what belongs to one version of HTTP is not asked of another."""
         keys = attributes(type(self))
-        if self.http == HTTP2:
+        if has_streams(self.http):
             if "pipeline" in keys and max(at.values("pipeline")) > 1:
                 text = "cannot be combined with HTTP/2, which has no pipeline; expected streams"
                 yield Problem(at.place("pipeline"), text)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loadcurve.loads.http import HTTP2, HttpLoad, RecordedLoad
+from loadcurve.loads.http import HttpLoad, RecordedLoad
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
@@ -22,6 +22,7 @@ from loadcurve.loads.sent import FILE_MARK, header_fields
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.workload import Workload
 from loadcurve.loads.ycsb import DatabaseLoad
+from loadcurve.protocol import has_streams
 
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
@@ -165,7 +166,7 @@ class HttpPlan(Plan):
 
     def _requests_at_once(self, pipeline: int, streams: int) -> dict[str, int]:
         """Return how many are under way on a connection, by the version's word; a burst is either."""
-        if self.load.http == HTTP2:
+        if has_streams(self.load.http):
             return {"streams": max(pipeline, streams)}
         return {"pipeline": pipeline}
 
@@ -201,7 +202,7 @@ class HttpPlan(Plan):
         run |= {"scheme": self.scheme} | self.load.model_dump(mode="json", include={"verify"})
         if self.scheme == "https":
             run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes"})
-        if self.load.http == HTTP2:
+        if has_streams(self.load.http):
             given = self.load.model_dump(include={*_HTTP2}, exclude_none=True)
             run |= _HTTP2_DEFAULTS | given
         if isinstance(self.load, RecordedLoad):

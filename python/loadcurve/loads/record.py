@@ -13,6 +13,7 @@ from loadcurve.loads.rates import RECORDED, OpenArrivals, Rate
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.loads.workload import Workload
+from loadcurve.protocol import HttpVersion
 
 
 class _AsRun(Record, extra="allow"):
@@ -59,7 +60,7 @@ class HttpAsRun(_AsRun):
     """
 
     model: Literal["closed", "open", "sessions"]
-    http: Literal["1.0", "1.1", "2"] | None
+    http: HttpVersion | None
     scheme: Scheme = "http"
     full_handshakes: float = 1.0
     requests: Many[str]

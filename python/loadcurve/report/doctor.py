@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.host.fitness import Check, Fitness
+from loadcurve.protocol import has_streams
 from loadcurve.report import text
 from loadcurve.result.ceiling import Ceiling, CeilingPoint
 from loadcurve.result.machines_ceiling import MachinesCeiling
@@ -62,7 +63,7 @@ def ceiling_tables(ceiling: Ceiling) -> RenderableType:
     for sender, spoken in dict.fromkeys((point.sender, point.spoken) for point in ceiling.points):
         points = [point for point in ceiling.points if (point.sender, point.spoken) == (sender, spoken)]
         title = ", ".join(filter(None, (sender.title, spoken.title)))
-        parts += [Text(title), _ceiling_table(points, has_streams=spoken.http == "2")]
+        parts += [Text(title), _ceiling_table(points, with_streams=has_streams(spoken.http))]
     return Group(*parts)
 
 
@@ -107,16 +108,16 @@ def _of_machines(ceiling: MachinesCeiling) -> str:
     )
 
 
-def _ceiling_table(points: Sequence[CeilingPoint], *, has_streams: bool) -> Table:
+def _ceiling_table(points: Sequence[CeilingPoint], *, with_streams: bool) -> Table:
     table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="dim")
-    numbers = ("connections", "streams") if has_streams else ("connections",)
+    numbers = ("connections", "streams") if with_streams else ("connections",)
     for title in (*numbers, "requests/s", "lowest", "highest", "p50 ms", "p99 ms", "generator's CPU"):
         table.add_column(title, justify="right", no_wrap=True)
     for point in points:
         rates = (point.requests_per_s, point.lowest_requests_per_s, point.highest_requests_per_s)
         table.add_row(
             f"{point.connections:,}",
-            *([f"{point.streams:,}"] if has_streams else []),
+            *([f"{point.streams:,}"] if with_streams else []),
             *[f"{rate:,.0f}" for rate in rates],
             text.number(point.p50_ms),
             text.number(point.p99_ms),

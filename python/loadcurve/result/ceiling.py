@@ -10,6 +10,7 @@ from pydantic import Field
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME, Count, Many, Record, Time
+from loadcurve.protocol import HTTP1_1, HttpFamily, has_streams, http_family
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict
 
@@ -31,15 +32,15 @@ class Rig(Record):
 class Spoken(NamedTuple):
     """What a load and a server speak; each has another ceiling."""
 
-    http: Literal["1.1", "2"]
+    http: HttpFamily
     scheme: Scheme
 
     @property
     def title(self) -> str:
         """Its name, for people."""
-        if self.http == "1.1":
-            return "HTTPS" if self.scheme == "https" else "HTTP/1.1"
-        return "HTTP/2 over TLS" if self.scheme == "https" else "HTTP/2"
+        if not has_streams(self.http):
+            return "HTTPS" if self.scheme == "https" else f"HTTP/{self.http}"
+        return f"HTTP/{self.http} over TLS" if self.scheme == "https" else f"HTTP/{self.http}"
 
 
 class Sender(NamedTuple):
@@ -66,7 +67,7 @@ class CeilingPoint(Record):
     generator: str = ENGINE_NAME
     generator_version: str | None = None
     """Of another tool than the engine, if it reports one."""
-    http: Literal["1.1", "2"] = "1.1"
+    http: HttpFamily = HTTP1_1
     scheme: Scheme = "http"
     connections: Annotated[int, Field(gt=0)]
     streams: Annotated[int, Field(gt=0)] = 1
@@ -138,7 +139,7 @@ class Ceiling(Record):
         load = result.load
         if not load.has_ceiling or load.scheme is None:
             return None
-        sender, spoken = Sender.of(result), Spoken("2" if load.http == "2" else "1.1", load.scheme)
+        sender, spoken = Sender.of(result), Spoken(http_family(load.http or HTTP1_1), load.scheme)
         measured: dict[int, list[tuple[int, float]]] = {}
         for point in sorted(self.points, key=lambda point: (point.streams, point.connections)):
             if (point.sender, point.spoken) == (sender, spoken):
@@ -149,7 +150,9 @@ class Ceiling(Record):
 def _spoken_by(load: LoadAsRun) -> str:
     """Return the words behind a load's connections, where it speaks not HTTP/1.1 in clear text."""
     streams = (
-        f" of {load.streams:,} {'stream' if load.streams == 1 else 'streams'}" if load.http == "2" else ""
+        f" of {load.streams:,} {'stream' if load.streams == 1 else 'streams'}"
+        if has_streams(load.http)
+        else ""
     )
     return f"{streams}{' over TLS' if load.scheme == 'https' else ''}"
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self, get_args
 
 from loadcurve.errors import BadInput
 from loadcurve.generate.chosen import CHOSEN
@@ -12,7 +12,9 @@ from loadcurve.generate.tools.catalog import Tool
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME
+from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP_FAMILIES, HttpVersion, has_streams
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.plan import plan_at_point
@@ -23,13 +25,13 @@ from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.here import Server
 from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
-from loadcurve.server.transport import HTTP2, TLS
+from loadcurve.server.transport import HTTP2_SETTING, TLS
 
 CONNECTIONS = (1, 10, 100, 1000)
 STREAMS = (1, 10, 100)
 """Requests at once on each connection of HTTP/2."""
 REQUESTS_AT_ONCE_MAX = 10_000
-SPOKEN = (Spoken("1.1", "http"), Spoken("1.1", "https"), Spoken("2", "http"), Spoken("2", "https"))
+SPOKEN = tuple(Spoken(version, scheme) for version in HTTP_FAMILIES for scheme in get_args(Scheme))
 RUNS = 3
 DURATION_S = 0.5
 WARMUP_S = 0.2
@@ -133,11 +135,11 @@ def spoken_by(tool: Tool, spoken: Sequence[Spoken] = SPOKEN) -> list[Spoken]:
     return [one for one in spoken if one.scheme == "http" and _http_of(tool, one) in can.http]
 
 
-def _http_of(tool: Tool | None, spoken: Spoken) -> Literal["1.0", "1.1", "2"]:
+def _http_of(tool: Tool | None, spoken: Spoken) -> HttpVersion:
     """Return the version by which something is spoken; that of a tool may be HTTP/1.0 alone."""
     can = None if tool is None else tool.table.can
-    is_older = can is not None and can.usual_http == "1.0"
-    return "1.0" if spoken.http == "1.1" and is_older else spoken.http
+    is_older = can is not None and can.usual_http == HTTP1_0
+    return HTTP1_0 if spoken.http == HTTP1_1 and is_older else spoken.http
 
 
 def _points_of(
@@ -149,7 +151,7 @@ def _points_of(
 ) -> list[CeilingPoint]:
     """Return the points of loads that speak the same, of a server that was started for them."""
     spoken = loads[0].spoken
-    settings = {TLS: spoken.scheme == "https", HTTP2: spoken.http == "2"}
+    settings = {TLS: spoken.scheme == "https", HTTP2_SETTING: has_streams(spoken.http)}
     found = find_server(load_catalog()["limit"], settings)
     if isinstance(found, MissingServer):
         raise found.failure()
@@ -169,7 +171,7 @@ def _points_of(
 def _loads_of(spoken: Spoken, tool: Tool | None) -> list[CeilingLoad]:
     return [
         CeilingLoad(spoken, connections, streams, tool)
-        for streams in (STREAMS if spoken.http == "2" else STREAMS[:1])
+        for streams in (STREAMS if has_streams(spoken.http) else STREAMS[:1])
         for connections in CONNECTIONS
         if connections * streams <= REQUESTS_AT_ONCE_MAX
     ]

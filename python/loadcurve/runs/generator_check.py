@@ -16,6 +16,7 @@ from loadcurve.host.cpus import divide_cpus
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
 from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.loads.ycsb import DatabaseLoadTable
+from loadcurve.protocol import HTTP1_1
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.database import DatabaseUnderLoad
 from loadcurve.runs.database_plan import DatabasePlans
@@ -129,7 +130,7 @@ def _check_on_database(tool: Tool) -> CheckedGenerator:
 
 def short_load(tool: Tool) -> HttpLoad:
     """Return a short load that a tool can send."""
-    can = tool.table.can or Abilities(models=["closed"], http=["1.1"], ends=["duration"], calls="kept")
+    can = tool.table.can or Abilities(models=["closed"], http=[HTTP1_1], ends=["duration"], calls="kept")
     common = {
         "requests": [f"/{FILE}"],
         "http": can.usual_http,

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from loadcurve.errors import BadInput
-from loadcurve.loads.http import HTTP2, HttpLoadTable
+from loadcurve.loads.http import HttpLoadTable
 from loadcurve.loads.requests import is_met
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
@@ -107,8 +107,7 @@ def verify_answers(
     """
     if isinstance(load, HttpLoadTable):
         return _verified(site, paths, content, load)
-    versions = ("1.1", HTTP2) if site.transport.has_http2 else ("1.1",)
-    for version in versions:
+    for version in sorted(site.transport.http_versions):
         records = _verified(site, paths, content, plain_load(site.transport, version))
     return records
 

@@ -11,6 +11,7 @@ from loadcurve.errors import BadInput, sentence
 from loadcurve.loads.http import ClosedLoad, HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.table import LoadTable
+from loadcurve.protocol import HTTP1_1, HttpVersion
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import Transport
@@ -46,7 +47,7 @@ class Site:
     """Each answer has it, from connecting on, but for what a long body takes that does not come slowly."""
 
 
-def plain_load(transport: Transport, http: str = "1.1") -> ClosedLoad:
+def plain_load(transport: Transport, http: HttpVersion = HTTP1_1) -> ClosedLoad:
     """Return a load that asks for paths and says nothing else, with the settings of TLS of a server."""
     load = ClosedLoad(model="closed", requests=["/"], connections=1, requests_total=1)
     return load.model_copy(update={"http": http, "tls": transport.tls})

@@ -83,6 +83,6 @@ def transport_as_json(transport: Transport) -> Json:
     is_encrypted = transport.is_encrypted
     return {
         "scheme": transport.scheme,
-        "has_http2": transport.has_http2,
+        "http_versions": sorted(transport.http_versions),
         "authority": Path(str(transport.tls.verify)).read_text(encoding="ascii") if is_encrypted else None,
     }

@@ -460,9 +460,9 @@ class ProbeElsewhere(LiveProbe):
 def _transport_here(given: far_calls.FarTransport, authority: Path) -> Transport:
     """Return how a web server is spoken to; the authority is written to a file of this machine."""
     if given.authority is None:
-        return Transport(has_http2=given.has_http2)
+        return Transport(http_versions=given.http_versions)
     authority.write_text(given.authority, encoding="ascii")
-    return Transport("https", TlsTable(verify=str(authority)), given.has_http2)
+    return Transport("https", TlsTable(verify=str(authority)), given.http_versions)
 
 
 def _there_s(course: ClockCourse, moment_s: float) -> float:

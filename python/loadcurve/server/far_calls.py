@@ -12,6 +12,7 @@ from loadcurve.loads.tls import Scheme
 from loadcurve.machines.channel import FarError
 from loadcurve.machines.far_call import NOTHING, Answer, FarCall, FarRecord, Line, Port, Text, read
 from loadcurve.machines.messages import BadMessage
+from loadcurve.protocol import HttpVersion
 from loadcurve.result.link import InterfaceRecord, InterfaceUse
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import ContainerRecord, LimitUse
@@ -82,7 +83,7 @@ class FarTransport(FarRecord):
     """How a web server is spoken to."""
 
     scheme: Scheme
-    has_http2: bool
+    http_versions: Annotated[frozenset[HttpVersion], Field(min_length=1)]
     authority: Annotated[str, Field(pattern=r"^[\x00-\x7f]*$", max_length=1 << 20)] | None
     """In PEM, whose certificates its clients trust."""
 

@@ -1,4 +1,4 @@
-"""How a web server is spoken to: in clear text or encrypted, and whether it speaks HTTP/2.
+"""How a web server is spoken to: in clear text or encrypted, and in which versions of HTTP.
 
 Three settings say so, by these names in every description that has them.
 """
@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcurve.loads.tls import Scheme, TlsTable
+from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion
 from loadcurve.server.settings import BooleanSetting, Setting, SettingValue, TextSetting
 
 TLS = "tls"
 """The setting, on or off, of a server that may listen for TLS instead of clear text."""
-HTTP2 = "http2"
+HTTP2_SETTING = "http2"
 """The setting of one that may speak HTTP/2: negotiated by ALPN with TLS, with prior knowledge without."""
 CERTIFICATE = "certificate"
 """The setting that names the kind of the certificate."""
@@ -26,8 +27,8 @@ class Transport:
     scheme: Scheme = "http"
     tls: TlsTable = field(default_factory=TlsTable)
     """What is asked for in the handshakes of an encrypted one, and whose certificates are accepted."""
-    has_http2: bool = False
-    """Whether the server was set to speak HTTP/2 as well."""
+    http_versions: frozenset[HttpVersion] = frozenset({HTTP1_1})
+    """Those that the server was set to speak."""
 
     @property
     def is_encrypted(self) -> bool:
@@ -49,15 +50,17 @@ def scheme_of(settings: Mapping[str, Setting], given: Mapping[str, object], url:
 
 def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Transport:
     """Return how a server with these settings is spoken to, whose certificate this authority has signed."""
-    has_http2 = settings.get(HTTP2) is True
+    versions: frozenset[HttpVersion] = frozenset(
+        {HTTP1_1, HTTP2} if settings.get(HTTP2_SETTING) is True else {HTTP1_1}
+    )
     if settings.get(TLS) is not True:
-        return Transport(has_http2=has_http2)
-    return Transport("https", TlsTable(verify=str(authority)), has_http2)
+        return Transport(http_versions=versions)
+    return Transport("https", TlsTable(verify=str(authority)), versions)
 
 
 def require_transport_settings(settings: Mapping[str, Setting]) -> None:
     """Raise ValueError where a description means something else by the names of these settings."""
-    for name in (TLS, HTTP2):
+    for name in (TLS, HTTP2_SETTING):
         if name in settings and not isinstance(settings[name], BooleanSetting):
             raise ValueError(f'the setting `{name}` has another type: expected "boolean"')
     kind = settings.get(CERTIFICATE)

@@ -26,7 +26,7 @@ fn address() -> impl Strategy<Value = String> {
         "postgres://",
         "mongodb://",
         "mongodb+srv://",
-        "redis://",
+        "cassandra://",
         "postgresql:",
         "",
     ]);

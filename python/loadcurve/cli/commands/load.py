@@ -13,6 +13,7 @@ import typer
 from loadcurve.cli.commands.options import JsonOption, MetricsOption, OtlpOption
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput
+from loadcurve.protocol import HTTP1_1, HttpVersion
 
 ARRIVALS, REQUESTS, TLS = "Arrivals and connections", "Requests", "TLS"
 GENERATOR, DATABASES = "Generator", "Databases"
@@ -145,9 +146,9 @@ def load(
         typer.Option(help="How paths are chosen from --urls.", rich_help_panel=REQUESTS),
     ] = "in-order",
     http: Annotated[
-        Literal["1.0", "1.1", "2"],
+        HttpVersion,
         typer.Option(help="HTTP version of the requests.", rich_help_panel=REQUESTS),
-    ] = "1.1",
+    ] = HTTP1_1,
     hpack: Annotated[
         Literal["indexed", "literal"] | None,
         typer.Option(help="HTTP/2: how header fields are sent; default indexed.", rich_help_panel=REQUESTS),

@@ -11,6 +11,7 @@ from loadcurve.generate.tools.source import Source
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.sent import header_fields
 from loadcurve.loads.ycsb import DatabaseLoad
+from loadcurve.protocol import DatabaseProtocol, database_protocol_of_url
 
 
 class Refused(BadInput):
@@ -68,6 +69,11 @@ class DatabaseToolRequest:
     """A folder for what the tool reads and writes, which nobody else can enter."""
     version: str | None = None
     """The tool's."""
+
+    @property
+    def protocol(self) -> DatabaseProtocol:
+        """What is spoken with the database."""
+        return database_protocol_of_url(self.url)
 
 
 ToolRequest = WebToolRequest | DatabaseToolRequest

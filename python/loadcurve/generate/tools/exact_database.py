@@ -1,6 +1,7 @@
 """Whether a tool puts a load on a database exactly as it is asked for; if not, why not."""
 
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import Refused
@@ -11,7 +12,7 @@ from loadcurve.generate.tools.table import DatabaseAbilities, WorkloadPart
 from loadcurve.loads.values import SettingValue
 from loadcurve.loads.workload import Draw, Workload
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.protocol import ProtocolName
+from loadcurve.protocol import DatabaseProtocol, ProtocolName
 
 DECIDED = {
     "model", "workload", "phase", "records", "requests_total", "duration_s", "warmup_s", "threads",
@@ -46,28 +47,33 @@ def require_exact_on_database(
     can = tool.table.databases
     if can is None:
         raise Refused("generator", f"{tool.name} puts loads only on web servers")
-    if protocol is not None and protocol not in can.protocols:
+    driven = next((one for one in can.protocols if one == protocol), None)
+    if protocol is not None and driven is None:
         known = " and ".join(can.protocols)
         raise Refused("generator", f"{tool.name} is only driven on {known}, and not on {protocol}")
-    for key, reason in _refusals(can, load, protocol, settings):
+    for key, reason in _refusals(can, load, driven, settings):
         raise Refused(key, f"{tool.name} {reason}")
-    expected = None if url is None else _encryption(protocol, url)
+    expected = None if url is None or driven is None else _encryption(driven, url)
     if expected is not None:
         text = f"{tool.name} is only driven over connections in clear text; expected {expected} in the URL"
         raise Refused("generator", text)
 
 
-def _encryption(protocol: ProtocolName | None, url: str) -> str | None:
+def _encryption(protocol: DatabaseProtocol, url: str) -> str | None:
     """Return what is expected in the URL of a database for clear text; ``None`` where it is there."""
-    if protocol == "mongodb":
-        return None if is_clear_text(url) else "mongodb:// without tls"
-    return None if postgresql_url(url).says_clear_text else "sslmode=disable"
+    match protocol:
+        case "mongodb":
+            return None if is_clear_text(url) else "mongodb:// without tls"
+        case "postgresql":
+            return None if postgresql_url(url).says_clear_text else "sslmode=disable"
+        case _:
+            assert_never(protocol)
 
 
 def _refusals(
     can: DatabaseAbilities,
     load: DatabaseLoad,
-    protocol: ProtocolName | None,
+    protocol: DatabaseProtocol | None,
     settings: Mapping[str, SettingValue],
 ) -> Iterator[tuple[str, str]]:
     for attribute in type(load).model_fields:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from loadcurve.errors import BadInput
+from loadcurve.protocol import HttpVersion
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import LoadResult, Operation, SeriesPeriod
 from loadcurve.result.verdict import VerdictNote
@@ -48,7 +49,7 @@ class Asked:
     threads: int | None = None
     duration_s: float | None = None
     requests_total: int | None = None
-    http: Literal["1.0", "1.1", "2"] | None = None
+    http: HttpVersion | None = None
     streams: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     """Whatever else is known, by the tool's own names."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from loadcurve.generate.tools.catalog import Tool
 from loadcurve.generate.tools.driver import WebToolRequest
 from loadcurve.generate.tools.process import ToolProcess
-from loadcurve.loads.http import HTTP2
+from loadcurve.protocol import has_streams
 from loadcurve.result.tool import RequestSent
 from loadcurve.server.temporary import temporary_folder
 
@@ -25,7 +25,7 @@ _HEAD_BYTES_MAX = 64 * 2**10
 
 def request_sent(tool: Tool, wanted: WebToolRequest, cpus: Sequence[int]) -> RequestSent | None:
     """Return the request that a tool sends; ``None`` over HTTP/2, and where none came within seconds."""
-    if wanted.load.http == HTTP2:
+    if has_streams(wanted.load.http):
         return None
     with (
         temporary_folder(tool.name) as folder,

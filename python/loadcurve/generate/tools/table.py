@@ -14,7 +14,7 @@ from loadcurve.generate.tools.defaults import (
 from loadcurve.generate.tools.figures import Completeness, LatencyBasis
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.values import PositiveCount
-from loadcurve.protocol import ProtocolName
+from loadcurve.protocol import HTTP1_1, DatabaseProtocol, HttpVersion
 from loadcurve.server.description import VersionSource
 from loadcurve.server.install import Packages
 from loadcurve.toml.document import TomlTable
@@ -32,7 +32,7 @@ class Abilities(TomlTable):
 
     models: Annotated[list[Literal["closed", "open", "sessions"]], Field(min_length=1)]
     """Load models."""
-    http: Annotated[list[Literal["1.0", "1.1", "2"]], Field(min_length=1)]
+    http: Annotated[list[HttpVersion], Field(min_length=1)]
     """Versions of HTTP, in clear text."""
     ends: Annotated[list[Literal["duration", "requests_total", "num_connections"]], Field(min_length=1)]
     """What may end the load, by its key in a study."""
@@ -60,9 +60,9 @@ class Abilities(TomlTable):
     """Whether it can be given the longest time for an answer."""
 
     @property
-    def usual_http(self) -> Literal["1.0", "1.1", "2"]:
+    def usual_http(self) -> HttpVersion:
         """HTTP/1.1 where it speaks that, or else the last of its versions."""
-        return "1.1" if "1.1" in self.http else self.http[-1]
+        return HTTP1_1 if HTTP1_1 in self.http else self.http[-1]
 
 
 WorkloadPart = Literal[
@@ -76,7 +76,7 @@ lengths, a Zipfian distribution over records to which others are added, and valu
 class DatabaseAbilities(TomlTable):
     """What a tool can be asked for of databases; whatever else a load has is refused."""
 
-    protocols: Annotated[list[ProtocolName], Field(min_length=1)]
+    protocols: Annotated[list[DatabaseProtocol], Field(min_length=1)]
     """What its databases speak."""
     request_distributions: Annotated[
         list[Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]],
@@ -99,9 +99,9 @@ class DatabaseAbilities(TomlTable):
     """Whether it would replace a part of a name that looks like a property."""
     not_asked: dict[WorkloadPart, Text] = Field(default_factory=dict)
     """Parts of workloads that it is not asked for, each with the reason, behind the name of the tool."""
-    not_asked_of: dict[ProtocolName, dict[WorkloadPart, Text]] = Field(default_factory=dict)
+    not_asked_of: dict[DatabaseProtocol, dict[WorkloadPart, Text]] = Field(default_factory=dict)
     """Those that it is not asked for of databases with this protocol alone."""
-    namespaces: dict[ProtocolName, Text] = Field(default_factory=dict)
+    namespaces: dict[DatabaseProtocol, Text] = Field(default_factory=dict)
     """Where all its tables are, if it cannot be asked for another namespace."""
 
 

@@ -12,6 +12,7 @@ from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.printed import Printed, Window
 from loadcurve.generate.tools.source import Json, Source, json_of
+from loadcurve.protocol import HTTP1_1
 
 RESOLUTION_MS = 1.0
 _PERCENTILES = {
@@ -111,7 +112,7 @@ def read_json(source: Source) -> ToolFigures:
             target=run.url,
             connections=run.connections,
             threads=run.workers or None,
-            http="1.1",
+            http=HTTP1_1,
             options={"pipelining": str(run.pipelining)} if (run.pipelining or 1) > 1 else {},
         ),
     )

@@ -15,6 +15,7 @@ from loadcurve.generate.tools.go_times import GO_TIME, milliseconds
 from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.source import Json, Source, json_of
 from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.protocol import HTTP1_1, HTTP2
 
 NO_TIMES = "latencies of answers: bombardier summarises those of failures with them"
 _US_PER_MS = 1e3
@@ -98,7 +99,7 @@ def read_json(source: Source) -> ToolFigures:
             rate_rps=spec.rate or None,
             duration_s=spec.duration_s,
             requests_total=spec.requests,
-            http="2" if spec.client == "net/http.v2" else "1.1",
+            http=HTTP2 if spec.client == "net/http.v2" else HTTP1_1,
         ),
     )
 

@@ -6,6 +6,7 @@ prints its properties there, so a password of PostgreSQL is in a file of libpq's
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import assert_never
 from urllib.parse import quote
 
 from loadcurve.generate.tools.core_workload import asked_by, properties_of, table_name, write_private
@@ -15,7 +16,6 @@ from loadcurve.generate.tools.go_ycsb.reader import read_load
 from loadcurve.generate.tools.mongodb_url import for_clients
 from loadcurve.generate.tools.postgresql_url import postgresql_url
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.protocol import protocol_of_url
 from loadcurve.redaction import remember, remember_url
 
 _LOGIN, _PASSWORD = "login.properties", "password"
@@ -28,8 +28,7 @@ _NO_PLACE = "off"
 
 def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
     """Return the words behind the program, and write beside them who logs in, and with which password."""
-    binding = "mongodb" if protocol_of_url(wanted.url) == "mongodb" else "pg"
-    place = _mongodb(wanted) if binding == "mongodb" else _postgresql(wanted)
+    binding, place = _binding(wanted)
     properties = {
         **place,
         **_measurement(wanted.files),
@@ -44,6 +43,17 @@ def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
     operations = output.required(_OPERATIONS)
     load = wanted.load
     return read_load(operations, load.warmup_s, load.duration_s, output.interrupted_unix_s)
+
+
+def _binding(wanted: DatabaseToolRequest) -> tuple[str, Mapping[str, str | int]]:
+    """Return go-ycsb's name of the database, and the properties that say where the table is."""
+    match wanted.protocol:
+        case "mongodb":
+            return "mongodb", _mongodb(wanted)
+        case "postgresql":
+            return "pg", _postgresql(wanted)
+        case _ as unknown:
+            assert_never(unknown)
 
 
 def _postgresql(wanted: DatabaseToolRequest) -> Mapping[str, str | int]:

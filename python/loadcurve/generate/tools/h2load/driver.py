@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.h2load.reader import read_json, read_text
+from loadcurve.protocol import HTTP1_1
 from loadcurve.server.versions import is_before
 
 _JSON = "result.json"
@@ -25,7 +26,7 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
         "-t", str(wanted.threads),
         "-m", str(at_once),
         *end,
-        *(["--h1"] if load.http == "1.1" else []),
+        *(["--h1"] if load.http == HTTP1_1 else []),
         *(["--output-file", str(wanted.files / _JSON)] if _writes_json(wanted.version) else []),
         *wanted.headers("-H"),
         wanted.url,

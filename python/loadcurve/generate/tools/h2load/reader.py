@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 import polars
 
@@ -27,6 +27,7 @@ from loadcurve.generate.tools.requests import (
 )
 from loadcurve.generate.tools.source import Source, shown
 from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion
 
 _UNITS_MS = {
     "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
@@ -34,7 +35,7 @@ _UNITS_MS = {
 }  # fmt: skip
 _COUNT = r"(\d{1,18})"
 _TIME = r"(\d[\d.]*[a-z]+)"
-_HTTP: Mapping[str, Literal["1.1", "2"]] = {"http/1.1": "1.1", "h2": "2", "h2c": "2"}
+_HTTP: Mapping[str, HttpVersion] = {"http/1.1": HTTP1_1, "h2": HTTP2, "h2c": HTTP2}
 """By the names of the protocols in TLS and in clear text."""
 _PERCENTILES = {"median": "p50", "p95": "p95", "p99": "p99"}
 _LOGGED = re.compile(rb"\d{16}\t(-1|[1-5]\d\d)\t\d{1,12}\n")

@@ -6,8 +6,9 @@ from dataclasses import replace
 from loadcurve.generate.tools.driver import Output, WebToolRequest
 from loadcurve.generate.tools.figures import ToolFigures
 from loadcurve.generate.tools.oha.reader import read_json
-from loadcurve.loads.http import HTTP2, OpenLoad
+from loadcurve.loads.http import OpenLoad
 from loadcurve.loads.sent import header_fields
+from loadcurve.protocol import has_streams
 
 _JSON = "result.json"
 
@@ -25,7 +26,7 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
         "--output-format", "json",
         "--output", str(wanted.files / _JSON),
         "-c", str(load.connections_at_once),
-        *(["-p", str(getattr(load, "streams", 1))] if load.http == HTTP2 else []),
+        *(["-p", str(getattr(load, "streams", 1))] if has_streams(load.http) else []),
         *end,
         *rate,
         "-t", _milliseconds(load.timeout_s),

@@ -15,6 +15,7 @@ from loadcurve.generate.tools.percentiles import distribution
 from loadcurve.generate.tools.printed import Printed, window_of
 from loadcurve.generate.tools.source import Source
 from loadcurve.generate.tools.text_lines import Lines
+from loadcurve.protocol import HTTP1_1
 
 _UNITS: Final = {
     "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
@@ -90,7 +91,7 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
             connections=int(sizes[2]),
             duration_s=_asked_s(running[1], running[2]) if made is None else None,
             requests_total=made,
-            http="1.1",
+            http=HTTP1_1,
         ),
         contradictions=[window.contradiction] if window.contradiction else [],
     )

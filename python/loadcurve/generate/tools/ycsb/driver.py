@@ -8,6 +8,7 @@ import math
 import re
 import string
 from collections.abc import Mapping, Sequence
+from typing import assert_never
 from urllib.parse import quote
 
 from loadcurve.generate.tools.core_workload import asked_by, properties_of, table_name, write_private
@@ -19,7 +20,6 @@ from loadcurve.generate.tools.ycsb.window import read_load
 from loadcurve.loads.values import SettingValue
 from loadcurve.loads.workload import Draw, Workload
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.protocol import protocol_of_url
 from loadcurve.redaction import remember, remember_url
 
 _PRIVATE = "private.properties"
@@ -37,8 +37,7 @@ _STARTING_S, _CLIENTS_PER_S = 3, 50
 def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
     """Return the words behind the program, and write beside them what is nobody else's to read."""
     load = wanted.load
-    is_mongodb = protocol_of_url(wanted.url) == "mongodb"
-    place = _mongodb(wanted) if is_mongodb else _postgresql(wanted)
+    binding, place = _binding(wanted)
     _write_properties(wanted, place)
     properties = {
         "workload": "site.ycsb.workloads.CoreWorkload",
@@ -49,13 +48,23 @@ def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
         **_workload(load.workload.with_records(load.records).numbers),
     }
     # Each second of its status is an interval of the logs, by which the window is cut.
-    binding = "mongodb" if is_mongodb else "jdbc"
     return [load.phase, binding, "-s", "-P", str(wanted.files / _PRIVATE), *asked_by(properties)]
 
 
 def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
     """Return what its logs say."""
     return read_load(output, wanted.load)
+
+
+def _binding(wanted: DatabaseToolRequest) -> tuple[str, Mapping[str, str]]:
+    """Return YCSB's name of the database, and the properties that say where the table is."""
+    match wanted.protocol:
+        case "mongodb":
+            return "mongodb", _mongodb(wanted)
+        case "postgresql":
+            return "jdbc", _postgresql(wanted)
+        case _ as unknown:
+            assert_never(unknown)
 
 
 def _write_properties(wanted: DatabaseToolRequest, place: Mapping[str, str]) -> None:
