@@ -31,11 +31,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from loadcurve.generate.tools.catalog import Tool, driven_tools
-from loadcurve.generate.tools.driver import DatabaseToolRequest
-from loadcurve.generate.tools.table import Abilities
 from loadcurve.loads import kinds
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
+from loadcurve.tools.catalog import Tool, driven_tools
+from loadcurve.tools.driver import DatabaseToolRequest
+from loadcurve.tools.table import Abilities
 
 Command = Callable[[Sequence[str], dict[str, str]], subprocess.CompletedProcess[str]]
 """Runs loadcurve, or another program, with arguments and further variables of the environment."""

@@ -25,16 +25,16 @@ from statistics import median
 from benches.pairs import MedianWithin, pairs_in_turn
 from benches.rig import PATH, Target, machine, own_cpus, running_server
 from loadcurve._engine import PauseWatch
-from loadcurve.generate.chosen import CHOSEN
-from loadcurve.generate.tools.catalog import tool_named
-from loadcurve.generate.tools.cpu_meter import CpuMeter
-from loadcurve.generate.tools.driven import LOOK_INTERVAL_S
-from loadcurve.generate.tools.driver import WebToolRequest
-from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
+from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.spawn import bound_to
+from loadcurve.tools.catalog import tool_named
+from loadcurve.tools.cpu_meter import CpuMeter
+from loadcurve.tools.driven import LOOK_INTERVAL_S
+from loadcurve.tools.driver import WebToolRequest
+from loadcurve.tools.process import ToolProcess
 
 PAIRS = 300
 """Many short ones, as the speed of a machine drifts within seconds."""

@@ -29,12 +29,12 @@ from types import FrameType
 
 from benches.rig import machine
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import Times, ToolFigures
-from loadcurve.generate.tools.formats import format_of, read_figures
-from loadcurve.generate.tools.possible import ASCENDING
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.plan import Imported
 from loadcurve.imported.records import load_result
+from loadcurve.tools.figures import Times, ToolFigures
+from loadcurve.tools.formats import format_of, read_figures
+from loadcurve.tools.possible import ASCENDING
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "tools"
 LONGEST_S = 10.0

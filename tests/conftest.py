@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from loadcurve.analysis import sections
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import driven_tools
 from loadcurve.server.interrupts import INTERRUPTS
+from loadcurve.tools.catalog import driven_tools
 from support.containers import Containers, locked, open_containers
 
 INSTALL_HINTS = {

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from docs.generate.markdown import Tables, table
 
-from loadcurve.generate.tools.catalog import Tool, driven_tools
-from loadcurve.generate.tools.defaults import (
+from loadcurve.loads.kinds import DATABASE, WEB
+from loadcurve.tools.catalog import Tool, driven_tools
+from loadcurve.tools.defaults import (
     DATABASE_DEFAULTS,
     WEB_DEFAULTS,
     Absent,
@@ -15,7 +16,6 @@ from loadcurve.generate.tools.defaults import (
     Stays,
     WebDefault,
 )
-from loadcurve.loads.kinds import DATABASE, WEB
 
 _TITLES: dict[WebDefault | DatabaseDefault, str] = {
     "redirects": "follows redirects",

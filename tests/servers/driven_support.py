@@ -9,10 +9,10 @@ import psutil
 from server_support import CATALOG, server_of
 
 from loadcurve._engine import Database
-from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.load import LoadResult
+from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.database import DatabaseUnderLoad
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.server.here import Server

@@ -20,8 +20,8 @@ from driven_support import (
 from server_support import CATALOG, server_of, wait_until
 
 from loadcurve.cli.generators import check_command
-from loadcurve.generate.chosen import CHOSEN
 from loadcurve.result.folder import read_run
+from loadcurve.runs.chosen import CHOSEN
 from support.command import Command
 
 pytestmark = [

@@ -8,13 +8,13 @@ import os
 
 import pytest
 
-from loadcurve.generate.chosen import CHOSEN
-from loadcurve.generate.tools.catalog import driven_tools, tool_named
-from loadcurve.generate.tools.defaults import Absent, KeptOff, Stays
 from loadcurve.loads.http import ClosedLoad, OpenLoad, SessionsLoad
 from loadcurve.loads.kinds import WEB
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.result.load import LoadResult
+from loadcurve.runs.chosen import CHOSEN
+from loadcurve.tools.catalog import driven_tools, tool_named
+from loadcurve.tools.defaults import Absent, KeptOff, Stays
 from support.tempting_server import Tempting, tempting_server
 
 TOOLS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in driven_tools(WEB)]

@@ -13,10 +13,7 @@ import pytest
 from server_support import wait_until
 
 from loadcurve.errors import NothingMeasured
-from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import LoadInterrupted
-from loadcurve.generate.tools.catalog import tool_named
-from loadcurve.generate.tools.process import ToolProcess
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.plan import HttpPlan
@@ -24,7 +21,10 @@ from loadcurve.redaction import remember
 from loadcurve.result.ceiling import Sender
 from loadcurve.result.folder import read_run
 from loadcurve.runs import ceiling
+from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.generator_check import check_generator
+from loadcurve.tools.catalog import tool_named
+from loadcurve.tools.process import ToolProcess
 from support.command import Command
 from support.limit_server import limit_server
 
@@ -201,7 +201,7 @@ def test_a_killed_command_leaves_nothing_of_a_tool_that_is_a_script(tmp_path):
     tool.chmod(0o755)
     command = (
         "import sys, time; from pathlib import Path; "
-        "from loadcurve.generate.tools.process import ToolProcess; "
+        "from loadcurve.tools.process import ToolProcess; "
         f"process = ToolProcess([{str(tool)!r}], Path({str(tmp_path)!r}), ()).__enter__(); "
         "print(flush=True); time.sleep(600)"
     )

@@ -21,10 +21,10 @@ from server_support import CATALOG, server_of, wait_until
 
 from loadcurve.cli.generators import check_command
 from loadcurve.errors import NothingMeasured
-from loadcurve.generate.chosen import CHOSEN
-from loadcurve.generate.tools.catalog import tool_named
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.folder import read_run
+from loadcurve.runs.chosen import CHOSEN
+from loadcurve.tools.catalog import tool_named
 from support.command import Command
 from support.databases import ferretdb_folder
 

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from loadcurve.cli import doctor
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import Tool, tools
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.report.doctor import ceiling_tables
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, Spoken, marked_at_ceiling
@@ -19,6 +18,7 @@ from loadcurve.result.verdict import Verdict, VerdictReason
 from loadcurve.runs import ceiling as run_ceiling
 from loadcurve.runs.ceiling import measure_ceiling, spoken_by
 from loadcurve.runs.rig_cache import keep, kept
+from loadcurve.tools.catalog import Tool, tools
 from support import synthetic_run
 from support.command import Command
 from support.measured_noise import RIG

@@ -49,7 +49,7 @@ def test_every_class_of_failures_is_reported_by_the_engine_or_by_a_database():
 
 
 def test_every_failure_that_only_other_generators_judge_is_reported_by_a_reader_of_theirs():
-    readers = "".join(path.read_text() for path in (ROOT / "python/loadcurve/generate/tools").rglob("*.py"))
+    readers = "".join(path.read_text() for path in (ROOT / "python/loadcurve/tools").rglob("*.py"))
     assert {code for code in JUDGED_BY_TOOLS if f'"{code}"' in readers} == JUDGED_BY_TOOLS
 
 

@@ -7,13 +7,6 @@ from tempfile import TemporaryDirectory
 import numpy
 import pytest
 
-from loadcurve.generate.tools.cpu_meter import CpuMeter
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.process import CpuTime
-from loadcurve.generate.tools.results import Seen, result_of, window_began_s
-from loadcurve.generate.tools.samples import times_of
-from loadcurve.generate.tools.source import Source
-from loadcurve.generate.tools.wrk.driver import read_report
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.report.formats.write import FORMATS, write_formats
@@ -21,6 +14,13 @@ from loadcurve.report.load import load_summary
 from loadcurve.result.kernel import Kernel
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import wrong_answers
+from loadcurve.tools.cpu_meter import CpuMeter
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.process import CpuTime
+from loadcurve.tools.results import Seen, result_of, window_began_s
+from loadcurve.tools.samples import times_of
+from loadcurve.tools.source import Source
+from loadcurve.tools.wrk.driver import read_report
 from support import synthetic_run as synthetic
 from support.terminal import printed
 from support.tool_record import WRK

@@ -10,7 +10,6 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.hey.reader import COLUMNS
 from loadcurve.imported.folder import write_run
 from loadcurve.imported.pattern import named_files, point_of
 from loadcurve.imported.plan import read_files
@@ -18,6 +17,7 @@ from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.section import Report
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.tables import points_table
+from loadcurve.tools.hey.reader import COLUMNS
 from support.command import Command
 from support.schemas import validate
 

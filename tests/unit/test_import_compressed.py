@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools import blocks
-from loadcurve.generate.tools.figures import Unreadable
-from loadcurve.generate.tools.formats import read_figures
-from loadcurve.generate.tools.hey.reader import COLUMNS
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.access_log import RequestFilter
 from loadcurve.imported.pattern import named_files
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.weighted import write_requests
+from loadcurve.tools import blocks
+from loadcurve.tools.figures import Unreadable
+from loadcurve.tools.formats import read_figures
+from loadcurve.tools.hey.reader import COLUMNS
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
 LINE = b'127.0.0.1 - - [24/Nov/2026:02:30:20 +0000] "GET /a HTTP/1.1" 200 12 "-" "-"\n'

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
-from loadcurve.generate.tools.errors import errors_of
-from loadcurve.generate.tools.process import thrown_in
 from loadcurve.redaction import _without_its_user, without_passwords
 from loadcurve.result.differences import with_placeholders
+from loadcurve.tools.errors import errors_of
+from loadcurve.tools.process import thrown_in
 
 URL = re.compile(r"[A-Za-z][\w+.-]*://\S+")
 EXCEPTION = re.compile(r"\b(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*", re.ASCII)

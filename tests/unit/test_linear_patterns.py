@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 import pytest
 
 import loadcurve
-from loadcurve.generate.tools.errors import errors_of
-from loadcurve.generate.tools.process import thrown_in
 from loadcurve.redaction import hidden, study_without_secrets, without_passwords
 from loadcurve.report.alike import grouped_alike
 from loadcurve.result.differences import with_placeholders
+from loadcurve.tools.errors import errors_of
+from loadcurve.tools.process import thrown_in
 
 PACKAGE = Path(loadcurve.__file__).parent
 LENGTHS = 10_000, 40_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from loadcurve.generate.tools.printed import Printed, window_of
+from loadcurve.tools.printed import Printed, window_of
 
 
 def test_a_number_is_uncertain_by_its_last_digit():

@@ -9,11 +9,11 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from loadcurve.generate.tools.formats import read_figures
-from loadcurve.generate.tools.source import Source
 from loadcurve.report.formats import histograms as forms
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import is_usable
+from loadcurve.tools.formats import read_figures
+from loadcurve.tools.source import Source
 from support import synthetic_run as synthetic
 
 

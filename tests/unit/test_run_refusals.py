@@ -120,9 +120,7 @@ def test_limits_and_containers_that_cannot_be_are_refused_with_their_line(keys, 
 
 @pytest.fixture
 def _every_tool_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "loadcurve.generate.tools.catalog.Tool.require_installed", lambda _: Path("/bin/true")
-    )
+    monkeypatch.setattr("loadcurve.tools.catalog.Tool.require_installed", lambda _: Path("/bin/true"))
 
 
 @pytest.mark.usefixtures("_every_tool_is_installed")

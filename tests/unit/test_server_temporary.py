@@ -16,7 +16,7 @@ IN_CACHE = {"machines/wheels.py", "machines/bootstrap.py"}
 KILLED = """\
 import sys, time
 from pathlib import Path
-from loadcurve.generate.tools.process import ToolProcess
+from loadcurve.tools.process import ToolProcess
 from loadcurve.server.temporary import temporary_folder
 with temporary_folder("wrk") as folder:
     (folder / "private.properties").write_text("db.passwd=sesame")

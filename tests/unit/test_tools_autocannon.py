@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.formats import format_of, read_figures
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.formats import format_of, read_figures
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "autocannon"
 VERSIONS = ["4.6.0", "7.15.0", "9.0.0"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
-from loadcurve.generate.tools.formats import format_of, read_figures
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.figures import ToolFigures, Unreadable
+from loadcurve.tools.formats import format_of, read_figures
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "bombardier"
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import driven_tools, tool_named
-from loadcurve.generate.tools.defaults import KeptOff
-from loadcurve.generate.tools.driver import DatabaseToolRequest, WebToolRequest
-from loadcurve.generate.tools.table import ToolTable
 from loadcurve.loads.http import ClosedLoad, OpenLoad, SessionsLoad
 from loadcurve.loads.kinds import WEB
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.toml.document import TomlDocument
+from loadcurve.tools.catalog import driven_tools, tool_named
+from loadcurve.tools.defaults import KeptOff
+from loadcurve.tools.driver import DatabaseToolRequest, WebToolRequest
+from loadcurve.tools.table import ToolTable
 
 TABLES = Path(tool_named("wrk").driver.__file__).parents[1]
 OF_WEB = [

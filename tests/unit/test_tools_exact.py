@@ -11,17 +11,17 @@ from pydantic import Field
 
 from loadcurve.cli.load_study import Options, http_load
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import driven_tools, tool_named, tools
-from loadcurve.generate.tools.driver import Refused, WebToolRequest
-from loadcurve.generate.tools.exact import (
+from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
+from loadcurve.loads.kinds import WEB
+from loadcurve.tools.catalog import driven_tools, tool_named, tools
+from loadcurve.tools.driver import Refused, WebToolRequest
+from loadcurve.tools.exact import (
     DECIDED,
     ONLY_DEFAULT,
     WITHOUT_EFFECT,
     require_exact,
     threads_of,
 )
-from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
-from loadcurve.loads.kinds import WEB
 
 CLOSED: dict[str, Any] = {"model": "closed", "requests": ["/a"], "connections": 12, "duration": "10s"}
 OF_TOOL: dict[str, dict[str, Any]] = {

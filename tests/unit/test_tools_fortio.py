@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.formats import format_of, read_figures
-from loadcurve.generate.tools.possible import out_of_order
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.pattern import named_files
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.records import load_result
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.formats import format_of, read_figures
+from loadcurve.tools.possible import out_of_order
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "fortio"
 MADE = DATA.parent / "made"

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from loadcurve.generate.tools.catalog import driven_tools, tool_named
-from loadcurve.generate.tools.driver import DatabaseToolRequest, Output, Refused
-from loadcurve.generate.tools.exact_database import (
-    DECIDED,
-    WITHOUT_EFFECT,
-    require_exact_on_database,
-)
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
-from loadcurve.generate.tools.mongodb_url import with_options
-from loadcurve.generate.tools.postgresql_url import PostgresqlUrl, postgresql_url
-from loadcurve.generate.tools.process import CpuTime
-from loadcurve.generate.tools.results import Seen, result_of
 from loadcurve.loads.kinds import DATABASE
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.kernel import Kernel
+from loadcurve.tools.catalog import driven_tools, tool_named
+from loadcurve.tools.driver import DatabaseToolRequest, Output, Refused
+from loadcurve.tools.exact_database import (
+    DECIDED,
+    WITHOUT_EFFECT,
+    require_exact_on_database,
+)
+from loadcurve.tools.figures import ToolFigures, Unreadable
+from loadcurve.tools.mongodb_url import with_options
+from loadcurve.tools.postgresql_url import PostgresqlUrl, postgresql_url
+from loadcurve.tools.process import CpuTime
+from loadcurve.tools.results import Seen, result_of
 from support.tool_record import WRK
 
 ASKED: dict[str, Any] = {
@@ -88,7 +88,7 @@ def test_records_are_loaded_by_the_same_tool_without_a_warm_up(tmp_path):
 
 
 def test_no_password_and_no_user_is_on_a_command_line_or_in_what_others_can_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("loadcurve.generate.tools.catalog.Tool.require_installed", lambda _: Path("/bin/y"))
+    monkeypatch.setattr("loadcurve.tools.catalog.Tool.require_installed", lambda _: Path("/bin/y"))
     command = TOOL.command(wanted_of(tmp_path))
     assert command[:4] == ["env", "GOMAXPROCS=2", f"PGPASSFILE={tmp_path}/password", "/bin/y"]
     shown = " ".join(command)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.formats import read_figures
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.pattern import named_files
 from loadcurve.imported.plan import read_files
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.formats import read_figures
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
 

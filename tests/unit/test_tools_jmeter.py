@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
-from loadcurve.generate.tools.formats import format_of, read_figures
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.figures import ToolFigures, Unreadable
+from loadcurve.tools.formats import format_of, read_figures
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "jmeter"
 CSV = ["5.6.3.csv", "5.6.3-parent.csv", "5.6.3-tabs.csv", "5.6.3-bare.csv"]

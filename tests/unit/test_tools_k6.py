@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.generate.tools.driver import Output, WebToolRequest
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
-from loadcurve.generate.tools.k6 import driver
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad
+from loadcurve.tools.driver import Output, WebToolRequest
+from loadcurve.tools.figures import ToolFigures, Unreadable
+from loadcurve.tools.k6 import driver
 
 TEXTS = Path(__file__).parents[1] / "data" / "tools"
 

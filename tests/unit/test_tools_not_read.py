@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.formats import read_figures
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.formats import read_figures
+from loadcurve.tools.source import Source
 
 SIEGE = """\
 Transactions:                     40 hits

@@ -11,12 +11,12 @@ import pytest
 from benches.mutated_imports import imported_as
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.formats import FORMATS, format_of, read_figures
-from loadcurve.generate.tools.possible import impossible
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.records import load_result
 from loadcurve.result.classes import StatusClasses
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.formats import FORMATS, format_of, read_figures
+from loadcurve.tools.possible import impossible
+from loadcurve.tools.source import Source
 
 FILES = Path(__file__).parents[1] / "data" / "tools"
 BYTES_MAX = 6_000

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.formats import format_of, read_figures
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.formats import format_of, read_figures
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools" / "oha"
 VERSIONS = ["0.5.9", "0.6.5", "1.4.7", "1.9.0"]

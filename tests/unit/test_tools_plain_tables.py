@@ -6,9 +6,9 @@ from random import Random
 import polars
 import pytest
 
-from loadcurve.generate.tools.delimited import ANY_TEXT, DECIMAL, TRUE_OR_FALSE, WHOLE_NUMBER, Table, _Lines
-from loadcurve.generate.tools.left_out import LeftOut
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.delimited import ANY_TEXT, DECIMAL, TRUE_OR_FALSE, WHOLE_NUMBER, Table, _Lines
+from loadcurve.tools.left_out import LeftOut
+from loadcurve.tools.source import Source
 
 FORM = Table(
     what="a line",

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from loadcurve.generate.tools.figures import Asked, Times, ToolFigures
-from loadcurve.generate.tools.percentiles import distribution
-from loadcurve.generate.tools.possible import COUNT_MAX, at_odds, impossible, out_of_order
+from loadcurve.tools.figures import Asked, Times, ToolFigures
+from loadcurve.tools.percentiles import distribution
+from loadcurve.tools.possible import COUNT_MAX, at_odds, impossible, out_of_order
 
 FIGURES = ToolFigures(tool="x", version=None, basis="send", duration_s=1.0, answered=10, failed=2)
 

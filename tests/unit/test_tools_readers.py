@@ -15,10 +15,10 @@ from hypothesis import strategies as some
 
 from loadcurve._engine import percentile_curve
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
-from loadcurve.generate.tools.formats import FORMATS, format_of, read_figures
-from loadcurve.generate.tools.samples import distribution_of
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.figures import ToolFigures, Unreadable
+from loadcurve.tools.formats import FORMATS, format_of, read_figures
+from loadcurve.tools.samples import distribution_of
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
 

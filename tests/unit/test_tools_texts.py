@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 
-from loadcurve.generate.tools.ab import reader as ab
-from loadcurve.generate.tools.driver import Output, WebToolRequest
-from loadcurve.generate.tools.figures import Unreadable
-from loadcurve.generate.tools.h2load import reader as h2load
-from loadcurve.generate.tools.httperf import reader as httperf
-from loadcurve.generate.tools.source import Source
-from loadcurve.generate.tools.wrk.driver import read_report, without_corrections
-from loadcurve.generate.tools.wrk2 import driver as wrk2
+from loadcurve.tools.ab import reader as ab
+from loadcurve.tools.driver import Output, WebToolRequest
+from loadcurve.tools.figures import Unreadable
+from loadcurve.tools.h2load import reader as h2load
+from loadcurve.tools.httperf import reader as httperf
+from loadcurve.tools.source import Source
+from loadcurve.tools.wrk.driver import read_report, without_corrections
+from loadcurve.tools.wrk2 import driver as wrk2
 
 TEXTS = Path(__file__).parents[1] / "data" / "tools"
 

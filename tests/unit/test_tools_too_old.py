@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import tool_named
+from loadcurve.tools.catalog import tool_named
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
-from loadcurve.generate.tools.formats import FORMATS, format_of
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.figures import ToolFigures, Unreadable
+from loadcurve.tools.formats import FORMATS, format_of
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
 OF_ONE_LOAD = [

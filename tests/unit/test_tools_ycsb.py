@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from loadcurve.generate.tools.catalog import tool_named
-from loadcurve.generate.tools.driver import DatabaseToolRequest, Output, Refused
-from loadcurve.generate.tools.exact_database import require_exact_on_database
-from loadcurve.generate.tools.figures import ToolFigures, Unreadable
-from loadcurve.generate.tools.formats import read_figures
-from loadcurve.generate.tools.mongodb_url import in_database
-from loadcurve.generate.tools.process import CpuTime
-from loadcurve.generate.tools.results import Seen, result_of
-from loadcurve.generate.tools.source import Source
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.counted import decoded
 from loadcurve.result.kernel import Kernel
+from loadcurve.tools.catalog import tool_named
+from loadcurve.tools.driver import DatabaseToolRequest, Output, Refused
+from loadcurve.tools.exact_database import require_exact_on_database
+from loadcurve.tools.figures import ToolFigures, Unreadable
+from loadcurve.tools.formats import read_figures
+from loadcurve.tools.mongodb_url import in_database
+from loadcurve.tools.process import CpuTime
+from loadcurve.tools.results import Seen, result_of
+from loadcurve.tools.source import Source
 from support.tool_record import WRK
 
 ASKED: dict[str, Any] = {

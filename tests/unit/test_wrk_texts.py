@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.formats import read_figures
-from loadcurve.generate.tools.source import Source
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.formats import read_figures
+from loadcurve.tools.source import Source
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
 

@@ -10,8 +10,6 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_INTERRUPTED
-from loadcurve.generate.tools.catalog import driven_tools, tool_named
-from loadcurve.generate.tools.driver import Refused
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.runs.generators import require_exact_at
@@ -22,6 +20,8 @@ from loadcurve.study.bundled import study_name
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
+from loadcurve.tools.catalog import driven_tools, tool_named
+from loadcurve.tools.driver import Refused
 
 _STUDY = "quickstart"
 _SERVERS = ("nginx", "limit")

@@ -15,7 +15,6 @@ from loadcurve.cli.machines import table_of
 from loadcurve.cli.watched_load import machines_named
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
-from loadcurve.generate.tools.catalog import Tool, tool_named, tools
 from loadcurve.host.cpus import CpuDivision, divide_cpus
 from loadcurve.host.facts import host_facts
 from loadcurve.host.fitness import Check, check_host
@@ -39,6 +38,7 @@ from loadcurve.runs.rig_cache import keep
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
 from loadcurve.server.settings import unknown_name
+from loadcurve.tools.catalog import Tool, tool_named, tools
 
 FORMAT = "loadcurve-doctor/1"
 RUNS_QUICK = 1

@@ -11,15 +11,15 @@ from loadcurve.cli.watched_load import (
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
-from loadcurve.generate.tools.catalog import tool_named
-from loadcurve.generate.tools.driver import Refused
-from loadcurve.generate.tools.exact import require_exact
 from loadcurve.host.look import Look
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.server.presence import announce
 from loadcurve.server.target import Target, reachable_address, read_url
+from loadcurve.tools.catalog import tool_named
+from loadcurve.tools.driver import Refused
+from loadcurve.tools.exact import require_exact
 
 ALONE = ("load_machines", "on_ray", "io", "waiting", "seed")
 """Options of running a load that our own engine alone has."""

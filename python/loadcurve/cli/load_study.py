@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import tools
 from loadcurve.loads.http import (
     ClosedLoadTable,
     HttpLoad,
@@ -26,6 +25,7 @@ from loadcurve.redaction import may_be_secret
 from loadcurve.study.model import Study
 from loadcurve.toml.problems import Problem, problems_of
 from loadcurve.toml.secret import given_in, open_to_others
+from loadcurve.tools.catalog import tools
 
 DEFAULT_CONNECTIONS = 10
 DEFAULT_THREADS = 1

@@ -12,13 +12,13 @@ from loadcurve.cli.live_line import CONNECTING, how_far, live_line
 from loadcurve.cli.live_metrics import cpus_beside, published
 from loadcurve.cli.load_study import Options
 from loadcurve.errors import BadInput
-from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Generator, LoadInterrupted, Plan, Progress
 from loadcurve.generate.load_machine import LoadMachine
 from loadcurve.host.look import Look, warning
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged, others_are_expected
+from loadcurve.runs.chosen import CHOSEN
 
 REFRESH_PER_SECOND = 4
 

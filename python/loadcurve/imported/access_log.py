@@ -6,11 +6,11 @@ A line that gives no request is left out: of millions of them some are always od
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from loadcurve.generate.tools.blocks import blocks
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported import log_json, log_text
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.imported.log_line import Line, Odd
+from loadcurve.tools.blocks import blocks
+from loadcurve.tools.source import Source
 
 _STATUS_MIN, _STATUS_MAX = 100, 599
 SWITCHING_PROTOCOLS = 101

@@ -1,6 +1,6 @@
 """What the file of another tool leaves out, in words; no figure is made up in its place."""
 
-from loadcurve.generate.tools.figures import ToolFigures
+from loadcurve.tools.figures import ToolFigures
 
 _OF_LATENCY = {
     "complete": None,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.source import Source, shown
+from loadcurve.tools.source import Source, shown
 
 SHOWN_LINES_MAX = 3
 """Of each reason."""

@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from loadcurve.generate.tools.source import shown
 from loadcurve.imported.access_log import Logged
+from loadcurve.tools.source import shown
 
 _WHAT = (
     "a time in brackets, such as 24/Nov/2026:16:35:20 +0000, with or without decimals of the second, or in "

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 from loadcurve.files import write_whole
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.access_log import Logged, RequestFilter
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.loads.requests import LIST_LINE_BYTES_MAX, encoded_path
+from loadcurve.tools.source import Source
 
 DISTINCT_MAX = 5_000_000
 """A list of more paths would not be useful with weights."""

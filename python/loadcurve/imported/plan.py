@@ -9,13 +9,13 @@ from pathlib import Path
 from threading import Event
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.formats import read_figures
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.pattern import Named
 from loadcurve.loads.values import Point
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.toml.expected import show
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.formats import read_figures
+from loadcurve.tools.source import Source
 
 _BLOCK_BYTES = 2**20
 

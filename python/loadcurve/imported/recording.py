@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.access_log import RequestFilter, requests_of
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.imported.log_times import NS_PER_S, LogTimes, UnknownTime
 from loadcurve.imported.paths import Paths, require_requests, write_list
+from loadcurve.tools.source import Source
 
 LINES_AT_ONCE = 100_000
 """How many lines of the list are put together in memory."""

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcurve.generate.tools.figures import ToolFigures
-from loadcurve.generate.tools.record import Known, record_of
 from loadcurve.imported.lacking import lacking
 from loadcurve.imported.plan import Imported
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, kind_of_model
@@ -17,6 +15,8 @@ from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import MEASURED, PointRecord
 from loadcurve.result.tool import ToolRecord
 from loadcurve.result.verdict import Caveat
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.record import Known, record_of
 
 _OF_DATABASES = {"ycsb", "go-ycsb"}
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from loadcurve.generate.tools.source import Source
 from loadcurve.imported.access_log import RequestFilter, requests_of
 from loadcurve.imported.left_out import LeftOut
 from loadcurve.imported.paths import Paths, require_requests, write_list
+from loadcurve.tools.source import Source
 
 _STATUSES = 1_000
 """More than there are."""

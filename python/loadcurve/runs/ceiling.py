@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Self, get_args
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.chosen import CHOSEN
-from loadcurve.generate.tools.catalog import Tool
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
 from loadcurve.loads.http import ClosedLoad
@@ -17,6 +15,7 @@ from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP_FAMILIES, HttpVersion, has_streams
 from loadcurve.result.ceiling import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.result.load import LoadResult
+from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.runs.rig_cache import rig_of
 from loadcurve.runs.running_servers import utc_now
@@ -26,6 +25,7 @@ from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.here import Server
 from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 from loadcurve.server.transport import HTTP2_SETTING, TLS
+from loadcurve.tools.catalog import Tool
 
 CONNECTIONS = (1, 10, 100, 1000)
 STREAMS = (1, 10, 100)

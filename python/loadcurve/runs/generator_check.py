@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve._engine import Database
-from loadcurve.generate.chosen import CHOSEN
-from loadcurve.generate.tools.catalog import Tool
-from loadcurve.generate.tools.table import Abilities
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
 from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.protocol import HTTP1_1
 from loadcurve.result.load import LoadResult
+from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.database import DatabaseUnderLoad
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.runs.plan import plan_at_point
@@ -27,6 +25,8 @@ from loadcurve.server.description import PRIVATE_FOLDER
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.here import Server
 from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
+from loadcurve.tools.catalog import Tool
+from loadcurve.tools.table import Abilities
 
 FILE = "1k.txt"
 _BYTES = 1024

@@ -4,10 +4,6 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from loadcurve.errors import BadInput
-from loadcurve.generate.tools.catalog import Tool, driven_tools, tool_named
-from loadcurve.generate.tools.driver import Refused
-from loadcurve.generate.tools.exact import require_exact
-from loadcurve.generate.tools.exact_database import require_exact_on_database
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME, Point
 from loadcurve.loads.ycsb import DatabaseLoad
@@ -18,6 +14,10 @@ from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
+from loadcurve.tools.catalog import Tool, driven_tools, tool_named
+from loadcurve.tools.driver import Refused
+from loadcurve.tools.exact import require_exact
+from loadcurve.tools.exact_database import require_exact_on_database
 
 RATES = {"rate", "connection_rate"}
 """The keys of a load that are rates."""

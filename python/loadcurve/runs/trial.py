@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field
 
 from loadcurve.errors import LoadcurveError, refusal
-from loadcurve.generate.chosen import CHOSEN
 from loadcurve.generate.generator import Generator as LoadGenerator
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
@@ -21,6 +20,7 @@ from loadcurve.result.records import (
     PointRecord,
 )
 from loadcurve.result.verdict import Reason
+from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.continued import ContinuedSweep
 from loadcurve.runs.display import Display
 from loadcurve.runs.other_runs import OtherRuns

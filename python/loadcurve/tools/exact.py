@@ -1,0 +1,176 @@
+"""Whether a tool puts a load on a server exactly as it is asked for; if not, why not."""
+
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
+from loadcurve.loads.models import Load
+from loadcurve.loads.sent import header_fields
+from loadcurve.loads.table import LoadTable
+from loadcurve.loads.tls import Scheme
+from loadcurve.redaction import may_be_secret
+from loadcurve.tools.catalog import Tool
+from loadcurve.tools.driver import Refused
+from loadcurve.tools.table import Abilities
+
+_ENDS = {
+    "duration": "duration_s",
+    "requests_total": "requests_total",
+    "num_connections": "connections_total",
+}
+ONLY_DEFAULT: Mapping[str, str] = {
+    "method": "is only driven with GET",
+    "body": "is only driven with requests without a body",
+    "hpack": "is only driven with its own settings of HTTP/2",
+    "stream_window_bytes": "is only driven with its own settings of HTTP/2",
+    "connection_window_bytes": "is only driven with its own settings of HTTP/2",
+    "source_addresses": "has one source address",
+}
+"""Words for fields of a load that no tool is asked for; these are refused unless they are as by default."""
+DECIDED = {
+    "model", "http", "duration_s", "requests_total", "connections_total", "rate_rps", "connection_rate_cps",
+    "arrivals", "connections", "calls", "pipeline", "streams", "think_s", "threads", "headers", "requests",
+    "timeout_s", "warmup_s", "speed",
+}  # fmt: skip
+"""Those that tools are asked for, each as far as its abilities reach."""
+WITHOUT_EFFECT = {"pick", "weights", "verify", "tls", "full_handshakes", "generator"}
+"""Those that change nothing for a tool: it sends one path in clear text, and answers are verified before."""
+_MODELS = {"closed": "a closed loop", "open": "requests at a fixed rate", "sessions": "sessions"}
+
+
+def require_exact(tool: Tool, load: Load, scheme: Scheme, authority: str | None = None) -> None:
+    """Raise ``Refused`` with the first reason why a tool cannot put a load on a server as it is.
+
+    ``authority`` is what ``Host`` names; ``None`` for the server's address.
+    """
+    can = tool.table.can
+    if can is None:
+        raise Refused("generator", f"{tool.name} puts loads only on databases")
+    if not isinstance(load, HttpLoad):
+        raise Refused("generator", f"{tool.name} puts loads only on web servers")
+    for key, reason in _refusals(tool.name, can, load, scheme, authority):
+        raise Refused(key, reason)
+
+
+def threads_of(tool: Tool, load: HttpLoad, available: int) -> int:
+    """Return how many threads a tool has: as the load says, or as its CPUs and connections allow.
+
+    Each thread is given equally many connections, because wrk leaves the rest of them closed.
+    """
+    if tool.table.can is None or not tool.table.can.threads:
+        return 1
+    connections = load.connections_at_once
+    most = load.threads or min(available, connections)
+    return next(count for count in range(max(most, 1), 0, -1) if connections % count == 0)
+
+
+def _refusals(
+    name: str, can: Abilities, load: HttpLoad, scheme: Scheme, authority: str | None
+) -> Iterator[tuple[str, str]]:
+    yield from _model(name, can, load)
+    for attribute in type(load).model_fields:
+        is_decided = attribute in DECIDED or attribute in WITHOUT_EFFECT
+        if not is_decided and getattr(load, attribute) != default_of(load, attribute):
+            key = key_of(load, attribute)
+            yield key, f"{name} {ONLY_DEFAULT.get(attribute, f'is only driven with the default of {key}')}"
+    yield from _requests(name, can, load)
+    yield from _connections(name, can, load)
+    yield from _times(name, can, load)
+    if scheme != "http":
+        yield "generator", f"{name} is only driven over connections in clear text"
+    if not can.names_host:
+        yield from _host(name, load, authority)
+
+
+def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if isinstance(load, RecordedLoad):
+        yield "arrivals", f"{name} cannot send requests at the times at which they were recorded"
+    if load.model not in can.models:
+        known = ", ".join(f'"{model}"' for model in can.models)
+        yield "model", f"{name} has no {_without_article(_MODELS[load.model])}; expected {known}"
+    if isinstance(load, OpenLoad | SessionsLoad):
+        rate = load.rate_rps if isinstance(load, OpenLoad) else load.connection_rate_cps
+        if isinstance(rate, list):
+            yield "rate", f"{name} sends at one constant rate, but this one changes"
+        elif can.whole_rate and rate % 1:
+            yield "rate", f"{name} takes whole requests per second; found {rate:g}"
+        if load.arrivals == "poisson" and not can.poisson:
+            yield "arrivals", f"{name} has no random arrivals"
+    if load.http not in can.http:
+        versions = " and ".join(can.http)
+        yield "http", f'{name} speaks HTTP/{versions}; expected http = "{can.http[0]}" for this generator'
+    for key, attribute in _ENDS.items():
+        if getattr(load, attribute, None) is not None and key not in can.ends:
+            yield key, f"{name} cannot end a load this way; expected {' or '.join(can.ends)}"
+
+
+def _requests(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if not isinstance(load.requests, list) or len(load.requests) != 1:
+        yield "requests", f"{name} is driven with one path for all requests"
+    secret = next(filter(may_be_secret, load.headers), None)
+    if secret is not None:
+        text = f"{secret} may be secret, but {name} takes it on its command line, which other users can read"
+        yield "headers", text
+    elif load.headers and not can.headers:
+        yield "headers", f"{name} is not driven with header fields"
+    names = [field.lower() for field, _ in header_fields(load.headers)]
+    repeated = next((field for field in names if names.count(field) > 1), None)
+    if repeated is not None:
+        # Some send the last one alone.
+        yield "headers", f"{name} is driven with one {repeated} field; put its values into one"
+
+
+def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if can.calls == "kept" and load.calls is not None:
+        yield "calls", f"{name} keeps its connections open; remove it"
+    if can.calls == "one or kept" and load.calls not in (None, 1):
+        yield "calls", f"{name} closes a connection after one request, or keeps it open"
+    for key in ("pipeline", "streams"):
+        if getattr(load, key, 1) > 1 and key not in can.requests_at_once:
+            yield key, f"{name} has one request at a time on a connection"
+    if isinstance(load, ClosedLoad | SessionsLoad) and load.think_s and not can.think:
+        yield "think", f"{name} has no pause between requests"
+    if load.threads is not None and load.threads > 1:
+        if not can.threads:
+            yield "threads", f"{name} has one thread; remove it"
+        elif load.connections_at_once % load.threads:
+            text = f"{load.connections_at_once} connections cannot be divided equally among them for {name}"
+            yield "threads", text
+
+
+def _host(name: str, load: HttpLoad, authority: str | None) -> Iterator[tuple[str, str]]:
+    if any(field.lower() == "host" for field in load.headers):
+        yield "headers", f"{name} sets Host itself"
+    if authority is not None and not _is_address(authority):
+        text = f"{name} has no other Host than the address to which it connects; expected that in the URL"
+        yield "generator", text
+
+
+def _is_address(authority: str) -> bool:
+    try:
+        ip_address(urlsplit(f"//{authority}").hostname or "")
+    except ValueError:
+        return False
+    return True
+
+
+def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
+    if can.timeout == "whole seconds" and load.timeout_s % 1:
+        yield "timeout", f"{name} takes whole seconds; found {load.timeout_s:g} s"
+    if can.timeout == "none" and load.timeout_s != default_of(load, "timeout_s"):
+        yield "timeout", f"{name} has no timeout; remove it"
+
+
+def default_of(load: LoadTable, attribute: str) -> object:
+    """Return the default of an attribute of a load."""
+    return type(load).model_fields[attribute].get_default(call_default_factory=True)
+
+
+def key_of(load: LoadTable, attribute: str) -> str:
+    """Return the key of a study that sets an attribute of a load."""
+    return type(load).model_fields[attribute].alias or attribute
+
+
+def _without_article(words: str) -> str:
+    return words.removeprefix("a ")

@@ -1,0 +1,191 @@
+"""The formats of other load generators' files: how each is recognised by its content, and read."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from loadcurve.errors import BadInput
+from loadcurve.toml.expected import nearest
+from loadcurve.tools.ab import reader as ab
+from loadcurve.tools.autocannon import reader as autocannon
+from loadcurve.tools.bombardier import reader as bombardier
+from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.fortio import reader as fortio
+from loadcurve.tools.gatling import binary as gatling_binary
+from loadcurve.tools.gatling import reader as gatling
+from loadcurve.tools.gatling import stats as gatling_stats
+from loadcurve.tools.go_ycsb import reader as go_ycsb
+from loadcurve.tools.h2load import reader as h2load
+from loadcurve.tools.hdr import reader as hdr
+from loadcurve.tools.hey import reader as hey
+from loadcurve.tools.httperf import reader as httperf
+from loadcurve.tools.jmeter import reader as jmeter
+from loadcurve.tools.jmeter import statistics as jmeter_statistics
+from loadcurve.tools.jmeter import xml as jmeter_xml
+from loadcurve.tools.k6 import reader as k6
+from loadcurve.tools.k6 import summary as k6_summary
+from loadcurve.tools.k6 import text as k6_text
+from loadcurve.tools.locust import reader as locust
+from loadcurve.tools.not_read import what_instead
+from loadcurve.tools.oha import reader as oha
+from loadcurve.tools.own import reader as own
+from loadcurve.tools.percentiles import ImpossibleTimeError
+from loadcurve.tools.possible import impossible
+from loadcurve.tools.source import Source
+from loadcurve.tools.vegeta import reader as vegeta
+from loadcurve.tools.vegeta import text as vegeta_text
+from loadcurve.tools.wrk import reader as wrk
+from loadcurve.tools.ycsb import reader as ycsb
+from loadcurve.tools.zrk import reader as zrk
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format of one tool."""
+
+    name: str
+    tool: str
+    what: str
+    """What it is and how the tool is asked for it."""
+    recognises: Callable[[bytes], bool]
+    """Whether a file may be of it, by its start; no two formats recognise the same file."""
+    read: Callable[[Source], ToolFigures]
+
+
+FORMATS: Sequence[Format] = (
+    Format("loadcurve-json", own.TOOL, "loadcurve load --json", own.is_json, own.read_json),
+    Format("wrk-text", "wrk", "wrk, best with --latency", wrk.is_text, wrk.read_text),
+    Format("wrk2-text", "wrk2", "wrk2 --latency", wrk.is_text_of_wrk2, wrk.read_text_of_wrk2),
+    Format("ab-text", "ab", "ab", ab.is_text, ab.read_text),
+    Format("ab-requests", "ab", "ab -g FILE", ab.is_requests, ab.read_requests),
+    Format("httperf-text", "httperf", "httperf", httperf.is_text, httperf.read_text),
+    Format("h2load-text", "h2load", "h2load", h2load.is_text, h2load.read_text),
+    Format("h2load-json", "h2load", "h2load --output-file FILE", h2load.is_json, h2load.read_json),
+    Format("h2load-log", "h2load", "h2load --log-file FILE", h2load.is_log, h2load.read_log),
+    Format("hey-csv", "hey", "hey -o csv", hey.is_csv, hey.read_csv),
+    Format("hey-text", "hey", "hey", hey.is_text, hey.read_text),
+    Format("oha-json", "oha", "oha --output-format json", oha.is_json, oha.read_json),
+    Format("oha-csv", "oha", "oha --output-format csv", oha.is_csv, oha.read_csv),
+    Format("vegeta-csv", "vegeta", "vegeta encode -to csv", vegeta.is_csv, vegeta.read_csv),
+    Format("vegeta-json", "vegeta", "vegeta encode -to json", vegeta.is_json, vegeta.read_json),
+    Format("vegeta-report", "vegeta", "vegeta report -type json", vegeta.is_report, vegeta.read_report),
+    Format("vegeta-text", "vegeta", "vegeta report", vegeta_text.is_text, vegeta_text.read_text),
+    Format("bombardier-json", "bombardier", "bombardier -o json", bombardier.is_json, bombardier.read_json),
+    Format("bombardier-text", "bombardier", "bombardier -l", bombardier.is_text, bombardier.read_text),
+    Format("autocannon-json", "autocannon", "autocannon -j", autocannon.is_json, autocannon.read_json),
+    Format("k6-csv", "k6", "k6 run --out csv=FILE", k6.is_csv, k6.read_csv),
+    Format("k6-json", "k6", "k6 run --out json=FILE", k6.is_json, k6.read_json),
+    Format(
+        "k6-summary",
+        "k6",
+        "k6 run --summary-export FILE, or handleSummary",
+        k6_summary.is_summary,
+        k6_summary.read_summary,
+    ),
+    Format("k6-text", "k6", "the text of k6 run at its end", k6_text.is_text, k6_text.read_text),
+    Format("jmeter-csv", "jmeter", "jmeter -n -l FILE (JTL in CSV)", jmeter.is_csv, jmeter.read_csv),
+    Format("jmeter-xml", "jmeter", "the same as XML", jmeter_xml.is_xml, jmeter_xml.read_xml),
+    Format(
+        "jmeter-statistics",
+        "jmeter",
+        "statistics.json of JMeter's dashboard (jmeter -e)",
+        jmeter_statistics.is_statistics,
+        jmeter_statistics.read_statistics,
+    ),
+    Format("fortio-json", "fortio", "fortio load -json FILE", fortio.is_json, fortio.read_json),
+    Format("zrk-json", "zrk", "zrk --format json", zrk.is_json, zrk.read_json),
+    Format("hlog", "hdr", "a log of HdrHistograms in nanoseconds", hdr.is_in_ns, hdr.read_ns),
+    Format("hlog-us", "hdr", "the same in microseconds", lambda _: False, hdr.read_us),
+    Format("hlog-ms", "hdr", "the same in milliseconds", lambda _: False, hdr.read_ms),
+    Format("ycsb-text", "ycsb", "ycsb run", ycsb.is_text, ycsb.read_text),
+    Format("ycsb-hdr", "ycsb", "ycsb run -p hdrhistogram.fileoutput=true", hdr.is_of_ycsb, hdr.read_ycsb),
+    Format(
+        "go-ycsb-summary",
+        "go-ycsb",
+        "go-ycsb run, in text or with outputstyle=json",
+        go_ycsb.is_summary,
+        go_ycsb.read_summary,
+    ),
+    Format(
+        "go-ycsb-csv", "go-ycsb", "go-ycsb run with measurementtype=csv", go_ycsb.is_csv, go_ycsb.read_csv
+    ),
+    Format("locust-csv", "locust", "locust --csv PREFIX: PREFIX_stats.csv", locust.is_csv, locust.read_csv),
+    Format(
+        "locust-history",
+        "locust",
+        "locust --csv PREFIX: PREFIX_stats_history.csv",
+        locust.is_history,
+        locust.read_history,
+    ),
+    Format("gatling-log", "gatling", "Gatling's simulation.log until 3.12", gatling.is_log, gatling.read_log),
+    Format(
+        "gatling-stats",
+        "gatling",
+        "stats.json or global_stats.json of Gatling's report",
+        gatling_stats.is_stats,
+        gatling_stats.read_stats,
+    ),
+    Format(
+        "gatling-binary",
+        "gatling",
+        "Gatling's simulation.log from 3.13 on",
+        gatling_binary.is_binary_log,
+        gatling_binary.read_binary_log,
+    ),
+)
+"""All formats that are read."""
+_FIGURES = "the figures of a load"
+
+
+def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format]:
+    """Return the figures of a file, and its format: the one that is recognised among those of ``named``.
+
+    ``named`` is a format or a tool; with ``None`` every format may be recognised.
+
+    Raises:
+        Unreadable: it is not what its format expects.
+        BadInput: it cannot be opened, or its format is not known.
+
+    """
+    found = format_of(source, named)
+    try:
+        figures = found.read(source)
+    except ImpossibleTimeError as error:
+        raise source.unreadable(None, str(error), _FIGURES) from error
+    if figure := impossible(figures):
+        raise source.unreadable(None, figure, _FIGURES)
+    return figures, found
+
+
+def format_of(source: Source, named: str | None) -> Format:
+    """Return the format of a file, as :func:`read_figures`."""
+    known = FORMATS if named is None else _named(named)
+    if len(known) == 1:
+        return known[0]
+    head = source.head()
+    if not head.strip():
+        raise source.unreadable(None, "nothing: the file is empty", "the output of a load generator")
+    found = [one for one in known if one.recognises(head)]
+    if len(found) == 1:
+        return found[0]
+    of_tool = "" if named is None else f" of {named}"
+    if found:
+        names = " and ".join(one.name for one in found)
+        raise BadInput(f"{source.name}: may be {names}; choose one with --as {found[0].name}")
+    if instead := what_instead(head):
+        raise BadInput(f"{source.name}: {instead}")
+    raise BadInput(
+        f"{source.name}: its format{of_tool} is not recognised by its content. Known are:\n"
+        + "\n".join(f"  {one.name:<16} {one.what}" for one in known)
+        + "\nIf it is one of these, name it with --as FORMAT, and the message says what is wrong."
+    )
+
+
+def _named(name: str) -> Sequence[Format]:
+    formats = [one for one in FORMATS if name in {one.name, one.tool}]
+    if not formats:
+        names = sorted({one.tool for one in FORMATS} | {one.name for one in FORMATS})
+        raise BadInput(
+            f"--as {name}: no such tool or format; expected one of {', '.join(names)}{nearest(name, names)}"
+        )
+    exact = [one for one in formats if one.name == name]
+    return exact or formats
