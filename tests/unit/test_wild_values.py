@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
-from loadcurve.loads.values import Record
+from loadcurve.record import Record
 from loadcurve.report.comparison import ratio_in_words
 from loadcurve.report.formats.write import write_formats
 from loadcurve.report.load import load_summary

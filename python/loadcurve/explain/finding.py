@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadcurve.loads.values import Count, Point, Record
+from loadcurve.loads.values import Point
+from loadcurve.record import Count, Record
 from loadcurve.stats.interval import Estimate
 
 Weight = Literal["invalidates", "distorts", "explains"]

@@ -5,8 +5,8 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter
 
 from loadcurve.generate.looking import ShownProgress
-from loadcurve.loads.values import Record, Time
 from loadcurve.machines.far_call import NOTHING, FarCall, FarRecord, Line
+from loadcurve.record import Record, Time
 from loadcurve.result.link import InterfaceInLoad
 from loadcurve.result.throttling import Throttling
 

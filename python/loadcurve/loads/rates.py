@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf
 
-from loadcurve.loads.values import Record, Time
+from loadcurve.record import Record, Time
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import own_problem
 from loadcurve.toml.quantities import parse_duration_s

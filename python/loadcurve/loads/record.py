@@ -11,9 +11,9 @@ from pydantic import Field
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.rates import RECORDED, OpenArrivals, Rate
 from loadcurve.loads.tls import Scheme
-from loadcurve.loads.values import Count, Many, Record, Time
 from loadcurve.loads.workload import Workload
 from loadcurve.protocol import HttpVersion
+from loadcurve.record import Count, Many, Record, Time
 
 
 class _AsRun(Record, extra="allow"):

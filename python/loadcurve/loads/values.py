@@ -1,8 +1,8 @@
-"""The types of a load's values, each checked for itself with its words, and the base of records."""
+"""The types of a load's values, each checked for itself with its words."""
 
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field
+from pydantic import Field
 
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.quantities import DurationS
@@ -10,27 +10,6 @@ from loadcurve.toml.quantities import DurationS
 ENGINE_NAME: Final = "engine"
 """What our own engine is called among the generators."""
 
-Count = Annotated[int, Field(ge=0)]
-Time = Annotated[float, Field(ge=0)]
-
-
-class Record(BaseModel):
-    """A record read from outside: unknown keys are refused, and nothing is changed after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-Item = TypeVar("Item")
-
-
-class _FirstProblem(FailFast):
-    """Pydantic's own cannot be part of a union, which wants to hash it."""
-
-    __hash__ = object.__hash__
-
-
-Many = Annotated[list[Item], _FirstProblem()]
-"""A list that is refused at its first wrong item: a record from outside may hold millions, each an error."""
 PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
 Duration = Annotated[
     DurationS,

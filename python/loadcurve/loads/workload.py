@@ -10,8 +10,9 @@ from pydantic import Field
 
 from loadcurve._engine import workload
 from loadcurve.errors import BadInput
-from loadcurve.loads.values import Count as Number
-from loadcurve.loads.values import PositiveCount, Record, SettingValue, Time
+from loadcurve.loads.values import PositiveCount, SettingValue
+from loadcurve.record import Count as Number
+from loadcurve.record import Record, Time
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, alternatives, show
 from loadcurve.toml.problems import Problem

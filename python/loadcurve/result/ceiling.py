@@ -9,8 +9,9 @@ from pydantic import Field
 
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import Scheme
-from loadcurve.loads.values import ENGINE_NAME, Count, Many, Record, Time
+from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP1_1, HttpFamily, has_streams, http_family
+from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
 from loadcurve.result.verdict import Verdict
 

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema
 
 from loadcurve._engine import tables
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.loads.values import Count
+from loadcurve.record import Count
 
 
 class _Row(BaseModel):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.record import Count, Many, Record, Time
 
 PARTS: Final = ("server", "generator", "kernel", "host", "others", "idle")
 """Of the time of CPUs, in the order in which they are shown."""

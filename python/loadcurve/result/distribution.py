@@ -1,6 +1,6 @@
 """A distribution of times."""
 
-from loadcurve.loads.values import Count, Record, Time
+from loadcurve.record import Count, Record, Time
 
 
 class Distribution(Record):

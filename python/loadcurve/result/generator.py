@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from loadcurve.loads.values import Count, Record, Time
+from loadcurve.record import Count, Record, Time
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.pauses import Pauses
 from loadcurve.result.throttling import Throttling

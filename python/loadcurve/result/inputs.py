@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from loadcurve.loads.values import Count, Record
+from loadcurve.record import Count, Record
 
 CATALOG_OPTION = "--catalog"
 LeftOutReason = Literal["program", "image", "private key", "secret", "too large", "unreadable", "not used"]

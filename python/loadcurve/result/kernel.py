@@ -1,6 +1,6 @@
 """What a machine's kernel counted of TCP during a load."""
 
-from loadcurve.loads.values import Count, Record
+from loadcurve.record import Count, Record
 
 
 class Kernel(Record):

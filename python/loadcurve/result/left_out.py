@@ -1,6 +1,6 @@
 """The optional servers that a run left out, and how to add them."""
 
-from loadcurve.loads.values import Many, Record
+from loadcurve.record import Many, Record
 
 
 class LeftOut(Record):

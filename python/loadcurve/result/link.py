@@ -5,7 +5,7 @@
 
 from typing import Literal
 
-from loadcurve.loads.values import Count, Record, Time
+from loadcurve.record import Count, Record, Time
 
 
 class InterfaceRecord(Record):

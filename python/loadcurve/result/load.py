@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from loadcurve.loads.record import LoadAsRun
-from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.classes import ErrorClass, Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.classes import Errors
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadcurve.loads.values import Count, Many, Record
+from loadcurve.record import Count, Many, Record
 from loadcurve.result.verdict import Verdict
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from loadcurve._engine import pause_delays
-from loadcurve.loads.values import Count, Record, Time
+from loadcurve.record import Count, Record, Time
 from loadcurve.result.distribution import Distribution
 
 LISTED_MAX: Final = 300

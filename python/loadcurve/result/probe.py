@@ -7,7 +7,7 @@ measured", never zero. docs/methodology/probe.md says how each figure is measure
 
 from typing import Literal
 
-from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.link import LinkUse
 from loadcurve.result.pauses import Pauses

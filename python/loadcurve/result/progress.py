@@ -16,7 +16,8 @@ from typing import Literal, Self
 from pydantic import ValidationError
 
 from loadcurve.files import open_regular
-from loadcurve.loads.values import Count, Point, PositiveCount, Record, Time
+from loadcurve.loads.values import Point, PositiveCount
+from loadcurve.record import Count, Record, Time
 from loadcurve.result.records import PlannedTrial
 
 PROGRESS_FILE = "progress.json"

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
 from pydantic_core import from_json, to_json
 
-from loadcurve.loads.values import Count, Many, Point, PositiveCount, Record, Time
+from loadcurve.loads.values import Point, PositiveCount
+from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
 from loadcurve.result.inputs import InputRecord, with_kept_catalogs

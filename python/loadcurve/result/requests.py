@@ -1,6 +1,6 @@
 """What became of the requests of a load."""
 
-from loadcurve.loads.values import Count, Record
+from loadcurve.record import Count, Record
 
 
 class Requests(Record):

@@ -7,7 +7,8 @@ from pydantic import Field, ValidationError
 
 from loadcurve.errors import BadInput
 from loadcurve.files import read_regular, write_whole
-from loadcurve.loads.values import Count, Many, Point, Record
+from loadcurve.loads.values import Point
+from loadcurve.record import Count, Many, Record
 from loadcurve.result.run_files import LOADS_FILE, RUN_BYTES_MAX
 from loadcurve.result.trial_lines import first_problem
 

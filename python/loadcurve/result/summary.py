@@ -11,7 +11,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic_core import from_json
 
 from loadcurve.files import read_regular
-from loadcurve.loads.values import Count, Record
+from loadcurve.record import Count, Record
 from loadcurve.result.checksum import unsealed
 from loadcurve.result.run_files import NUMBERS_FILE, RUN_FILE, TRIALS_FILE
 from loadcurve.version import VERSION

@@ -1,6 +1,6 @@
 """How limits of processor time hold control groups back."""
 
-from loadcurve.loads.values import Count, Record, Time
+from loadcurve.record import Count, Record, Time
 
 
 class Throttling(Record):

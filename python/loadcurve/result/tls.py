@@ -1,6 +1,6 @@
 """The handshakes of TLS of one load: how many there were, how long they took, and what was agreed on."""
 
-from loadcurve.loads.values import Count, Many, Record, Time
+from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.distribution import Distribution
 
 

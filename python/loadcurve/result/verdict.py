@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from loadcurve.loads.values import Many, Record
+from loadcurve.record import Many, Record
 from loadcurve.result.classes import CAVEATS, NOTES, REASONS, VerdictCode
 
 

@@ -42,7 +42,7 @@ from loadcurve.errors import BadInput
 from loadcurve.files import open_regular, write_whole
 from loadcurve.host.cgroups import remove_groups
 from loadcurve.host.state import state_folder
-from loadcurve.loads.values import Record
+from loadcurve.record import Record
 from loadcurve.server.container.engine import Engine, EngineError
 from loadcurve.server.group import members_of_groups
 from loadcurve.server.presence import Place, announce, current_place, is_gone, neighbours

@@ -1,0 +1,27 @@
+"""The base of all records, and the types of their plainest values."""
+
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field
+
+Count = Annotated[int, Field(ge=0)]
+Time = Annotated[float, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """A record read from outside: unknown keys are refused, and nothing is changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Item = TypeVar("Item")
+
+
+class _FirstProblem(FailFast):
+    """Pydantic's own cannot be part of a union, which wants to hash it."""
+
+    __hash__ = object.__hash__
+
+
+Many = Annotated[list[Item], _FirstProblem()]
+"""A list that is refused at its first wrong item: a record from outside may hold millions, each an error."""
