@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from docs.generate.markdown import Tables, table
 
 from loadcurve.explain.all import FINDINGS
-from loadcurve.result.classes import CAVEATS, FAILURES, NOTES, REASONS, STATUSES, VerdictCode
+from loadcurve.result.outcomes import CAVEATS, FAILURES, NOTES, REASONS, STATUSES, VerdictCode
 
 _ORIGINS = {"server": "the server", "answer": "the server's answer", "generator": "the load's machine"}
 

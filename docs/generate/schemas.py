@@ -9,13 +9,11 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from loadcurve.analysis.numbers import Numbers
 from loadcurve.explain.all import FINDINGS
-from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.load import LoadResult
-from loadcurve.result.machines_ceiling import MachinesCeiling
-from loadcurve.result.noise import Noise
-from loadcurve.result.progress import RunProgress
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
+from loadcurve.result.rig import Ceiling, MachinesCeiling, Noise
 from loadcurve.result.several import InterferenceRecord, SeveralLoadsRecord
+from loadcurve.watch.progress import RunProgress
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

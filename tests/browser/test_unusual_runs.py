@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.result.outcomes import Verdict, VerdictReason
 from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.result.verdict import Verdict, VerdictReason
 from support import synthetic_run as synthetic
 from support.opened_report import PHONE, OpenReport
 from support.report_pages import write_report

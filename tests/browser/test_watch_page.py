@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from loadcurve.result.progress import ProgressFile
+from loadcurve.watch.progress import ProgressFile
 from support import synthetic_run as synthetic
 from support.followed_run import GrowingRun, progress
 from support.opened_report import DESK, PATIENCE_MS, PHONE, Opened, OpenPage, pages_in

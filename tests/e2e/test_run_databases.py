@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loadcurve.result.progress import read_progress
+from loadcurve.watch.progress import read_progress
 from support.databases import ferretdb_folder, require_postgresql, share_build
 from support.sandbox import finish, wait_until
 

@@ -18,8 +18,8 @@ from loadcurve.host.cpus import divide_cpus
 from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.redaction import remember
-from loadcurve.result.ceiling import Sender
 from loadcurve.result.folder import read_run
+from loadcurve.result.rig import Sender
 from loadcurve.runs import ceiling
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.generator_check import check_generator

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from loadcurve.result.progress import ProgressFile, RunProgress
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.result.run_files import TRIALS_FILE
+from loadcurve.watch.progress import ProgressFile, RunProgress
 from support import synthetic_run as synthetic
 
 

@@ -1,7 +1,6 @@
 """The noise of a rig that does not exist."""
 
-from loadcurve.result.ceiling import Rig
-from loadcurve.result.noise import Noise, NoiseSpread
+from loadcurve.result.rig import Noise, NoiseSpread, Rig
 
 RIG = Rig(
     cpu_model="a processor", kernel="6.0", loadcurve_version="0", server_cpus=(0,), load_cpus=(1,), io="uring"

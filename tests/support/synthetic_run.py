@@ -16,8 +16,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from loadcurve.result.classes import FAILURES
 from loadcurve.result.folder import Run
+from loadcurve.result.outcomes import FAILURES
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 

@@ -1,6 +1,6 @@
 """What a record says of wrk, where it has sent a load."""
 
-from loadcurve.result.tool import ToolRecord
+from loadcurve.result.generator import ToolRecord
 
 WRK = ToolRecord(
     name="wrk",

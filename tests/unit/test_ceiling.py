@@ -12,9 +12,9 @@ from loadcurve.cli import doctor
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.report.doctor import ceiling_tables
-from loadcurve.result.ceiling import Ceiling, CeilingPoint, Spoken, marked_at_ceiling
 from loadcurve.result.load import LoadResult
-from loadcurve.result.verdict import Verdict, VerdictReason
+from loadcurve.result.outcomes import Verdict, VerdictReason
+from loadcurve.result.rig import Ceiling, CeilingPoint, Spoken, marked_at_ceiling
 from loadcurve.runs import ceiling as run_ceiling
 from loadcurve.runs.ceiling import measure_ceiling, spoken_by
 from loadcurve.runs.rig_cache import keep, kept

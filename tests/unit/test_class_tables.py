@@ -12,17 +12,20 @@ from pydantic import TypeAdapter, ValidationError
 from loadcurve import explain
 from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Finding, FindingCode
-from loadcurve.result.classes import (
+from loadcurve.result.outcomes import (
     CAVEATS,
     FAILURES,
     NOTES,
     REASONS,
     STATUSES,
+    Caveat,
     ErrorClass,
     Errors,
     StatusClasses,
+    Verdict,
+    VerdictNote,
+    VerdictReason,
 )
-from loadcurve.result.verdict import Caveat, Verdict, VerdictNote, VerdictReason
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGED_BY_TOOLS = frozenset({"check_failed"})

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from loadcurve.analysis.comparison import COMPARED
+from loadcurve.result.outcomes import Verdict, VerdictReason
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
-from loadcurve.result.verdict import Verdict, VerdictReason
 from support import encrypted_run
 from support import synthetic_run as synthetic
 from support.command import Command

@@ -11,8 +11,8 @@ from loadcurve.analysis.curves import curves
 from loadcurve.cli.crosscheck import crosscheck_command
 from loadcurve.report.crosscheck import crosscheck_json, crosscheck_lines, reasons
 from loadcurve.result.folder import Run, read_run
+from loadcurve.result.generator import RequestSent
 from loadcurve.result.records import PointRecord
-from loadcurve.result.tool import RequestSent
 from loadcurve.runs.study import RunOptions
 from loadcurve.study.generators import beside_generators, with_generators
 from loadcurve.toml.document import TomlDocument

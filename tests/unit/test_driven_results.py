@@ -11,7 +11,7 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.report.formats.write import FORMATS, write_formats
 from loadcurve.report.load import load_summary
-from loadcurve.result.kernel import Kernel
+from loadcurve.result.generator import Kernel
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import wrong_answers
 from loadcurve.tools.cpu_meter import CpuMeter

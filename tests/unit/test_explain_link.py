@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from loadcurve.explain.all import findings
-from loadcurve.result.kernel import Kernel
-from loadcurve.result.load_machines import MachinePart
+from loadcurve.result.generator import Kernel, MachinePart
 from loadcurve.result.probe import TcpUse
 from loadcurve.result.records import OtherMachineRecord
 from support.explained_run import Data, Setup, evidence, planted_run

@@ -15,10 +15,10 @@ from loadcurve.files import read_given
 from loadcurve.report.formats.write import write_formats
 from loadcurve.report.run_summary import make_summary
 from loadcurve.result.folder import read_run
-from loadcurve.result.following import FollowedRun
-from loadcurve.result.progress import PROGRESS_FILE, read_progress
 from loadcurve.result.run_files import NUMBERS_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.result.summary import read_summary
+from loadcurve.watch.following import FollowedRun
+from loadcurve.watch.progress import PROGRESS_FILE, read_progress
 from support import synthetic_run as synthetic
 from support.report_pages import write_report
 

@@ -18,12 +18,12 @@ from loadcurve.errors import LoadcurveError
 from loadcurve.report.formats.write import write_formats
 from loadcurve.report.run_summary import make_summary
 from loadcurve.result.folder import read_run
-from loadcurve.result.following import FollowedRun
-from loadcurve.result.progress import read_progress
 from loadcurve.result.records import RunRecord
 from loadcurve.runs.resume import interrupted_run
 from loadcurve.runs.study import StudyRun
 from loadcurve.watch.feed import Feed
+from loadcurve.watch.following import FollowedRun
+from loadcurve.watch.progress import read_progress
 
 OF_OTHER_TOOLS = ["hgrm", "hlog", "fortio", "k6-summary", "wrk2"]
 USES = {

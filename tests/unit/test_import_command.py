@@ -13,10 +13,10 @@ from loadcurve.errors import BadInput
 from loadcurve.imported.folder import write_run
 from loadcurve.imported.pattern import named_files, point_of
 from loadcurve.imported.plan import read_files
+from loadcurve.report.formats.records import points_table
 from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.section import Report
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.tables import points_table
 from loadcurve.tools.hey.reader import COLUMNS
 from support.command import Command
 from support.schemas import validate

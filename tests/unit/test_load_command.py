@@ -7,7 +7,7 @@ import pytest
 from loadcurve.cli import load as load_module
 from loadcurve.cli import watched_load
 from loadcurve.generate.generator import LoadInterrupted
-from loadcurve.result.verdict import Verdict
+from loadcurve.result.outcomes import Verdict
 from support.command import Command
 from support.scripted_run import answered
 

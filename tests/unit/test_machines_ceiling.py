@@ -4,8 +4,8 @@ import pytest
 from rich.console import Console
 
 from loadcurve.report.doctor import machines_ceiling_table
-from loadcurve.result.machines_ceiling import MachinesCeiling, MachinesCeilingPoint
-from loadcurve.result.verdict import Verdict
+from loadcurve.result.outcomes import Verdict
+from loadcurve.result.rig import MachinesCeiling, MachinesCeilingPoint
 from loadcurve.runs.machines_ceiling import counts_up_to
 
 

@@ -12,8 +12,7 @@ from loadcurve.cli.display import RunDisplay
 from loadcurve.errors import NothingMeasured
 from loadcurve.host.cpus import divide_cpus
 from loadcurve.report.doctor import noise_table
-from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.noise import Noise
+from loadcurve.result.rig import Ceiling, Noise
 from loadcurve.runs import noise as run_noise
 from loadcurve.runs.noise import measure_noise
 from loadcurve.runs.rig_cache import keep, kept

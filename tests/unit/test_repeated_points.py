@@ -9,10 +9,10 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.ending import trials_in_words
-from loadcurve.result.attempts import counted
 from loadcurve.result.machine import judged
+from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import FailureRecord, PlannedTrial
-from loadcurve.result.verdict import Reason
+from loadcurve.result.which_count import counted
 from loadcurve.runs.points import RepeatedPoints, SweptPoints
 from loadcurve.stats.interval import geometric_interval
 from support import synthetic_run as synthetic

@@ -19,7 +19,7 @@ from loadcurve.report.leader import leader_words
 from loadcurve.report.shape_words import never_words
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.verdict import Verdict, VerdictReason
+from loadcurve.result.outcomes import Verdict, VerdictReason
 from loadcurve.stats.capacity import Capacity, TrialCapacity
 from loadcurve.stats.ranking import rank
 from loadcurve.stats.slo import parse_objective

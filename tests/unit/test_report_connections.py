@@ -9,6 +9,7 @@ import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.connections import AgreedOn, ConnectionsOfServer, Range
+from loadcurve.report.formats.records import points_table
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.html import render_page
@@ -16,7 +17,6 @@ from loadcurve.report.section import Report
 from loadcurve.report.sections import everything
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.tables import points_table
 from support import encrypted_run as encrypted
 from support import synthetic_run as synthetic
 from support.schemas import validate

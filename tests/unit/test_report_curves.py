@@ -18,10 +18,10 @@ from loadcurve.report.charts.intervals import are_far_apart, bands_and_lines
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import errors_figure, measure_figure
 from loadcurve.report.figures import parts
-from loadcurve.result.ceiling import CeilingCurve
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.result.records import PointRecord
+from loadcurve.result.rig import CeilingCurve
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
 from support.findings import finding

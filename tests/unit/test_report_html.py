@@ -12,10 +12,10 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.probe.window import nothing_observed
-from loadcurve.result import histograms
+from loadcurve.result import distribution
 from loadcurve.result.folder import Run
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import FailureRecord, PointRecord
-from loadcurve.result.verdict import Caveat
 from support import synthetic_run as synthetic
 from support.page import HOSTILE, Page
 from support.report_formats import write_run_of_two_keys
@@ -277,7 +277,7 @@ def test_a_histogram_that_cannot_be_decoded_is_named(tmp_path: Path, monkeypatch
     def refuse(encoded: list[str]) -> list[tuple[float, float]]:
         raise ValueError("not base64")
 
-    monkeypatch.setattr(histograms, "percentile_curve", refuse)
+    monkeypatch.setattr(distribution, "percentile_curve", refuse)
     with pytest.raises(
         BadInput, match=r"histogram of nginx at connections = 1 in trials\.jsonl .* not base64"
     ):

@@ -9,7 +9,7 @@ from loadcurve.report.appearance import appearances
 from loadcurve.report.long_table import MOST_ROWS, Cell, TableRow, rest_of
 from loadcurve.report.reasons import remarks
 from loadcurve.result.folder import Run
-from loadcurve.result.verdict import Verdict, VerdictReason
+from loadcurve.result.outcomes import Verdict, VerdictReason
 from support import synthetic_run as synthetic
 from support.page import rows_of
 from support.report_pages import render_run

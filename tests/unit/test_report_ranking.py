@@ -10,8 +10,8 @@ from loadcurve.report.leader import leader_words
 from loadcurve.report.ranking import in_words, ranking_content
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.noise import NoiseSpread
 from loadcurve.result.records import PointRecord
+from loadcurve.result.rig import NoiseSpread
 from loadcurve.stats.ranking import Ranking, rank
 from support import synthetic_run as synthetic
 from support.measured_noise import MEASURED

@@ -15,9 +15,9 @@ from loadcurve import __version__
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.result import folder as folder_module
 from loadcurve.result.folder import BYTES_PER_POINT, Run, RunFolder, read_run
+from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import FailureRecord, SearchRecord
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
-from loadcurve.result.verdict import Reason
 from support import synthetic_run as synthetic
 
 DiskUsage = namedtuple("DiskUsage", "total used free")

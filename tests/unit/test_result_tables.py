@@ -5,8 +5,8 @@ from pathlib import Path
 import polars
 import pytest
 
+from loadcurve.report.formats.records import failures_table, points_table
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.tables import failures_table, points_table
 from support import synthetic_run as synthetic
 
 

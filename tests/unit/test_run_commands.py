@@ -8,8 +8,8 @@ import pytest
 
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
+from loadcurve.result.outcomes import Verdict
 from loadcurve.result.run_files import RUN_FILE
-from loadcurve.result.verdict import Verdict
 from loadcurve.runs import prepare
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.ledger import CleanedUp

@@ -8,7 +8,7 @@ from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
 from loadcurve.report.section import Report
 from loadcurve.report.terminal import closing
-from loadcurve.result.left_out import LeftOut
+from loadcurve.result.inputs import LeftOut
 from loadcurve.server.catalog import load_catalog
 from support.page import Page
 from support.scripted_run import ScriptedRun

@@ -11,13 +11,13 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.errors import BadInput
 from loadcurve.report.ending import trials_in_words
 from loadcurve.result.folder import RunFolder, read_run
-from loadcurve.result.following import FollowedRun
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import BurstRecord, LimitsRecord, ResumedRecord, RunRecord, SearchRecord
 from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
-from loadcurve.result.verdict import Caveat
 from loadcurve.runs.own_runs import BEGUN_RUNS, has_begun, remember_begun
 from loadcurve.runs.resume import interrupted_run, require_as_before
 from loadcurve.runs.study import RunOptions
+from loadcurve.watch.following import FollowedRun
 from support import synthetic_run as synthetic
 
 WHOLE_BLOCK = 3 * len(synthetic.CONNECTIONS)

@@ -6,10 +6,9 @@ import pytest
 
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from loadcurve.generate.generator import LoadInterrupted
-from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
-from loadcurve.result.noise import Noise
 from loadcurve.result.records import LimitUse
+from loadcurve.result.rig import Ceiling, Noise
 from loadcurve.server.failure import ServerFailure
 from support.scripted_run import ScriptedRun, ScriptedServer, answered
 from support.tiny_study import study_text

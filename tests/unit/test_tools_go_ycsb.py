@@ -10,7 +10,7 @@ import pytest
 from loadcurve.loads.kinds import DATABASE
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
-from loadcurve.result.kernel import Kernel
+from loadcurve.result.generator import Kernel
 from loadcurve.tools.catalog import driven_tools, tool_named
 from loadcurve.tools.driver import DatabaseToolRequest, Output, Refused
 from loadcurve.tools.exact_database import (

@@ -12,7 +12,7 @@ from benches.mutated_imports import imported_as
 
 from loadcurve.errors import BadInput
 from loadcurve.imported.records import load_result
-from loadcurve.result.classes import StatusClasses
+from loadcurve.result.outcomes import StatusClasses
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.formats import FORMATS, format_of, read_figures
 from loadcurve.tools.possible import impossible

@@ -9,8 +9,8 @@ import pytest
 
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
-from loadcurve.result.counted import decoded
-from loadcurve.result.kernel import Kernel
+from loadcurve.result.generator import Kernel
+from loadcurve.result.histograms import decoded
 from loadcurve.tools.catalog import tool_named
 from loadcurve.tools.driver import DatabaseToolRequest, Output, Refused
 from loadcurve.tools.exact_database import require_exact_on_database

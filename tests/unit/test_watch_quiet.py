@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadcurve.result.progress import RunProgress
 from loadcurve.watch.feed import LONGEST_LOOK_INTERVAL_S, LOOK_INTERVAL_S, is_quiet, until_next_look_s
+from loadcurve.watch.progress import RunProgress
 from support.followed_run import progress
 
 BEGUN_S = 1000.0

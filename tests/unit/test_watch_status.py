@@ -7,11 +7,11 @@ from typing import BinaryIO
 import pytest
 
 from loadcurve.files import open_regular
-from loadcurve.result import progress
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.following import FollowedRun
-from loadcurve.result.progress import PROGRESS_FILE, read_progress
+from loadcurve.watch import progress
 from loadcurve.watch.feed import Feed, figures
+from loadcurve.watch.following import FollowedRun
+from loadcurve.watch.progress import PROGRESS_FILE, read_progress
 from loadcurve.watch.status import Seen, status
 from support import synthetic_run as synthetic
 from support.followed_run import GrowingRun

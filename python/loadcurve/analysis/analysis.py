@@ -32,15 +32,13 @@ from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.kinds import LoadKind, kind_of_model
 from loadcurve.loads.values import Point
-from loadcurve.result.attempts import place_of
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
 from loadcurve.result.folder import Run
-from loadcurve.result.inputs import missing_in_words
-from loadcurve.result.left_out import LeftOut
+from loadcurve.result.inputs import LeftOut, missing_in_words
 from loadcurve.result.measures import MEASURES, Measure
-from loadcurve.result.noise import Noise
 from loadcurve.result.records import FailureRecord
-from loadcurve.result.resumed import Gap
+from loadcurve.result.rig import Noise
+from loadcurve.result.which_count import Gap, place_of
 from loadcurve.stats.slo import Objective
 
 RANKED = [measure for measure in MEASURES.values() if measure.better is not None]

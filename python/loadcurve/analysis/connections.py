@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.folder import Run
-from loadcurve.result.load import Http2Result
+from loadcurve.result.load import Http2Result, TlsResult
 from loadcurve.result.records import PointRecord
-from loadcurve.result.tls import TlsResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from loadcurve.analysis.curves import Curve, usable_logs
 from loadcurve.loads.values import Point
 from loadcurve.protocol import has_streams
 from loadcurve.result.folder import Run
+from loadcurve.result.generator import ToolRecord
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import measures
 from loadcurve.result.records import PointRecord
-from loadcurve.result.tool import ToolRecord
 from loadcurve.stats.paired import Array, PairedRatio, block_means, paired_ratios
 
 COMPARED = ("throughput", "mean", "p50", "p99")

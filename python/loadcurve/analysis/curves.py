@@ -18,14 +18,15 @@ from loadcurve.result.machine import explained_percentiles
 from loadcurve.result.measures import (
     LOADING,
     MEASURES,
+    PROTOCOL_MEASURES,
     Measure,
     PointKey,
     measures,
     operation_measures,
     point_key,
+    protocol_measures,
     wrong_answers,
 )
-from loadcurve.result.protocol_measures import PROTOCOL_MEASURES, protocol_measures
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from loadcurve.loads.values import Point
-from loadcurve.result.attempts import without_measured
-from loadcurve.result.curve_end import until_drop
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, is_usable
 from loadcurve.result.records import FailureRecord, PointRecord
+from loadcurve.result.which_count import until_drop, without_measured
 from loadcurve.stats.stopping import Figure, UntilNarrow, WidePoint, may_end, wide_points
 
 Reason = Literal["count", "narrow", "at_most", "unfinished", "unknown"]

@@ -1,8 +1,8 @@
 """Limits held against records: whether they were kept at a load, and which keys are a load."""
 
-from loadcurve.result.classes import REASONS
+from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.measures import LATENCIES, is_usable, wrong_answers
-from loadcurve.result.percentiles import PERCENTILES, samples_needed
+from loadcurve.result.outcomes import REASONS
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
 from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, RATE_KEPT, Limit, Objective

@@ -7,8 +7,8 @@ from loadcurve.analysis.curves import VerdictStatus
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import point_key
+from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import PointRecord
-from loadcurve.result.verdict import Reason
 
 Said = tuple[PointRecord, VerdictStatus | None, Reason]
 """A reason or a note of a record, with the verdict that rests on it; ``None`` of a note."""

@@ -19,11 +19,11 @@ from loadcurve.loads.values import Point
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.text import plural
-from loadcurve.result.progress import ProgressFile, RunProgress
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.model import Study
+from loadcurve.watch.progress import ProgressFile, RunProgress
 
 if TYPE_CHECKING:
     from loadcurve.study.arm import Arm

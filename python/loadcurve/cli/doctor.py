@@ -28,8 +28,7 @@ from loadcurve.report.doctor import (
     noise_table,
     programs_lines,
 )
-from loadcurve.result.ceiling import Ceiling
-from loadcurve.result.noise import Noise
+from loadcurve.result.rig import Ceiling, Noise
 from loadcurve.runs.ceiling import RUNS, SPOKEN, CeilingLoad, measure_ceiling, spoken_by
 from loadcurve.runs.machines import reached
 from loadcurve.runs.machines_ceiling import measure_machines_ceiling

@@ -18,7 +18,6 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.host.look import Look, warning
 from loadcurve.result.folder import Run
 from loadcurve.result.machine import others_are_expected
-from loadcurve.result.progress import ProgressFile
 from loadcurve.result.run_files import has_several_loads
 from loadcurve.runs.resume import interrupted_run
 from loadcurve.runs.study import RunOptions, StudyRun
@@ -26,6 +25,7 @@ from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.find import find_study
 from loadcurve.watch.address import Address, Listener, announcement
 from loadcurve.watch.process import page_beside_run
+from loadcurve.watch.progress import ProgressFile
 
 
 @dataclass(frozen=True)

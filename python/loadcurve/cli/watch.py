@@ -8,11 +8,11 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.result.folder import Run
-from loadcurve.result.following import FollowedRun
-from loadcurve.result.progress import read_progress
 from loadcurve.result.run_files import no_run_folder
 from loadcurve.watch.address import ANY_LOOPBACK_PORT, Address, Listener, announcement
+from loadcurve.watch.following import FollowedRun
 from loadcurve.watch.process import be_of_no_account
+from loadcurve.watch.progress import read_progress
 from loadcurve.watch.server import WatchServer
 
 

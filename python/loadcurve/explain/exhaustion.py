@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
-from loadcurve.result.classes import FAILURES
+from loadcurve.result.outcomes import FAILURES
 from loadcurve.result.records import PointRecord
 
 PORTS = FindingCode(

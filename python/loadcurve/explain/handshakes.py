@@ -13,9 +13,9 @@ from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.values import Point
+from loadcurve.result.load import MeasuredHandshakes
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PointRecord
-from loadcurve.result.tls import MeasuredHandshakes
 
 CODE = FindingCode(
     "handshakes",

@@ -8,7 +8,7 @@ from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.result.histograms import merged_curve
+from loadcurve.result.distribution import merged_curve
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
 

@@ -7,8 +7,8 @@ from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.records import PointRecord
+from loadcurve.result.rig import Ceiling
 
 CODE = FindingCode(
     "rig_limit",

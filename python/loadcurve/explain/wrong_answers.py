@@ -8,8 +8,8 @@ from loadcurve.explain.finding import Evidence, Finding, FindingCode, Weight, ra
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.result.classes import FAILURES, STATUSES
 from loadcurve.result.load import BrokenOff, ErrorMessage, LoadResult
+from loadcurve.result.outcomes import FAILURES, STATUSES
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(

@@ -13,7 +13,7 @@ from typing import Self
 
 from loadcurve.generate.generator import Generator, LoadInterrupted, ObserveAll, ObserveLevel, Plan
 from loadcurve.result.load import LoadResult
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.outcomes import VerdictNote
 
 LEAST_S = 0.1
 """A smaller difference may come from reading one clock after the other."""

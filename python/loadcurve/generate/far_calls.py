@@ -7,8 +7,8 @@ from pydantic import Field, TypeAdapter
 from loadcurve.generate.looking import ShownProgress
 from loadcurve.machines.far_call import NOTHING, FarCall, FarRecord, Line
 from loadcurve.record import Record, Time
+from loadcurve.result.cpu_time import Throttling
 from loadcurve.result.link import InterfaceInLoad
-from loadcurve.result.throttling import Throttling
 
 
 class FarPart(Record):

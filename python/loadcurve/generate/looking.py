@@ -11,9 +11,9 @@ from loadcurve.generate.generator import LastSecond, Plan, Progress
 from loadcurve.generate.whose_time import TimeWatch, work_of
 from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden
+from loadcurve.result.cpu_time import Throttling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
-from loadcurve.result.throttling import Throttling
 
 LOOK_INTERVAL_S = 0.05
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -15,8 +15,8 @@ from loadcurve.generate.generator import Plan
 from loadcurve.generate.load_machine import Compared
 from loadcurve.generate.looking import load_result, pauses_of
 from loadcurve.machines.clock_offsets import ClockCourse
+from loadcurve.result.generator import LoadMachineClock, LoadMachines, MachinePart
 from loadcurve.result.load import LoadResult
-from loadcurve.result.load_machines import LoadMachineClock, LoadMachines, MachinePart
 
 NS_PER_MS: Final = 1e6
 SUSPECT_MS: Final = 1.0

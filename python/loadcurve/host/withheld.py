@@ -7,7 +7,7 @@ from typing import Self
 
 from loadcurve.host.cgroups import groups_around
 from loadcurve.host.readings import Readings
-from loadcurve.result.throttling import Throttling
+from loadcurve.result.cpu_time import Throttling
 
 STEAL_FIELD = 8
 """The place of steal in a line of a CPU in /proc/stat (proc(5)), its name included."""

@@ -11,6 +11,7 @@ from loadcurve.imported.records import model_of, moment, point_record
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.measures import point_key
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import (
     FORMAT,
     IMPORTED_ENTRY,
@@ -20,7 +21,6 @@ from loadcurve.result.records import (
     RunRecord,
     ServerRecord,
 )
-from loadcurve.result.verdict import Caveat
 from loadcurve.version import VERSION
 
 _TITLES = {

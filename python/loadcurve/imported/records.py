@@ -8,13 +8,11 @@ from loadcurve.imported.lacking import lacking
 from loadcurve.imported.plan import Imported
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, kind_of_model
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
-from loadcurve.result.generator import Generator
-from loadcurve.result.kernel import Kernel
+from loadcurve.result.generator import Generator, Kernel, ToolRecord
 from loadcurve.result.load import LoadResult
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import MEASURED, PointRecord
-from loadcurve.result.tool import ToolRecord
-from loadcurve.result.verdict import Caveat
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.record import Known, record_of
 

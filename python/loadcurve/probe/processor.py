@@ -7,8 +7,8 @@ from typing import Literal, TypeVar
 
 from loadcurve.probe.figures import Figure, Track, Window, figure
 from loadcurve.probe.samples import BusiestProcessSample, BusiestThreadSample, Sample
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import BusiestProcess, BusiestThread
-from loadcurve.result.verdict import Caveat
 
 CPU_INCOMPLETE = Caveat.of(
     "cpu_incomplete",

@@ -14,6 +14,8 @@ from loadcurve.probe.processor import (
 )
 from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
 from loadcurve.probe.series import series_of
+from loadcurve.result.cpu_time import Throttling
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.pauses import Pauses, pauses_within
 from loadcurve.result.probe import (
     ContextSwitches,
@@ -28,8 +30,6 @@ from loadcurve.result.probe import (
     SocketsUse,
     TcpUse,
 )
-from loadcurve.result.throttling import Throttling
-from loadcurve.result.verdict import Caveat
 
 CPU_PARTS = ("user_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s")
 """What the time of a CPU is made of."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy
 
 from loadcurve.report import text
-from loadcurve.result.histograms import merged_curve
+from loadcurve.result.distribution import merged_curve
 from loadcurve.result.records import PointRecord
 
 STEP = 1.05

@@ -11,10 +11,8 @@ from rich.text import Text
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.protocol import has_streams
 from loadcurve.report import text
-from loadcurve.result.ceiling import Ceiling, CeilingPoint
-from loadcurve.result.machines_ceiling import MachinesCeiling
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.noise import Noise
+from loadcurve.result.rig import Ceiling, CeilingPoint, MachinesCeiling, Noise
 from loadcurve.stats.noise import Spread, visible_difference
 
 _STYLES: dict[Fitness, str] = {"good": "green", "caution": "yellow", "bad": "red", "unknown": "dim"}

@@ -10,7 +10,7 @@ from loadcurve.report import text
 from loadcurve.report.section import Section
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.resumed import Gap
+from loadcurve.result.which_count import Gap
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 
 MOST_NAMED = 3

@@ -20,7 +20,6 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES, errors_figure, measur
 from loadcurve.report.distribution import latency_distribution
 from loadcurve.report.reasons import CAVEATS
 from loadcurve.report.section import Report, Section
-from loadcurve.result.ceiling import Ceiling, CeilingCurve
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import (
@@ -33,6 +32,7 @@ from loadcurve.result.measures import (
     operation_measures,
     point_key,
 )
+from loadcurve.result.rig import Ceiling, CeilingCurve
 from loadcurve.stats.price import MILLION, scaled
 from loadcurve.stats.slo import LATENCY_FIELDS
 

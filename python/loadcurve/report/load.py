@@ -23,10 +23,10 @@ from loadcurve.result.load import (
     Http2Result,
     LoadResult,
     SlowRequest,
+    TlsResult,
     WaitedThrough,
 )
-from loadcurve.result.requests import Requests
-from loadcurve.result.tls import TlsResult
+from loadcurve.result.outcomes import Requests
 
 PERCENTILES = {
     "p50": "p50",

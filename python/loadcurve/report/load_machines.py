@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report.text import ABSENT
-from loadcurve.result.load_machines import LoadMachines, MachinePart
+from loadcurve.result.generator import LoadMachines, MachinePart
 
 COLUMNS = ("requests/s", "answered", "failed", "began, ms", "±", "late, ms", "CPU")
 

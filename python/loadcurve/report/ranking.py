@@ -19,7 +19,7 @@ from loadcurve.report.markdown import escaped, listed, table_lines
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
-from loadcurve.result.noise import Noise
+from loadcurve.result.rig import Noise
 from loadcurve.stats.noise import Spread, visible_difference
 from loadcurve.stats.power import TRIALS_MAX
 from loadcurve.stats.ranking import Rank, Ranking, Tier

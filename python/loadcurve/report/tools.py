@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from loadcurve.report.text import time_step
+from loadcurve.result.generator import ToolRecord
 from loadcurve.result.records import PointRecord
-from loadcurve.result.tool import ToolRecord
 
 _TOLD = {
     "complete": "every latency counted",

@@ -1,6 +1,7 @@
 """Whose the time of some CPUs was: the server's, the generator's, the kernel's, the host's, or others'.
 
-docs/methodology/cpu-time.md has the arithmetic, its errors and the thresholds.
+What limits of processor time held back is beside it. docs/methodology/cpu-time.md has the arithmetic, its
+errors and the thresholds.
 """
 
 from collections.abc import Sequence
@@ -138,3 +139,12 @@ def _within(busy_s: float, server_s: float, generator_s: float) -> tuple[float, 
     known_s = server_s + generator_s
     scale = min(busy_s / known_s, 1.0) if known_s > 0 else 1.0
     return server_s * scale, generator_s * scale
+
+
+class Throttling(Record):
+    """How limits of processor time held the server's control groups back."""
+
+    periods: Count
+    throttled_periods: Count
+    throttled_s: Time
+    """Summed over the CPUs on which a group had to wait."""

@@ -1,6 +1,13 @@
-"""A distribution of times."""
+"""A distribution of times: its figures, which percentiles samples bound, and the curve of its histogram."""
 
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from loadcurve._engine import percentile_curve
+from loadcurve.errors import BadInput
 from loadcurve.record import Count, Record, Time
+from loadcurve.result.run_files import TRIALS_FILE
 
 
 class Distribution(Record):
@@ -24,3 +31,27 @@ class Distribution(Record):
     def known_count(self) -> int:
         """How many times these are for sure: 0 where that is not known."""
         return self.count or 0
+
+
+PERCENTILES: Final[Mapping[str, int]] = {
+    "p50": 5_000, "p75": 7_500, "p90": 9_000, "p95": 9_500, "p99": 9_900, "p99_9": 9_990, "p99_99": 9_999,
+}  # fmt: skip
+"""Shares in hundredths of a percent, so that ranks are counted in whole numbers."""
+WHOLE: Final = 10_000
+
+
+def samples_needed(share: int) -> int:
+    """Return how many samples bound a percentile from both sides (Hahn and Meeker, 1991, section 5.2)."""
+    furthest = max(share, WHOLE - share) / WHOLE
+    return math.ceil(math.log(0.025) / math.log(furthest))
+
+
+def merged_curve(histograms: Sequence[str], name: str) -> list[tuple[float, float]]:
+    """Merge histograms of times; return (percentile 0 to 100, time in ms) of each value, rising.
+
+    Raises ``BadInput``: one of them cannot be decoded; the text names them by ``name``.
+    """
+    try:
+        return percentile_curve(list(histograms))
+    except ValueError as error:
+        raise BadInput(f"{name} in {TRIALS_FILE} cannot be decoded: {error}") from error

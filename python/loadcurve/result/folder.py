@@ -16,9 +16,7 @@ from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import append_regular, make_folder, open_regular, read_regular, write_whole
 from loadcurve.loads.kinds import LoadKind, kind_of_model
 from loadcurve.loads.values import Point
-from loadcurve.result.attempts import counted, without_measured
 from loadcurve.result.checksum import digest, sealed, unsealed
-from loadcurve.result.curve_end import curve_ends, until_drop
 from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import (
@@ -29,7 +27,6 @@ from loadcurve.result.records import (
     RunRecord,
     TrialLine,
 )
-from loadcurve.result.resumed import Gap, damaged_lines, used_records
 from loadcurve.result.run_files import (
     RUN_BYTES_MAX,
     RUN_COPY_FILE,
@@ -47,6 +44,15 @@ from loadcurve.result.trial_lines import (
     json_object,
     trial_line,
     whole_lines,
+)
+from loadcurve.result.which_count import (
+    Gap,
+    counted,
+    curve_ends,
+    damaged_lines,
+    until_drop,
+    used_records,
+    without_measured,
 )
 from loadcurve.version import VERSION
 

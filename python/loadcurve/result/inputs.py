@@ -1,9 +1,11 @@
-"""What a run folder records of the files that its study names, and of the catalogues that it was run with."""
+"""What a run was given: its study, the files that it names, catalogues, and the servers it left out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from loadcurve.record import Count, Record
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from loadcurve.record import Count, Many, Record
 
 CATALOG_OPTION = "--catalog"
 LeftOutReason = Literal["program", "image", "private key", "secret", "too large", "unreadable", "not used"]
@@ -72,3 +74,99 @@ def with_kept_names(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN40
     if isinstance(value, list | tuple):
         return [with_kept_names(one, names) for one in value]
     return value
+
+
+class LeftOut(Record):
+    """The optional servers of a study that were not installed."""
+
+    servers: Many[str]
+    installable: Many[str]
+    """Those that the command installs."""
+    install: str | None
+    """One command for all of these; ``None`` where no package of this system is known."""
+
+    @property
+    def names(self) -> str:
+        """Which servers were left out, and why."""
+        return f"left out, not installed: {', '.join(self.servers)}"
+
+    @property
+    def hint(self) -> str | None:
+        """What the command is for; ``None`` where there is none."""
+        if self.install is None:
+            return None
+        named = "them" if len(self.servers) > 1 else "it"
+        return f"to add {named if self.installable == self.servers else ', '.join(self.installable)}"
+
+    @property
+    def words(self) -> str:
+        """All of it in one line."""
+        return self.names if self.hint is None else f"{self.names}; {self.hint}: {self.install}"
+
+
+class _Shape(BaseModel):
+    """What is read of a study in a run's record: with other types than these it is not a study.
+
+    A record has the study with every default filled in, and what versions have added or removed since, so
+    keys may be missing, and there may be more.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class _Load(_Shape):
+    model: str | None = None
+
+
+class _Server(_Shape):
+    sweep: dict[str, Any] | None = None
+
+
+class _Trials(_Shape):
+    restart: str
+    between_points: str | None = None
+    count: int | None = None
+    at_most: int | None = None
+    measure: str | None = None
+    until_share: float | None = None
+    until_drop_share: float | None = None
+    warmup: dict[str, Any] | None = None
+
+
+class _Content(_Shape):
+    folder: str | None = None
+
+
+class _Study(_Shape):
+    title: str | None = None
+    question: str | None = None
+    answer_by: str | None = None
+    load: _Load
+    sweep: dict[str, Any] = Field(default_factory=dict)
+    trials: _Trials
+    content: _Content | None = None
+    servers: dict[str, _Server] = Field(default_factory=dict)
+
+
+class _Host(_Shape):
+    server_cpus: list[int] | None = None
+    load_cpus: list[int] | None = None
+
+
+def require_study(study: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` where what is read of a study is of another type than a study's."""
+    _require(_Study, study)
+
+
+def require_host(host: Mapping[str, Any]) -> None:
+    """Raise the same of the facts of a machine."""
+    _require(_Host, host)
+
+
+def _require(shape: type[BaseModel], given: Mapping[str, Any]) -> None:
+    try:
+        shape.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{place}: {first['msg']}") from None

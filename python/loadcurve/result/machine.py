@@ -11,9 +11,9 @@ from typing import Final, Literal
 
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.load import LoadResult
+from loadcurve.result.outcomes import Verdict, VerdictNote
 from loadcurve.result.pauses import Pauses, together
 from loadcurve.result.probe import ProbeRecord
-from loadcurve.result.verdict import Verdict, VerdictNote
 
 Status = Literal["suspect", "invalid"]
 

@@ -1,6 +1,6 @@
 """The measures: every figure that one trial has at one point, under the names that everything else uses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal
@@ -8,7 +8,7 @@ from typing import Literal
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.result.distribution import Distribution
-from loadcurve.result.load import LoadResult, Operation
+from loadcurve.result.load import Operation
 from loadcurve.result.records import LOAD_PHASE, PointRecord
 
 Better = Literal["higher", "lower"]
@@ -246,7 +246,7 @@ def _of_connections(name: str, unit: str, value: Callable[[PointRecord], float |
     return Measure(name, name, title, title, unit, None, name == "connection_rate", value)
 
 
-def _times(name: str, title: str, of: Callable[[LoadResult], Distribution | None]) -> Iterator[Measure]:
+def _times(name: str, title: str, of: Callable[[PointRecord], Distribution | None]) -> Iterator[Measure]:
     """Yield the statistics of one kind of times, in ms."""
     for statistic in ("min", "mean", "p50", "max", "stddev"):
         value = partial(_time, of=of, statistic=statistic)
@@ -255,9 +255,9 @@ def _times(name: str, title: str, of: Callable[[LoadResult], Distribution | None
 
 
 def _time(
-    trial: PointRecord, of: Callable[[LoadResult], Distribution | None], statistic: str
+    trial: PointRecord, of: Callable[[PointRecord], Distribution | None], statistic: str
 ) -> float | None:
-    return _statistic(of(trial.load), statistic)
+    return _statistic(of(trial), statistic)
 
 
 def _received_kib_per_s(trial: PointRecord) -> float | None:
@@ -285,12 +285,12 @@ PUBLISHED_MEASURES: dict[str, Measure] = {
             "connections",
             lambda trial: trial.load.connections.concurrent_max,
         ),
-        *_times("connection_time", "connection time", lambda load: load.connections.lifetime_ms),
+        *_times("connection_time", "connection time", lambda trial: trial.load.connections.lifetime_ms),
         _measure("received_kib_per_s", "rate of received bytes", "KiB/s", _received_kib_per_s),
         _measure("header_bytes", "headers of a response", "bytes", _header_bytes),
         _measure("load_duration_s", "time that the load took", "s", lambda trial: trial.load.duration_s),
-        *_times("connect", "time to connect,", lambda load: load.connect_ms),
-        *_times("first_byte", "time to the first byte,", lambda load: load.first_byte_ms),
+        *_times("connect", "time to connect,", lambda trial: trial.load.connect_ms),
+        *_times("first_byte", "time to the first byte,", lambda trial: trial.load.first_byte_ms),
     ),
 }
 """By name: what published figures may have."""
@@ -354,3 +354,97 @@ def _operation_rps(trial: PointRecord, kind: str) -> float | None:
 
 def _of_kind(trial: PointRecord, kind: str) -> Operation | None:
     return next((one for one in trial.load.operations if one.operation == kind), None)
+
+
+PROTOCOL_STATISTICS = ("p50", "p99")
+"""Those of the times of TLS and HTTP/2, which only runs that speak either have."""
+
+
+def _handshakes_ms(trial: PointRecord, kind: str) -> Distribution | None:
+    """Return the times of the handshakes of a kind within the window, where there were any."""
+    tls = trial.load.tls
+    if tls is None or tls.measured is None:
+        return None
+    times_ms = tls.measured.resumed_ms if kind == "resumed" else tls.measured.full_ms
+    return times_ms if times_ms.count else None
+
+
+def _handshakes_per_s(trial: PointRecord, kind: str) -> float | None:
+    tls = trial.load.tls
+    if tls is None or tls.measured is None:
+        return None
+    return tls.measured.resumed_per_s if kind == "resumed" else tls.measured.full_per_s
+
+
+def _stream_waits_ms(trial: PointRecord) -> Distribution | None:
+    return None if trial.load.http2 is None else trial.load.http2.stream_wait_ms
+
+
+def _moved_share(trial: PointRecord) -> float | None:
+    """Return which share of the requests was sent once more; ``None`` where connections carry no streams."""
+    requests = trial.load.requests
+    if trial.load.http2 is None or not requests.sent or requests.moved is None:
+        return None
+    return requests.moved / requests.sent
+
+
+def _rate(kind: str) -> Measure:
+    name = f"{kind}_handshakes_per_s"
+    words = f"{kind} handshakes"
+    return Measure(
+        name,
+        column=name,
+        title=f"{words} per second",
+        heading=f"{words}/s",
+        unit="handshakes/s",
+        better=None,
+        from_zero=True,
+        value=partial(_handshakes_per_s, kind=kind),
+    )
+
+
+def _protocol_times(
+    name: str, words: str, times: Callable[[PointRecord], Distribution | None]
+) -> Iterator[Measure]:
+    """Yield the statistics of the times that ``times`` reads from a record."""
+    for statistic in PROTOCOL_STATISTICS:
+        yield Measure(
+            f"{name}_{statistic}",
+            column=f"{name}_{statistic}_ms",
+            title=f"{statistic} of {words}",
+            heading=f"{words.removeprefix('the ')}, {statistic}, ms",
+            unit="ms",
+            better="lower",
+            from_zero=False,
+            value=partial(_time, of=times, statistic=statistic),
+        )
+
+
+PROTOCOL_MEASURES = (
+    *(
+        measure
+        for kind in ("full", "resumed")
+        for measure in (
+            _rate(kind),
+            *_protocol_times(f"{kind}_handshake", f"{kind} handshakes", partial(_handshakes_ms, kind=kind)),
+        )
+    ),
+    *_protocol_times("stream_wait", "the waits for a stream", _stream_waits_ms),
+    Measure(
+        "moved_share",
+        column="requests_moved_share",
+        title="share of requests that moved to another connection",
+        heading="share of requests moved",
+        unit="share",
+        better="lower",
+        from_zero=True,
+        value=_moved_share,
+    ),
+)
+"""In the order in which they are shown."""
+
+
+def protocol_measures(records: Iterable[PointRecord]) -> list[Measure]:
+    """Return those with a figure above zero in any record; none in a run without TLS and HTTP/2."""
+    of_them = [record for record in records if record.load.tls is not None or record.load.http2 is not None]
+    return [measure for measure in PROTOCOL_MEASURES if any(measure.value(record) for record in of_them)]

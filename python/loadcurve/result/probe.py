@@ -8,11 +8,10 @@ measured", never zero. docs/methodology/probe.md says how each figure is measure
 from typing import Literal
 
 from loadcurve.record import Count, Many, Record, Time
-from loadcurve.result.cpu_time import CpuTime
+from loadcurve.result.cpu_time import CpuTime, Throttling
 from loadcurve.result.link import LinkUse
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.pauses import Pauses
-from loadcurve.result.throttling import Throttling
-from loadcurve.result.verdict import Caveat
 
 Column = Many[int | float | None] | None
 """One value for each moment of the series; ``None`` where the figure was measured at no moment."""

@@ -7,17 +7,14 @@ from pydantic_core import from_json, to_json
 
 from loadcurve.loads.values import Point, PositiveCount
 from loadcurve.record import Count, Many, Record, Time
-from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.checksum import with_checksum
-from loadcurve.result.inputs import InputRecord, with_kept_catalogs
-from loadcurve.result.left_out import LeftOut
+from loadcurve.result.inputs import InputRecord, LeftOut, require_host, require_study, with_kept_catalogs
 from loadcurve.result.link import LinkRecord
 from loadcurve.result.load import LoadResult
-from loadcurve.result.noise import Noise
+from loadcurve.result.outcomes import Caveat, Reason
 from loadcurve.result.probe import ProbeRecord
+from loadcurve.result.rig import Ceiling, Noise
 from loadcurve.result.run_files import STUDY_FILE
-from loadcurve.result.study_shape import require_host, require_study
-from loadcurve.result.verdict import Caveat, Reason
 
 
 class PlannedTrial(Record):

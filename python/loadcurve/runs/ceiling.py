@@ -13,8 +13,8 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP_FAMILIES, HttpVersion, has_streams
-from loadcurve.result.ceiling import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.result.load import LoadResult
+from loadcurve.result.rig import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.runs.rig_cache import rig_of

@@ -12,7 +12,7 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.machines.table import HERE
 from loadcurve.result.load import LoadResult
-from loadcurve.result.machines_ceiling import MachinesCeiling, MachinesCeilingPoint
+from loadcurve.result.rig import MachinesCeiling, MachinesCeilingPoint
 from loadcurve.runs.ceiling import BODY_BYTES, DURATION_S, FILE, WARMUP_S, Reached
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.runs.running_servers import utc_now

@@ -6,7 +6,7 @@ from loadcurve.errors import NothingMeasured
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.noise import Noise, NoiseSpread
+from loadcurve.result.rig import Noise, NoiseSpread
 from loadcurve.runs.display import Display
 from loadcurve.runs.rig_cache import rig_of
 from loadcurve.runs.running_servers import utc_now

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from loadcurve.result.left_out import LeftOut
+from loadcurve.result.inputs import LeftOut
 from loadcurve.server.found import MissingServer
 from loadcurve.server.install import install_command_here
 from loadcurve.study.model import Study

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterable, Sequence
 
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import ProbeRecord
-from loadcurve.result.verdict import Caveat
 from loadcurve.server.presence import Neighbour, neighbours
 
 LOOK_INTERVAL_S = 1.0

@@ -12,10 +12,9 @@ from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.own_files import remember_own
 from loadcurve.loads.values import Point
 from loadcurve.redaction import study_without_secrets, without_passwords_in
-from loadcurve.result.ceiling import Ceiling
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.measures import PointKey
-from loadcurve.result.noise import Noise
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import (
     FORMAT,
     FailureRecord,
@@ -25,7 +24,7 @@ from loadcurve.result.records import (
     RunRecord,
     ServerRecord,
 )
-from loadcurve.result.verdict import Caveat
+from loadcurve.result.rig import Ceiling, Noise
 from loadcurve.runs.capacity import CapacitySearch
 from loadcurve.runs.display import Display
 from loadcurve.runs.fitting import require_own_tables
@@ -60,7 +59,7 @@ from loadcurve.toml.document import TomlDocument
 from loadcurve.version import VERSION
 
 if TYPE_CHECKING:
-    from loadcurve.result.left_out import LeftOut
+    from loadcurve.result.inputs import LeftOut
 
 
 @dataclass(frozen=True)

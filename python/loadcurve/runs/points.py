@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from loadcurve.loads.values import Point
-from loadcurve.result.attempts import ServerCpus, asks_for_another, counting
-from loadcurve.result.curve_end import marked_drop
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.result.which_count import ServerCpus, asks_for_another, counting, marked_drop
 
 
 class PointChooser(Protocol):

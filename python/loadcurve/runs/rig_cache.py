@@ -12,8 +12,7 @@ from loadcurve.errors import BadInput
 from loadcurve.files import write_whole
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.state import state_folder
-from loadcurve.result.ceiling import Ceiling, Rig
-from loadcurve.result.noise import Noise
+from loadcurve.result.rig import Ceiling, Noise, Rig
 from loadcurve.version import VERSION
 
 OfRig = TypeVar("OfRig", Ceiling, Noise)

@@ -7,10 +7,10 @@ from loadcurve.generate.generator import Generator
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoadTable
-from loadcurve.result.ceiling import Ceiling, marked_at_ceiling
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PlannedTrial
+from loadcurve.result.rig import Ceiling, marked_at_ceiling
 from loadcurve.runs.database import DatabaseUnderLoad
 from loadcurve.runs.database_plan import DatabasePlans
 from loadcurve.runs.prepare import Found, Served

@@ -15,11 +15,10 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.many import ManyMachines
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
-from loadcurve.result.attempts import ServerCpus, counted
-from loadcurve.result.curve_end import marked_drop
 from loadcurve.result.folder import RunFolder, require_new_folder
 from loadcurve.result.inputs import CATALOG_OPTION
 from loadcurve.result.measures import point_key
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord
 from loadcurve.result.run_files import RUNS_FOLDER
 from loadcurve.result.several import (
@@ -27,7 +26,7 @@ from loadcurve.result.several import (
     SeveralLoadsRecord,
     write_loads,
 )
-from loadcurve.result.verdict import Caveat
+from loadcurve.result.which_count import ServerCpus, counted, marked_drop
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
 from loadcurve.runs.machines import Machines, sending_machines

@@ -10,8 +10,8 @@ from loadcurve.generate.generator import Generator as LoadGenerator
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
 from loadcurve.redaction import hidden
-from loadcurve.result.attempts import asks_for_another
 from loadcurve.result.measures import PointKey, point_key
+from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import (
     MEASURED,
     FailureRecord,
@@ -19,7 +19,7 @@ from loadcurve.result.records import (
     PlannedTrial,
     PointRecord,
 )
-from loadcurve.result.verdict import Reason
+from loadcurve.result.which_count import asks_for_another
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.continued import ContinuedSweep
 from loadcurve.runs.display import Display

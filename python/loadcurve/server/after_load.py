@@ -2,9 +2,9 @@
 
 from loadcurve.probe.window import nothing_observed
 from loadcurve.result.load import LoadResult
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import LimitUse
-from loadcurve.result.verdict import Caveat
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer
 

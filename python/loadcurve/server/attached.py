@@ -8,9 +8,9 @@ from loadcurve.loads.table import LoadTable
 from loadcurve.probe.window import nothing_observed
 from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import ContentRecord
-from loadcurve.result.verdict import Caveat
 from loadcurve.server.answers import ANSWER_TIMEOUT_S
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveProbe, LiveServer

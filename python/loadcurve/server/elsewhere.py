@@ -28,9 +28,9 @@ from loadcurve.probe.window import nothing_observed
 from loadcurve.redaction import hosts_of, remember_url
 from loadcurve.result.link import LinkRecord, LinkUse
 from loadcurve.result.load import LoadResult
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import ClockComparison, ProbeRecord, ServerClock
 from loadcurve.result.records import ContainerRecord, ContentRecord, LimitUse
-from loadcurve.result.verdict import Caveat
 from loadcurve.server import far_calls
 from loadcurve.server.answers import ANSWER_TIMEOUT_S
 from loadcurve.server.asking import Json, asked_for

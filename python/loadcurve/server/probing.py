@@ -18,8 +18,8 @@ from loadcurve.probe.samples import SampleReader
 from loadcurve.probe.whose_time import with_cpu_time
 from loadcurve.probe.window import nothing_observed, summed_up
 from loadcurve.result.load import LoadResult
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import ProbeRecord
-from loadcurve.result.verdict import Caveat
 from loadcurve.server.adoption import start_own
 from loadcurve.server.beside import BesideWatch
 from loadcurve.server.found import NATIVE_FOLDER

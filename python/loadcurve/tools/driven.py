@@ -22,9 +22,9 @@ from loadcurve.generate.looking import WindowWatch
 from loadcurve.generate.whose_time import work_of
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.protocol import protocol_of_url
+from loadcurve.result.generator import RequestSent, ToolRecord
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
-from loadcurve.result.tool import RequestSent, ToolRecord
 from loadcurve.server.temporary import temporary_folder
 from loadcurve.tools.catalog import Tool
 from loadcurve.tools.cpu_meter import CpuMeter

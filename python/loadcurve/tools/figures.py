@@ -12,7 +12,7 @@ from loadcurve.errors import BadInput
 from loadcurve.protocol import HttpVersion
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import LoadResult, Operation, SeriesPeriod
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.outcomes import VerdictNote
 
 LatencyBasis = Literal["due", "send"]
 """Whether a latency begins when its request was due, or when it was sent."""
@@ -60,7 +60,7 @@ class Doubt:
     """A reason for which a result is suspect, that only the words of its tool give."""
 
     code: str
-    """Of :data:`loadcurve.result.classes.REASONS`."""
+    """Of :data:`loadcurve.result.outcomes.REASONS`."""
     text: str
 
 
@@ -85,7 +85,7 @@ class ToolFigures:
     began_unix_s: float | None = None
     """When it began, by the wall clock."""
     errors: Mapping[str, int] = field(default_factory=dict)
-    """Of ``failed``, by class of :mod:`loadcurve.result.classes`, as far as the tool tells them apart."""
+    """Of ``failed``, by class of :mod:`loadcurve.result.outcomes`, as far as the tool tells them apart."""
     status: Mapping[str, int] | None = None
     """Answers by the class of their status, such as ``{"2xx": 10}``; ``None`` where that is not counted."""
     other_length: int | None = None

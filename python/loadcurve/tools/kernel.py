@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from loadcurve.result.kernel import Kernel
+from loadcurve.result.generator import Kernel
 
 _FILES = {"Tcp": Path("/proc/self/net/snmp"), "TcpExt": Path("/proc/self/net/netstat")}
 _COUNTERS = {

@@ -4,7 +4,7 @@ One line of ten million never costs the others, but a file of which more than :d
 is of another kind than it seems.
 """
 
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.outcomes import VerdictNote
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.source import Source
 

@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 
 from loadcurve.errors import BadInput
-from loadcurve.result.distribution import Distribution
-from loadcurve.result.percentiles import PERCENTILES, samples_needed
+from loadcurve.result.distribution import PERCENTILES, Distribution, samples_needed
 
 
 class ImpossibleTimeError(BadInput):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from loadcurve.result.classes import StatusClasses
+from loadcurve.result.outcomes import StatusClasses
 from loadcurve.tools.figures import Times, ToolFigures
 from loadcurve.tools.source import shown
 

@@ -11,10 +11,8 @@ from typing import Any
 import loadcurve._engine as native
 from loadcurve.loads.kinds import kind_of_model
 from loadcurve.loads.record import LoadAsRun
-from loadcurve.result.classes import Errors, StatusClasses
 from loadcurve.result.distribution import Distribution
-from loadcurve.result.generator import Generator
-from loadcurve.result.kernel import Kernel
+from loadcurve.result.generator import Generator, Kernel, ToolRecord
 from loadcurve.result.load import (
     Bytes,
     Connections,
@@ -23,9 +21,7 @@ from loadcurve.result.load import (
     Operation,
     RequestRate,
 )
-from loadcurve.result.requests import Requests
-from loadcurve.result.tool import ToolRecord
-from loadcurve.result.verdict import Verdict
+from loadcurve.result.outcomes import Errors, Requests, StatusClasses, Verdict
 from loadcurve.tools.figures import Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.possible import at_odds

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadcurve.protocol import has_streams
-from loadcurve.result.tool import RequestSent
+from loadcurve.result.generator import RequestSent
 from loadcurve.server.temporary import temporary_folder
 from loadcurve.tools.catalog import Tool
 from loadcurve.tools.driver import WebToolRequest

@@ -10,11 +10,9 @@ from loadcurve.loads.http import OpenLoad, SessionsLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.result.generator import Generator
-from loadcurve.result.kernel import Kernel
+from loadcurve.result.generator import Generator, Kernel, ToolRecord
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses
-from loadcurve.result.tool import ToolRecord
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.process import CpuTime
 from loadcurve.tools.record import Known, record_of

@@ -12,7 +12,8 @@ from typing import Self
 import numpy
 from numpy.typing import NDArray
 
-from loadcurve.result.counted import (
+from loadcurve.result.distribution import PERCENTILES, WHOLE, Distribution
+from loadcurve.result.histograms import (
     LONGEST_NS,
     Counted,
     bucket_of,
@@ -21,9 +22,7 @@ from loadcurve.result.counted import (
     encoded_counters,
     merged,
 )
-from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import SeriesPeriod
-from loadcurve.result.percentiles import PERCENTILES, WHOLE
 from loadcurve.tools.figures import Completeness, Times
 from loadcurve.tools.percentiles import distribution
 

@@ -19,9 +19,9 @@ from loadcurve.report.charts.figure import Figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.figures import Part, curve_parts
 from loadcurve.result.folder import Run
-from loadcurve.result.following import FollowedRun
-from loadcurve.result.progress import KeptProgress, RunProgress, read_progress
 from loadcurve.result.run_files import REPORT_FILE, RUN_FILE, TRIALS_FILE
+from loadcurve.watch.following import FollowedRun
+from loadcurve.watch.progress import KeptProgress, RunProgress, read_progress
 from loadcurve.watch.status import Seen
 
 # Computing and drawing take a CPU that a load may need. Everything that changes in a run folder changes

@@ -12,9 +12,9 @@ from loadcurve.analysis.sections import Sections
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
 from loadcurve.report.arms import arms_in_words
-from loadcurve.result.curve_end import until_drop
 from loadcurve.result.folder import Run
-from loadcurve.result.progress import KeptProgress, RunProgress
+from loadcurve.result.which_count import until_drop
+from loadcurve.watch.progress import KeptProgress, RunProgress
 
 Phase = Literal["preparing", "going", "killed", "interrupted", "over"]
 ENDED: tuple[Phase, ...] = ("killed", "interrupted", "over")

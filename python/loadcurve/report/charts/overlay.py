@@ -10,7 +10,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row, at_pixel, colour, compact, shape, sweep_axis, tooltips
-from loadcurve.result.ceiling import CeilingCurve
+from loadcurve.result.rig import CeilingCurve
 from loadcurve.stats.slo import LATENCY_FIELDS, Objective
 
 SOFT = "#808080"

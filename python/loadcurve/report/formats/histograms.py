@@ -18,8 +18,8 @@ from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import WEB
 from loadcurve.report.layouts.figures import web_point
 from loadcurve.report.layouts.wrk2 import layout
-from loadcurve.result.counted import Counted, NoHistogramError, decoded, merged
 from loadcurve.result.folder import Run
+from loadcurve.result.histograms import Counted, NoHistogramError, decoded, merged
 from loadcurve.result.measures import is_usable, point_key
 from loadcurve.result.records import PointRecord
 from loadcurve.result.run_files import TRIALS_FILE

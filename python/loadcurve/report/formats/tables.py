@@ -15,10 +15,10 @@ from loadcurve.explain.finding import Finding
 from loadcurve.loads.values import Point
 from loadcurve.report.claims import claim_rows
 from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.formats.columns import TYPES
+from loadcurve.report.formats.records import failures_table, operations_table, points_table
 from loadcurve.report.section import Report, Section
-from loadcurve.result.columns import TYPES
 from loadcurve.result.measures import PUBLISHED_MEASURES
-from loadcurve.result.tables import failures_table, operations_table, points_table
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.ranking import Ranking

@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 
 from loadcurve.errors import BadInput
 from loadcurve.loads.record import HttpAsRun
-from loadcurve.result.distribution import Distribution
-from loadcurve.result.histograms import merged_curve
+from loadcurve.result.distribution import Distribution, merged_curve
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PointRecord
 

@@ -4,7 +4,7 @@ import statistics as spread
 from collections.abc import Iterator
 
 from loadcurve.report.layouts.figures import KIB, WebPoint, statistics
-from loadcurve.result.classes import FAILURES, STATUSES
+from loadcurve.result.outcomes import FAILURES, STATUSES
 
 SAMPLE_S = 5
 """httperf takes the rate of replies over samples of this length."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from loadcurve.result.load import Operation
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.outcomes import VerdictNote
 from loadcurve.tools.figures import Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.source import Json, Source, json_of

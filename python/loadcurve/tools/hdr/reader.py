@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadcurve.result.counted import Counted, NoHistogramError, decoded
-from loadcurve.result.counted import merged as merged_counts
+from loadcurve.result.histograms import Counted, NoHistogramError, decoded
+from loadcurve.result.histograms import merged as merged_counts
 from loadcurve.tools.figures import Times, ToolFigures
 from loadcurve.tools.samples import times_of_counts
 from loadcurve.tools.source import Source, shown

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pydantic import Field, RootModel
 
 from loadcurve.result.load import Operation
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.outcomes import VerdictNote
 from loadcurve.tools.figures import Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.source import Json, Source, json_of

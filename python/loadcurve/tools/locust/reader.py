@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from loadcurve.result.load import Operation
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.outcomes import VerdictNote
 from loadcurve.tools.figures import Asked, ToolFigures
 from loadcurve.tools.locust.table import (
     ALL_TIMES,

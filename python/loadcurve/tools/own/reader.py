@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
-from loadcurve.result.counted import NoHistogramError, decoded
+from loadcurve.result.histograms import NoHistogramError, decoded
 from loadcurve.result.load import LoadResult
 from loadcurve.tools.figures import Asked, ToolFigures
 from loadcurve.tools.source import Source, json_of

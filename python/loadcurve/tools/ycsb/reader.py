@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loadcurve.result.load import Operation
-from loadcurve.result.verdict import VerdictNote
+from loadcurve.result.outcomes import VerdictNote
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.source import Source, shown

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.result.counted import Counted, merged
+from loadcurve.result.histograms import Counted, merged
 from loadcurve.result.load import Operation, SeriesPeriod
 from loadcurve.tools.driver import Output
 from loadcurve.tools.figures import Times, ToolFigures

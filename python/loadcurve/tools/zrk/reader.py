@@ -6,7 +6,7 @@ there were any its latencies are not those of answers.
 
 from pydantic import Field
 
-from loadcurve.result.counted import Counted, NoHistogramError, decoded
+from loadcurve.result.histograms import Counted, NoHistogramError, decoded
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.printed import Printed, window_of
 from loadcurve.tools.samples import times_of_counts

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 from loadcurve.files import open_regular
-from loadcurve.result.attempts import counted
 from loadcurve.result.folder import Run, another_version, read_run_record, read_study
 from loadcurve.result.load import Histograms
 from loadcurve.result.records import PointRecord, RunRecord, TrialLine
-from loadcurve.result.resumed import damaged_lines, used_records
 from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
 from loadcurve.result.trial_lines import DamagedLine, TrialReader, UnknownRecordError, whole_lines
+from loadcurve.result.which_count import counted, damaged_lines, used_records
 
 NO_HISTOGRAMS = Histograms(latency="", service_time="", connect="", first_byte="", transfer="")
 

@@ -1,4 +1,4 @@
-"""The engine's tables: the classes that results count by, with counts by class, and the codes of verdicts."""
+"""What became of requests, and whether the numbers may be used: counts and codes by the engine's tables."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -7,6 +7,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Field,
     GetJsonSchemaHandler,
     RootModel,
     WithJsonSchema,
@@ -16,7 +17,7 @@ from pydantic_core import CoreSchema
 
 from loadcurve._engine import tables
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.record import Count
+from loadcurve.record import Count, Many, Record
 
 
 class _Row(BaseModel):
@@ -141,3 +142,88 @@ class StatusClasses(ClassCounts[Count]):
     """Answers by the class of their status code."""
 
     classes = STATUSES
+
+
+class Requests(Record):
+    """What became of the requests: due = answered + failed + unanswered + never_sent, always.
+
+    Another generator than the engine may count only those that have ended: for it these are the ones that are
+    due and sent, and what it does not count is ``None``.
+    """
+
+    due: Count
+    sent: Count
+    answered: Count
+    ok: Count | None
+    failed: Count | None
+    unanswered: Count | None
+    never_sent: Count | None
+    moved: Count | None = None
+    """Of those that were sent: how many were sent once more, because the server had not looked at them."""
+
+
+class Reason(Record):
+    """Why something is as it is: a stable code, and a sentence with evidence and advice.
+
+    A record of another version may have a code that this one does not know; it is read and shown like others.
+    """
+
+    code: str
+    text: str
+
+
+class _OfTable(Reason):
+    codes: ClassVar[Mapping[str, VerdictCode]]
+
+    @classmethod
+    def of(cls, code: str, text: str) -> Self:
+        """Return one with a code of the table; raises ``KeyError`` for any other."""
+        return cls(code=cls.codes[code].code, text=text)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> dict[str, Any]:
+        """Return the schema, which names the codes that this version writes."""
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        schema["properties"]["code"]["enum"] = list(cls.codes)
+        return schema
+
+
+class VerdictReason(_OfTable):
+    """Why a verdict is not ``valid``."""
+
+    codes = REASONS
+
+
+class VerdictNote(_OfTable):
+    """What a reader should know, although it is no reason for doubt."""
+
+    codes = NOTES
+
+
+class Caveat(_OfTable):
+    """What must be known of a run, or of what was seen of a server, to read the figures."""
+
+    codes = CAVEATS
+
+
+class Verdict(Record):
+    """Whether the numbers may be used."""
+
+    status: Literal["valid", "suspect", "invalid"]
+    reasons: Many[VerdictReason]
+    notes: Many[VerdictNote] = Field([])
+    """Records may lack them."""
+
+    def with_reason(self, code: str, text: str, status: Literal["suspect", "invalid"]) -> Self:
+        """Return the verdict with one more reason, for which it is ``status`` at least.
+
+        Raises ``KeyError`` for a code that is not in the table, ``ValueError`` for one that makes no result
+        ``status``.
+        """
+        if getattr(REASONS[code], status) is None:
+            raise ValueError(f"{code} makes no result {status}")
+        worse = "invalid" if "invalid" in {self.status, status} else status
+        reasons = [*self.reasons, VerdictReason.of(code, text)]
+        return self.model_copy(update={"status": worse, "reasons": reasons})

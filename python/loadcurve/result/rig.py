@@ -1,4 +1,4 @@
-"""The rig's ceiling: the most that a generator reaches here, against a server that does nothing."""
+"""The rig: what a generator, and several machines, reach here at most, and how far noise spreads ratios."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP1_1, HttpFamily, has_streams, http_family
 from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
-from loadcurve.result.verdict import Verdict
+from loadcurve.result.outcomes import Verdict
 
 NEAR_CEILING = 0.9
 """A rate of at least this share of the ceiling says more of the rig than of the server."""
@@ -190,3 +190,70 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     )
     verdict = result.verdict.with_reason("rig_ceiling", text, "suspect")
     return result.model_copy(update={"verdict": verdict})
+
+
+class NoiseSpread(Record):
+    """The spread of one measure's ratios between trials of the same block."""
+
+    log_ratio_sd: Annotated[float, Field(ge=0)]
+    """The standard deviation of the ratios' natural logarithms."""
+    degrees_of_freedom: Annotated[int, Field(gt=0)]
+
+
+class Noise(Record):
+    """An A/A study of one rig: the same server under two names."""
+
+    format: Literal["loadcurve-noise/1"] = "loadcurve-noise/1"
+    measured_at: str
+    rig: Rig
+    host: dict[str, Any]
+    """What the machine was like then, as in ``run.json``."""
+    server: str
+    server_version: str | None
+    trials: Count
+    """Trials under each of the two names."""
+    duration_s: Annotated[float, Field(gt=0)]
+    """How long each load was measured."""
+    connections: Annotated[Many[int], Field(min_length=1)]
+    """The points, over which a spread is pooled."""
+    spreads: dict[str, NoiseSpread]
+    """By the name of the measure."""
+
+
+class MachinesCeilingPoint(Record):
+    """What some machines reach together: medians over ``runs`` loads."""
+
+    machines: Annotated[Many[str], Field(min_length=1)]
+    runs: Count
+    requests_per_s: Annotated[float, Field(gt=0)]
+    lowest_requests_per_s: float
+    highest_requests_per_s: float
+    generator_cpu_share: float
+    """How busy the threads of the busiest machine were; near 1 it is the limit."""
+    verdict: Verdict
+    """The verdict on the load of the median."""
+
+
+class MachinesCeiling(Record):
+    """The same load from more and more machines."""
+
+    format: Literal["loadcurve-machines-ceiling/1"] = "loadcurve-machines-ceiling/1"
+    measured_at: str
+    server_machine: str
+    connections: Count
+    """Of all machines together."""
+    body_bytes: Count
+    points: Annotated[Many[MachinesCeilingPoint], Field(min_length=1)]
+    """Those of fewer machines first."""
+
+    @property
+    def enough(self) -> MachinesCeilingPoint:
+        """The fewest machines beyond which no others have reached more.
+
+        More is what lies above by all of the loads, so that a difference within their spread is none.
+        """
+        best = self.points[0]
+        for point in self.points[1:]:
+            if point.lowest_requests_per_s > best.highest_requests_per_s:
+                best = point
+        return best

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from loadcurve.result.classes import FAILURES
-from loadcurve.result.columns import Column, columns, settings, table
+from loadcurve.report.formats.columns import Column, columns, settings, table
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Operation
 from loadcurve.result.measures import LOADING
+from loadcurve.result.outcomes import FAILURES
 from loadcurve.result.records import LOAD_PHASE, PointRecord
 
 if TYPE_CHECKING:
