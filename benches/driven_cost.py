@@ -31,8 +31,7 @@ from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.spawn import bound_to
 from loadcurve.tools.catalog import tool_named
-from loadcurve.tools.cpu_meter import CpuMeter
-from loadcurve.tools.driven import LOOK_INTERVAL_S
+from loadcurve.tools.driven import LOOK_INTERVAL_S, CpuMeter
 from loadcurve.tools.driver import WebToolRequest
 from loadcurve.tools.process import ToolProcess
 

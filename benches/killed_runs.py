@@ -30,9 +30,9 @@ from loadcurve.host.cgroups import remove_groups
 from loadcurve.result.folder import read_run
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.runs import study as _run_modules  # noqa: F401 -- what is forked has them loaded
+from loadcurve.runs.points import trial_order
 from loadcurve.server.ledger import Start, clean_up_after_killed_runs, ledger_folder
 from loadcurve.server.processes import PROC, running_processes, uses_folder
-from loadcurve.study.order import trial_order
 from loadcurve.watch.progress import read_progress
 
 ELSEWHERE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from loadcurve.analysis.numbers import read_analysed
-from loadcurve.cli.next_steps import next_steps
+from loadcurve.cli.run import next_steps
 from loadcurve.report.findings import findings_text, grouped
 from loadcurve.report.inconclusive import visible_words
 from loadcurve.report.long_table import summary_table

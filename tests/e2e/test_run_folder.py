@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.study.order import trial_order
+from loadcurve.runs.points import trial_order
 from support.sandbox import Sandbox
 from support.schemas import validate
 from support.tiny_study import study_text, write_counted_server, write_missing_server

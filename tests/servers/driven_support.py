@@ -14,7 +14,7 @@ from loadcurve.loads.ycsb import DatabaseLoadTable
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.database import DatabaseUnderLoad
-from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.here import Server
 from support.databases import ferretdb_folder
 

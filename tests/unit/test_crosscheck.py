@@ -14,7 +14,7 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.generator import RequestSent
 from loadcurve.result.records import PointRecord
 from loadcurve.runs.study import RunOptions
-from loadcurve.study.generators import beside_generators, with_generators
+from loadcurve.study.more_arms import beside_generators, with_generators
 from loadcurve.toml.document import TomlDocument
 from support import synthetic_run as synthetic
 from support.terminal import printed

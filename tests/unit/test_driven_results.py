@@ -14,7 +14,7 @@ from loadcurve.report.load import load_summary
 from loadcurve.result.generator import Kernel
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import wrong_answers
-from loadcurve.tools.cpu_meter import CpuMeter
+from loadcurve.tools.driven import CpuMeter
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.process import CpuTime
 from loadcurve.tools.results import Seen, result_of, window_began_s

@@ -23,7 +23,7 @@ import pytest
 
 import loadcurve
 from loadcurve.redaction import hidden, study_without_secrets, without_passwords
-from loadcurve.report.alike import grouped_alike
+from loadcurve.report.reasons import grouped_alike
 from loadcurve.result.differences import with_placeholders
 from loadcurve.tools.errors import errors_of
 from loadcurve.tools.process import thrown_in

@@ -17,8 +17,7 @@ from loadcurve.host.link import interface_to, outgoing_interface, route_question
 from loadcurve.host.readings import Readings
 from loadcurve.probe import link_watch
 from loadcurve.probe.figures import Window
-from loadcurve.probe.link import InterfaceSample, bytes_so_far, use_within
-from loadcurve.probe.link_watch import LinkWatch, pause_s
+from loadcurve.probe.link_watch import InterfaceSample, LinkWatch, bytes_so_far, pause_s, use_within
 
 TABLE = """\
 Inter-|   Receive                                                |  Transmit

@@ -27,8 +27,7 @@ from loadcurve.loads.http import ClosedLoad, OpenLoad
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.machines.channel import Channel, MachineLost
 from loadcurve.machines.clock_offsets import Exchange, offset_of
-from loadcurve.runs.database_plan import DatabasePlans
-from loadcurve.runs.plan import plan_at_point
+from loadcurve.runs.plan import DatabasePlans, plan_at_point
 from support.answering_agent import mutations
 from support.limit_server import limit_server
 from support.near_machines import NearMachine

@@ -1,7 +1,7 @@
 """Texts that differ in numbers alone are one text with ranges."""
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.report.alike import grouped_alike
+from loadcurve.report.reasons import grouped_alike
 from loadcurve.report.section import Report
 from loadcurve.report.sections import everything
 from loadcurve.result.folder import Run

@@ -5,7 +5,7 @@ import pytest
 from loadcurve.generate.engine import ENGINE
 from loadcurve.runs import database as database_module
 from loadcurve.runs.database import DatabaseUnderLoad
-from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
 from support.fake_database import FakeEngine
 from support.read_study import read_study

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.plan import DatabasePlans
 from support.read_study import read_study
 
 COMMON = 'model = "ycsb"\nworkload = "a"\nthreads = 4\n'

@@ -6,8 +6,8 @@ from rich.console import Console
 
 from loadcurve.cli.display import RunDisplay
 from loadcurve.generate.generator import LastSecond, Progress
+from loadcurve.runs.points import trial_order
 from loadcurve.study.model import Study
-from loadcurve.study.order import trial_order
 
 
 def drawn(display):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.cli.next_steps import next_steps, program_name
+from loadcurve.cli.run import next_steps, program_name
 from loadcurve.runs.study import RunOptions
 from loadcurve.study.find import find_study
 
@@ -14,7 +14,7 @@ OWN = Path("my.toml")
 
 @pytest.fixture(autouse=True)
 def _called_by_name(monkeypatch):
-    monkeypatch.setattr("loadcurve.cli.next_steps.program_name", lambda: "loadcurve")
+    monkeypatch.setattr("loadcurve.cli.run.program_name", lambda: "loadcurve")
 
 
 def commands(argument, study_file, **options):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.runs.own_study import why_not_own
+from loadcurve.runs.own_runs import why_not_own
 from loadcurve.study.bundled import bundled_studies
 from loadcurve.study.effects import effects_of
 from support.command import Command

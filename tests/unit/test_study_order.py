@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from loadcurve.study.order import trial_order
+from loadcurve.runs.points import trial_order
 
 NAMES = st.lists(st.text("abcdefgh", min_size=1), min_size=1, max_size=6, unique=True)
 SEEDS = st.integers(min_value=0, max_value=2**64 - 1)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
-from loadcurve.runs.own_study import why_not_own
+from loadcurve.runs.own_runs import why_not_own
 from loadcurve.study.effects import EffectKind, effects_of
 from loadcurve.study.find import find_study
 from loadcurve.toml.document import TomlDocument

@@ -21,7 +21,7 @@ from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.redaction import without_password
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.database import counted, refusal_in_words
-from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.password import with_password
 from loadcurve.toml.secret import secret_in, variable
 

@@ -1,6 +1,8 @@
 """``loadcurve run``."""
 
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,7 +14,6 @@ from rich.text import Text
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.live_metrics import published
-from loadcurve.cli.next_steps import next_steps
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal, sentence
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.host.look import Look, warning
@@ -22,10 +23,42 @@ from loadcurve.result.run_files import has_several_loads
 from loadcurve.runs.resume import interrupted_run
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.interrupts import interrupts_deferred
+from loadcurve.study.bundled import bundled_studies
 from loadcurve.study.find import find_study
 from loadcurve.watch.address import Address, Listener, announcement
 from loadcurve.watch.process import page_beside_run
 from loadcurve.watch.progress import ProgressFile
+
+
+def next_steps(argument: str, study_file: Path, folder: Path, options: RunOptions) -> Text | None:
+    """Return the next commands, for a run of ``argument`` whose folder this is.
+
+    No command is broken over lines, so that it can be copied: print them with ``soft_wrap``.
+
+    ``None`` for a whole run of a person's own study, who knows what to do next.
+    """
+    is_bundled = study_file.resolve() in [file.resolve() for file in bundled_studies().values()]
+    if not options.quick and not is_bundled:
+        return None
+    steps: dict[tuple[str, ...], str] = {("open", str(folder)): "the report in the browser"}
+    if options.quick:
+        steps["run", argument] = "the full study, with narrower intervals"
+    if is_bundled:
+        steps["init",] = "a study of your own, for the servers found here"
+    program = program_name()
+    lines = [Text("\nNext", style="bold")]
+    for words, meaning in steps.items():
+        lines += [Text(f"  {meaning}:", style="dim"), Text(f"    {shlex.join([program, *words])}")]
+    return Text("\n").join(lines)
+
+
+def program_name() -> str:
+    """Return how the command is called from here: by its name where a shell finds it by that."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    if found is not None and called.exists() and Path(found).samefile(called):
+        return called.name
+    return str(called)
 
 
 @dataclass(frozen=True)

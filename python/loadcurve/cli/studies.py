@@ -11,7 +11,7 @@ from loadcurve.cli.agreement import print_effects
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import clock
 from loadcurve.errors import BadInput
-from loadcurve.runs.check import checked_studies
+from loadcurve.runs.prepare import checked_studies
 from loadcurve.server.catalog import load_catalog
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.study.estimate import estimated_total_s

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from loadcurve.errors import BadInput
-from loadcurve.imported.lacking import lacking
 from loadcurve.imported.plan import Imported
-from loadcurve.imported.records import model_of, moment, point_record
+from loadcurve.imported.records import lacking, model_of, moment, point_record
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.measures import point_key

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from loadcurve.imported.lacking import lacking
 from loadcurve.imported.plan import Imported
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, kind_of_model
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
@@ -15,6 +14,28 @@ from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import MEASURED, PointRecord
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.record import Known, record_of
+
+_OF_LATENCY = {
+    "complete": None,
+    "sampled": "latencies beyond its sample",
+    "percentiles": "latencies between its percentiles",
+    "summary": "percentiles of latency",
+}
+
+
+def lacking(figures: ToolFigures) -> list[str]:
+    """Return what the file of a load does not have, each in a few words."""
+    found = list(figures.not_measured)
+    if figures.latency is None and not figures.operations and figures.answered and not found:
+        found.append("latencies of answers")
+    if figures.latency is not None and (words := _OF_LATENCY[figures.latency.completeness]):
+        found.append(words)
+    if figures.failed is None:
+        found.append("failed requests")
+    if figures.status is None:
+        found.append("right answers" if figures.ok is None else "classes of statuses")
+    return found
+
 
 _OF_DATABASES = {"ycsb", "go-ycsb"}
 

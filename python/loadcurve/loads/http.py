@@ -36,11 +36,10 @@ from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount, Think
 from loadcurve.loads.verification import AnswerRule, Verify
 from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion, has_streams
-from loadcurve.toml.addresses import SourceAddresses
 from loadcurve.toml.expected import Expected, nearest, show
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import Problem, own_problem, own_problems
 from loadcurve.toml.quantities import SizeBytes
+from loadcurve.toml.values import SourceAddresses, Text
 
 REQUESTS_AT_ONCE_MAX = 1024
 """More requests under way on one connection measure its buffers, not its server."""

@@ -21,8 +21,8 @@ from loadcurve.loads.tls import TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount, SettingValue
 from loadcurve.loads.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
 from loadcurve.toml.expected import Expected
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.values import Text
 
 DEFAULT_NAMESPACE = "loadcurve"
 DEFAULT_TABLE = "usertable"

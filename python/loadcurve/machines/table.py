@@ -6,13 +6,11 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from loadcurve.toml.addresses import SourceAddresses
-from loadcurve.toml.cpus import CpuList
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import own_problem
 from loadcurve.toml.quantities import LinkSpeed
+from loadcurve.toml.values import CpuList, SourceAddresses, Text
 
 HERE: Final = "here"
 """The name of this machine, which no table has."""

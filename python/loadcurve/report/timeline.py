@@ -1,7 +1,7 @@
 """The series of single trials for the page: of as many as fit, those first that are worth a look."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +11,62 @@ from loadcurve.report import text
 from loadcurve.report.charts.figure import Row, compact
 from loadcurve.report.charts.time import PROBE_PANELS, Panel, panels
 from loadcurve.report.columns import Columns, columns, columns_of
-from loadcurve.report.pauses import pause_rows, pauses_in_words
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import BYTES_PER_MIB, PointKey, point_key
+from loadcurve.result.pauses import Pauses
 from loadcurve.result.probe import ProbeSeries
 from loadcurve.result.records import PointRecord
+
+MOST_DRAWN = 40
+"""Of each side the longest this many are drawn."""
+
+
+def pauses_in_words(record: PointRecord) -> str | None:
+    """Say how long the CPUs of either side were paused, and how far that delays requests by itself.
+
+    ``None`` where nothing was paused, and where pauses were not measured.
+    """
+    paused = [(side, found) for side, found in _sides(record) if found.count]
+    if not paused:
+        return None
+    sides = "; ".join(f"those of the {side} {_one_side(found)}" for side, found in paused)
+    side, worst = max(paused, key=lambda pair: pair[1].delay_ms.max or 0)
+    p99 = worst.delay_ms.p99
+    more = f", {text.number(p99)} ms or more for one in 100" if p99 else ""
+    return (
+        f"The platform paused CPUs during this load: {sides}. By themselves the pauses of the {side}'s CPUs "
+        f"delay requests by up to {text.number(worst.delay_ms.max)} ms{more}."
+    )
+
+
+def pause_rows(record: PointRecord) -> list[Row]:
+    """Return the longest pauses of both sides in order of time."""
+    rows = [
+        {
+            "t_s": one.start_s,
+            "end_s": round(one.end_s, 6),
+            "length": f"{text.number(one.length_ms)} ms",
+            "side": side,
+        }
+        for side, found in _sides(record)
+        for one in sorted(found.listed, key=lambda pause: -pause.length_ms)[:MOST_DRAWN]
+    ]
+    return sorted(rows, key=lambda row: (row["t_s"], row["side"]))
+
+
+def _sides(record: PointRecord) -> Iterator[tuple[str, Pauses]]:
+    for side, found in (("load", record.load.generator.pauses), ("server", record.probe.pauses)):
+        if found is not None:
+            yield side, found
+
+
+def _one_side(found: Pauses) -> str:
+    longest = f"{text.number(found.longest_ms)} ms"
+    if found.count == 1:
+        return f"once, for {longest}"
+    return f"{found.count:,} times, {text.number(found.paused_s * 1e3)} ms in all, the longest {longest}"
+
 
 SERIES_BYTES = 1_500_000
 """The series in the page take at most this many bytes of it; the others are in the run folder alone."""

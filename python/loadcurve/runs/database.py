@@ -14,7 +14,7 @@ from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.redaction import hidden
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import LOAD_PHASE, Loads
-from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.live import LiveServer
 from loadcurve.study.tables import Trials

@@ -7,7 +7,7 @@ from loadcurve.errors import BadInput
 from loadcurve.loads.plan import DatabaseTarget
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.elsewhere import ServerOnMachine
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer

@@ -17,8 +17,7 @@ from loadcurve.protocol import HTTP1_1
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.database import DatabaseUnderLoad
-from loadcurve.runs.database_plan import DatabasePlans
-from loadcurve.runs.plan import plan_at_point
+from loadcurve.runs.plan import DatabasePlans, plan_at_point
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.description import PRIVATE_FOLDER

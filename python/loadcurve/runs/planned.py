@@ -1,18 +1,19 @@
 """One run folder to be: a study, its servers as they were found, and the order of its trials."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.own_files import remember_own
 from loadcurve.loads.values import Point
 from loadcurve.redaction import study_without_secrets, without_passwords_in
 from loadcurve.result.folder import RunFolder
+from loadcurve.result.inputs import LeftOut
 from loadcurve.result.measures import PointKey
 from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import (
@@ -31,7 +32,6 @@ from loadcurve.runs.fitting import require_own_tables
 from loadcurve.runs.generators import require_generators
 from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.machines import Machines, require_ray
-from loadcurve.runs.optional import left_out_record, not_installed, without
 from loadcurve.runs.other_runs import disturbing
 from loadcurve.runs.own_runs import remember_begun
 from loadcurve.runs.prepare import (
@@ -53,13 +53,44 @@ from loadcurve.runs.servers_of_start import Member
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
+from loadcurve.server.install import install_command_here
 from loadcurve.study.bundled import study_name
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.version import VERSION
 
-if TYPE_CHECKING:
-    from loadcurve.result.inputs import LeftOut
+
+def not_installed(
+    study: Study, servers: Mapping[str, object], asked_for: Collection[str]
+) -> dict[str, MissingServer]:
+    """Return the optional servers that are not installed; one that ``--only`` asks for is not optional.
+
+    A server that is installed and cannot be measured, of an unknown version for instance, is not among them.
+    """
+    return {
+        name: server
+        for name, server in servers.items()
+        if isinstance(server, MissingServer)
+        and not server.has_trials
+        and study.servers[name].optional
+        and name not in asked_for
+    }
+
+
+def without(study: Study, left_out: Collection[str]) -> Study:
+    """Return the study of the other servers."""
+    kept = {name: server for name, server in study.servers.items() if name not in left_out}
+    return study.model_copy(update={"servers": kept})
+
+
+def left_out_record(left_out: Mapping[str, MissingServer]) -> LeftOut | None:
+    """Return the servers that a run leaves out, with one command that installs all that this system has."""
+    if not left_out:
+        return None
+    packages = {name: server.entry.description.install for name, server in left_out.items()}
+    known = [name for name, given in packages.items() if install_command_here(given) is not None]
+    command = install_command_here(*(packages[name] for name in known))
+    return LeftOut(servers=list(left_out), installable=known, install=command)
 
 
 @dataclass(frozen=True)

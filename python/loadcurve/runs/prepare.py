@@ -11,6 +11,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, cpus_apart, divide_cpus, require_usable
 from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecord
 from loadcurve.runs.fitting import misfits
+from loadcurve.runs.generators import require_generators
 from loadcurve.runs.limits import limits_of, limits_record, machine_record
 from loadcurve.server.answers import content_name, paths_with_content
 from loadcurve.server.attached import AttachedServer
@@ -31,6 +32,7 @@ from loadcurve.server.running import RunningServer, find_running_server, given_o
 from loadcurve.server.settings import UnusableSetting, choose_settings
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
+from loadcurve.study.several import is_of_several, parts_of
 from loadcurve.study.tables import Host, StudyServer
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
@@ -410,3 +412,35 @@ def _container(server: Found | MissingServer) -> ContainerRecord | None:
     if isinstance(server, ServerOnMachine):
         return server.container
     return container_record(server) if isinstance(server, FoundServer) else None
+
+
+def checked_studies(file: Path, catalog: Catalog) -> list[Study]:
+    """Return the study of a file, or those of its loads, as a run would accept them; nothing is started.
+
+    Servers are not looked for, so what only an installed version shows is left to the run.
+
+    Raises:
+        BadInput: a run would refuse it.
+
+    """
+    document = TomlDocument.read(file)
+    found: list[tuple[TomlDocument, Study]] = []
+    if is_of_several(document):
+        found += [(load.document, study) for load, study in parts_of(document)]
+    else:
+        found += [(document, document.to_model(Study))]
+    for of_part, study in found:
+        _require(study, of_part, catalog, has_other_loads=len(found) > 1)
+    return [study for _, study in found]
+
+
+def _require(study: Study, document: TomlDocument, catalog: Catalog, *, has_other_loads: bool) -> None:
+    require_known_types(study, document)
+    require_generators(study, document, catalog, has_other_loads=has_other_loads)
+    if not any(map(study.server_machine_of, study.servers)):
+        chosen_cpus(study, document, dict.fromkeys(study.servers))
+    require_fitting(study, document, catalog)
+    if study.content is not None:
+        folder = study.content.folder
+        names = study.content.files if folder is None else content_of_folder(folder)
+        require_requested_files(study, document, names, seed=0)

@@ -12,7 +12,7 @@ from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PlannedTrial
 from loadcurve.result.rig import Ceiling, marked_at_ceiling
 from loadcurve.runs.database import DatabaseUnderLoad
-from loadcurve.runs.database_plan import DatabasePlans
+from loadcurve.runs.plan import DatabasePlans
 from loadcurve.runs.prepare import Found, Served
 from loadcurve.runs.under_load import UnderLoad
 from loadcurve.runs.web_server import WebServerUnderLoad

@@ -33,7 +33,7 @@ from loadcurve.runs.machines import Machines, sending_machines
 from loadcurve.runs.other_runs import not_alone
 from loadcurve.runs.own_runs import forget_begun
 from loadcurve.runs.planned import PlannedRun, RunContext
-from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop
+from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop, trial_order
 from loadcurve.runs.prepare import Served
 from loadcurve.runs.resume import InterruptedRuns
 from loadcurve.runs.trial import TrialRunner
@@ -44,9 +44,8 @@ from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.settings import unknown_name
 from loadcurve.stats.stopping import Figure, may_end, wide_points
 from loadcurve.study.bundled import study_name
-from loadcurve.study.generators import beside_generators, with_generators
 from loadcurve.study.model import Study
-from loadcurve.study.order import trial_order
+from loadcurve.study.more_arms import beside_generators, with_generators
 from loadcurve.study.several import LoadPart, is_of_several, parts_of
 from loadcurve.toml.document import TomlDocument
 

@@ -11,9 +11,9 @@ from loadcurve.result.measure_names import PublishedMeasureName
 from loadcurve.stats.slo import parse_objective
 from loadcurve.toml.document import TomlTable, read_toml_model
 from loadcurve.toml.expected import Expected, nearest, show
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import Problem, own_problem, own_problems
 from loadcurve.toml.quantities import SHARE_IN_WORDS, Share
+from loadcurve.toml.values import Text
 
 Load = Annotated[int | float, Field(ge=0), Expected("a number, 0 or more")]
 Margin = Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")]

@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
-from loadcurve.toml.paths import StudyPath, Text
 from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.values import StudyPath, Text
 
 EngineName = Literal["podman", "docker"]
 Network = Literal["host", "private"]

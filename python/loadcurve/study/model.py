@@ -25,6 +25,7 @@ from loadcurve.study.consistency import (
     unknown_machines,
     warmup_inconsistencies,
 )
+from loadcurve.study.more_arms import beside_machines
 from loadcurve.study.published import Published
 from loadcurve.study.quick import (
     QuickTable,
@@ -33,12 +34,11 @@ from loadcurve.study.quick import (
     shortened_trials,
     values_at_kept,
 )
-from loadcurve.study.server_machines import beside_machines
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import own_problems
+from loadcurve.toml.values import Text
 
 
 def _as_arms(servers: object, info: ValidationInfo) -> object:

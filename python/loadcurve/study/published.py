@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from loadcurve.result.measure_names import PublishedMeasureName
 from loadcurve.toml.document import TomlTable, read_toml_model
 from loadcurve.toml.expected import Expected, nearest, show
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import Problem, own_problem, own_problems
+from loadcurve.toml.values import Text
 
 EARLIEST_YEAR = 1950
 

@@ -11,8 +11,8 @@ from loadcurve.loads.values import Duration, PositiveCount
 from loadcurve.study.tables import Sweep, Trials
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import Problem
+from loadcurve.toml.values import Text
 
 TRIALS_MAX = 3
 POINTS_MAX = 8

@@ -26,10 +26,8 @@ from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.limits import LimitsTable, MachineBurst
 from loadcurve.study.url_files import with_absolute_files
-from loadcurve.toml.cpus import CpuList
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
-from loadcurve.toml.paths import StudyPath, Text
 from loadcurve.toml.problems import Problem, own_problem, own_problems, without_repetition
 from loadcurve.toml.quantities import (
     DURATION_IN_WORDS,
@@ -41,6 +39,7 @@ from loadcurve.toml.quantities import (
     parse_duration_s,
 )
 from loadcurve.toml.secret import Secret, SecretText
+from loadcurve.toml.values import CpuList, StudyPath, Text
 
 # Both become names of files and parts of URLs.
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"

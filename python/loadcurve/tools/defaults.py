@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from loadcurve.toml.document import TomlTable
-from loadcurve.toml.paths import Text
+from loadcurve.toml.values import Text
 
 WebDefault = Literal[
     "redirects", "compression", "cookies", "http2", "retries", "extra_connections", "keep_alive_field",

@@ -1,6 +1,7 @@
 """Another load generator, driven: started on the load's CPUs, watched, and brought to a result as ours is."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Yielding
 from contextlib import contextmanager
@@ -22,20 +23,96 @@ from loadcurve.generate.looking import WindowWatch
 from loadcurve.generate.whose_time import work_of
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.protocol import protocol_of_url
-from loadcurve.result.generator import RequestSent, ToolRecord
+from loadcurve.result.generator import Kernel, RequestSent, ToolRecord
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
 from loadcurve.server.temporary import temporary_folder
 from loadcurve.tools.catalog import Tool
-from loadcurve.tools.cpu_meter import CpuMeter
 from loadcurve.tools.driver import DatabaseToolRequest, Output, ToolRequest, WebToolRequest
 from loadcurve.tools.exact import require_exact, threads_of
 from loadcurve.tools.exact_database import require_exact_on_database
 from loadcurve.tools.figures import ToolFigures, Unreadable
-from loadcurve.tools.kernel import counters_now, increase
-from loadcurve.tools.process import ToolProcess
+from loadcurve.tools.process import CpuTime, ToolProcess
 from loadcurve.tools.request_head import request_sent
 from loadcurve.tools.results import Seen, asked_rps, result_of, window_began_s
+
+_FILES = {"Tcp": Path("/proc/self/net/snmp"), "TcpExt": Path("/proc/self/net/netstat")}
+_COUNTERS = {
+    "syn_retransmits": ("TcpExt", "TCPSynRetrans"),
+    "retransmits": ("Tcp", "RetransSegs"),
+    "listen_overflows": ("TcpExt", "ListenOverflows"),
+    "listen_drops": ("TcpExt", "ListenDrops"),
+    "delayed_acks": ("TcpExt", "DelayedACKs"),
+}
+
+
+def counters_now() -> dict[str, int | None]:
+    """Return the counters of this network namespace; ``None`` for what the kernel does not publish."""
+    groups = {group: _values(file, f"{group}:") for group, file in _FILES.items()}
+    return {name: groups[group].get(counter) for name, (group, counter) in _COUNTERS.items()}
+
+
+def increase(before: dict[str, int | None], after: dict[str, int | None]) -> Kernel:
+    """Return how much each counter has grown."""
+    grown = {
+        name: None if (now := after[name]) is None or (then := before[name]) is None else max(now - then, 0)
+        for name in _COUNTERS
+    }
+    return Kernel(**grown)
+
+
+def _values(file: Path, group: str) -> dict[str, int]:
+    try:
+        lines = [
+            line.split()[1:]
+            for line in file.read_text(encoding="ascii").splitlines()
+            if line.startswith(f"{group} ")
+        ]
+    except OSError:
+        return {}
+    return dict(zip(lines[0], map(int, lines[1]), strict=False)) if len(lines) > 1 else {}
+
+
+class CpuMeter:
+    """The processor time of a process at each look; between two looks it is taken to be used evenly."""
+
+    def __init__(
+        self, started_s: float, read: Callable[[], CpuTime], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Begin with a process that has used nothing when it was started, on the clock's time."""
+        self._read = read
+        self._clock = clock
+        self._moments_s = [started_s]
+        self._used = [CpuTime(0.0, 0.0)]
+
+    def look(self) -> None:
+        """Read what it has used until now."""
+        self._moments_s.append(self._clock())
+        self._used.append(self._read())
+
+    def used(self, begin_s: float, end_s: float) -> CpuTime:
+        """Return what it has used between two moments: starting and printing are no part of a load."""
+        begin, end = self._until(begin_s), self._until(end_s)
+        return CpuTime(
+            max(end.user_s - begin.user_s, 0.0),
+            max(end.system_s - begin.system_s, 0.0),
+            max(end.voluntary_switches - begin.voluntary_switches, 0.0),
+        )
+
+    def _until(self, moment_s: float) -> CpuTime:
+        behind = bisect_right(self._moments_s, moment_s)
+        if behind == 0:
+            return self._used[0]
+        if behind == len(self._moments_s):
+            return self._used[-1]
+        (from_s, to_s), (before, after) = self._moments_s[behind - 1 :][:2], self._used[behind - 1 :][:2]
+        share = (moment_s - from_s) / (to_s - from_s)
+        return CpuTime(
+            before.user_s + share * (after.user_s - before.user_s),
+            before.system_s + share * (after.system_s - before.system_s),
+            before.voluntary_switches + share * (after.voluntary_switches - before.voluntary_switches),
+        )
+
 
 LOOK_INTERVAL_S = 0.25
 """Looking costs the tool time: both are on the load's CPUs."""

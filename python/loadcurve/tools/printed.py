@@ -4,6 +4,7 @@ Two of them may say one thing: a rate says how long a known number of requests t
 says it better, and where no number behind them fits both, the text contradicts itself.
 """
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
@@ -71,3 +72,24 @@ def contradiction_of(count: int, rate: Printed, time_s: Printed, *, counted: str
         return None
     found = f"{count:,} {counted} in {time_s.value:g} s are {count / time_s.value:,.1f}/s"
     return f"{found}, and it says {rate.value:,.10g}/s"
+
+
+_UNITS_MS = {
+    "ns": Decimal("0.000001"), "µs": Decimal("0.001"), "μs": Decimal("0.001"), "us": Decimal("0.001"),
+    "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000), "h": Decimal(3_600_000),
+}  # fmt: skip
+_PART = r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|μs|us|ms|s|m|h)"
+GO_TIME = r"(?:\d{1,12}(?:\.\d{1,9})?(?:ns|µs|μs|us|ms|s|m|h)){1,3}"
+"""A pattern of such a time, without a group."""
+
+
+def milliseconds(text: str, decimals: int) -> Printed:
+    """Return a time that matches :data:`GO_TIME`, with the decimals that its last unit may have."""
+    parts = [(Decimal(number), _UNITS_MS[unit]) for number, unit in re.findall(_PART, text)]
+    step = parts[-1][1].scaleb(-decimals)
+    return Printed(float(sum(number * unit for number, unit in parts)), float(step))
+
+
+def units_of(text: str) -> int:
+    """Return in how many units a time is printed: two in ``1m2.5s``."""
+    return len(re.findall(_PART, text))

@@ -11,8 +11,8 @@ from loadcurve.server.description import VersionSource
 from loadcurve.server.install import Packages
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
-from loadcurve.toml.paths import Text
 from loadcurve.toml.problems import own_problem
+from loadcurve.toml.values import Text
 from loadcurve.tools.defaults import (
     DATABASE_DEFAULTS,
     WEB_DEFAULTS,

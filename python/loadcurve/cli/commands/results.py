@@ -155,7 +155,7 @@ def report(
 
         layout_command(first, layout, server, at or [], trial)
     elif others:
-        from loadcurve.cli.side_by_side import side_by_side_command
+        from loadcurve.cli.report import side_by_side_command
 
         side_by_side_command(run_folders, out)
     elif findings:

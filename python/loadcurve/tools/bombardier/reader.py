@@ -12,8 +12,8 @@ from pydantic import Field
 from loadcurve.protocol import HTTP1_1, HTTP2
 from loadcurve.tools.errors import errors_of
 from loadcurve.tools.figures import Asked, Times, ToolFigures
-from loadcurve.tools.go_times import GO_TIME, milliseconds
 from loadcurve.tools.percentiles import distribution
+from loadcurve.tools.printed import GO_TIME, milliseconds
 from loadcurve.tools.source import Json, Source, json_of
 from loadcurve.tools.text_lines import Lines
 

@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 
 from loadcurve.tools.figures import Asked, Times, ToolFigures
-from loadcurve.tools.go_times import GO_TIME, milliseconds, units_of
 from loadcurve.tools.k6.reader import DROPPED, DURATION
 from loadcurve.tools.k6.summary import FAILED, NO_TIMES, REQUESTS, times_of
+from loadcurve.tools.printed import GO_TIME, milliseconds, units_of
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Found, Lines
 

@@ -4,9 +4,8 @@ Its times are of failures, too, so where there were any they are not those of an
 """
 
 from loadcurve.tools.figures import Times, ToolFigures
-from loadcurve.tools.go_times import GO_TIME, milliseconds
 from loadcurve.tools.percentiles import distribution
-from loadcurve.tools.printed import Printed, contradiction_of
+from loadcurve.tools.printed import GO_TIME, Printed, contradiction_of, milliseconds
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
 from loadcurve.tools.vegeta.reader import NO_TIMES, errors_by_class
