@@ -36,8 +36,9 @@ USER_AGENT = f"loadcurve/{VERSION}"
 WARM_UP_S = 0.1
 """As long as gcannon loads the server before it counts. The others count from their first connection on."""
 TICKS_PER_S = sysconf("SC_CLK_TCK")
-SESSION, USER, SYSTEM = 3, 11, 12
-"""Fields of ``/proc/PID/stat`` behind the name (proc(5))."""
+SESSION = 3
+TIMES = slice(11, 15)
+"""Fields of ``/proc/PID/stat`` behind the name (proc(5)): user and system time, also of ended children."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ def generators(programs: Mapping[str, str], same_request: Path | None) -> dict[s
 
 
 def cpu_s(session: int) -> float:
-    """Return the processor time of all processes of a session so far."""
+    """Return the processor time of all processes of a session so far, with those that ended."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -226,7 +227,7 @@ def cpu_s(session: int) -> float:
         except OSError:
             continue
         if int(fields[SESSION]) == session:
-            ticks += int(fields[USER]) + int(fields[SYSTEM])
+            ticks += sum(map(int, fields[TIMES]))
     return ticks / TICKS_PER_S
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import itertools
 import json
 import os
 import threading
@@ -74,10 +75,17 @@ def greeted() -> list[Json]:
 def mutations(value: Any) -> Iterator[Any]:
     """Every value that differs from this one in one place: another type there, a key more or less."""
     yield from OTHER_VALUES
-    yield from _within(value, lambda changed: changed)
+    yield from _within(value, lambda changed: changed, lambda: OTHER_VALUES)
 
 
-def _within(value: Any, put_back: Callable[[Any], Any]) -> Iterator[Any]:
+def few_mutations(value: Any) -> Iterator[Any]:
+    """The same with two other values in each place, which are others in the next place."""
+    turns = itertools.cycle(OTHER_VALUES)
+    yield from OTHER_VALUES
+    yield from _within(value, lambda changed: changed, lambda: (next(turns), next(turns)))
+
+
+def _within(value: Any, put_back: Callable[[Any], Any], others: Callable[[], Sequence[Any]]) -> Iterator[Any]:
     if not isinstance(value, dict | list):
         return
     places = list(value) if isinstance(value, dict) else range(len(value))
@@ -88,8 +96,8 @@ def _within(value: Any, put_back: Callable[[Any], Any]) -> Iterator[Any]:
             changed[place] = other
             return put_back(changed)
 
-        yield from map(with_other, OTHER_VALUES)
-        yield from _within(value[place], with_other)
+        yield from map(with_other, others())
+        yield from _within(value[place], with_other, others)
         less = copy.copy(value)
         del less[place]
         yield put_back(less)

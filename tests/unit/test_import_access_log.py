@@ -305,7 +305,7 @@ GOOD = logged("GET /good HTTP/1.1").encode()
 GOOD_JSON = b'{"status":200,"ts":1795777094,"request":{"method":"GET","uri":"/good"}}\n'
 
 
-@settings(max_examples=100)
+@settings(max_examples=25)
 @given(
     some.tuples(some.just(GOOD), some.lists(lines(), min_size=1, max_size=8))
     | some.tuples(some.just(GOOD_JSON), some.lists(lines_of_json(), min_size=1, max_size=8))

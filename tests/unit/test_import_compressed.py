@@ -1,7 +1,9 @@
 """Files that gzip has packed are read as what they hold, within a bound; others say what has packed them."""
 
 import bz2
+import collections
 import gzip
+import io
 import lzma
 import tracemalloc
 import zlib
@@ -16,6 +18,7 @@ from loadcurve.imported.pattern import named_files
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.weighted import write_requests
 from loadcurve.tools import blocks
+from loadcurve.tools import packed as packed_files
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.formats import read_figures
 from loadcurve.tools.hey.reader import COLUMNS
@@ -82,15 +85,30 @@ def test_what_cannot_be_unpacked_is_refused_with_a_sentence(tmp_path: Path, cont
     assert not (tmp_path / "out.txt").exists()
 
 
-def test_what_unpacks_to_far_more_than_it_takes_is_refused_by_a_bound(tmp_path: Path):
+def repeated(mebibytes: int) -> bytes:
+    """Return a packed log of the same line, of which less than a two hundredth is left."""
     packing = zlib.compressobj(wbits=31)
-    # 150 MB in less than 750 kB.
-    parts = [packing.compress(LINE * (2**20 // len(LINE))) for _ in range(150)]
+    parts = [packing.compress(LINE * (2**20 // len(LINE))) for _ in range(mebibytes)]
     content = b"".join(parts) + packing.flush()
-    tracemalloc.start()
+    assert 200 * len(content) < mebibytes * 2**20
+    return content
+
+
+def test_what_unpacks_to_far_more_than_it_takes_is_refused_by_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(packed_files, "UNPACKED_BYTES_FREE", 2**20)
     with pytest.raises(BadInput, match="200 times what it takes: it is little but repetitions"):
-        taken(tmp_path, content)
-    assert tracemalloc.get_traced_memory()[1] < 150 * 2**20
+        taken(tmp_path, repeated(4))
+
+
+def test_what_is_unpacked_is_not_held_in_memory():
+    content = repeated(150)
+    tracemalloc.start()
+    unpacked = packed_files.unpacked("access.log.gz", io.BytesIO(content))
+    with pytest.raises(Unreadable, match="200 times what it takes"):
+        collections.deque(iter(lambda: unpacked.read(2**20), b""), maxlen=0)
+    assert tracemalloc.get_traced_memory()[1] < 16 * 2**20
     tracemalloc.stop()
 
 

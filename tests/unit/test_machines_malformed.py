@@ -4,7 +4,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, ServerOnMachine
 from loadcurve.server.found import MissingServer, Overrides
 from loadcurve.study.container import ContainerTable
-from support.answering_agent import AnsweringProcess, Json, greeted, mutations
+from support.answering_agent import AnsweringProcess, Json, few_mutations, greeted, mutations
 from support.scripted_agent import known
 from support.synthetic_run import probe_record
 
@@ -207,7 +207,17 @@ CASES: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
 
 
 @pytest.mark.parametrize("case", list(CASES))
+def test_an_answer_with_another_value_in_it_is_taken_or_the_machine_is_lost(case: str):
+    takes_or_loses(case, few_mutations)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", list(CASES))
 def test_an_answer_with_any_other_value_in_it_is_taken_or_the_machine_is_lost(case: str):
+    takes_or_loses(case, mutations)
+
+
+def takes_or_loses(case: str, changes: Callable[[Any], Iterator[Any]]) -> None:
     use, with_value, value = CASES[case]
     if case not in {"failure", "setting"}:
         use(with_value(value))
@@ -215,7 +225,7 @@ def test_an_answer_with_any_other_value_in_it_is_taken_or_the_machine_is_lost(ca
         with pytest.raises(LoadcurveError):
             use(with_value(value))
     reasons: list[str] = []
-    for changed in mutations(value):
+    for changed in changes(value):
         began_s = time.monotonic()
         try:
             use(with_value(changed))

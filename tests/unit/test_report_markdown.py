@@ -186,12 +186,14 @@ def test_a_hostile_run_is_shown_and_adds_no_markup(tmp_path: Path):
     assert html.unescape(re.sub(r"<[^>]*>", "", rendered)).count(HOSTILE) >= 2
 
 
-@pytest.mark.parametrize("sign", ["\x1b[31m", "\x07", "\x9b31m", "\u202e", "\u2066", "\u200f"])
-def test_nothing_that_steers_a_terminal_or_turns_a_line_is_in_the_report(sign, tmp_path):
-    texts = synthetic.Texts(title=f"before {sign} behind")
+def test_nothing_that_steers_a_terminal_or_turns_a_line_is_in_the_report(tmp_path):
+    signs = ["\x1b[31m", "\x07", "\x9b31m", "\u202e", "\u2066", "\u200f"]
+    texts = synthetic.Texts(title=f"before {' '.join(signs)} behind")
     folder = synthetic.write_run(tmp_path / "run", texts=texts)
     assert Command(tmp_path).run("report", "run", "--format", "md").returncode == 0
     written = (folder / "report.md").read_text()
+    printed = Command(tmp_path).run("report", "run").stdout
     assert "before " in written
-    assert sign[0] not in written
-    assert sign[0] not in Command(tmp_path).run("report", "run").stdout
+    for sign in signs:
+        assert sign[0] not in written
+        assert sign[0] not in printed

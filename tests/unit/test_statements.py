@@ -7,7 +7,7 @@ from support.statements import check_statements
 from support.wild_run import WildRun, near_runs, wild_runs
 from unit.test_wild_runs import material
 
-SHORT, LONG = 40, 1_000
+SHORT, LONG = 15, 1_000
 SMALL = 40
 PHASES = (Phase.explicit, Phase.generate)
 
