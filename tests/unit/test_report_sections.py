@@ -40,7 +40,7 @@ NO_SECTIONS = {
                "place_of", "missing_in_words"},
     comparison: {"compare_runs", "condition_differences", "server_differences", "_adjusted", "holm_adjusted",
                  "measures", "between_reported", "is_imported"},
-    tables: {"report_tables", "column_types"},
+    tables: {"report_tables"},
     feed: {"read_progress", "_file_state", "is_regular", "is_quiet", "until_next_look_s"},
     status: {"status", "_title"},
 }  # fmt: skip

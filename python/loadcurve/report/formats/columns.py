@@ -1,12 +1,21 @@
 """Columns of tables: each is named once, with its type and where in a row its value is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import polars
 
-TYPES = {"": "String", "int": "Int64", "float": "Float64", "bool": "Boolean", "texts": "List"}
+POINT = "point"
+"""The type of a column that stands for the settings of the sweep, each a column under its own name."""
+TYPES = {
+    "": "String",
+    "int": "Int64",
+    "float": "Float64",
+    "bool": "Boolean",
+    "texts": "List",
+    "point": POINT,
+}
 
 
 class Column(NamedTuple):
@@ -26,31 +35,36 @@ def columns(texts: str, within: str = "", prefix: str = "") -> list[Column]:
     found = []
     for text in texts.split():
         declared, _, path = text.partition("=")
-        name, _, kind = declared.partition(":")
-        steps = [*within.split(), *(path or name).split(".")]
-        found.append(Column(prefix + name, TYPES[kind], _at(steps)))
+        steps = [*within.split(), *(path or declared.partition(":")[0]).split(".")]
+        found.append(column(prefix + declared, _at(steps)))
     return found
 
 
-def settings(keys: Iterable[str], path: str) -> list[Column]:
-    """Return the settings of the point at a path under their own names; null where there is no point."""
-    point = _at(path.split("."))
-
-    def of(key: str) -> Column:
-        return Column(key, "Float64", lambda row: (point(row) or {}).get(key))
-
-    return [of(key) for key in keys]
+def column(declared: str, value: Callable[[Any], Any]) -> Column:
+    """Return a column, declared by ``NAME:TYPE``, whose value is computed of a row."""
+    name, _, kind = declared.partition(":")
+    return Column(name, TYPES[kind], value)
 
 
-def table(rows: Iterable[Any], of: Iterable[Column]) -> "polars.DataFrame":
-    """Return a table; one without rows has its columns all the same."""
+def table(rows: Iterable[Any], of: Iterable[Column], keys: Sequence[str] = ()) -> "polars.DataFrame":
+    """Return a table, with the settings ``keys`` where its columns have the point of a row.
+
+    A setting is null where a row has no point. A table without rows has its columns all the same.
+    """
     import polars  # noqa: PLC0415 - it takes its time, and only files of tables need it
 
-    of = list(of)
-    types = {name: getattr(polars, kind) for name, kind, _ in of}
+    flat = [one for found in of for one in (_settings(found, keys) if found.type == POINT else [found])]
+    types = {name: getattr(polars, kind) for name, kind, _ in flat}
     schema = {name: kind(polars.String) if kind is polars.List else kind for name, kind in types.items()}
-    made = [{name: value(row) for name, _, value in of} for row in rows]
+    made = [{name: value(row) for name, _, value in flat} for row in rows]
     return polars.DataFrame(made, schema=schema, orient="row")
+
+
+def _settings(point: Column, keys: Sequence[str]) -> list[Column]:
+    def of(key: str) -> Column:
+        return Column(key, "Float64", lambda row: (point.value(row) or {}).get(key))
+
+    return [of(key) for key in keys]
 
 
 def _at(steps: list[str]) -> Callable[[Any], Any]:

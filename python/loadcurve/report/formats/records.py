@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from loadcurve.report.formats.columns import Column, columns, settings, table
+from loadcurve.report.formats.columns import Column, column, columns, table
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.folder import Run
 from loadcurve.result.load import Operation
@@ -36,19 +36,19 @@ def points_table(run: Run) -> "polars.DataFrame":
     return table(
         run.points,
         [
-            *columns(_IDENTITY),
-            *settings(_sweep_keys(run), "point"),
+            *_IDENTITY,
             *_MEASURED,
             *(_HANDSHAKES if any(record.load.tls is not None for record in run.points) else []),
             *(_STREAMS if any(record.load.http2 is not None for record in run.points) else []),
         ],
+        _sweep_keys(run),
     )
 
 
 def failures_table(run: Run) -> "polars.DataFrame":
     """Return one row for every trial that ended early; the settings are null where none was under way."""
     reasons = columns("reason_code=reason.code reason=reason.text")
-    return table(run.failures, [*columns(_IDENTITY), *settings(_sweep_keys(run), "point"), *reasons])
+    return table(run.failures, [*_IDENTITY, *reasons], _sweep_keys(run))
 
 
 def operations_table(run: Run) -> "polars.DataFrame":
@@ -65,11 +65,11 @@ def operations_table(run: Run) -> "polars.DataFrame":
     return table(
         rows,
         [
-            *columns(_IDENTITY, within="record"),
-            *settings(_sweep_keys(run), "record.point"),
+            *columns("server trial:int block:int started_at point:point", within="record"),
             *columns("phase operation=one.operation answered:int=one.answered failed:int=one.failed"),
             *_figures("latency_ms", "one"),
         ],
+        _sweep_keys(run),
     )
 
 
@@ -95,12 +95,12 @@ def _figures(name: str, within: str, field: str | None = None) -> list[Column]:
 
 
 def _errors(name: str) -> Column:
-    return Column(f"errors_{name}", "Int64", lambda record: record.load.errors.root.get(name))
+    return column(f"errors_{name}:int", lambda record: record.load.errors.root.get(name))
 
 
-_IDENTITY = "server trial:int block:int started_at"
+_IDENTITY = columns("server trial:int block:int started_at point:point")
 _MEASURED = [
-    Column("loading_rps", "Float64", LOADING.value),
+    column("loading_rps:float", LOADING.value),
     *columns(
         "duration_s:float throughput_rps:float=rate_rps.answered rate_asked_rps:float=rate_rps.asked "
         "rate_sent_rps:float=rate_rps.sent requests_due:int=requests.due "
@@ -108,7 +108,7 @@ _MEASURED = [
         "requests_never_sent:int=requests.never_sent",
         "load",
     ),
-    Column("requests_waited_through", "Int64", _waited_through),
+    column("requests_waited_through:int", _waited_through),
     *columns("connections_asked:int=connections.asked connections_served:int=connections.served", "load"),
     *(one for name in DISTRIBUTIONS for one in _figures(name, "load")),
     *columns("received_bytes:int=bytes.received errors:int=requests.failed", "load"),
@@ -137,8 +137,8 @@ _MEASURED = [
         "probe",
     ),
     *columns("verdict=load.verdict.status"),
-    Column("verdict_codes", "List", lambda record: [one.code for one in record.load.verdict.reasons]),
-    Column("verdict_notes", "List", lambda record: [one.code for one in record.load.verdict.notes]),
+    column("verdict_codes:texts", lambda record: [one.code for one in record.load.verdict.reasons]),
+    column("verdict_notes:texts", lambda record: [one.code for one in record.load.verdict.notes]),
 ]
 
 
@@ -150,7 +150,7 @@ def _agreed(field: str) -> Column:
         most: str | None = getattr(agreed[0], field) if agreed else None
         return most
 
-    return Column(f"tls_{field}", "String", value)
+    return column(f"tls_{field}", value)
 
 
 def _over_tls(column: Column) -> Column:
@@ -171,15 +171,13 @@ _HANDSHAKES = [
     *_figures("resumed_handshake_ms", "load tls measured", "resumed_ms"),
 ]
 _STREAMS = [
-    Column("streams_asked", "Int64", lambda record: record.load.load.streams if record.load.http2 else None),
+    column("streams_asked:int", lambda record: record.load.load.streams if record.load.http2 else None),
     *columns(
         "streams_allowed_min:int=streams_allowed.min streams_allowed_max:int=streams_allowed.max "
         "streams_refused:int",
         "load http2",
     ),
-    Column(
-        "requests_moved", "Int64", lambda record: record.load.requests.moved if record.load.http2 else None
-    ),
+    column("requests_moved:int", lambda record: record.load.requests.moved if record.load.http2 else None),
     *columns("connections_ended:int connections_ended_by_error:int", "load http2"),
     *_figures("stream_wait_ms", "load http2"),
 ]
