@@ -129,74 +129,56 @@ def _answered_rps(trial: PointRecord) -> float | None:
     return trial.load.rate_rps.answered
 
 
+def _of_server(
+    name: str,
+    title: str,
+    heading: str,
+    unit: str,
+    value: Callable[[PointRecord], float | None],
+    *,
+    better: Better | None = None,
+    from_zero: bool = True,
+) -> Measure:
+    return Measure(name, f"server_{name}", title, heading, unit, better, from_zero, value)
+
+
 def _resources(kind: LoadKind) -> tuple[Measure, ...]:
     """Return what the server used: CPUs, time of them and for them, resident memory, most processes."""
     return (
-        Measure(
-            "cpu_share",
-            column="server_cpu_share",
-            title="CPUs in use",
-            heading="CPUs in use",
-            unit="CPUs",
-            better=None,
-            from_zero=True,
-            value=partial(_used, field="cpu_share"),
-        ),
-        Measure(
+        _of_server("cpu_share", "CPUs in use", "CPUs in use", "CPUs", partial(_used, field="cpu_share")),
+        _of_server(
             "cpu_per_request_us",
-            column="server_cpu_per_request_us",
-            title=f"CPU time per {kind.request}",
-            heading=f"CPU per {kind.request}, µs",
-            unit="µs",
+            f"CPU time per {kind.request}",
+            f"CPU per {kind.request}, µs",
+            "µs",
+            partial(_used, field="cpu_per_request_us"),
             better="lower",
-            from_zero=True,
-            value=partial(_used, field="cpu_per_request_us"),
         ),
-        Measure(
+        _of_server(
             "run_delay_per_request_us",
-            column="server_run_delay_per_request_us",
-            title=f"time waiting for a CPU per {kind.request}",
-            heading=f"waiting for a CPU per {kind.request}, µs",
-            unit="µs",
-            better=None,
-            from_zero=True,
-            value=partial(_used, field="run_delay_per_request_us"),
+            f"time waiting for a CPU per {kind.request}",
+            f"waiting for a CPU per {kind.request}, µs",
+            "µs",
+            partial(_used, field="run_delay_per_request_us"),
         ),
-        Measure(
+        _of_server(
             "memory_mean_mib",
-            column="server_memory_mean_mib",
-            title="mean memory",
-            heading="resident memory, MiB",
-            unit="MiB",
+            "mean memory",
+            "resident memory, MiB",
+            "MiB",
+            partial(_used_mib, field="memory_mean_bytes"),
             better="lower",
-            from_zero=True,
-            value=partial(_used_mib, field="memory_mean_bytes"),
         ),
-        Measure(
+        _of_server(
             "memory_peak_mib",
-            column="server_memory_peak_mib",
-            title="peak memory",
-            heading="peak memory, MiB",
-            unit="MiB",
+            "peak memory",
+            "peak memory, MiB",
+            "MiB",
+            partial(_used_mib, field="memory_peak_bytes"),
             better="lower",
-            from_zero=True,
-            value=partial(_used_mib, field="memory_peak_bytes"),
         ),
-        Measure(
-            "processes_max",
-            column="server_processes_max",
-            title="number of processes",
-            heading="processes",
-            unit="",
-            better=None,
-            from_zero=False,
-            value=_processes,
-        ),
+        _of_server("processes_max", "number of processes", "processes", "", _processes, from_zero=False),
     )
-
-
-def _disk_read_mib_per_s(trial: PointRecord) -> float | None:
-    return _used_mib(trial, "disk_read_bytes_per_s")
 
 
 def _page_cache_mib(trial: PointRecord, field: str) -> float | None:
@@ -215,7 +197,7 @@ _FILES = (
         "server_disk_read_mib_per_s",
         "read from disks",
         "MiB/s",
-        _disk_read_mib_per_s,
+        partial(_used_mib, field="disk_read_bytes_per_s"),
     ),
     _of_files(
         "page_cache_mib",
@@ -389,35 +371,19 @@ def _moved_share(trial: PointRecord) -> float | None:
 
 
 def _rate(kind: str) -> Measure:
-    name = f"{kind}_handshakes_per_s"
-    words = f"{kind} handshakes"
-    return Measure(
-        name,
-        column=name,
-        title=f"{words} per second",
-        heading=f"{words}/s",
-        unit="handshakes/s",
-        better=None,
-        from_zero=True,
-        value=partial(_handshakes_per_s, kind=kind),
-    )
+    name, words = f"{kind}_handshakes_per_s", f"{kind} handshakes"
+    value = partial(_handshakes_per_s, kind=kind)
+    return Measure(name, name, f"{words} per second", f"{words}/s", "handshakes/s", None, True, value)  # noqa: FBT003
 
 
 def _protocol_times(
     name: str, words: str, times: Callable[[PointRecord], Distribution | None]
 ) -> Iterator[Measure]:
     """Yield the statistics of the times that ``times`` reads from a record."""
-    for statistic in PROTOCOL_STATISTICS:
-        yield Measure(
-            f"{name}_{statistic}",
-            column=f"{name}_{statistic}_ms",
-            title=f"{statistic} of {words}",
-            heading=f"{words.removeprefix('the ')}, {statistic}, ms",
-            unit="ms",
-            better="lower",
-            from_zero=False,
-            value=partial(_time, of=times, statistic=statistic),
-        )
+    for one in PROTOCOL_STATISTICS:
+        column, heading = f"{name}_{one}_ms", f"{words.removeprefix('the ')}, {one}, ms"
+        value = partial(_time, of=times, statistic=one)
+        yield Measure(f"{name}_{one}", column, f"{one} of {words}", heading, "ms", "lower", False, value)  # noqa: FBT003
 
 
 PROTOCOL_MEASURES = (

@@ -53,7 +53,6 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
     """Return the record of a load."""
     latency = figures.latency.distribution if figures.latency else distribution(0)
     failed = figures.failed or 0
-    sent = figures.answered + failed
     service = figures.latency if figures.basis == "send" else figures.service
     return LoadResult(
         format="loadcurve-load/1",
@@ -61,15 +60,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
         interrupted=known.interrupted,
         window_start_monotonic_s=known.began_s,
         duration_s=figures.duration_s,
-        requests=Requests(
-            due=sent + (figures.never_sent or 0),
-            sent=sent,
-            answered=figures.answered,
-            ok=_ok(figures),
-            failed=figures.failed,
-            unanswered=None,
-            never_sent=figures.never_sent,
-        ),
+        requests=_requests(figures),
         rate_rps=RequestRate(
             asked=known.asked_rps,
             sent=None,
@@ -90,9 +81,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
             lifetime_ms=None,
         ),
         bytes=_bytes(figures),
-        status=None
-        if figures.status is None
-        else StatusClasses({name: figures.status.get(name, 0) for name in StatusClasses.classes}),
+        status=_statuses(figures),
         errors=Errors({name: _failures(figures, name) for name in Errors.classes}),
         tool=known.tool,
         generator=known.generator,
@@ -112,6 +101,25 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
         ),
         verdict=_verdict(figures, known),
     )
+
+
+def _requests(figures: ToolFigures) -> Requests:
+    sent = figures.answered + (figures.failed or 0)
+    return Requests(
+        due=sent + (figures.never_sent or 0),
+        sent=sent,
+        answered=figures.answered,
+        ok=_ok(figures),
+        failed=figures.failed,
+        unanswered=None,
+        never_sent=figures.never_sent,
+    )
+
+
+def _statuses(figures: ToolFigures) -> StatusClasses | None:
+    if figures.status is None:
+        return None
+    return StatusClasses({name: figures.status.get(name, 0) for name in StatusClasses.classes})
 
 
 def _verdict(figures: ToolFigures, known: Known) -> Verdict:
