@@ -83,8 +83,12 @@ setup: $(STAMPS)/native ## Make the virtual environment and build the native par
 demo: $(STAMPS)/demo ## Compare the servers at hand by the quickstart study, shortened
 	@$(BIN)/loadcurve run studies/quickstart.toml --quick
 
-# What fails soon comes first.
-test: setup check test-servers-installed test-rust test-python ## Check format, lint and types, and run all tests but the long ones
+# What fails soon comes first. Servers come from the network while the compiler has the CPUs.
+test: ## Check format, lint and types, and run all tests but the long ones
+	@tests/install-servers & servers=$$!; \
+	$(MAKE) --no-print-directory setup || { wait $$servers || true; exit 1; }; \
+	wait $$servers
+	@$(MAKE) --no-print-directory check test-rust test-python
 
 test-long: setup test-servers-installed ## Run the tests that take long for what they tell beyond the others
 	$(BIN)/pytest --quiet -m long
@@ -120,7 +124,6 @@ check-python: setup
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/mypy -p benches -p docs.generate
 	$(BIN)/stubtest loadcurve._engine
 
 check-rust:
