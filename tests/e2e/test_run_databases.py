@@ -65,7 +65,7 @@ def test_two_kinds_of_databases_stand_side_by_side_in_one_study(databases):
         assert load["connect_ms"]["count"] == load["connections"]["opened"]
         assert (loading["load"]["phase"], loading["requests"]["ok"]) == ("load", RECORDS)
         assert one["probe"]["server"]["cpu_share"] > 0
-    kinds = {one["server"]: one["measurements"]["load"]["load"]["database"] for one in records}
+    kinds = {one["server"]: one["measurements"]["load"]["load"]["protocol"] for one in records}
     assert kinds == {"ferretdb": "mongodb", "postgresql": "postgresql"}
     page = (databases.work / "run" / "report.html").read_text()
     assert "Operations answered per second" in page

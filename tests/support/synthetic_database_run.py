@@ -29,9 +29,10 @@ def throughput_rps(server: str, threads: int) -> float:
 
 def database_plan(server: str, threads: int, phase: str = "run") -> dict[str, Any]:
     return {
+        "work": "ycsb",
+        "protocol": "mongodb",
         "model": "ycsb",
         "address": "mongodb://127.0.0.1:27017",
-        "database": "mongodb",
         "namespace": "loadcurve",
         "table": "usertable",
         "settings": {},
@@ -140,7 +141,7 @@ def run_record() -> RunRecord:
         "title": "Two databases",
         "question": "Which database answers more?",
         "content": None,
-        "load": {"model": "ycsb", "workload": "a", "rate_rps": None, "duration_s": 2.0},
+        "load": {"work": "ycsb", "model": "ycsb", "workload": "a", "rate_rps": None, "duration_s": 2.0},
         "sweep": {"threads": list(THREADS)},
         "trials": {"count": TRIALS, "restart": "sweep"},
     }

@@ -181,8 +181,10 @@ def load_result(server: str, connections: int, factor: float = 1.0, **changes: A
     nothing = distribution([])
     count = SAMPLES
     return {
-        "format": "loadcurve-load/1",
+        "format": "loadcurve-load/2",
         "load": {
+            "work": "http",
+            "protocol": "http",
             "address": "127.0.0.1:18000",
             "http": "1.1",
             "requests": ["GET /1k.txt"],
@@ -364,7 +366,7 @@ def run_record(texts: Texts | None = None) -> RunRecord:
     }
     return RunRecord.model_validate(
         {
-            "format": "loadcurve-run/2",
+            "format": "loadcurve-run/3",
             "loadcurve_version": "0.1.0",
             "started_at": "2026-03-14T09:26:53Z",
             "seed": 1729,
@@ -374,7 +376,7 @@ def run_record(texts: Texts | None = None) -> RunRecord:
                 "title": texts.title,
                 "question": texts.question,
                 "content": {"folder": None, "1k.txt": 1024},
-                "load": {"model": "closed", "requests": ["/1k.txt"], "duration_s": 2.0},
+                "load": {"work": "http", "model": "closed", "requests": ["/1k.txt"], "duration_s": 2.0},
                 "sweep": {"connections": list(CONNECTIONS)},
                 "trials": {"count": 3, "restart": "sweep"},
             },

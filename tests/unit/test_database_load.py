@@ -9,7 +9,7 @@ import pytest
 
 from loadcurve import _engine
 from loadcurve.report.load import load_summary
-from loadcurve.result.load import LoadResult
+from loadcurve.result.load import LOAD_FORMAT, LoadResult
 from support.sandbox import wait_until
 from support.synthetic_database_run import database_plan
 
@@ -59,7 +59,7 @@ def test_a_database_that_is_not_there_gives_a_result_that_says_so(scheme, closed
     # The engine's pauses are raw: the generator sums them up over the window.
     measured["generator"]["pauses"] = None
     as_run = database_plan("ferretdb", 2)
-    result = LoadResult.model_validate({**measured, "load": as_run})
+    result = LoadResult.model_validate({**measured, "format": LOAD_FORMAT, "load": as_run})
     assert result.requests.failed == result.errors["connect_refused"] == 10
     assert result.requests.answered == result.requests.sent == 0
     assert result.status is None

@@ -1,6 +1,9 @@
-"""Run folders of before there was one type of load are read and reported as they were."""
+"""Run folders of earlier formats are read and reported as they were: those of before there was one type of
+load, and those of before work and protocol were recorded.
+"""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
+from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.report.comparison import comparison_lines
 from loadcurve.report.formats.write import FORMATS
@@ -16,15 +20,18 @@ from loadcurve.report.runs import list_runs
 from loadcurve.report.section import Report
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import read_run
+from loadcurve.result.run_files import RUN_FILE, TRIALS_FILE
+from loadcurve.tools.own.reader import read_json
+from loadcurve.tools.source import Source
 from support.terminal import printed
 
 DATA = Path(__file__).parents[1] / "data"
-OLD_RUNS = ("sessions", "ycsb")
+OLD_RUNS = ("sessions", "ycsb", "closed")
 PICTURES = {"png", "svg", "pdf"}
 """These are the page's charts, which take the drawing program seconds each."""
 
 
-@pytest.mark.parametrize(("name", "kind"), [("sessions", WEB), ("ycsb", DATABASE)])
+@pytest.mark.parametrize(("name", "kind"), [("sessions", WEB), ("ycsb", DATABASE), ("closed", WEB)])
 def test_the_records_of_an_old_run_are_read(name, kind):
     run = read_run(DATA / f"old-run-{name}")
     assert run.kind is kind
@@ -55,6 +62,47 @@ def test_the_loading_of_an_old_runs_records_is_one_of_its_measurements():
 def test_an_old_run_and_a_new_one_of_the_same_study_are_of_one_load():
     study = read_run(DATA / "old-run-sessions").run.study["load"]
     assert (study["pipeline"], study["connections_total"]) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "work", "protocol"),
+    [("sessions", "http", "http"), ("ycsb", "ycsb", "postgresql"), ("closed", "http", "http")],
+)
+def test_work_and_protocol_of_an_old_run_are_those_of_its_model_and_its_database(name, work, protocol):
+    run = read_run(DATA / f"old-run-{name}")
+    assert {run.load_of(arm)["work"] for arm in run.run.servers} == {work}
+    loads = [load.load for point in run.points for load in point.measurements.values()]
+    assert {(load.work, load.protocol) for load in loads} == {(work, protocol)}
+
+
+def test_a_run_of_the_second_format_names_an_own_load_of_a_server():
+    run = read_run(DATA / "old-run-closed")
+    assert run.run.format == "loadcurve-run/2"
+    assert run.own_load("again") == {"calls": 10}
+    assert [point.load.load.calls for point in run.points if point.server == "again"] == [10, 10]
+
+
+@pytest.mark.parametrize("file", [RUN_FILE, TRIALS_FILE])
+def test_an_old_record_of_an_unknown_load_model_is_refused_and_not_taken_for_a_web_load(tmp_path, file):
+    folder = tmp_path / "run"
+    shutil.copytree(DATA / "old-run-sessions", folder)
+    text = (folder / file).read_text()
+    (folder / file).write_text(re.sub('"model": ?"sessions"', '"model":"messages"', text))
+    with pytest.raises(BadInput, match=r"work"):
+        read_run(folder)
+
+
+@pytest.mark.parametrize("name", OLD_RUNS)
+def test_an_old_result_of_a_load_is_imported_as_todays(name, tmp_path):
+    line = (DATA / f"old-run-{name}" / TRIALS_FILE).read_text().splitlines()[0]
+    record = json.loads(line)
+    printed_then = record.get("measurements", record)["load"]
+    assert printed_then["format"] == "loadcurve-load/1"
+    (tmp_path / "load.json").write_text(json.dumps(printed_then))
+    measured = read_json(Source(tmp_path / "load.json")).measured
+    assert measured is not None
+    point = read_run(DATA / f"old-run-{name}").points[0]
+    assert measured == point.load.model_copy(update={"window_start_monotonic_s": None})
 
 
 @pytest.mark.parametrize("name", OLD_RUNS)

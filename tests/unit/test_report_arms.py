@@ -142,7 +142,7 @@ def test_the_same_server_under_another_load_is_no_evidence_of_noise(run: Run):
 
 
 def test_throughput_is_asked_for_where_one_arm_of_a_database_has_a_rate(run: Run):
-    study = {**run.run.study, "load": {"model": "ycsb", "rate_rps": None}}
+    study = {**run.run.study, "load": {"work": "ycsb", "model": "ycsb", "rate_rps": None}}
     database = dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
     assert database.is_closed_loop
     assert not with_own_load(database, rate_rps=100.0).is_closed_loop

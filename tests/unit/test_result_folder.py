@@ -133,8 +133,8 @@ def test_a_folder_that_is_no_run_folder_is_refused_with_advice(tmp_path: Path):
 
 def test_a_run_record_of_another_format_is_refused(folder: Path):
     run_file = folder / RUN_FILE
-    run_file.write_text(run_file.read_text().replace("loadcurve-run/2", "loadcurve-run/9"))
-    known = r"loadcurve-run/1 and loadcurve-run/2\."
+    run_file.write_text(run_file.read_text().replace("loadcurve-run/3", "loadcurve-run/9"))
+    known = r"loadcurve-run/1, loadcurve-run/2 and loadcurve-run/3\."
     with pytest.raises(BadInput, match=rf"another version .* format loadcurve-run/9, .* {known}"):
         read_run(folder)
 
@@ -153,7 +153,7 @@ def test_a_folder_of_an_earlier_version_is_refused_with_both_versions_and_what_t
     said = str(raised.value)
     assert said.startswith(f"{folder} was written by another version of Loadcurve, or changed since")
     assert f"{field}: Field required" in said
-    assert f"names version 0.0.7 and format loadcurve-run/2, and this is version {__version__}," in said
+    assert f"names version 0.0.7 and format loadcurve-run/3, and this is version {__version__}," in said
     assert said.endswith(f"measure again: loadcurve run {folder}/study.toml")
 
 

@@ -288,7 +288,7 @@ def test_operations_count_as_go_ycsb_has_written_them(tmp_path):
 def test_the_record_says_what_was_asked_and_who_has_drawn_it(tmp_path):
     plan = DatabasePlan(
         load=load_of().asking(), url=URL, settings={}, address="postgresql://127.0.0.1:5433/test",
-        database="postgresql", threads=2, cpus=(0, 1), seed=7,
+        protocol="postgresql", threads=2, cpus=(0, 1), seed=7,
     )  # fmt: skip
     seen = Seen(
         began_s=100.0, interrupted=False, cpu=CpuTime(0.05, 0.0), threads=2, cpus=2, waits_busily=False,

@@ -298,7 +298,7 @@ def test_a_load_of_operations_has_no_series_as_its_ends_are_at_no_whole_second(t
 def result_at_a_rate(folder: Path):
     plan = DatabasePlan(
         load=load_of(**RATE).asking(), url=URL, settings={}, address="postgresql://127.0.0.1:5433/test",
-        database="postgresql", threads=2, cpus=(0, 1), seed=7,
+        protocol="postgresql", threads=2, cpus=(0, 1), seed=7,
     )  # fmt: skip
     seen = Seen(
         began_s=100.0, interrupted=False, cpu=CpuTime(0.05, 0.0), threads=2, cpus=2, waits_busily=False,

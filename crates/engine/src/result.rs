@@ -19,7 +19,6 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // The fields are the contract's own; its documentation describes them.
 pub struct LoadResult {
-    pub format: &'static str,
     pub interrupted: bool,
     /// When the window began, on the machine's monotonic clock, by which other records of that time are aligned with it.
     pub window_start_monotonic_s: f64,

@@ -77,7 +77,6 @@ impl Summary {
         let status = speaks_http.then_some(recorder.status);
         let slow = |slow: &SlowRequest| Slow::new(slow, label_of(slow));
         let result = LoadResult {
-            format: "loadcurve-load/1",
             interrupted: merged.interrupted,
             window_start_monotonic_s: merged.start.as_secs_f64(),
             duration_s: merged.length.as_secs_f64(),

@@ -30,7 +30,7 @@ from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.shape import SliceShapes, shapes
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
-from loadcurve.loads.kinds import LoadKind, kind_of_model
+from loadcurve.loads.kinds import LoadKind, WorkName, kind_of_work
 from loadcurve.loads.values import Point
 from loadcurve.result.differences import Aspect, conditions_of, server_facts
 from loadcurve.result.folder import Run
@@ -65,6 +65,7 @@ class RunFacts:
 
     title: str
     question: str | None
+    load_work: WorkName
     load_model: str | None
     started_at: str
     loadcurve_version: str
@@ -157,7 +158,7 @@ class Analysis:
     @property
     def load_kind(self) -> LoadKind:
         """What kind of load the run's is."""
-        return kind_of_model(self.run.load_model)
+        return kind_of_work(self.run.load_work)
 
     @property
     def measures(self) -> list[Measure]:
@@ -254,6 +255,7 @@ def _facts(run: Run) -> RunFacts:
     return RunFacts(
         title=str(record.study.get("title") or record.study_name),
         question=str(question) if question else None,
+        load_work=run.kind.work,
         load_model=record.study.get("load", {}).get("model"),
         started_at=record.started_at,
         loadcurve_version=record.loadcurve_version,

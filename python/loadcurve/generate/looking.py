@@ -12,7 +12,7 @@ from loadcurve.generate.whose_time import TimeWatch, work_of
 from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden
 from loadcurve.result.cpu_time import Throttling
-from loadcurve.result.load import LoadResult
+from loadcurve.result.load import LOAD_FORMAT, LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
 
 LOOK_INTERVAL_S = 0.05
@@ -111,4 +111,4 @@ def load_result(plan: Plan, measured: Mapping[str, Any]) -> LoadResult:
     """Return the result of a load from what was measured, with what its generator says of itself."""
     for message in measured["error_messages"]:
         message["text"] = hidden(message["text"])
-    return LoadResult.model_validate({**measured, "load": plan.as_run(measured)})
+    return LoadResult.model_validate({**measured, "format": LOAD_FORMAT, "load": plan.as_run(measured)})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadcurve.errors import BadInput
 from loadcurve.imported.plan import Imported
-from loadcurve.imported.records import lacking, model_of, moment, point_record
+from loadcurve.imported.records import kind_of, lacking, model_of, moment, point_record
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.measures import point_key
@@ -74,7 +74,7 @@ def _run_record(files: Sequence[Imported], command: list[str], at: str) -> RunRe
         study={
             "title": f"Imported from {' and '.join(tools)}",
             "content": {},
-            "load": {"model": model},
+            "load": {"work": kind_of(files[0].figures).work, "model": model},
             "sweep": sweep,
             "trials": {"count": len(trials), "restart": "point"},
             "servers": {name: {} for name in servers},

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loadcurve.imported.plan import Imported
-from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, kind_of_model
+from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
 from loadcurve.result.generator import Generator, Kernel, ToolRecord
 from loadcurve.result.load import LoadResult
@@ -43,7 +43,7 @@ _OF_DATABASES = {"ycsb", "go-ycsb"}
 def kind_of(figures: ToolFigures) -> LoadKind:
     """Return on what kind of server the load was."""
     if figures.measured is not None:
-        return kind_of_model(figures.measured.load.model)
+        return figures.measured.load.kind
     return DATABASE if figures.tool in _OF_DATABASES else WEB
 
 
@@ -136,6 +136,7 @@ def _tool(figures: ToolFigures) -> ToolRecord:
 def _load(one: Imported) -> LoadAsRun:
     asked, point = one.figures.asked, one.point
     common: dict[str, Any] = {
+        "work": kind_of(one.figures).work,
         "model": model_of(one.figures, point),
         "address": asked.target,
         "connections": _whole(point.get("connections", asked.connections)),
@@ -151,11 +152,12 @@ def _load(one: Imported) -> LoadAsRun:
     }
     if kind_of(one.figures) is DATABASE:
         return DatabaseAsRun(
-            **common, database=None, namespace=None, table=None, settings={}, workload=None,
+            **common, protocol=None, namespace=None, table=None, settings={}, workload=None,
             workload_name=None, phase="run", batch=None,
         )  # fmt: skip
     return HttpAsRun(
         **common,
+        protocol="http",
         http=asked.http,
         requests=list(asked.paths),
         pick=None,

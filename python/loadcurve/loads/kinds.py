@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 from loadcurve.protocol import ProtocolName, protocol_of_url
 
@@ -109,9 +109,20 @@ DATABASE = LoadKind(
 KINDS = (WEB, DATABASE)
 
 
-def kind_of_model(model: object) -> LoadKind:
-    """Return the kind of a load model, such as ``closed``; one that is not known is of web servers."""
-    return next((kind for kind in KINDS if model in kind.models), WEB)
+def kind_of_work(work: WorkName) -> LoadKind:
+    """Return the kind of a load whose work is known."""
+    match work:
+        case "http":
+            return WEB
+        case "ycsb":
+            return DATABASE
+        case _:
+            assert_never(work)
+
+
+def kind_with_model(model: object) -> LoadKind | None:
+    """Return the kind that has a load model, of a table that nobody has checked; ``None`` if unknown."""
+    return next((kind for kind in KINDS if model in kind.models), None)
 
 
 def kind_of_protocol(protocol: ProtocolName) -> LoadKind:

@@ -22,7 +22,7 @@ from loadcurve.loads.sent import FILE_MARK, header_fields
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.workload import Workload
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.protocol import has_streams
+from loadcurve.protocol import DatabaseProtocol, ProtocolName, has_streams
 
 IoChoice = Literal["auto", "uring", "epoll"]
 """How the engine talks to the kernel; ``auto`` is the one that costs less, where the kernel allows it."""
@@ -56,6 +56,8 @@ class Plan(ABC):
     """The options of the load that its kind translates by itself; all others keep their names."""
 
     load: HttpLoad | DatabaseLoad
+    protocol: ProtocolName
+    """What is spoken with the target."""
     threads: int
     """Threads of the generator."""
     cpus: tuple[int, ...] = ()
@@ -85,7 +87,7 @@ class Plan(ABC):
 
     def to_json(self) -> str:
         """Return the plan as the engine reads it."""
-        options = self.load.model_dump(mode="json", exclude={*self.own}, exclude_none=True)
+        options = self.load.model_dump(mode="json", exclude={*self.own, "work"}, exclude_none=True)
 
         def taken(names: tuple[str, ...]) -> dict[str, Any]:
             return {name: options.pop(name) for name in names if name in options}
@@ -110,7 +112,7 @@ class Plan(ABC):
         options = self.load.model_dump(mode="json", exclude={*self.own})
         run = {"connections": self.connections, "cpus": [*self.cpus], "seed": self.seed}
         run["io"] = measured["generator"]["io"]
-        return {**options, "model": self.load.model, **run}
+        return {**options, "protocol": self.protocol, "model": self.load.model, **run}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +138,7 @@ class HttpPlan(Plan):
     )
 
     load: HttpLoad
+    protocol: Literal["http"] = "http"
     address: str
     """``host:port`` with a numeric host."""
     authority: str
@@ -266,12 +269,11 @@ class DatabasePlan(Plan):
     )
 
     load: DatabaseLoad
+    protocol: DatabaseProtocol
     url: str
     settings: Mapping[str, str]
     address: str
     """The URL as records have it, without secrets."""
-    database: str
-    """What kind of database it is."""
 
     @property
     def workload(self) -> Workload:
@@ -302,7 +304,6 @@ class DatabasePlan(Plan):
         """Return the load as its record has it, given the engine's result."""
         run = {
             "address": self.address,
-            "database": self.database,
             "settings": dict(self.settings),
             "threads": self.load.threads,
             "workload": self.workload,

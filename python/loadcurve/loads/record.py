@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, WorkName
 from loadcurve.loads.rates import RECORDED, OpenArrivals, Rate
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.workload import Workload
-from loadcurve.protocol import HttpVersion
+from loadcurve.protocol import DatabaseProtocol, HttpVersion, ProtocolName
 from loadcurve.record import Count, Many, Record, Time
 
 
@@ -21,6 +21,10 @@ class _AsRun(Record, extra="allow"):
 
     kind: ClassVar[LoadKind]
 
+    work: WorkName
+    """What its requests are."""
+    protocol: ProtocolName | None
+    """What is spoken with the server; ``None`` of a database where an imported file does not say."""
     address: str | None
     connections: Count | None
     rate_rps: Rate | None = None
@@ -59,6 +63,8 @@ class HttpAsRun(_AsRun):
     ``requests`` names each of up to 100 requests; more of them go by the name of their file, or their number.
     """
 
+    work: Literal["http"]
+    protocol: Literal["http"]
     model: Literal["closed", "open", "sessions"]
     http: HttpVersion | None
     scheme: Scheme = "http"
@@ -108,9 +114,9 @@ class DatabaseAsRun(_AsRun):
     Without a rate it is a closed loop. ``address`` names no user and no password.
     """
 
+    work: Literal["ycsb"]
+    protocol: DatabaseProtocol | None
     model: Literal["ycsb"]
-    database: str | None
-    """What kind of database, such as ``mongodb``."""
     namespace: str | None
     table: str | None
     settings: dict[str, str]
@@ -147,5 +153,5 @@ class DatabaseAsRun(_AsRun):
         return f"{self.phase} phase of {workload} in {self.namespace}.{self.table}"
 
 
-LoadAsRun = Annotated[HttpAsRun | DatabaseAsRun, Field(discriminator="model")]
+LoadAsRun = Annotated[HttpAsRun | DatabaseAsRun, Field(discriminator="work")]
 """A load as it was run."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar, get_args
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, computed_field
 
-from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.kinds import LoadKind, WorkName
 from loadcurve.loads.values import Duration, Timeout, Warmup
 from loadcurve.loads.verification import AnswerRule
 from loadcurve.toml.document import TomlTable
@@ -27,6 +27,12 @@ class LoadTable(TomlTable):
     kind: ClassVar[LoadKind]
     counted_end: ClassVar[str]
     """The key that may end the load instead of ``duration``."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def work(self) -> WorkName:
+        """What its requests are, as every record of it says."""
+        return self.kind.work
 
     model: str
     warmup_s: Warmup = Field(1.0, alias="warmup")

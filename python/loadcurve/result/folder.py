@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.files import append_regular, make_folder, open_regular, read_regular, write_whole
-from loadcurve.loads.kinds import LoadKind, kind_of_model
+from loadcurve.loads.kinds import LoadKind, kind_of_work
 from loadcurve.loads.values import Point
 from loadcurve.result.checksum import digest, sealed, unsealed
 from loadcurve.result.measure_names import RankedMeasureName
@@ -26,6 +26,7 @@ from loadcurve.result.records import (
     RunFormat,
     RunRecord,
     TrialLine,
+    run_record_of,
 )
 from loadcurve.result.run_files import (
     RUN_BYTES_MAX,
@@ -98,7 +99,7 @@ class Run:
     @property
     def kind(self) -> LoadKind:
         """What kind of load the run's is."""
-        return kind_of_model(self.load_model)
+        return kind_of_work(self.run.study["load"]["work"])
 
     @property
     def is_closed_loop(self) -> bool:
@@ -431,7 +432,7 @@ def _run_record(path: Path, text: bytes) -> RunRecord:
     if text.count(b"{") > OBJECTS_MAX:
         raise BadInput(f"{path} cannot be read as a run record: it has more than {OBJECTS_MAX:,} objects.")
     try:
-        return RunRecord.model_validate_json(text)
+        return run_record_of(text)
     except ValidationError as error:
         problem = first_problem(error)
         written = json_object(text)
@@ -443,7 +444,8 @@ def _run_record(path: Path, text: bytes) -> RunRecord:
 
 def _another_version(folder: Path, version: object, format_name: object, problem: str) -> BadInput:
     """Return the error that the records in a folder are not those that this version writes."""
-    formats = " and ".join(get_args(RunFormat))
+    *older, newest = get_args(RunFormat)
+    formats = f"{', '.join(older)} and {newest}"
     return BadInput(
         f"{folder} was written by another version of Loadcurve, or changed since ({problem}): its {RUN_FILE} "
         f"names version {version} and format {format_name}, and this is version {VERSION}, which reads "

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from loadcurve.loads.kinds import WorkName
 from loadcurve.record import Count, Many, Record
 
 CATALOG_OPTION = "--catalog"
@@ -115,6 +116,7 @@ class _Shape(BaseModel):
 
 
 class _Load(_Shape):
+    work: WorkName
     model: str | None = None
 
 

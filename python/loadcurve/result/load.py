@@ -1,10 +1,10 @@
-"""The result of one load, as the engine prints it (format ``loadcurve-load/1``).
+"""The result of one load, as the engine prints it (format :data:`LOAD_FORMAT`).
 
 Every time is in milliseconds and every rate per second unless the name says otherwise; ``None`` means "not
 measured", never zero.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -68,6 +68,9 @@ class TlsResult(Record):
     """The protocol that the server has chosen (ALPN); ``None`` where it has chosen none."""
     certificate: Certificate | None
     """``None`` where it was not seen."""
+
+
+LOAD_FORMAT: Final = "loadcurve-load/2"
 
 
 class RequestRate(Record):
@@ -332,7 +335,7 @@ class LoadResult(Record):
     their latency are always there.
     """
 
-    format: Literal["loadcurve-load/1"]
+    format: Literal["loadcurve-load/2"]
     load: LoadAsRun
     interrupted: bool
     window_start_monotonic_s: Time | None

@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, field_validator
-from pydantic_core import from_json, to_json
 
 from loadcurve.loads.values import Point, PositiveCount
 from loadcurve.record import Count, Many, Record, Time
@@ -11,6 +10,7 @@ from loadcurve.result.checksum import with_checksum
 from loadcurve.result.inputs import InputRecord, LeftOut, require_host, require_study, with_kept_catalogs
 from loadcurve.result.link import LinkRecord
 from loadcurve.result.load import LoadResult
+from loadcurve.result.old_formats import run_as_today, trial_as_today
 from loadcurve.result.outcomes import Caveat, Reason
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.rig import Ceiling, Noise
@@ -140,18 +140,15 @@ class SearchRecord(Record):
     """The limits as they were given, such as ``p99 < 10ms, errors < 0.1 %``."""
 
 
-FORMAT: Final = "loadcurve-run/2"
+FORMAT: Final = "loadcurve-run/3"
 """What is written."""
-RunFormat = Literal["loadcurve-run/1", "loadcurve-run/2"]
-"""What is read; see :func:`read_trial_record`."""
+RunFormat = Literal["loadcurve-run/1", "loadcurve-run/2", "loadcurve-run/3"]
+"""What is read; see ``result.old_formats``."""
 
 MEASURED = "load"
 """The measurement that the figures of a point are of."""
 LOAD_PHASE = "loading"
 """That of the records which a load on a database then asks for, where they were loaded for the point."""
-
-_OLD_NAMES = {"burst": "pipeline", "num_connections": "connections_total", "operations": "requests_total"}
-"""What the options of a load were called in the records of the first versions."""
 
 
 class SealedRecord(Record):
@@ -258,11 +255,9 @@ class RunRecord(SealedRecord):
 
     @field_validator("study")
     @classmethod
-    def _with_todays_names(cls, study: dict[str, Any]) -> dict[str, Any]:
-        """Read the load of an old record by the names that its options have today."""
+    def _of_a_study(cls, study: dict[str, Any]) -> dict[str, Any]:
         require_study(study)
-        load = study["load"]
-        return {**study, "load": {_OLD_NAMES.get(key, key): value for key, value in load.items()}}
+        return study
 
     @field_validator("host")
     @classmethod
@@ -401,24 +396,21 @@ TrialRecord = Annotated[TrialLine, Field(discriminator="kind")]
 TRIAL_RECORD: TypeAdapter[TrialLine] = TypeAdapter(TrialRecord)
 
 
-def read_trial_record(line: str | bytes, written_as: RunFormat) -> TrialLine:
-    """Read a line of ``trials.jsonl`` of a run in this format; in the first one a point had no measurements.
+def run_record_of(text: bytes) -> RunRecord:
+    """Read a ``run.json`` of any format.
+
+    Raises:
+        ValidationError: the text is no such record.
+
+    """
+    return RunRecord.model_validate_json(run_as_today(text))
+
+
+def read_trial_record(line: bytes, written_as: RunFormat) -> TrialLine:
+    """Read a line of ``trials.jsonl`` of a run in this format.
 
     Raises:
         ValidationError: the line is no such record.
 
     """
-    return TRIAL_RECORD.validate_json(line if written_as == FORMAT else _with_measurements(line))
-
-
-def _with_measurements(line: str | bytes) -> str | bytes:
-    """Return the line of a point with its loads as measurements; another line as it is."""
-    try:
-        record = from_json(line)
-    except ValueError:
-        return line
-    if not isinstance(record, dict) or MEASURED not in record:
-        return line
-    loads = {name: record.pop(name, None) for name in (LOAD_PHASE, MEASURED)}
-    with_measurements = record | {"measurements": {name: load for name, load in loads.items() if load}}
-    return to_json(with_measurements, inf_nan_mode="constants")
+    return TRIAL_RECORD.validate_json(line if written_as == FORMAT else trial_as_today(line, written_as))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.analysis.limits import observed, observed_failure
 from loadcurve.errors import BadInput
-from loadcurve.loads.kinds import kind_of_model
+from loadcurve.loads.kinds import KINDS, kind_with_model
 from loadcurve.loads.table import sweep_keys
 from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, SearchRecord
@@ -99,7 +99,9 @@ def _servers_without(servers: object, key: str) -> object:
 
 def _searched_key(document: TomlDocument, options: SearchOptions, sweep: dict[str, object]) -> str:
     load = document.data.get("load", {})
-    known = kind_of_model(load.get("model") if isinstance(load, dict) else None).load_keys
+    kind = kind_with_model(load.get("model")) if isinstance(load, dict) else None
+    # An unknown model is refused when the study is read.
+    known = kind.load_keys if kind else tuple(dict.fromkeys(key for one in KINDS for key in one.load_keys))
     if options.key is not None:
         if options.key not in known:
             raise BadInput(f"--key {options.key} cannot be searched; expected one of {', '.join(known)}")

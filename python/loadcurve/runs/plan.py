@@ -10,7 +10,7 @@ from loadcurve.loads.requests import LongList
 from loadcurve.loads.values import SettingValue
 from loadcurve.loads.workload import in_words
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.protocol import protocol_of_url
+from loadcurve.protocol import database_protocol_of_url
 from loadcurve.redaction import without_password
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import content_name
@@ -73,7 +73,7 @@ class DatabasePlans:
             url=self.url,
             settings={name: in_words(value) for name, value in self.settings.items()},
             address=without_password(self.url),
-            database=str(protocol_of_url(self.url)),
+            protocol=database_protocol_of_url(self.url),
             threads=load.generator_threads or min(max(1, len(self.cpus)), load.threads),
             cpus=tuple(self.cpus),
             seed=seed,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationInfo, model_validator
 
 from loadcurve.errors import BadInput
-from loadcurve.loads.kinds import kind_of_model
+from loadcurve.loads.kinds import kind_with_model
 from loadcurve.study.model import Study
 from loadcurve.toml.document import Place, TomlDocument, TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
@@ -251,7 +251,9 @@ def _own_sweep(
 
 
 def _serves_content(load: Mapping[str, Any]) -> bool:
-    return kind_of_model(load.get("model")).serves_content
+    kind = kind_with_model(load.get("model"))
+    # An unknown model is refused when the load's study is read.
+    return kind is None or kind.serves_content
 
 
 def _windows(parts: Sequence[LoadPart], studies: Sequence[Study]) -> Iterator[Problem]:

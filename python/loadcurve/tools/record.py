@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import loadcurve._engine as native
-from loadcurve.loads.kinds import kind_of_model
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, ToolRecord
 from loadcurve.result.load import (
+    LOAD_FORMAT,
     Bytes,
     Connections,
     Histograms,
@@ -55,7 +55,7 @@ def record_of(figures: ToolFigures, known: Known) -> LoadResult:
     failed = figures.failed or 0
     service = figures.latency if figures.basis == "send" else figures.service
     return LoadResult(
-        format="loadcurve-load/1",
+        format=LOAD_FORMAT,
         load=known.load,
         interrupted=known.interrupted,
         window_start_monotonic_s=known.began_s,
@@ -127,7 +127,7 @@ def _verdict(figures: ToolFigures, known: Known) -> Verdict:
     judged = native.judge(
         json.dumps(
             {
-                "work": kind_of_model(known.load.model).work,
+                "work": known.load.work,
                 "interrupted": known.interrupted,
                 "duration_s": figures.duration_s,
                 "answered": figures.answered,

@@ -1,6 +1,6 @@
 """A file of another tool: opened as what a stranger may have made, and bounded before it is believed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,15 +122,18 @@ class Json(BaseModel):
 Document = TypeVar("Document", bound=BaseModel)
 
 
-def json_of(source: Source, model: type[Document], what: str, begin: str = "") -> Document:
+def json_of(
+    source: Source, model: type[Document], what: str, begin: str = "", today: Callable[[str], str] = str
+) -> Document:
     """Return a file as the JSON document that ``what`` names; raises ``Unreadable``.
 
-    ``begin`` is how the document begins where a tool may print other lines in front of it.
+    ``begin`` is how the document begins where a tool may print other lines in front of it. ``today``
+    translates one of an older format.
     """
     text = source.text()
     text = text[max(text.find(begin), 0) :]
     try:
-        return model.model_validate_json(text)
+        return model.model_validate_json(today(text))
     except ValidationError as error:
         problem: Any = error.errors(include_url=False, include_context=False)[0]
         place = ".".join(map(str, problem["loc"]))

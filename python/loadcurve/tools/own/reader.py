@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
 from loadcurve.result.histograms import NoHistogramError, decoded
 from loadcurve.result.load import LoadResult
+from loadcurve.result.old_formats import load_as_today
 from loadcurve.tools.figures import Asked, ToolFigures
 from loadcurve.tools.source import Source, json_of
 
@@ -21,7 +22,7 @@ def is_json(head: bytes) -> bool:
 
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of a result, and the result itself; raises ``Unreadable``."""
-    result = json_of(source, LoadResult, _WHAT)
+    result = json_of(source, LoadResult, _WHAT, today=load_as_today)
     if result.tool is not None:
         raise source.unreadable(None, f"a load that {result.tool.name} sent", "one that our own engine sent")
     for histogram in _histograms(result):
