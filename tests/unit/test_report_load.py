@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from loadcurve.report.load import load_summary
-from loadcurve.report.text import ABSENT
 from loadcurve.result.load import LoadResult
+from loadcurve.units import ABSENT
 from support import synthetic_database_run, terminal
 from support import synthetic_run as synthetic
 from support.encrypted_run import http2_result, tls_result

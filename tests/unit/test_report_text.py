@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadcurve import units
 from loadcurve.loads.models import DURATION_KEYS
 from loadcurve.report import text
 from loadcurve.stats.interval import Estimate
@@ -22,7 +23,7 @@ from loadcurve.stats.interval import Estimate
     ],
 )
 def test_three_digits_are_kept_and_never_fewer_than_the_whole_ones(value: float | None, shown: str):
-    assert text.number(value) == shown
+    assert units.number(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_three_digits_are_kept_and_never_fewer_than_the_whole_ones(value: float 
     ],
 )
 def test_a_step_of_times_is_a_whole_number_of_its_unit(step_ms: float, shown: str):
-    assert text.time_step(step_ms) == shown
+    assert units.time_step(step_ms) == shown
 
 
 def test_an_estimate_without_an_interval_shows_no_margin():
@@ -71,7 +72,7 @@ def test_an_end_of_a_ratio_shows_on_which_side_of_one_it_lies(low: float, high: 
 
 @pytest.mark.parametrize(("value", "shown"), [(50.0, "50"), (25000.0, "25,000"), (0.5, "0.5")])
 def test_a_setting_reads_as_it_was_typed(value: float, shown: str):
-    assert text.setting(value) == shown
+    assert units.setting(value) == shown
 
 
 def test_nested_facts_are_flat_pairs_and_unknown_ones_are_said_to_be_unknown():

@@ -10,8 +10,8 @@ from rich.console import Console
 from loadcurve.api.command import printed_by, words_of
 from loadcurve.api.options import LoadOptions
 from loadcurve.report.load import load_summary
-from loadcurve.report.text import number
 from loadcurve.result.load import LoadResult
+from loadcurve.units import number
 
 COLUMNS = 80
 TABLE_STYLE = "font-family: monospace; line-height: 1.2; white-space: pre"

@@ -13,7 +13,7 @@ from loadcurve.cli.run import followed, measured, note_disturbance, show_results
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.host.look import Look
 from loadcurve.report.shape_words import enough_words, limited
-from loadcurve.report.text import load, plural
+from loadcurve.report.text import load
 from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.runs.capacity import SearchOptions
@@ -21,6 +21,7 @@ from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.stats.slo import Objective, parse_objective
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
+from loadcurve.units import plural
 
 
 class SearchDisplay(RunDisplay):

@@ -12,17 +12,18 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.cli.live_line import CONNECTING, SEPARATOR, live_line
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.report.ending import wide_in_words
-from loadcurve.report.text import plural
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.model import Study
+from loadcurve.units import plural
 from loadcurve.watch.progress import ProgressFile, RunProgress
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class RunDisplay:
         self.note(
             f"{study.title}: {resumed}{self._trials_at_most}{plural(self._trials_planned, 'trial')} of "
             f"{'at most ' if ends_at_drop else ''}{plural(self._points_per_trial, 'point')}"
-            + (f", {self._about}{clock(self._estimate_s)}" if self._estimate_s else "")
+            + (f", {self._about}{units.clock(self._estimate_s)}" if self._estimate_s else "")
         )
 
     def note(self, text: str) -> None:
@@ -207,7 +208,7 @@ class RunDisplay:
         """Say what is done and how long is left."""
         done = f"{self._points_over} of {self._at_most}{self._points_planned} {self.counted}"
         left_s = self._left_s()
-        return done if left_s is None else f"{done}, {self._about}{clock(left_s)} left"
+        return done if left_s is None else f"{done}, {self._about}{units.clock(left_s)} left"
 
     def _left_s(self) -> float | None:
         """Return about how long is left: by the pace so far, or by the estimate at first."""
@@ -262,9 +263,3 @@ def shown(display: Shown, console: Console) -> Iterator[Shown]:
 def in_words(point: Point) -> str:
     """Return a point such as ``connections 50``."""
     return ", ".join(f"{key} {value:g}" for key, value in point.items())
-
-
-def clock(length_s: float) -> str:
-    """Return a length as minutes and seconds, such as ``2:05``."""
-    minutes, seconds = divmod(round(length_s), 60)
-    return f"{minutes}:{seconds:02}"

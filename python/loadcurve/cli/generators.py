@@ -12,9 +12,9 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.loads.kinds import DATABASE, KINDS
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP_VERSIONS
-from loadcurve.report.text import ABSENT, time_step
 from loadcurve.tools.catalog import Tool, tool_named, tools
 from loadcurve.tools.table import Abilities, ToolTable
+from loadcurve.units import ABSENT, time_step
 from loadcurve.version import VERSION
 
 FORMAT = "loadcurve-generators/1"

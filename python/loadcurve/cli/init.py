@@ -5,16 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadcurve.cli.console import new_console
-from loadcurve.cli.display import clock
 from loadcurve.errors import BadInput, refusal
 from loadcurve.loads.kinds import DATABASE, WEB
-from loadcurve.report.text import plural
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.study.estimate import estimated_duration_s
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
+from loadcurve.units import clock, plural
 
 COMMENTS_AT = 28
 """The column where comments behind a line begin."""

@@ -4,8 +4,8 @@ from rich.cells import cell_len
 
 from loadcurve.generate.generator import Plan, Progress
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.report.text import number
-from loadcurve.report.text import rate as per_second
+from loadcurve.units import number
+from loadcurve.units import rate as per_second
 
 CONNECTING = "connecting"
 SEPARATOR = " · "

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from loadcurve.cli.agreement import print_effects
 from loadcurve.cli.console import new_console
-from loadcurve.cli.display import clock
 from loadcurve.errors import BadInput
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.server.catalog import load_catalog
@@ -17,6 +16,7 @@ from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.find import bundled_study, find_study
 from loadcurve.study.several import studies_in
+from loadcurve.units import clock
 
 UNKNOWN = "duration unknown before a run"
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import BurstRecord, CreditUse, PointRecord
+from loadcurve.units import rounded
 
 CODE = FindingCode(
     "cpu_credits",

@@ -88,8 +88,3 @@ def estimated(name: str, unit: str, estimate: Estimate) -> Evidence:
     return Evidence(
         name=name, value=estimate.value, unit=unit, low=estimate.low, high=estimate.high, spread=spread
     )
-
-
-def rounded(value: float) -> str:
-    """Return a figure for a sentence, of three significant digits but never without its whole digits."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits

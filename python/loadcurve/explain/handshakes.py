@@ -9,13 +9,14 @@ time of the fastest one, which waited for no other, less what the generator's ow
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.values import Point
 from loadcurve.result.load import MeasuredHandshakes
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PointRecord
+from loadcurve.units import rounded
 
 CODE = FindingCode(
     "handshakes",

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.link import InterfaceRecord, InterfaceUse
 from loadcurve.result.records import PointRecord
+from loadcurve.units import rounded
 
 SATURATED_SHARE = 0.9
 MISJUDGED_SHARE = 1.1

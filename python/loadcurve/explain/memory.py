@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-from loadcurve.explain.finding import Finding, FindingCode, estimated, ranged, rounded
+from loadcurve import units
+from loadcurve.explain.finding import Finding, FindingCode, estimated, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, finding, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
@@ -179,7 +180,7 @@ def _per_connection(subject: Subject) -> list[Finding]:
             Explanation(
                 weight="explains",
                 certainty="shown" if estimate.low is not None else "likely",
-                seen=f"The server's memory grows with the connections: {_size(estimate.value)} per "
+                seen=f"The server's memory grows with the connections: {units.memory(estimate.value)} per "
                 "connection.",
                 evidence=evidence,
                 cause="The server keeps buffers, a thread or a process for each open connection.",
@@ -210,11 +211,6 @@ def _is_one_process(record: PointRecord) -> bool:
     """
     server = record.probe.server
     return server is not None and server.processes is not None and server.processes.max == 1
-
-
-def _size(length_bytes: float) -> str:
-    kib = length_bytes / 1024
-    return f"{rounded(kib)} KiB" if kib < 1024 else f"{rounded(kib / 1024)} MiB"  # noqa: PLR2004 - the unit
 
 
 RULE = Rule(250, find, LEAK, CONNECTIONS)

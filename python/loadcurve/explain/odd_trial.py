@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged, rounded
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import is_usable
 from loadcurve.result.records import PointRecord
+from loadcurve.units import rounded
 
 CODE = FindingCode(
     "odd_trial",

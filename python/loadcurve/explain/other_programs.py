@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.machine import TAKEN
 from loadcurve.result.records import PointRecord
+from loadcurve.units import rounded
 
 CODE = FindingCode(
     "other_programs",

@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from loadcurve.explain.finding import Evidence, Finding, FindingCode, estimated, ranged, rounded
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, estimated, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.measures import is_usable
 from loadcurve.result.probe import CountRange
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate, exponential_ends, interval_of_logarithms
+from loadcurve.units import rounded
 
 CODE = FindingCode(
     "processes_changed",

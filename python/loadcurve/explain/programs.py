@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged, rounded
+from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import ProgramUse
+from loadcurve.units import rounded
 
 SHOWN_SHARE = 0.05
 """A program with less of the processor time, such as a helper, does not share it."""

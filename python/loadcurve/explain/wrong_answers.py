@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.errors import sentence
-from loadcurve.explain.finding import Evidence, Finding, FindingCode, Weight, ranged, rounded
+from loadcurve.explain.finding import Evidence, Finding, FindingCode, Weight, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import BrokenOff, ErrorMessage, LoadResult
 from loadcurve.result.outcomes import FAILURES, STATUSES
 from loadcurve.result.records import PointRecord
+from loadcurve.units import rounded
 
 CODE = FindingCode(
     "wrong_answers",

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.loads.models import keys_of
 from loadcurve.report import text
@@ -157,9 +158,9 @@ def _value(name: str, value: Any) -> str | None:  # noqa: ANN401 -- what JSON ma
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return f"{text.setting(value)}{' s' if name.endswith('_s') else ''}"
+        return f"{units.setting(value)}{' s' if name.endswith('_s') else ''}"
     if isinstance(value, list) and value and all(isinstance(one, int | float) for one in value):
-        value = list(dict.fromkeys(map(text.setting, value)))
+        value = list(dict.fromkeys(map(units.setting, value)))
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         joined = ", ".join(value)
         value = f"{len(value)} paths" if name == "requests" and len(joined) > LONGEST_VALUE else joined

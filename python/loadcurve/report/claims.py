@@ -7,6 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.claims import JudgedClaim, JudgedOffer, Obstacle
 from loadcurve.report import text
@@ -108,13 +109,13 @@ def _statement(judged: JudgedClaim, measure: Measure | None) -> str:
 
 def _predicate(judged: JudgedClaim) -> str:
     names = judged.servers
-    margin = text.percent(judged.within)
+    margin = units.percent(judged.within)
     match judged.kind:
         case "peak":
             return f"of {names[0]} is greatest near {_load(judged, judged.expected)}"
         case "ratio":
             return (
-                f"of {names[0]} is {text.number(judged.expected)} times that of {names[1]}, within {margin}"
+                f"of {names[0]} is {units.number(judged.expected)} times that of {names[1]}, within {margin}"
             )
         case "greater":
             return f"of {names[0]} is greater than that of {names[1]}"
@@ -133,14 +134,14 @@ def _where(judged: JudgedClaim) -> str:
     was_swept = judged.kind != "peak" and judged.obstacle != "sweep_ends"
     if was_swept and judged.loads and judged.key is not None:
         ends = list(dict.fromkeys((judged.loads[0], judged.loads[-1])))
-        parts.append(f"at {judged.key} = {' to '.join(map(text.setting, ends))}")
+        parts.append(f"at {judged.key} = {' to '.join(map(units.setting, ends))}")
     if judged.fixed:
         parts.append(f"with {text.point(judged.fixed)}")
     return "".join(f" {part}" for part in parts)
 
 
 def _load(judged: JudgedClaim, load: float | None) -> str:
-    value = text.ABSENT if load is None else text.setting(load)
+    value = units.ABSENT if load is None else units.setting(load)
     return value if judged.key is None else f"{judged.key} = {value}"
 
 
@@ -166,7 +167,7 @@ _OBSTACLES: dict[Obstacle | None, str] = {
 
 def _why_beyond_the_sweep(judged: JudgedClaim) -> str:
     """Say that what is claimed lies, or may lie, where nothing was measured."""
-    first, last = (text.setting(judged.loads[place]) for place in (0, -1))
+    first, last = (units.setting(judged.loads[place]) for place in (0, -1))
     if judged.expected is None or judged.kind == "ratio":
         return f"The sweep has points from {first} to {last}, but too few of those that the claim is about."
     unknown = f"nothing is known at {_load(judged, judged.expected)}"
@@ -182,12 +183,12 @@ def _why_beyond_the_sweep(judged: JudgedClaim) -> str:
 def _why_of_peak(judged: JudgedClaim) -> str:
     if judged.peak is None or judged.grid is None:
         return ""
-    ends = " to ".join(map(text.setting, judged.grid))
+    ends = " to ".join(map(units.setting, judged.grid))
     return f'{_greatest_here(judged, judged.peak)}. "Near" means from {ends}, the measured loads around it.'
 
 
 def _greatest_here(judged: JudgedClaim, top: Greatest) -> str:
-    alike = [text.setting(load) for load in top.alike or ()]
+    alike = [units.setting(load) for load in top.alike or ()]
     where = f"Here it is greatest at {_load(judged, top.load)}"
     if len(alike) > 1:
         where += f"; the trials also allow a peak at {text.listing(alike, 'or')}"
@@ -206,9 +207,9 @@ def _how_far_kept(offer: JudgedOffer) -> str:
         return f"{machine} {in_one}at no measured load"
     load = offer.safe_load
     # A load that was measured is a setting; between two of them it is a figure.
-    least = text.setting(load) if load == int(load) else text.number(load)
+    least = units.setting(load) if load == int(load) else units.number(load)
     most = offer.greatest_load
-    return f"{machine} up to {least}" + (" at least" if most is None else f", not above {text.number(most)}")
+    return f"{machine} up to {least}" + (" at least" if most is None else f", not above {units.number(most)}")
 
 
 def _why_of_value(judged: JudgedClaim) -> str:

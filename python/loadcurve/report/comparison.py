@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.comparison import Change, RunComparison
 from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
@@ -134,7 +135,7 @@ def _columns(keys: Sequence[str], *, with_header: bool) -> Table:
 
 def _cell(change: Change | None) -> Text:
     if change is None:
-        return Text(text.ABSENT)
+        return Text(units.ABSENT)
     ratio = ratio_in_words(change, to="–")  # noqa: RUF001 -- a dash takes less room than a word
     if not change.shown:
         return Text(ratio, style="dim")
@@ -153,7 +154,7 @@ def ratio_in_words(change: Change, to: str = " to ") -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < text.PLAIN_MAX else text.number(ratio)
+    return f"{ratio:.2f}" if ratio < units.PLAIN_MAX else units.number(ratio)
 
 
 def _conclusions(comparison: RunComparison) -> Iterable[Text]:

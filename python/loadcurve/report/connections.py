@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.connections import (
     AgreedOn,
@@ -29,7 +30,7 @@ def connections_table(analysis: Analysis) -> Grid | None:
         return None
     cells = {title: [words(one) for one in found] for title, words in _COLUMNS.items()}
     shown = {title: column for title, column in cells.items() if any(column)}
-    columns = [[cell or text.ABSENT for cell in column] for column in shown.values()]
+    columns = [[cell or units.ABSENT for cell in column] for column in shown.values()]
     rows = [list(row) for row in zip([one.server for one in found], *columns, strict=True)]
     return Grid("Connections", ["server", *shown], rows)
 
@@ -106,7 +107,7 @@ def _handshakes(one: ConnectionsOfServer) -> str:
     if one.encryption is None:
         return ""
     full, resumed, share = one.encryption.full, one.encryption.resumed, one.encryption.resumed_share
-    resumed_share = "" if not share else f" ({text.percent(share)} resumed)"
+    resumed_share = "" if not share else f" ({units.percent(share)} resumed)"
     return f"{full:,} full and {resumed:,} resumed handshakes{resumed_share}"
 
 
@@ -154,10 +155,10 @@ def _ended(one: ConnectionsOfServer) -> str:
 
 
 def _counts(found: Range | None) -> str:
-    return _range(found, text.setting)
+    return _range(found, units.setting)
 
 
-def _range(found: Range | None, words: Callable[[float], str] = text.number) -> str:
+def _range(found: Range | None, words: Callable[[float], str] = units.number) -> str:
     if found is None:
         return ""
     least, greatest = map(words, (found.least, found.greatest))

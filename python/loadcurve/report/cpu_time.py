@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.cpu_time import DividedCpus
 from loadcurve.report import text
@@ -77,7 +78,7 @@ def cpu_time_in_terminal(analysis: Analysis) -> Table:
         for place, one in enumerate(one for one in found if one.point == worst.point):
             at = text.point_values(one.point, analysis.keys)
             shares = [
-                text.ABSENT if (share := one.parts.get(part)) is None else f"{100 * share:.0f}"
+                units.ABSENT if (share := one.parts.get(part)) is None else f"{100 * share:.0f}"
                 for part in PARTS
             ]
             name = Text(names[server] if place == 0 else "")

@@ -13,9 +13,9 @@ from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts
 from loadcurve.report import text
 from loadcurve.report.markdown import escaped, listed, table_lines
 from loadcurve.report.section import Report, Section
-from loadcurve.report.text import ABSENT, number, time_step
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES
+from loadcurve.units import ABSENT, number, time_step
 
 FORMAT = "loadcurve-crosscheck/1"
 _BUSY = 0.95

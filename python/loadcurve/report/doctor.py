@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.protocol import has_streams
-from loadcurve.report import text
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.rig import Ceiling, CeilingPoint, MachinesCeiling, Noise
 from loadcurve.stats.noise import Spread, visible_difference
@@ -117,8 +117,8 @@ def _ceiling_table(points: Sequence[CeilingPoint], *, with_streams: bool) -> Tab
             f"{point.connections:,}",
             *([f"{point.streams:,}"] if with_streams else []),
             *[f"{rate:,.0f}" for rate in rates],
-            text.number(point.p50_ms),
-            text.number(point.p99_ms),
+            units.number(point.p50_ms),
+            units.number(point.p99_ms),
             f"{point.generator_cpu_share:.0%}",
         )
     return table
@@ -142,7 +142,7 @@ def noise_table(noise: Noise) -> Table:
         table.add_row(
             str(trials),
             *[
-                f"{text.percent(one.value)} ({text.percent(one.low)} to {text.percent(one.high)})"
+                f"{units.percent(one.value)} ({units.percent(one.low)} to {units.percent(one.high)})"
                 for one in visible
             ],
         )

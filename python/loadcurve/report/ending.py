@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.errors import clause
 from loadcurve.report import text
@@ -23,9 +24,10 @@ def trials_in_words(analysis: Analysis) -> list[str]:
     repeated = analysis.repeated
     if repeated.points:
         sentences.append(
-            f"{text.plural(repeated.points, 'point')} of a trial {'was' if repeated.points == 1 else 'were'} "
-            "measured again because the machine was disturbed: the least disturbed attempt counts, and "
-            f"{text.plural(repeated.attempts, 'other')} {'does' if repeated.attempts == 1 else 'do'} not."
+            f"{units.plural(repeated.points, 'point')} of a trial "
+            f"{'was' if repeated.points == 1 else 'were'} measured again because the machine was disturbed: "
+            "the least disturbed attempt counts, and "
+            f"{units.plural(repeated.attempts, 'other')} {'does' if repeated.attempts == 1 else 'do'} not."
         )
     if analysis.is_search:
         return sentences
@@ -34,7 +36,7 @@ def trials_in_words(analysis: Analysis) -> list[str]:
     if rule is not None and ended.reason in {"narrow", "at_most"}:
         why = "because" if ended.reason == "narrow" else "the most that the study allows;"
         sentences.append(
-            f"It ended after {text.plural(ended.blocks, 'trial')} of each server, {why} "
+            f"It ended after {units.plural(ended.blocks, 'trial')} of each server, {why} "
             f"{wide_in_words(ended.wide, rule)}."
         )
     sentences += _curve_ends_in_words(analysis)
@@ -44,7 +46,7 @@ def trials_in_words(analysis: Analysis) -> list[str]:
         sentences.append("With one usable trial of each server there is no interval, and no ranking.")
     elif single:
         sentences.append(
-            f"{text.plural(len(single), 'point')} of a server with one usable trial "
+            f"{units.plural(len(single), 'point')} of a server with one usable trial "
             f"{'has' if len(single) == 1 else 'have'} no interval."
         )
     return sentences
@@ -55,16 +57,16 @@ def _curve_ends_in_words(analysis: Analysis) -> Iterator[str]:
     ended = analysis.ending
     if ended.drop_share is None or not analysis.measured_servers:
         return
-    fall = text.percent(ended.drop_share)
+    fall = units.percent(ended.drop_share)
     if not ended.curve_ends:
         yield f"In no trial did throughput fall by {fall}, so every curve continues to the end of the sweep."
         return
     by_server: dict[str, list[str]] = {}
     for end in ended.curve_ends:
-        count = text.plural(len(end.trials), "trial")
+        count = units.plural(len(end.trials), "trial")
         ends = by_server.setdefault(end.server, [])
         is_short = ends and len(end.point) == 1
-        point = text.setting(*end.point.values()) if is_short else text.point(end.point)
+        point = units.setting(*end.point.values()) if is_short else text.point(end.point)
         ends.append(f"{point} ({count})")
     places = "; ".join(f"{server} at {text.listing(words)}" for server, words in by_server.items())
     yield f"Curves ended where throughput was {fall} or more below the greatest before it: {places}."
@@ -83,7 +85,7 @@ def _gap_in_words(gap: Gap) -> Iterator[str]:
         yield f"The run was interrupted before its first record, and resumed at {resumed_at}."
     else:
         not_used = (
-            f"; {text.plural(gap.abandoned, 'record')} of its first attempt "
+            f"; {units.plural(gap.abandoned, 'record')} of its first attempt "
             f"{'is' if gap.abandoned == 1 else 'are'} not used"
             if gap.abandoned
             else ""
@@ -98,12 +100,12 @@ def _gap_in_words(gap: Gap) -> Iterator[str]:
 
 def wide_in_words(wide: Sequence[WidePoint], rule: UntilNarrow) -> str:
     """Say which intervals are wider than the study wants."""
-    goal = f"± {text.percent(rule.share)}"
+    goal = f"± {units.percent(rule.share)}"
     if not wide:
         return f"every interval of the {MEASURES[rule.measure].title} is within {goal}"
     named = text.listing(
         f"{one.server} at {text.point(one.point)} "
-        + ("(no interval)" if one.half_width is None else f"(± {text.percent(one.half_width)})")
+        + ("(no interval)" if one.half_width is None else f"(± {units.percent(one.half_width)})")
         for one in wide[:MOST_NAMED]
     )
     more = f", and {len(wide) - MOST_NAMED:,} more" if len(wide) > MOST_NAMED else ""
@@ -118,8 +120,8 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
     of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
     measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
-        f"{text.plural(servers, 'server')} in {text.plural(ended.trials_expected, 'trial')} "
-        f"over {text.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
+        f"{units.plural(servers, 'server')} in {units.plural(ended.trials_expected, 'trial')} "
+        f"over {units.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
         + (f" ({counts})." if run.points else ".")
     ]
     if run.failures:
@@ -129,7 +131,7 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
         )
         more = f"; and {len(run.failures) - 3:,} more" if len(run.failures) > 3 else ""  # noqa: PLR2004
         failed = len({failure.trial for failure in run.failures})
-        sentences.append(f"{text.plural(failed, 'trial')} failed ({reasons}{more}).")
+        sentences.append(f"{units.plural(failed, 'trial')} failed ({reasons}{more}).")
     if ended.reason == "unfinished":
         cut = " The last record was cut off and is ignored." if run.cut_off else ""
         sentences.append(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve, kinds_of, protocol_measures_in
 from loadcurve.analysis.shape import SliceShapes
@@ -243,7 +244,7 @@ def distribution(run: Run, looks: Mapping[str, Appearance]) -> Distribution | No
 
 
 def _loads(run: Run) -> dict[float, str]:
-    return {load: text.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values}
+    return {load: units.setting(load) for part in slices(run.sweep_points)[:1] for load in part.values}
 
 
 def _parts_with(figures: str) -> Callable[[Report], list[Part]]:

@@ -7,6 +7,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.explain.all import FINDINGS
 from loadcurve.explain.finding import Certainty, Evidence, Finding, Weight
 from loadcurve.loads.values import Point
@@ -109,7 +110,7 @@ def grouped(findings: Sequence[Finding], limit: str | None = None) -> list[Findi
 
 def where(finding: Finding) -> str:
     """Return where a finding was seen: ``connections = 200 to 1,000, in 5 of 5 trials``."""
-    trials = f"in {len(finding.trials):,} of {text.plural(finding.trials_measured, 'trial')}"
+    trials = f"in {len(finding.trials):,} of {units.plural(finding.trials_measured, 'trial')}"
     return f"{points(finding.points)}, {trials}"
 
 
@@ -120,7 +121,7 @@ def points(seen_at: Sequence[Point]) -> str:
     parts = []
     for key in dict.fromkeys(key for point in seen_at for key in point):
         values = [point[key] for point in seen_at if key in point]
-        low, high = text.setting(min(values)), text.setting(max(values))
+        low, high = units.setting(min(values)), units.setting(max(values))
         parts.append(f"{key} = {low}" if low == high else f"{key} = {low} to {high}")
     return ", ".join(parts)
 
@@ -128,21 +129,12 @@ def points(seen_at: Sequence[Point]) -> str:
 def figure(evidence: Evidence) -> str:
     """Return a figure with its unit, and its range or interval in brackets; shares in percent."""
     if evidence.low is None or evidence.high is None:
-        return f"{_number(evidence.value, evidence.unit)}{_unit(evidence.unit)}"
-    value, low, high = (_number(one, evidence.unit) for one in (evidence.value, evidence.low, evidence.high))
+        return f"{units.in_unit(evidence.value, evidence.unit)}{units.behind(evidence.unit)}"
+    value, low, high = (
+        units.in_unit(one, evidence.unit) for one in (evidence.value, evidence.low, evidence.high)
+    )
     spread = f"({low} to {high})" if evidence.spread == "range" else f"[{low}, {high}]"
-    return f"{value} {spread}{_unit(evidence.unit)}"
-
-
-def _number(value: float, unit: str) -> str:
-    shown = value * 100 if unit == "share" else value
-    return f"{int(shown):,}" if shown == int(shown) else text.number(shown)
-
-
-def _unit(unit: str) -> str:
-    if unit == "share":
-        return " %"
-    return f" {unit}" if unit not in ("", "ratio") else ""
+    return f"{value} {spread}{units.behind(evidence.unit)}"
 
 
 def findings_text(findings: Sequence[Finding], limit: str | None = None) -> Group:

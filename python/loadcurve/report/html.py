@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
@@ -91,12 +92,12 @@ def _values(report: Report) -> dict[str, Any]:
         "cpu_parts": PARTS,
         "resource_titles": [measures(run.kind)[name].heading for name in SHOWN_RESOURCES],
         "cost_titles": cost_titles(run.kind),
-        "absent": text.ABSENT,
+        "absent": units.ABSENT,
         "paused_mark": text.PAUSED_MARK,
         "paused_words": text.PAUSED_WORDS,
         "moment": text.moment,
         "key_title": text.key_title,
-        "plural": text.plural,
+        "plural": units.plural,
         "trial_titles": trial_titles(run.kind),
         "load_kind": run.kind,
         "sent_arms": arms_counted_from_sending(run.points),

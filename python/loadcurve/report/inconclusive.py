@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.disturbance import Disturbance
 from loadcurve.report import text
@@ -45,7 +46,7 @@ def inconclusive_words(analysis: Analysis, measure: Measure) -> list[str]:
     else:
         reason = "The trials differ too much to compare anything in this run"
     return [
-        f"{reason}: {text.plural(trials, 'trial')} would show {_shown(seen)} in {measure.title}.",
+        f"{reason}: {units.plural(trials, 'trial')} would show {_shown(seen)} in {measure.title}.",
         *_caused([*machine, *either], few=few),
         _help(enough, was_disturbed=bool(machine)),
     ]
@@ -69,7 +70,7 @@ def visible_words(analysis: Analysis) -> str | None:
         return (
             f"Only servers that differ by {least} or more in {measure.title} can be told apart in this run."
         )
-    return f"Differences below {text.percent(seen)} in {measure.title} cannot be detected in this run."
+    return f"Differences below {units.percent(seen)} in {measure.title} cannot be detected in this run."
 
 
 def _tells_anything(analysis: Analysis) -> bool:
@@ -92,7 +93,7 @@ def _shown(seen: float | None) -> str:
 
 def difference_words(share: float) -> str:
     """Return a difference between two servers as people say it: ``8 %``, or ``a factor of 3.1``."""
-    return text.percent(share) if share <= PLAIN_DIFFERENCE else f"a factor of {text.number(1 + share, 2)}"
+    return units.percent(share) if share <= PLAIN_DIFFERENCE else f"a factor of {units.number(1 + share, 2)}"
 
 
 def _of_machine(found: Disturbance) -> Iterator[str]:
@@ -103,7 +104,7 @@ def _of_machine(found: Disturbance) -> Iterator[str]:
     }
     yield from _disturbing(shares)
     if found.paused_points:
-        of_all = text.plural(found.points, "point")
+        of_all = units.plural(found.points, "point")
         yield f"the process that sends the load was paused at {found.paused_points:,} of {of_all}"
 
 
@@ -123,7 +124,7 @@ def _of_machine_or_servers(found: Disturbance) -> Iterator[str]:
 def _disturbing(shares: Mapping[str, float | None]) -> Iterator[str]:
     for words, share in shares.items():
         if share is not None and share >= DISTURBING_SHARE:
-            yield words.format(text.percent(share))
+            yield words.format(units.percent(share))
 
 
 def _caused(causes: list[str], *, few: bool) -> list[str]:
@@ -134,9 +135,9 @@ def _caused(causes: list[str], *, few: bool) -> list[str]:
 
 def _help(enough: int | None, *, was_disturbed: bool) -> str:
     trials = (
-        f"not even {TRIALS_MAX} trials would show {text.percent(USEFUL)} at this spread"
+        f"not even {TRIALS_MAX} trials would show {units.percent(USEFUL)} at this spread"
         if enough is None
-        else f"{enough} trials would show {text.percent(USEFUL)} at this spread"
+        else f"{enough} trials would show {units.percent(USEFUL)} at this spread"
     )
     if was_disturbed:
         elsewhere = "when `loadcurve doctor` finds the machine quiet, or on another one, with longer loads"

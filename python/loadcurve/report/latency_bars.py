@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
+from loadcurve import units
 from loadcurve._engine import percentile_curve
-from loadcurve.report import text
 from loadcurve.result.load import LoadResult
 
 MOST_CLASSES = 10
@@ -17,7 +17,6 @@ LEAST_RATIO = 1.2
 """A class ends at this many times its start or more: of a narrow distribution there are fewer classes."""
 BAR_WIDTH = 32
 EIGHTHS = " ▏▎▍▌▋▊▉"
-LEAST_SHOWN = 0.0001
 FULL = "█"
 ASCII_FULL, ASCII_PART = "#", "."
 
@@ -48,9 +47,9 @@ class LatencyBars:
         most = max(one.count for one in self.classes)
         for one in self.classes:
             table.add_row(
-                f"{text.number(one.above_ms)} to {text.number(one.up_to_ms)}",
+                f"{units.number(one.above_ms)} to {units.number(one.up_to_ms)}",
                 f"{one.count:,}",
-                _percent(one.count / total),
+                units.percent_in_column(one.count / total),
                 bar(one.count / most, ascii_only=options.ascii_only),
             )
         yield table
@@ -94,8 +93,3 @@ def bar(share: float, *, ascii_only: bool = False) -> str:
     eighths = max(round(share * BAR_WIDTH * len(EIGHTHS)), 1 if share else 0)
     whole, part = divmod(eighths, len(EIGHTHS))
     return (FULL * whole + EIGHTHS[part]).rstrip()
-
-
-def _percent(share: float) -> str:
-    """Return a share briefly, for a column."""
-    return "" if not share else "< 0.01 %" if share < LEAST_SHOWN else f"{100 * share:.2f} %"

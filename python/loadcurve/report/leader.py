@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import Measure
@@ -95,7 +96,7 @@ def _times(ratio: Estimate | None) -> str:
 
 
 def _fraction(ratio: float) -> str:
-    return f"1/{text.number(1 / ratio)}" if ratio < 1 else text.number(ratio)
+    return f"1/{units.number(1 / ratio)}" if ratio < 1 else units.number(ratio)
 
 
 def _common(shown: Shown | None, pair: Pair) -> str:

@@ -11,8 +11,6 @@ from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
-from loadcurve.report.text import ABSENT, plural
-from loadcurve.report.text import rate as per_second
 from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness, LoadMachines, MachinePart
@@ -26,6 +24,8 @@ from loadcurve.result.load import (
     WaitedThrough,
 )
 from loadcurve.result.outcomes import Requests
+from loadcurve.units import ABSENT, given_rate, milliseconds, plural, size, whole
+from loadcurve.units import rate as per_second
 
 COLUMNS = ("requests/s", "answered", "failed", "began, ms", "±", "late, ms", "CPU")
 
@@ -59,16 +59,12 @@ def _figures(part: MachinePart) -> list[str]:
         ABSENT if part.answered_rps is None else f"{part.answered_rps:,.0f}",
         ABSENT if part.requests is None else f"{part.requests.answered:,}",
         ABSENT if part.requests is None else f"{part.requests.failed:,}",
-        _ms(part.start_ms),
-        _ms(part.clock.error_ms if part.clock else None),
+        milliseconds(part.start_ms),
+        milliseconds(part.clock.error_ms if part.clock else None),
         # The 99th percentile; the latest, where requests are too few for that.
-        _ms((lateness.max if lateness.p99 is None else lateness.p99) if lateness else None),
+        milliseconds((lateness.max if lateness.p99 is None else lateness.p99) if lateness else None),
         ABSENT if part.cpu_share is None else f"{part.cpu_share:.0%}",
     ]
-
-
-def _ms(time_ms: float | None) -> str:
-    return ABSENT if time_ms is None else f"{time_ms:,.3f}"
 
 
 PERCENTILES = {
@@ -135,7 +131,7 @@ def _replayed(speed: float | None) -> str:
 
 
 def _rate(rate: Rate) -> str:
-    return _exact(rate) if isinstance(rate, float) else "a changing rate of"
+    return given_rate(rate) if isinstance(rate, float) else "a changing rate of"
 
 
 def _latency_table(result: LoadResult) -> Table:
@@ -171,7 +167,7 @@ def _handshakes(result: LoadResult) -> dict[str, Distribution | None]:
 
 def _times(distribution: Distribution) -> list[str]:
     keys = ("mean", *PERCENTILES, "max")
-    return [_time(getattr(distribution, key)) for key in keys]
+    return [milliseconds(getattr(distribution, key)) for key in keys]
 
 
 def _operations_table(result: LoadResult) -> Table:
@@ -181,7 +177,7 @@ def _operations_table(result: LoadResult) -> Table:
     for title in ("answered", "failed", *OPERATION_FIGURES):
         table.add_column(title if title in ("answered", "failed") else f"{title}, ms", justify="right")
     for one in result.operations:
-        times = [_time(getattr(one.latency_ms, key)) for key in OPERATION_FIGURES]
+        times = [milliseconds(getattr(one.latency_ms, key)) for key in OPERATION_FIGURES]
         table.add_row(one.operation, f"{one.answered:,}", f"{one.failed:,}", *times)
     return table
 
@@ -222,7 +218,7 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table.add_column(style="dim")
     table.add_column()
     requests, rate = result.requests, result.rate_rps
-    asked = "" if rate.asked is None else f" of {_exact(rate.asked)} asked"
+    asked = "" if rate.asked is None else f" of {given_rate(rate.asked)} asked"
     table.add_row(kind.per_second, f"{per_second(rate.answered)} answered{asked}")
     table.add_row(kind.requests, _fates(requests))
     if result.waited_through is not None:
@@ -239,9 +235,9 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
         table.add_row("HTTP/2", limits)
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
-        sizes = [_size(received)] if received is not None else []
+        sizes = [size(received)] if received is not None else []
         sizes += (
-            [f"of it {_size(body)} in bodies" if sizes else f"{_size(body)} in bodies"]
+            [f"of it {size(body)} in bodies" if sizes else f"{size(body)} in bodies"]
             if body is not None
             else []
         )
@@ -284,7 +280,7 @@ def _http2(http2: Http2Result, streams: int) -> str:
     facts: list[str] = []
     if http2.streams_allowed is not None and http2.connections_limited:
         facts.append(f"{http2.streams_allowed} streams allowed per connection, {streams:,} requested")
-        wait = "" if waits.p50 is None else f", {_time(waits.p50)} ms (p50)"
+        wait = "" if waits.p50 is None else f", {milliseconds(waits.p50)} ms (p50)"
         facts.append(f"{waits.count:,} requests waited for a stream{wait}")
     if http2.streams_refused:
         facts.append(f"{http2.streams_refused:,} streams refused")
@@ -303,7 +299,7 @@ def _lateness(lateness: Lateness) -> str:
     """Say how late the generator was, leaving out the percentiles that the samples do not bound."""
     figures = {"p50": lateness.p50, "p99": lateness.p99, "p99.9": lateness.p99_9, "max": lateness.max}
     return ", ".join(
-        f"{_time(time_ms)} ms ({name})" for name, time_ms in figures.items() if time_ms is not None
+        f"{milliseconds(time_ms)} ms ({name})" for name, time_ms in figures.items() if time_ms is not None
     )
 
 
@@ -347,9 +343,9 @@ def _slowest_table(slowest: list[SlowRequest]) -> Table:
         table.add_row(
             Text.assemble(slow.operation, *([(f" {slow.error}", "red")] if slow.error else [])),
             f"{slow.due_s:,.3f}",
-            *map(_time, times_ms),
-            _number(slow.syn_retransmits),
-            _number(slow.retransmits),
+            *map(milliseconds, times_ms),
+            whole(slow.syn_retransmits),
+            whole(slow.retransmits),
         )
     return table
 
@@ -370,27 +366,3 @@ def _findings(result: LoadResult) -> list[str]:
     is_shown = delayed.acknowledgements is not None
     certainty = "" if is_shown else "likely, "
     return [f"{delayed_ack.CODE.code}: {certainty}{delayed_ack.briefly(delayed)}. {delayed_ack.ADVICE}"]
-
-
-def _time(time_ms: float | None) -> str:
-    if time_ms is None:
-        return ABSENT
-    return f"{time_ms:,.3f}" if time_ms < 10 else f"{time_ms:,.1f}"  # noqa: PLR2004 -- four digits or so
-
-
-def _exact(rate: float) -> str:
-    """Return a rate that a person gave: with its decimals where it is small, and never as a power of ten."""
-    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:g}"  # noqa: PLR2004 -- more digits than a reader needs
-
-
-def _number(value: float | None) -> str:
-    return ABSENT if value is None else f"{value:,.0f}"
-
-
-def _size(size_bytes: int) -> str:
-    size, unit = float(size_bytes), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1000:  # noqa: PLR2004 -- the step between the units
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.3g} {unit}" if unit != "B" else f"{size_bytes} B"

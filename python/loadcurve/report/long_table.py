@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve, CurvePoint, VerdictStatus
 from loadcurve.report import text
@@ -105,17 +106,17 @@ def _table_row(server: str, place: int, at: CurvePoint, keys: list[str]) -> Tabl
         server=server,
         place=place,
         settings=[
-            Cell(text.setting(at.point[key]), at.point[key]) if key in at.point else Cell(text.ABSENT, None)
+            Cell(units.setting(at.point[key]), at.point[key]) if key in at.point else Cell(units.ABSENT, None)
             for key in keys
         ],
         trials=Cell(_usable_trials(at), len(at.usable)),
         throughput=_estimate_cell(at.estimate(THROUGHPUT)),
         latencies=[
             *(_marked_cell(at, statistic) for statistic in SHOWN_LATENCIES if statistic != "max"),
-            Cell(text.number(at.latency_max_ms), at.latency_max_ms),
+            Cell(units.number(at.latency_max_ms), at.latency_max_ms),
         ],
         resources=[_estimate_cell(at.estimate(MEASURES[name])) for name in SHOWN_RESOURCES],
-        failed_requests=Cell(text.ABSENT if failed is None else f"{failed:,}", failed),
+        failed_requests=Cell(units.ABSENT if failed is None else f"{failed:,}", failed),
         verdict=at.verdict,
     )
 
@@ -134,7 +135,7 @@ def _estimate_cell(estimate: Estimate | None) -> Cell:
     value = estimate.value if estimate else None
     # A line may break before the upper end, in narrow columns, but not within two words of it.
     ends = text.interval(estimate)
-    return Cell(text.number(value), value, ends and ends.replace(" to ", "\N{NO-BREAK SPACE}to "))
+    return Cell(units.number(value), value, ends and ends.replace(" to ", "\N{NO-BREAK SPACE}to "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ def summary_table(analysis: Analysis) -> Table:
         points = text.evenly(measured.get(name, []), MOST_IN_TERMINAL)
         if not points:
             reason = "missing" if server.status == "missing" else "not measured"
-            table.add_row(Text(names[name]), *[text.ABSENT] * 4, Text(reason, style="dim"))
+            table.add_row(Text(names[name]), *[units.ABSENT] * 4, Text(reason, style="dim"))
         for place, at in enumerate(points):
             table.add_row(Text(names[name] if place == 0 else ""), *_cells(at, keys))
     return table
@@ -236,7 +237,7 @@ def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
     if found.has_paused_percentiles:
         explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
     if left_out:
-        explained += f" {text.plural(left_out, 'more row')} in the other formats of the report."
+        explained += f" {units.plural(left_out, 'more row')} in the other formats of the report."
     return ["### Curve", table_lines(titles, map(_curve_row, shown)), explained]
 
 
@@ -246,7 +247,7 @@ def _curve_row(row: TableRow) -> list[str]:
         *(value.shown for value in row.settings),
         _with_margin(row.throughput),
         *map(_with_margin, row.latencies),
-        row.verdict or text.ABSENT,
+        row.verdict or units.ABSENT,
     ]
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from loadcurve import units
 from loadcurve.analysis.published import PublishedPair
 from loadcurve.report import text
 from loadcurve.stats.peak import Greatest
@@ -24,7 +25,7 @@ def pair_words(key: str, pairs: Sequence[PublishedPair]) -> list[str]:
         name = "" if pair.series == pair.server else f" (published as {pair.series})"
         said = (
             f"{pair.server}{name}: of {found.n} shared points, the published curve is greatest at "
-            f"{key} = {text.setting(top)} and the measured one at {_measured_top(pair.peak)}. "
+            f"{key} = {units.setting(top)} and the measured one at {_measured_top(pair.peak)}. "
         )
         if found.rank_correlation is not None:
             said += (
@@ -32,7 +33,7 @@ def pair_words(key: str, pairs: Sequence[PublishedPair]) -> list[str]:
             )
         said += (
             "Each divided by its greatest value there, they are furthest apart at "
-            f"{text.setting(found.gap_at)}, by {text.number(found.gap, 2)}."
+            f"{units.setting(found.gap_at)}, by {units.number(found.gap, 2)}."
         )
         sentences.append(said)
     return sentences
@@ -40,8 +41,8 @@ def pair_words(key: str, pairs: Sequence[PublishedPair]) -> list[str]:
 
 def _measured_top(peak: Greatest) -> str:
     """Return where a curve is greatest, with the other places that the trials do not rule out."""
-    others = [text.setting(load) for load in peak.alike or () if load != peak.load]
-    return text.setting(peak.load) + (f" (or {text.listing(others)}, by the trials)" if others else "")
+    others = [units.setting(load) for load in peak.alike or () if load != peak.load]
+    return units.setting(peak.load) + (f" (or {text.listing(others)}, by the trials)" if others else "")
 
 
 def order_words(pairs: Sequence[PublishedPair]) -> list[str]:
@@ -63,8 +64,8 @@ def order_words(pairs: Sequence[PublishedPair]) -> list[str]:
         )
     ]
     words = (
-        f"Geometric means over {text.plural(len(shared), 'shared point')}, the greatest first: published "
-        f"{orders[0]}; measured {orders[1]}. {same} of {text.plural(len(couples), 'pair')} "
+        f"Geometric means over {units.plural(len(shared), 'shared point')}, the greatest first: published "
+        f"{orders[0]}; measured {orders[1]}. {same} of {units.plural(len(couples), 'pair')} "
         f"{'is' if same == 1 else 'are'} in the same order."
     )
     return [words]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.published import PublishedMatch, PublishedPair
 from loadcurve.analysis.sweep import Slice
@@ -142,7 +143,7 @@ def _left_out(published: Published, matched: Sequence[PublishedMatch]) -> str | 
         return None
     keys = text.listing(dict.fromkeys(figure.axis for figure in rest))
     return (
-        f"{text.plural(len(rest), 'figure')} of the publication "
+        f"{units.plural(len(rest), 'figure')} of the publication "
         f"{'runs' if len(rest) == 1 else 'run'} along {keys}, which this run has not swept."
     )
 

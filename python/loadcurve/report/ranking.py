@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.noise import RunNoise
 from loadcurve.analysis.ranking import LeftOut, RunRanking
@@ -129,7 +130,7 @@ Rankings = Sequence[tuple[Measure, RunRanking]]
 
 def _extent(rankings: Rankings) -> str:
     points = rankings[0][1].at_points
-    return f"{text.plural(_blocks(rankings), 'block')}, {text.plural(len(points), 'point')}"
+    return f"{units.plural(_blocks(rankings), 'block')}, {units.plural(len(points), 'point')}"
 
 
 def _blocks(rankings: Rankings) -> int:
@@ -176,7 +177,7 @@ def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> st
 
 def _rank_of(server: str, ranking: Ranking) -> str:
     found = [rank for rank in ranking.ranks if rank.server == server]
-    return _range(found[0]) if found and ranking.decides else text.ABSENT
+    return _range(found[0]) if found and ranking.decides else units.ABSENT
 
 
 def _range(rank: Rank) -> str:
@@ -210,7 +211,7 @@ def _places(points: Sequence[Point]) -> str:
     """Name some points, such as ``connections = 50, 100 and 3 more points``."""
     shown = [text.point(point) for point in points[:MOST_POINTS]]
     if all(len(point) == 1 for point in points):
-        shown = [shown[0], *(text.setting(*point.values()) for point in points[1:MOST_POINTS])]
+        shown = [shown[0], *(units.setting(*point.values()) for point in points[1:MOST_POINTS])]
     more = len(points) - len(shown)
     return text.listing([*shown, f"{more:,} more points"] if more else shown)
 
@@ -273,14 +274,14 @@ def _rig_in_words(noise: Noise, trials: int) -> Iterable[str]:
     if spreads:
         yield (
             f"This rig's noise, {noise.server} against itself at one point, loads of "
-            f"{text.number(noise.duration_s, 2)} s: {_differences(spreads, trials, servers=2)}."
+            f"{units.number(noise.duration_s, 2)} s: {_differences(spreads, trials, servers=2)}."
         )
 
 
 def _differences(spreads: dict[str, Spread], trials: int, servers: int) -> str:
     numbers = [trials] if trials >= MORE_TRIALS else [trials, MORE_TRIALS]
     return "; ".join(
-        f"with {text.plural(number, 'trial')} "
+        f"with {units.plural(number, 'trial')} "
         + text.listing(
             f"{_difference(visible_difference(spread, number, servers).value)} in {title}"
             for title, spread in spreads.items()

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadcurve import units
 from loadcurve.analysis.curves import VerdictStatus
 from loadcurve.analysis.reasons import Kind, grouped_reasons, verdict_reasons
 from loadcurve.report import text
@@ -170,7 +171,7 @@ def _caveats(run: Run) -> list[Caveat]:
 
 def _notes_in_markdown(_report: Report, found: Sequence[Remark]) -> Iterable[str]:
     items = [
-        escaped(f"{note.server}, {note.where}, {text.plural(note.count, 'time')}: {note.example}.")
+        escaped(f"{note.server}, {note.where}, {units.plural(note.count, 'time')}: {note.example}.")
         for note in found
     ]
     return ["### Notes on points", *listed(items)]

@@ -22,9 +22,9 @@ from rich.text import Text
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.report.listed_summary import ListedSummary
-from loadcurve.report.signs import ABSENT, plural
 from loadcurve.report.summary_cache import KeptSummary, files_state, keep_summaries, read_summaries
 from loadcurve.result.run_files import RUN_FILE, has_several_loads, require_run_folder
+from loadcurve.units import ABSENT, plural
 
 DATE_WIDTH = 10
 MEASURED_WIDTH = 13

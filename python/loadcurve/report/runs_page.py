@@ -3,8 +3,8 @@
 from pathlib import Path
 from urllib.parse import quote
 
+from loadcurve import units
 from loadcurve.files import is_regular
-from loadcurve.report import text
 from loadcurve.report.files import write_part
 from loadcurve.report.page import rendered
 from loadcurve.report.runs import RunList, measured, started
@@ -37,6 +37,6 @@ def render_index(found: RunList) -> str:
         },
         "started": started,
         "measured": measured,
-        "plural": text.plural,
+        "plural": units.plural,
     }
     return rendered("runs.html.jinja", ["report.css", "history.css"], [], values)

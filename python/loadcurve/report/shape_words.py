@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from loadcurve import units
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
@@ -22,10 +23,10 @@ FAR_BEYOND = 100
 def limited(limit: Limit, value: float | None) -> str:
     """Return what was measured of a limited measure, such as ``p99 2.31 ms`` or ``errors 0.1 %``."""
     if value is None:
-        return f"{limit.measure} {text.ABSENT}"
+        return f"{limit.measure} {units.ABSENT}"
     if limit.measure in LATENCY_FIELDS:
-        return f"{limit.measure} {text.number(value)} ms"
-    return f"{limit.measure} {text.number(100 * value)} %"
+        return f"{limit.measure} {units.number(value)} ms"
+    return f"{limit.measure} {units.number(100 * value)} %"
 
 
 def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
@@ -72,7 +73,7 @@ def unjudged_words(key: str, found: Unjudged | None) -> str:
     if len(found.loads) == 1:
         said = f"At {lowest} they cannot be judged: {found.why}"
     else:
-        span = f"{text.setting(first)} to {text.load(key, last)}"
+        span = f"{units.setting(first)} to {text.load(key, last)}"
         said = f"At {len(found.loads)} loads from {span} they cannot be judged: at {lowest} {found.why}"
     enough = enough_words(found.enough_s)
     return f"{said}; {enough}." if enough else f"{said}."
@@ -139,7 +140,7 @@ def cells(found: SliceShapes, shape: Shape) -> list[str]:
             _place(shape.knee),
         ]
     if found.objective:
-        shown.append(capacity_figure(shape.capacity) if shape.capacity else text.ABSENT)
+        shown.append(capacity_figure(shape.capacity) if shape.capacity else units.ABSENT)
     return shown
 
 
@@ -165,12 +166,12 @@ def cost_cells(found: SliceShapes) -> list[list[str]]:
 def _place(found: Greatest | None) -> str:
     """Return a load with those that cannot be told apart from it, such as ``100 (50 to 200)``."""
     if found is None:
-        return text.ABSENT
+        return units.ABSENT
     alike = [load for load in found.alike or () if load != found.load]
     if not alike:
-        return f"{text.setting(found.load)}{', not reached' if found.place == 'last' else ''}"
+        return f"{units.setting(found.load)}{', not reached' if found.place == 'last' else ''}"
     ends = (min(*alike, found.load), max(*alike, found.load))
-    return f"{text.setting(found.load)} ({text.setting(ends[0])} to {text.setting(ends[1])})"
+    return f"{units.setting(found.load)} ({units.setting(ends[0])} to {units.setting(ends[1])})"
 
 
 def peak_words(load: LoadKind, key: str, peak: Greatest) -> str:
@@ -218,8 +219,8 @@ def scalability_words(
     """
     doubled = _doubling(fit, largest, key)
     low, high = fit.sigma.low, fit.sigma.high
-    span = "" if low is None or high is None else f" ({text.percent(low)} to {text.percent(high)})"
-    serial = f"{text.percent(fit.sigma.value)} of the work is serial{span}"
+    span = "" if low is None or high is None else f" ({units.percent(low)} to {units.percent(high)})"
+    serial = f"{units.percent(fit.sigma.value)} of the work is serial{span}"
     return (
         f"by the universal scalability law, {serial}; {_coherency(fit, largest, key, measured)}; {doubled}. "
         f"{_misfit(fit.misfit, key)}"
@@ -228,7 +229,7 @@ def scalability_words(
 
 def _misfit(misfit: Misfit, key: str) -> str:
     """Say how far the curve is from the law, and what that means where it is more than chance."""
-    share = f"{text.percent(abs(misfit.share))} of its greatest throughput"
+    share = f"{units.percent(abs(misfit.share))} of its greatest throughput"
     if misfit.cause in ("small", "chance"):
         by = f"by {share}" if share.startswith("less") else f"by at most {share}"
         return f"The curve differs from the law {by}."
@@ -293,7 +294,7 @@ def capacity_words(
     if again:
         times = sum(trial.holds_again_at is not None for trial in trials)
         said += (
-            f"; in {times} of {text.plural(len(trials), 'trial')} the limits fail and hold again higher up, "
+            f"; in {times} of {units.plural(len(trials), 'trial')} the limits fail and hold again higher up, "
             f"from {text.load(key, again[0])}"
         )
     return " ".join(filter(None, (f"{said}.", unjudged_words(key, unjudged))))
@@ -304,16 +305,16 @@ def capacity_figure(found: Capacity) -> str:
     if found.load is not None:
         return text.short_estimate(found.load)
     if found.bound == "at_least":
-        return f"at least {text.setting(min(trial.load for trial in found.trials))}"
+        return f"at least {units.setting(min(trial.load for trial in found.trials))}"
     if found.bound == "below":
-        return f"below {text.setting(max(trial.load for trial in found.trials))}"
+        return f"below {units.setting(max(trial.load for trial in found.trials))}"
     return ", ".join(_bound_of_trial(trial) for trial in sorted(found.trials, key=_by_load))
 
 
 def _bound_of_trial(trial: TrialCapacity) -> str:
     if trial.bound == "exact":
-        return text.number(trial.load)
-    return f"{'below' if trial.bound == 'below' else 'at least'} {text.setting(trial.load)}"
+        return units.number(trial.load)
+    return f"{'below' if trial.bound == 'below' else 'at least'} {units.setting(trial.load)}"
 
 
 def capacity_briefly(found: Capacity) -> str:
@@ -395,4 +396,4 @@ def _by_load(trial: TrialCapacity) -> float:
 
 def _loads(key: str, loads: Sequence[float]) -> str:
     *others, last = loads
-    return text.listing([*map(text.setting, others), text.load(key, last)])
+    return text.listing([*map(units.setting, others), text.load(key, last)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.comparison import COMPARED, Change, RunComparison, compare_runs
 from loadcurve.analysis.curves import points_in
@@ -162,14 +163,14 @@ def render_side_by_side(shown: SideBySide) -> str:
         "measures": [measures(shown.runs[0].analysis.load_kind)[name].title for name in COMPARED],
         "ratio": ratio_in_words,
         "difference_line": difference_line,
-        "absent": text.ABSENT,
+        "absent": units.ABSENT,
         "moment": text.moment,
         "where": where,
         "weight_titles": WEIGHT_TITLES,
         "cause_titles": CAUSE_TITLES,
         "evidence_figure": evidence_figure,
         "most_servers": MOST_SERVERS,
-        "plural": text.plural,
+        "plural": units.plural,
         "with_columns": with_columns,
     }
     return rendered("side_by_side.html.jinja", ["report.css", "history.css"], figure_scripts(), values)

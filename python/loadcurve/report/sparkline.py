@@ -8,6 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve, CurvePoint, points_in
 from loadcurve.analysis.sweep import Slice, slices
@@ -56,7 +57,7 @@ class Sparklines:
         """Draw with blocks, or with ASCII where the output has nothing else."""
         levels = ASCII_LEVELS if options.ascii_only else BLOCKS
         note = f", {text.point(self.part.fixed)}" if self.part.fixed else ""
-        ends = [text.setting(end) for end in (self.part.values[0], self.part.values[-1])]
+        ends = [units.setting(end) for end in (self.part.values[0], self.part.values[-1])]
         yield Text(f"\nalong {text.axis_title(self.part.key)}, {ends[0]} to {ends[1]}{note}", style="bold")
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
@@ -75,10 +76,10 @@ class Sparklines:
             table.add_row(
                 Text(names[server]),
                 Text(sparkline(text.evenly(rates, MOST_POINTS), 0, greatest_rps, levels)),
-                text.number(max(_known([rates]), default=None)),
+                units.number(max(_known([rates]), default=None)),
                 Text(sparkline(text.evenly(logarithms[server], MOST_POINTS), low, high, levels)),
-                text.number(min(p99, default=None)),
-                text.number(max(p99, default=None)),
+                units.number(min(p99, default=None)),
+                units.number(max(p99, default=None)),
             )
         yield table
 

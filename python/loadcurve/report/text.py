@@ -1,4 +1,4 @@
-"""Numbers and settings as people read them."""
+"""Estimates, settings and points as people read them."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,18 +6,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from loadcurve.loads.values import Point
-from loadcurve.report import signs
 from loadcurve.stats.interval import Estimate
+from loadcurve.units import ABSENT, number, percent, setting
 
 Item = TypeVar("Item")
-
-ABSENT, plural = signs.ABSENT, signs.plural
-
-PLAIN_MIN, PLAIN_MAX = 1e-15, 1e15
-"""Numbers in between are written without a power of ten."""
-
-LEAST_SHARE = 1e-4
-"""Smaller shares are not told apart."""
 
 MOST_EVEN = 0.2
 """Up to this share of a value, its interval is given as if both ends were equally far."""
@@ -30,8 +22,6 @@ MOST_FACTOR = 1_000
 
 MOST_DIGITS = 9
 """An end of a ratio that is closer to 1 is shown as 1."""
-
-_NS_PER_MS, _NS_PER_US = 1e6, 1e3
 
 _KEY_TITLES = {
     "rate": "rate (per second)",
@@ -49,43 +39,6 @@ _LOAD_UNITS = {"rate": "per second", "speed": "times as recorded", "connection_r
 _ONE = {"connections": "connection", "threads": "thread"}
 
 
-def time_step(step_ms: float) -> str:
-    """Return the step between two times that can be told apart, in the unit that leaves it a whole number."""
-    step_ns = round(step_ms * _NS_PER_MS)
-    for unit, ns in (("ms", _NS_PER_MS), ("µs", _NS_PER_US)):
-        if step_ns % ns == 0:
-            return f"{step_ns / ns:,.0f} {unit}"
-    return f"{step_ns:,} ns"
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Return ``value`` with ``digits`` significant digits, but never without its whole digits.
-
-    A number that nobody counts the digits of any more, such as the end of an interval that
-    bounds nothing, is written as ``3.4e+21``.
-    """
-    if value is None:
-        return ABSENT
-    if value == 0:
-        return "0"
-    if not PLAIN_MIN <= abs(value) < PLAIN_MAX:
-        return f"{value:.{digits - 1}e}"
-    rounded = float(f"{value:.{digits}g}")
-    if abs(rounded) >= 10 ** (digits - 1):
-        return f"{value:,.0f}"
-    decimals = digits - 1 - int(f"{rounded:e}".partition("e")[2])
-    return f"{rounded:,.{decimals}f}"
-
-
-WHOLE_RATE_MIN = 10
-"""Per second; a smaller rate is shown with its decimals."""
-
-
-def rate(per_s: float | None) -> str:
-    """Return a rate as a whole number, or with three digits where it is small: one of 0.25 is no 0."""
-    return f"{per_s:,.0f}" if per_s is not None and per_s >= WHOLE_RATE_MIN else number(per_s)
-
-
 PAUSED_MARK = "†"
 PAUSED_WORDS = "pauses of this machine alone explain half or more of this percentile in at least one trial"
 """What the mark behind a percentile says."""
@@ -94,13 +47,6 @@ PAUSED_WORDS = "pauses of this machine alone explain half or more of this percen
 def marked(figure: str, *, paused: bool) -> str:
     """Return the figure of a percentile, with a mark where pauses of the machine explain it."""
     return f"{figure} {PAUSED_MARK}" if paused else figure
-
-
-def percent(share: float | None) -> str:
-    """Return a share of one in per cent, such as ``3.4 %``; nothing is said below 0.01 %."""
-    if share is None:
-        return ABSENT
-    return "less than 0.01 %" if 0 < share < LEAST_SHARE else f"{number(100 * share, 2)} %"
 
 
 def estimate(value: Estimate | None) -> str:
@@ -162,11 +108,6 @@ def short_estimate(value: Estimate | None) -> str:
         return f"{number(value.value)} (factor of {number(factor, 2)})"
     below, above = (number(100 * abs(end / value.value - 1), 2) for end in (value.low, value.high))
     return f"{number(value.value)} (-{below} to +{above} %)"
-
-
-def setting(value: float) -> str:
-    """Return a swept number as it would be typed, with separators."""
-    return f"{int(value):,}" if value == int(value) else f"{value:,.10g}"
 
 
 def _words(key: str) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadcurve import units
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.report import text
 from loadcurve.report.charts.figure import Row, compact
 from loadcurve.report.charts.time import PROBE_PANELS, Panel, panels
 from loadcurve.report.columns import Columns, columns, columns_of
@@ -33,10 +33,10 @@ def pauses_in_words(record: PointRecord) -> str | None:
     sides = "; ".join(f"those of the {side} {_one_side(found)}" for side, found in paused)
     side, worst = max(paused, key=lambda pair: pair[1].delay_ms.max or 0)
     p99 = worst.delay_ms.p99
-    more = f", {text.number(p99)} ms or more for one in 100" if p99 else ""
+    more = f", {units.number(p99)} ms or more for one in 100" if p99 else ""
     return (
         f"The platform paused CPUs during this load: {sides}. By themselves the pauses of the {side}'s CPUs "
-        f"delay requests by up to {text.number(worst.delay_ms.max)} ms{more}."
+        f"delay requests by up to {units.number(worst.delay_ms.max)} ms{more}."
     )
 
 
@@ -46,7 +46,7 @@ def pause_rows(record: PointRecord) -> list[Row]:
         {
             "t_s": one.start_s,
             "end_s": round(one.end_s, 6),
-            "length": f"{text.number(one.length_ms)} ms",
+            "length": f"{units.number(one.length_ms)} ms",
             "side": side,
         }
         for side, found in _sides(record)
@@ -62,10 +62,10 @@ def _sides(record: PointRecord) -> Iterator[tuple[str, Pauses]]:
 
 
 def _one_side(found: Pauses) -> str:
-    longest = f"{text.number(found.longest_ms)} ms"
+    longest = f"{units.number(found.longest_ms)} ms"
     if found.count == 1:
         return f"once, for {longest}"
-    return f"{found.count:,} times, {text.number(found.paused_s * 1e3)} ms in all, the longest {longest}"
+    return f"{found.count:,} times, {units.number(found.paused_s * 1e3)} ms in all, the longest {longest}"
 
 
 SERIES_BYTES = 1_500_000
@@ -212,7 +212,7 @@ def _series(record: PointRecord, place: int) -> dict[str, Any]:
                 {
                     "t_s": round(one.due_s, 3),
                     "latency_ms": compact(one.latency_ms),
-                    "latency": f"{text.number(one.latency_ms)} ms",
+                    "latency": f"{units.number(one.latency_ms)} ms",
                     "operation": one.operation,
                     "sent_again": one.syn_retransmits,
                 }
@@ -224,7 +224,7 @@ def _series(record: PointRecord, place: int) -> dict[str, Any]:
                 {
                     "t_s": one.start_s,
                     "end_s": round(one.start_s + one.length_ms / 1000, 4),
-                    "length": f"{text.number(one.length_ms)} ms",
+                    "length": f"{units.number(one.length_ms)} ms",
                 }
                 for one in load.silences
                 if one.length_ms >= SHORTEST_SILENCE_MS

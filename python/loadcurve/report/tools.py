@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from loadcurve.report.text import time_step
 from loadcurve.result.generator import ToolRecord
 from loadcurve.result.records import PointRecord
+from loadcurve.units import time_step
 
 _TOLD = {
     "complete": "every latency counted",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint
 from loadcurve.loads.kinds import LoadKind
@@ -84,8 +85,8 @@ def _rows(server: str, place: int, at: CurvePoint) -> Iterator[Row]:
             "server": server,
             "place": place,
             "trial": str(trial),
-            **{name: text.number(values[number]) for name, values in figures.items()},
-            "failed": text.ABSENT if (failed := at.requests.failed[number]) is None else f"{failed:,}",
+            **{name: units.number(values[number]) for name, values in figures.items()},
+            "failed": units.ABSENT if (failed := at.requests.failed[number]) is None else f"{failed:,}",
             "verdict": verdict,
         }
 

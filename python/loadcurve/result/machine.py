@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from loadcurve import units
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.load import LoadResult
 from loadcurve.result.outcomes import Verdict, VerdictNote
@@ -152,7 +153,7 @@ def _paused(
         status = "suspect"
     if status is not None:
         text = (
-            f"{what} did not run for {_length(pauses.paused_s)} of {duration_s:.3g} s, at most for "
+            f"{what} did not run for {units.length(pauses.paused_s)} of {duration_s:.3g} s, at most for "
             f"{pauses.longest_ms:,.0f} ms at once ({pauses.count:,} in all): {so}, so {AGAIN}"
         )
         yield code, text, status
@@ -233,10 +234,6 @@ def _status(lost_s: float, duration_s: float, suspect: float, invalid: float) ->
     if lost_s >= max(invalid * duration_s, SHORTEST_INVALID_S):
         return "invalid"
     return "suspect" if lost_s >= max(suspect * duration_s, SHORTEST_SUSPECT_S) else None
-
-
-def _length(length_s: float) -> str:
-    return f"{length_s:.1f} s" if length_s >= 1 else f"{length_s * 1e3:.0f} ms"
 
 
 def explained_percentiles(load: LoadResult, probe: ProbeRecord | None) -> list[str]:

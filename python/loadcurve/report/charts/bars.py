@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import altair
 
+from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Figure, Row, colour, compact, layered, tooltips
@@ -41,7 +42,7 @@ def bar_figure(title: str, bars: Sequence[Bar], looks: Mapping[str, Appearance])
             # Where the bar and its interval end, so that its number stands clear of both.
             "end": compact(bar.value.value if bar.value.high is None else bar.value.high),
             "value": text.estimate(bar.value),
-            "short": text.number(bar.value.value),
+            "short": units.number(bar.value.value),
         }
         for bar in ordered
     ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
+from loadcurve import units
 from loadcurve.analysis.curves import Curve, points_in
 from loadcurve.analysis.sweep import Slice
 from loadcurve.loads.kinds import WEB, LoadKind
@@ -74,7 +75,7 @@ def _row(server: str, load: float, estimate: Estimate | None) -> Row | None:
         return None
     shown = {
         "x": load,
-        "at": text.setting(load),
+        "at": units.setting(load),
         "y": compact(estimate.value),
         "value": text.estimate(estimate),
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import altair
 
+from loadcurve import units
 from loadcurve.analysis.sweep import Slice
 from loadcurve.explain.finding import Finding
 from loadcurve.report import text
@@ -41,7 +42,7 @@ def latency_bound(overlay: Overlay, statistic: str) -> float | None:
 
 def bound_marks(bound: float, vertical: altair.Y) -> list[altair.Chart]:
     """Draw a limit as a horizontal line with its value."""
-    base = altair.Chart(altair.InlineData(values=[{"y": bound, "label": f"limit {text.number(bound)} ms"}]))
+    base = altair.Chart(altair.InlineData(values=[{"y": bound, "label": f"limit {units.number(bound)} ms"}]))
     return [
         base.mark_rule(strokeDash=[5, 3], color=SOFT).encode(y=vertical),
         base.mark_text(align="left", dx=4, dy=-6).encode(
@@ -53,7 +54,11 @@ def bound_marks(bound: float, vertical: altair.Y) -> list[altair.Chart]:
 def capacity_marks(overlay: Overlay, shown: Slice, looks: Mapping[str, Appearance]) -> list[altair.Chart]:
     """Draw each server's capacity as a vertical line in its colour, with its mark at the upper end."""
     rows: list[Row] = [
-        {"server": server, "x": compact(load), "value": f"{text.number(load)} {text.load_unit(shown.key)}"}
+        {
+            "server": server,
+            "x": compact(load),
+            "value": f"{units.number(load)} {text.load_unit(shown.key)}",
+        }
         for server, load in overlay.capacities.items()
         if shown.key and shown.values[0] <= load <= shown.values[-1]
     ]
@@ -103,7 +108,7 @@ def ceiling_note(overlay: Overlay, shown: Slice, highest_rps: float) -> str | No
     rows = _ceiling_rows(overlay, shown)
     if not rows or not _is_far(rows, highest_rps):
         return None
-    low, high = (text.number(choose(row["y"] for row in rows)) for choose in (min, max))
+    low, high = (units.number(choose(row["y"] for row in rows)) for choose in (min, max))
     return f"The rig's ceiling is far above these curves: {low} to {high} requests/s."
 
 
@@ -114,9 +119,9 @@ def _ceiling_rows(overlay: Overlay, shown: Slice) -> list[Row]:
     return [
         {
             "x": load,
-            "at": text.setting(load),
+            "at": units.setting(load),
             "y": compact(level),
-            "value": f"{text.number(level)} requests/s",
+            "value": f"{units.number(level)} requests/s",
         }
         for load, level in levels.items()
     ]

@@ -10,6 +10,7 @@ from typing import Literal
 
 import altair
 
+from loadcurve import units
 from loadcurve.analysis.sweep import Slice
 from loadcurve.report import text
 from loadcurve.report.charts.figure import (
@@ -82,7 +83,7 @@ def _row(line: Line, place: float, estimate: Estimate) -> Row:
         "line": line.name,
         "origin": line.origin,
         "x": place,
-        "at": text.setting(place),
+        "at": units.setting(place),
         "y": compact(estimate.value),
         "low": compact(estimate.low),
         "high": compact(estimate.high),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import altair
 
+from loadcurve import units
 from loadcurve.analysis.curves import CurvePoint
 from loadcurve.analysis.sweep import Slice
 from loadcurve.report import text
@@ -99,7 +100,7 @@ def _row(run: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row | None
     return {
         "run": run,
         "x": at.point[shown.key] if shown.key else run,
-        "at": text.setting(at.point[shown.key]) if shown.key else run,
+        "at": units.setting(at.point[shown.key]) if shown.key else run,
         "y": compact(estimate.value),
         "low": compact(estimate.low),
         "high": compact(estimate.high),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import altair
 
+from loadcurve import units
 from loadcurve.analysis.curves import Curve, CurvePoint
 from loadcurve.analysis.sweep import Slice
 from loadcurve.loads.kinds import WEB, LoadKind
@@ -232,7 +233,7 @@ def _trial_rows(server: str, at: CurvePoint, measure: Drawn, shown: Slice) -> li
             "server": server,
             **_place(server, at.point, shown),
             "y": compact(value),
-            "value": text.number(value),
+            "value": units.number(value),
             "trial": trial,
             "verdict": verdict,
         }
@@ -244,7 +245,7 @@ def _trial_rows(server: str, at: CurvePoint, measure: Drawn, shown: Slice) -> li
 def _place(server: str, point: Point, shown: Slice) -> Row:
     if shown.key is None:
         return {"x": server, "at": server}
-    return {"x": point[shown.key], "at": text.setting(point[shown.key])}
+    return {"x": point[shown.key], "at": units.setting(point[shown.key])}
 
 
 def _keep_above_zero(means: list[Row], trials: list[Row]) -> None:
@@ -276,8 +277,8 @@ def _alternative(measure: Drawn, shown: Slice, at: Sequence[tuple[str, CurvePoin
             first, last = known[0], known[-1]
             highest = max(known, key=lambda pair: pair[1].value)
             sentences.append(
-                f"{server}: {text.number(first[1].value)} at {first[0]}, "
-                f"{text.number(last[1].value)} at {last[0]}, "
-                f"highest {text.number(highest[1].value)} at {highest[0]}."
+                f"{server}: {units.number(first[1].value)} at {first[0]}, "
+                f"{units.number(last[1].value)} at {last[0]}, "
+                f"highest {units.number(highest[1].value)} at {highest[0]}."
             )
     return " ".join(sentences)

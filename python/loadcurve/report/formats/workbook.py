@@ -12,6 +12,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, RunFacts
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
@@ -106,7 +107,7 @@ def _facts_sheet(book: xlsxwriter.Workbook, analysis: Analysis, answers: list[st
     wrapped = book.add_format({"text_wrap": True, "valign": "top"})
     rows = [
         ("title", facts.title),
-        ("question", facts.question or text.ABSENT),
+        ("question", facts.question or units.ABSENT),
         *(("answer", answer) for answer in answers),
         ("started at", facts.started_at),
         ("Loadcurve", facts.loadcurve_version),

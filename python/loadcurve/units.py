@@ -1,0 +1,132 @@
+"""Quantities with their units as people read them; :mod:`loadcurve.toml.quantities` reads what they write."""
+
+from typing import Final
+
+ABSENT: Final = "—"
+"""Shown where nothing was measured; never a zero."""
+
+PLAIN_MIN, PLAIN_MAX = 1e-15, 1e15
+"""Numbers in between are written without a power of ten."""
+
+LEAST_SHARE = 1e-4
+"""Smaller shares are not told apart."""
+
+WHOLE_RATE_MIN = 10
+"""Per second; a smaller rate is shown with its decimals."""
+
+_NS_PER_MS, _NS_PER_US = 1e6, 1e3
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 trial`` or ``3 trials``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return ``value`` with ``digits`` significant digits, but never without its whole digits.
+
+    A number that nobody counts the digits of any more, such as the end of an interval that
+    bounds nothing, is written as ``3.4e+21``.
+    """
+    if value is None:
+        return ABSENT
+    if value == 0:
+        return "0"
+    if not PLAIN_MIN <= abs(value) < PLAIN_MAX:
+        return f"{value:.{digits - 1}e}"
+    rounded = float(f"{value:.{digits}g}")
+    if abs(rounded) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    decimals = digits - 1 - int(f"{rounded:e}".partition("e")[2])
+    return f"{rounded:,.{decimals}f}"
+
+
+def rounded(value: float) -> str:
+    """Return a figure for a sentence: as :func:`number`, without zeros behind its last digit."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits
+
+
+def whole(value: float | None) -> str:
+    """Return a number without decimals."""
+    return ABSENT if value is None else f"{value:,.0f}"
+
+
+def setting(value: float) -> str:
+    """Return a swept number as it would be typed, with separators."""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.10g}"
+
+
+def rate(per_s: float | None) -> str:
+    """Return a rate as a whole number, or with three digits where it is small: one of 0.25 is no 0."""
+    return f"{per_s:,.0f}" if per_s is not None and per_s >= WHOLE_RATE_MIN else number(per_s)
+
+
+def given_rate(per_s: float) -> str:
+    """Return a rate that a person gave: with its decimals where it is small, and never as a power of ten."""
+    return f"{per_s:,.0f}" if per_s >= 1000 else f"{per_s:g}"  # noqa: PLR2004 - more digits than readers need
+
+
+def percent(share: float | None) -> str:
+    """Return a share of one in per cent, such as ``3.4 %``; nothing is said below 0.01 %."""
+    if share is None:
+        return ABSENT
+    return "less than 0.01 %" if 0 < share < LEAST_SHARE else f"{number(100 * share, 2)} %"
+
+
+def percent_in_column(share: float) -> str:
+    """Return a share of one in per cent with two decimals, so that shares below one another align."""
+    return "" if not share else "< 0.01 %" if share < LEAST_SHARE else f"{100 * share:.2f} %"
+
+
+def in_unit(value: float, unit: str) -> str:
+    """Return a figure as its unit has it, without the unit: a ``share`` is a part of 1."""
+    shown = value * 100 if unit == "share" else value
+    return f"{int(shown):,}" if shown == int(shown) else number(shown)
+
+
+def behind(unit: str) -> str:
+    """Return what of a unit is behind its figures; of a ``ratio`` nothing."""
+    return " %" if unit == "share" else f" {unit}" if unit not in {"", "ratio"} else ""
+
+
+def milliseconds(time_ms: float | None) -> str:
+    """Return a time for a column in ms, of four digits or so."""
+    if time_ms is None:
+        return ABSENT
+    return f"{time_ms:,.3f}" if time_ms < 10 else f"{time_ms:,.1f}"  # noqa: PLR2004 - four digits or so
+
+
+def time_step(step_ms: float) -> str:
+    """Return the step between two times that can be told apart, in the unit that leaves it a whole number."""
+    step_ns = round(step_ms * _NS_PER_MS)
+    for unit, ns in (("ms", _NS_PER_MS), ("µs", _NS_PER_US)):
+        if step_ns % ns == 0:
+            return f"{step_ns / ns:,.0f} {unit}"
+    return f"{step_ns:,} ns"
+
+
+def clock(length_s: float) -> str:
+    """Return a length as minutes and seconds, such as ``2:05``."""
+    minutes, seconds = divmod(round(length_s), 60)
+    return f"{minutes}:{seconds:02}"
+
+
+def length(length_s: float) -> str:
+    """Return a length in s, or in ms below one second."""
+    return f"{length_s:.1f} s" if length_s >= 1 else f"{length_s * 1e3:.0f} ms"
+
+
+def size(size_bytes: int) -> str:
+    """Return a number of bytes by decimal thousands, such as ``1.25 MB``."""
+    in_larger, unit = float(size_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if in_larger < 1000:  # noqa: PLR2004 - the step between the units
+            break
+        in_larger, unit = in_larger / 1000, larger
+    return f"{in_larger:.3g} {unit}" if unit != "B" else f"{size_bytes} B"
+
+
+def memory(size_bytes: float) -> str:
+    """Return a number of bytes in KiB or MiB."""
+    kib = size_bytes / 1024
+    return f"{rounded(kib)} KiB" if kib < 1024 else f"{rounded(kib / 1024)} MiB"  # noqa: PLR2004 - the unit
