@@ -46,7 +46,7 @@ KEY ?=
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel wheels release reproduce audit docs pictures notebook bench campaigns lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel wheels release reproduce audit docs pictures notebook bench bench-long bench-builds behaviours campaigns lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -236,6 +236,23 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.hostile_http2
 	$(BIN)/python -m benches.named_faults
 	$(BIN)/python -m benches.killed_runs
+
+bench-long: setup ## Measure what takes hours or root: a long point, imports, lists, other machines, pauses, few trials
+	$(BIN)/python -m benches.import_speed
+	$(BIN)/python -m benches.request_lists
+	$(BIN)/python -m benches.pauses
+	$(BIN)/python -m benches.what_tools_hide
+	$(BIN)/python -m benches.several_machines
+	$(BIN)/python -m benches.remote_trials
+	$(BIN)/python -m benches.few_trials
+	$(BIN)/python -m benches.endurance
+
+bench-builds: setup ## Compare two built checkouts in turn: make bench-builds BEFORE=folder AFTER=folder
+	$(BIN)/python -m benches.builds $(BEFORE) $(AFTER)
+
+behaviours: setup ## Look anew at what the servers here do by default, for the rules that explain and for their page
+	$(BIN)/python -m benches.behaviour
+	$(BIN)/python -m docs.generate
 
 campaigns: setup ## Try harmful servers, files, kills and lost machines by the thousand; takes hours
 	$(BIN)/python -m benches.campaigns

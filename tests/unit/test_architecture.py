@@ -204,6 +204,19 @@ def test_every_dependency_of_the_catalogue_has_its_reason():
     assert {name for manifest in manifests for name in dependencies_of(manifest)} - documented == set()
 
 
+def test_every_bench_is_run_by_a_target_a_campaign_or_another_bench():
+    benches = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("benches/*.py")}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    forgotten = [
+        name
+        for name, text in benches.items()
+        if '__name__ == "__main__"' in text
+        and f"benches.{name}\n" not in makefile.replace(" ", "\n")
+        and not any(re.search(rf"\b{name}\b", other) for one, other in benches.items() if one != name)
+    ]
+    assert forgotten == []
+
+
 def test_the_map_is_short():
     assert len(TEXT.splitlines()) <= MAP_LINES_MAX
     assert len(TEXT.encode()) <= MAP_BYTES_MAX
