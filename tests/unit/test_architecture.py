@@ -224,39 +224,3 @@ def test_the_map_is_short():
 
 MAP_LINES_MAX, MAP_BYTES_MAX = 250, 20_000
 """What can be read in ten minutes."""
-
-
-NAMED = re.compile(r"\b(?P<root>crate|super)::(?P<names>\{[^;]*?\}|[a-z_0-9]+)")
-"""What a Rust file names in the same crate: one module, or several in braces."""
-
-
-def rust_modules(source: Path) -> dict[tuple[str, ...], Path]:
-    """The modules of a crate by their paths, without tests and without the crate's root."""
-    found = {}
-    for path in source.rglob("*.rs"):
-        *above, name = path.relative_to(source).with_suffix("").parts
-        if not {"tests", "lib", "main"} & {name, *above}:
-            found[(*above, name) if name != "mod" else tuple(above)] = path
-    return found
-
-
-def named_modules(module: tuple[str, ...], path: Path) -> Iterator[tuple[str, ...]]:
-    """The modules that a file names, from the root of its crate or from beside itself."""
-    text = re.sub(r"^\s*//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    for found in NAMED.finditer(text.partition("#[cfg(test)]")[0]):
-        place = module[:-1] if found["root"] == "super" else ()
-        names = re.findall(r"(?:^|[{,])\s*([a-z_0-9]+)", found["names"])
-        yield from ((*place, name) for name in names)
-
-
-@pytest.mark.parametrize("crate", CRATES)
-def test_no_two_rust_files_name_each_other(crate):
-    modules = rust_modules(ROOT / "crates" / crate / "src")
-    names = {module: set(named_modules(module, path)) for module, path in modules.items()}
-    both = {
-        tuple(sorted((one, another)))
-        for one, named in names.items()
-        for another in named & names.keys() - {one}
-        if one in names[another] and one[: len(another)] != another and another[: len(one)] != one
-    }
-    assert both == set()

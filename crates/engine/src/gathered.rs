@@ -4,7 +4,7 @@ use loadcurve_plan::Nanos;
 
 use crate::part::{CpuUse, Finished};
 use crate::result::Lateness;
-use crate::verdict::GeneratorEvidence;
+use crate::verdict::evidence::GeneratorEvidence;
 
 /// The parts of a load that have arrived so far, as one.
 #[derive(Clone, Debug, Default)]

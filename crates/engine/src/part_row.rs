@@ -10,9 +10,9 @@ use serde::Serialize;
 use crate::io::Io as _;
 use crate::io::epoll::Epoll;
 use crate::kernel::TcpCounters;
+use crate::merged::pauses_within;
 use crate::part::{CpuUse, Finished};
 use crate::result::{Generator, Lateness, LoadResult, PauseSummary, Requests};
-use crate::summary::pauses_within;
 
 /// What one part of a load measured and cost.
 #[derive(Clone, Debug, Serialize)]

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::kernel::TcpCounters;
 use crate::part::WaitedBy;
-use crate::verdict::Verdict;
+use crate::verdict::reasons::Verdict;
 
 /// Everything measured by one load; what the load was, who started it knows. Times are in milliseconds and rates per
 /// second unless the name says otherwise.

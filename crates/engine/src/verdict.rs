@@ -3,9 +3,10 @@
 mod change;
 mod codes;
 mod endings;
-mod evidence;
+pub(crate) mod evidence;
 mod outcomes;
 mod pace;
+pub(crate) mod reasons;
 mod reported;
 mod resumption;
 mod service;
@@ -14,48 +15,15 @@ mod stationarity;
 mod tests;
 mod wording;
 
-use serde::Serialize;
-
-pub use codes::{Code, CodeRow, Kind};
+pub use codes::{Code, CodeRow, Kind, Status};
 pub use evidence::KeptUp;
 pub(crate) use evidence::{
     Busy, Evidence, GeneratorEvidence, OddBody, PeriodMeans, Redirection, Scheduled, TimeSeries,
 };
+pub use reasons::{Reason, Verdict};
 pub use reported::Reported;
 pub(crate) use resumption::Resumption;
-
-/// How far a result may be trusted, in rising order of doubt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Nothing speaks against it.
-    #[default]
-    Valid,
-    /// Something may have bent it.
-    Suspect,
-    /// It does not say what it seems to say.
-    Invalid,
-}
-
-/// One reason against a result, or one note on it, with its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reason {
-    /// What it is about.
-    pub code: Code,
-    /// A sentence with the numbers, and with what to do.
-    pub text: String,
-}
-
-/// The verdict on one load.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Verdict {
-    /// The worst that any reason says.
-    pub status: Status,
-    /// The reasons, none for a valid result.
-    pub reasons: Vec<Reason>,
-    /// What a reader should know, although it is no reason for doubt.
-    pub notes: Vec<Reason>,
-}
+pub use wording::Loaded;
 
 impl Verdict {
     /// The verdict that the evidence gives.
@@ -83,16 +51,5 @@ impl Verdict {
         verdict.note_warm_up(evidence);
         verdict.note_recording(evidence);
         verdict
-    }
-
-    fn add(&mut self, status: Status, code: Code, text: String) {
-        debug_assert!(code.row().may_give(status), "{code:?} makes no load {status:?}");
-        self.status = self.status.max(status);
-        self.reasons.push(Reason { code, text });
-    }
-
-    fn note(&mut self, code: Code, text: String) {
-        debug_assert_eq!(code.row().kind, Kind::Note);
-        self.notes.push(Reason { code, text });
     }
 }

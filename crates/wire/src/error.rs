@@ -5,6 +5,7 @@ mod http2;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
+pub(crate) use http2::INITIAL_WINDOW_SIZE;
 pub use http2::{ErrorCode, HpackError, Http2Error};
 
 /// A part of a response that is read line by line and whose length is limited.

@@ -5,7 +5,18 @@
 use loadcurve_record::{Origin, table};
 use serde::Serialize;
 
-use super::Status;
+/// How far a result may be trusted, in rising order of doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Nothing speaks against it.
+    #[default]
+    Valid,
+    /// Something may have bent it.
+    Suspect,
+    /// It does not say what it seems to say.
+    Invalid,
+}
 
 /// What a code is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -4,8 +4,9 @@ use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{Disruptions, FailureCounts, Loss, LostServer, StatusCounts, Unserved, WarmUpCounts};
 
 use super::resumption::Resumption;
+use super::wording::Loaded;
+use crate::merged::Merged;
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
-use crate::summary::{Loaded, Merged};
 
 /// What the verdict is reached from.
 #[derive(Clone, Debug)]

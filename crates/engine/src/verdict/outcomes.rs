@@ -4,8 +4,7 @@ use loadcurve_plan::Stop;
 use loadcurve_record::{Class, Failure, FailureCounts, Loss, PERCENTILES, StatusCounts};
 
 use super::evidence::Lost;
-use super::{Code, Evidence, OddBody, Status, Verdict};
-use crate::summary::Loaded;
+use super::{Code, Evidence, Loaded, OddBody, Status, Verdict};
 use crate::words::{grouped, list, percentage, rate};
 
 /// Failed requests above this share spoil a result, as a gap does above this share of the window; any at all cast
@@ -54,20 +53,20 @@ impl Verdict {
     pub(super) fn judge_completeness(&mut self, evidence: &Evidence) {
         let requests = evidence.requests;
         if requests.due == 0 {
-            let request = evidence.loaded.request();
+            let request = evidence.loaded.row().request;
             let text =
                 format!("no {request} fell due in the measured part of the load, so nothing was measured");
             self.add(Status::Invalid, Code::NothingAnswered, text);
         } else if requests.answered == 0 {
-            let (due, what) = (grouped(requests.due), evidence.loaded.requests());
+            let (due, what) = (grouped(requests.due), evidence.loaded.row().requests);
             let text = match evidence.answered_rps {
                 Some(answered_rps) if answered_rps > 0.0 && requests.never_sent == requests.due => format!(
                     "none of the {due} {what} that fell due in the measured part was sent: the {} was busy with those of \
                      the warm-up to the end, and answered {} of them per second; reduce the \
                      load, or allow more {}",
-                    evidence.loaded.server(),
+                    evidence.loaded.row().server,
                     rate(answered_rps),
-                    evidence.loaded.connections()
+                    evidence.loaded.row().connections
                 ),
                 _ => format!("none of the {due} {what} that fell due was answered"),
             };
@@ -82,7 +81,7 @@ impl Verdict {
                  longest, are missing",
                 grouped(requests.unanswered),
                 grouped(requests.due),
-                evidence.loaded.requests(),
+                evidence.loaded.row().requests,
                 percentage(requests.unanswered, requests.due)
             );
             self.add(Status::Suspect, Code::Unanswered, text);
@@ -101,7 +100,7 @@ impl Verdict {
             grouped(due),
             percentage(failed, due),
             list(&failures_in_words(&evidence.failures, failed, evidence.loaded)),
-            what = evidence.loaded.requests()
+            what = evidence.loaded.row().requests
         );
         self.add(status_of_share(failed, due), Code::Errors, text);
     }
@@ -120,8 +119,8 @@ impl Verdict {
             gap.length_s,
             evidence.duration_s,
             100.0 * gap.share,
-            server = loaded.server(),
-            connection = loaded.connection()
+            server = loaded.row().server,
+            connection = loaded.row().connection
         );
         self.add(gap.status(), Code::StoppedAnswering, text);
     }
@@ -210,7 +209,7 @@ impl Verdict {
         for (code, count, what, shortage) in shortages {
             if let (1.., Some(shortage)) = (count, shortage) {
                 let loaded = evidence.loaded;
-                let requests = if count == 1 { loaded.request() } else { loaded.requests() };
+                let requests = if count == 1 { loaded.row().request } else { loaded.row().requests };
                 let text = format!(
                     "{} {requests} found no free {what} for a connection: {shortage}",
                     grouped(count)
@@ -248,9 +247,9 @@ impl Verdict {
                 fails at first may require a longer warm-up",
                 grouped(warm_up.failed),
                 grouped(warm_up.begun),
-                evidence.loaded.requests(),
+                evidence.loaded.row().requests,
                 percentage(warm_up.failed, warm_up.begun),
-                evidence.loaded.server()
+                evidence.loaded.row().server
             );
             self.note(Code::WarmupErrors, text);
         }
@@ -262,7 +261,7 @@ impl Verdict {
                 "the load is shorter than the recording: {} of the recorded {} were due after its end and are not included; \
                  a longer duration, or none, replays them",
                 grouped(evidence.cut_off),
-                evidence.loaded.requests()
+                evidence.loaded.row().requests
             );
             self.note(Code::RecordingCut, text);
         }
@@ -281,10 +280,10 @@ fn loss(evidence: &Evidence, lost: Lost) -> String {
             ", with {} of {} {} never sent",
             grouped(count),
             grouped(evidence.requests.due),
-            loaded.requests()
+            loaded.row().requests
         ),
     };
-    let server = loaded.server();
+    let server = loaded.row().server;
     let tried_s = lost.tried_s;
     let (what, how) = match lost.how {
         Loss::Unreachable => {
@@ -315,7 +314,7 @@ fn examples(mut parts: Vec<String>) -> Vec<String> {
 }
 
 fn interruption(evidence: &Evidence) -> String {
-    let (request, requests) = (evidence.loaded.request(), evidence.loaded.requests());
+    let (request, requests) = (evidence.loaded.row().request, evidence.loaded.row().requests);
     match (evidence.requests.due, evidence.warm_up.begun) {
         (0, 0) => return format!("the load was interrupted before its first {request}"),
         (0, begun) => {
@@ -340,8 +339,9 @@ fn interruption(evidence: &Evidence) -> String {
 /// What happened to this many failed requests, for readers who do not know the names of the classes.
 fn failures_in_words(failures: &FailureCounts, failed: u64, loaded: Loaded) -> Vec<String> {
     let happened = failures.iter().filter(|(_, count)| *count > 0);
-    let mut words: Vec<String> =
-        happened.map(|(failure, count)| format!("{} {}", grouped(count), loaded.happened(failure))).collect();
+    let mut words: Vec<String> = happened
+        .map(|(failure, count)| format!("{} {}", grouped(count), (loaded.row().happened)(failure)))
+        .collect();
     let unreported = failed.saturating_sub(failures.total());
     if unreported > 0 {
         words.push(format!("{} for a reason that the generator does not report", grouped(unreported)));

@@ -78,12 +78,12 @@ impl Verdict {
                 "{} {} per second fell due and {} were sent: {} of {} ({}) were never sent although a {} was free, \
                  because the generator was delayed; keep other work off its CPUs",
                 rate(due_rps),
-                evidence.loaded.requests(),
+                evidence.loaded.row().requests,
                 rate(sent_rps),
                 grouped(never_sent_while_free),
                 grouped(due),
                 percentage(never_sent_while_free, due),
-                evidence.loaded.connection()
+                evidence.loaded.row().connection
             );
             self.add(Status::Suspect, Code::RateNotSent, text);
         }
@@ -104,7 +104,7 @@ impl Verdict {
                 format!(
                     ", and {} in all were never sent for want of a free {}",
                     grouped(count),
-                    loaded.connection()
+                    loaded.row().connection
                 )
             }
         };
@@ -114,10 +114,10 @@ impl Verdict {
             the load; reduce the load, or allow more \
              {}",
             rate(scheduled.due_rps),
-            loaded.requests(),
+            loaded.row().requests,
             rate(answered_rps),
-            loaded.server(),
-            loaded.connections()
+            loaded.row().server,
+            loaded.row().connections
         );
         self.add(Status::Suspect, Code::RateNotReached, text);
     }
@@ -126,8 +126,8 @@ impl Verdict {
         let Some(lateness) = evidence.generator.lateness else { return };
         // Where the requests are too few for a percentile, the latest one speaks.
         let (how_many, lateness_ms) = match (lateness.p99, lateness.max) {
-            (Some(p99), _) => (format!("1 of 100 {}", evidence.loaded.requests()), p99),
-            (None, Some(max)) => (evidence.loaded.a_request().into(), max),
+            (Some(p99), _) => (format!("1 of 100 {}", evidence.loaded.row().requests), p99),
+            (None, Some(max)) => (evidence.loaded.row().a_request.into(), max),
             (None, None) => return,
         };
         if lateness_ms > SUSPECT_LATENESS_MS {
@@ -136,7 +136,7 @@ impl Verdict {
                 "the generator itself was late: it sent {how_many} {lateness_ms:.2} ms or more after it was due, \
                  although a {connection} was free, and that counts as latency; keep other work \
                  off its CPUs, give it more threads, or reduce the load",
-                connection = evidence.loaded.connection()
+                connection = evidence.loaded.row().connection
             );
             self.add(status, Code::GeneratorLate, text);
         }
@@ -150,7 +150,7 @@ impl Verdict {
                 "the generator's {threads} busy {:.0} % of the time: the limit may be the generator's, not the {}'s; \
                  more threads on more CPUs would show it",
                 share * 100.0,
-                evidence.loaded.server()
+                evidence.loaded.row().server
             );
             self.add(Status::Suspect, Code::GeneratorSaturated, text);
         }
@@ -183,7 +183,7 @@ impl Verdict {
                 rate(rps),
                 grouped(requests as u64),
                 contradiction(evidence, off(in_system) > 0.0),
-                what = evidence.loaded.requests()
+                what = evidence.loaded.row().requests
             );
             self.add(Status::Suspect, Code::LittlesLaw, text);
         }
@@ -193,7 +193,7 @@ impl Verdict {
 /// What a contradiction leaves possible: time that no latency includes is the generator's, and what is too much comes from
 /// the edges of the window.
 fn contradiction(evidence: &Evidence, is_more: bool) -> String {
-    let (requests, connections) = (evidence.loaded.requests(), evidence.loaded.connections());
+    let (requests, connections) = (evidence.loaded.row().requests, evidence.loaded.row().connections);
     if is_more {
         format!(
             "more than that can be under way for no time, so the {requests} that began before the window, or ended \

@@ -6,9 +6,8 @@ use loadcurve_plan::Stop;
 use loadcurve_record::{Disruptions, FailureCounts, StatusCounts, Unserved, WarmUpCounts};
 use serde::Deserialize;
 
-use super::{Busy, Evidence, GeneratorEvidence, KeptUp, Scheduled, TimeSeries, Verdict};
+use super::{Busy, Evidence, GeneratorEvidence, KeptUp, Loaded, Scheduled, TimeSeries, Verdict};
 use crate::result::Requests;
-use crate::summary::Loaded;
 
 /// What a generator reports of its load, and what was seen of its process.
 #[derive(Clone, Debug, Deserialize)]

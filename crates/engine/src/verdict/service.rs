@@ -31,15 +31,15 @@ impl Verdict {
 /// Who waited, or was asked in vain.
 fn waiting(evidence: &Evidence) -> String {
     let (unserved, loaded) = (evidence.unserved, evidence.loaded);
-    let (connections, of) = (loaded.connections(), grouped(unserved.asked));
+    let (connections, of) = (loaded.row().connections, grouped(unserved.asked));
     if unserved.requests == 0 {
         let unanswered = grouped(unserved.asked - unserved.served);
         return format!(
             "on {unanswered} of {of} {connections} no {} was answered in the whole window",
-            loaded.request()
+            loaded.row().request
         );
     }
-    let requests = if unserved.requests == 1 { loaded.request() } else { loaded.requests() };
+    let requests = if unserved.requests == 1 { loaded.row().request } else { loaded.row().requests };
     let oldest_s = unserved.oldest.as_secs_f64();
     format!(
         "{} {requests}, on {} of {of} {connections}, waited through the whole window; the oldest {oldest_s:.1} s",
@@ -51,7 +51,7 @@ fn waiting(evidence: &Evidence) -> String {
 /// What the figures are of, and what to do.
 fn consequence(evidence: &Evidence) -> String {
     let (unserved, loaded) = (evidence.unserved, evidence.loaded);
-    let (server, connections) = (loaded.server(), loaded.connections());
+    let (server, connections) = (loaded.row().server, loaded.row().connections);
     if unserved.served == 0 {
         return format!(
             "no latency includes them; a longer load shows whether the {server} is slow or answers nobody"

@@ -21,7 +21,7 @@ impl Verdict {
         }
         let measure = Measure::of(evidence);
         let Some(unsettled) = measure.judge(evidence) else { return };
-        let (seen, server) = (seen(&unsettled, measure, evidence), evidence.loaded.server());
+        let (seen, server) = (seen(&unsettled, measure, evidence), evidence.loaded.row().server);
         let text = match unsettled.level_after {
             Some(periods) => {
                 let time_series = &evidence.time_series;
@@ -130,7 +130,7 @@ impl TimeSeries {
 }
 
 fn seen(unsettled: &NonStationary, measure: Measure, evidence: &Evidence) -> String {
-    let (periods, requests) = (&evidence.time_series.periods, evidence.loaded.requests());
+    let (periods, requests) = (&evidence.time_series.periods, evidence.loaded.row().requests);
     let whole_s = length_s(periods);
     let differs = |relative| measure.differs(relative, requests);
     match unsettled.change {
@@ -163,7 +163,9 @@ fn longer(evidence: &Evidence) -> String {
                 3.0 * seconds
             )
         }
-        Stop::RequestsTotal(_) => format!("make it send three times as many {}", evidence.loaded.requests()),
+        Stop::RequestsTotal(_) => {
+            format!("make it send three times as many {}", evidence.loaded.row().requests)
+        }
         Stop::ConnectionsTotal(_) => "make it open three times as many connections".into(),
         Stop::Recording => "replay a recording three times as long".into(),
     }

@@ -6,11 +6,10 @@ use loadcurve_record::{
 };
 
 use super::{
-    Busy, Code, Evidence, GeneratorEvidence, KeptUp, OddBody, PeriodMeans, Reason, Resumption, Scheduled,
-    Status, TimeSeries, Verdict,
+    Busy, Code, Evidence, GeneratorEvidence, KeptUp, Loaded, OddBody, PeriodMeans, Reason, Resumption,
+    Scheduled, Status, TimeSeries, Verdict,
 };
 use crate::result::{Lateness, Requests};
-use crate::summary::Loaded;
 
 mod endings;
 mod settling;

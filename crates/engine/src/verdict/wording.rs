@@ -1,58 +1,64 @@
-//! What the sentences of a verdict call the things that a load consists of.
+//! What the sentences of a verdict call the things that a load consists of: a table for each kind of work.
 
 use loadcurve_record::Failure;
+use serde::Deserialize;
 
-use crate::summary::Loaded;
+/// What is under load.
+///
+/// Plans call it by its work.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub enum Loaded {
+    /// A web server, which is asked over HTTP.
+    #[serde(rename = "http")]
+    WebServer,
+    /// A database, which is asked through a driver that hides statuses and bytes.
+    #[serde(rename = "ycsb")]
+    Database,
+}
+
+/// What is said of the loads of one kind of work, and what their answers show.
+pub(crate) struct WorkRow {
+    pub(crate) request: &'static str,
+    pub(crate) a_request: &'static str,
+    pub(crate) requests: &'static str,
+    /// What a request needs to be sent.
+    pub(crate) connection: &'static str,
+    pub(crate) connections: &'static str,
+    pub(crate) server: &'static str,
+    /// What became of failed requests, behind their number.
+    pub(crate) happened: fn(Failure) -> &'static str,
+    /// Whether answers have statuses and bytes, and connections ends that are seen.
+    pub(crate) shows_answers: bool,
+}
+
+const WEB_SERVER: WorkRow = WorkRow {
+    request: "request",
+    a_request: "a request",
+    requests: "requests",
+    connection: "connection",
+    connections: "connections",
+    server: "server",
+    happened: Failure::happened,
+    shows_answers: true,
+};
+
+const DATABASE: WorkRow = WorkRow {
+    request: "operation",
+    a_request: "an operation",
+    requests: "operations",
+    connection: "client",
+    connections: "clients",
+    server: "database",
+    happened: Failure::happened_to_operations,
+    shows_answers: false,
+};
 
 impl Loaded {
-    pub(super) fn request(self) -> &'static str {
+    /// The row of its work.
+    pub(crate) fn row(self) -> &'static WorkRow {
         match self {
-            Self::WebServer => "request",
-            Self::Database => "operation",
-        }
-    }
-
-    pub(super) fn a_request(self) -> &'static str {
-        match self {
-            Self::WebServer => "a request",
-            Self::Database => "an operation",
-        }
-    }
-
-    pub(super) fn requests(self) -> &'static str {
-        match self {
-            Self::WebServer => "requests",
-            Self::Database => "operations",
-        }
-    }
-
-    /// What a request needs to be sent.
-    pub(super) fn connection(self) -> &'static str {
-        match self {
-            Self::WebServer => "connection",
-            Self::Database => "client",
-        }
-    }
-
-    pub(super) fn connections(self) -> &'static str {
-        match self {
-            Self::WebServer => "connections",
-            Self::Database => "clients",
-        }
-    }
-
-    pub(super) fn server(self) -> &'static str {
-        match self {
-            Self::WebServer => "server",
-            Self::Database => "database",
-        }
-    }
-
-    /// What became of failed requests, behind their number.
-    pub(super) fn happened(self, failure: Failure) -> &'static str {
-        match self {
-            Self::WebServer => failure.happened(),
-            Self::Database => failure.happened_to_operations(),
+            Self::WebServer => &WEB_SERVER,
+            Self::Database => &DATABASE,
         }
     }
 }

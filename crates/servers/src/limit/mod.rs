@@ -22,7 +22,8 @@ use clients::{Clients, Connection, LISTENER, Protocol};
 pub(crate) use faults::Faults;
 use http1::{Answering, Answers, Http1};
 use http2::Streams;
-use script::{Played, Script};
+use playback::Playback;
+use script::Played;
 use step::Step;
 pub(crate) use tls::Identity;
 use tls::{Peer, Tls};
@@ -33,6 +34,7 @@ mod faults;
 mod http1;
 mod http2;
 pub(crate) mod options;
+mod playback;
 mod script;
 mod step;
 #[cfg(feature = "tls")]
@@ -63,22 +65,22 @@ pub(crate) struct Settings {
 pub(crate) fn serve(settings: Settings, content: Content) -> io::Result<Infallible> {
     let Settings { listen, backlog, faults, identity, speaks_http2 } = settings;
     let mut clients = Clients::new(listening::listen(listen, backlog, SocketFlags::NONBLOCK)?)?;
-    let mut server = Server { identity, speaks_http2, ..Server::new(content, Script::of(faults)) };
-    if !server.script.as_ref().is_some_and(Script::accepts_slowly) {
+    let mut server = Server { identity, speaks_http2, ..Server::new(content, Playback::of(faults)) };
+    if !server.playback.as_ref().is_some_and(|playback| playback.script.accepts_slowly()) {
         clients.watch_listener()?;
     }
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         let mut events = [MaybeUninit::uninit(); EVENTS_PER_WAIT];
-        let timeout = server.script.as_ref().and_then(Script::timeout);
+        let timeout = server.playback.as_ref().and_then(Playback::timeout);
         let events = match epoll::wait(&clients.set, &mut events, timeout.as_ref()) {
             Ok((events, _)) => events,
             Err(Errno::INTR) => continue,
             Err(errno) => return Err(errno.into()),
         };
         for event in events {
-            if let Some(script) = &server.script {
-                script.time_after_stall();
+            if let Some(playback) = &server.playback {
+                playback.script.time_after_stall();
             }
             let token = event.data.u64();
             if token == LISTENER {
@@ -95,7 +97,8 @@ struct Server {
     answers: Answers,
     /// Answers that wait to be written with the next ones.
     batch: Vec<u8>,
-    script: Option<Script>,
+    /// What is played for the clients, if there is a script.
+    playback: Option<Playback>,
     /// What clients are shown where they are to speak TLS.
     identity: Option<Identity>,
     speaks_http2: bool,
@@ -104,11 +107,11 @@ struct Server {
 }
 
 impl Server {
-    fn new(content: Content, script: Option<Script>) -> Self {
+    fn new(content: Content, playback: Option<Playback>) -> Self {
         Self {
             answers: Answers::new(content),
             batch: Vec::new(),
-            script,
+            playback,
             identity: None,
             speaks_http2: false,
             plain: Vec::new(),
@@ -122,18 +125,18 @@ impl Server {
         if self.speaks_http2 {
             connection.protocol = Protocol::Undecided(Vec::new());
         }
-        if let Some(script) = &mut self.script {
-            script.welcome(connection);
-            script.keep_up_threads(clients.open());
+        if let Some(playback) = &mut self.playback {
+            playback.welcome(connection);
+            playback.script.keep_up_threads(clients.open());
         }
         true
     }
 
     /// Does what the script has for this time.
     fn keep_time(&mut self, clients: &mut Clients) {
-        let Some(script) = &mut self.script else { return };
-        script.keep_time(clients, &mut self.batch);
-        if script.is_time_to_accept() {
+        let Some(playback) = &mut self.playback else { return };
+        playback.keep_time(clients, &mut self.batch);
+        if playback.script.is_time_to_accept() {
             self.accept(clients);
         }
     }
@@ -203,9 +206,9 @@ impl Server {
             return self.answer(connection, &first);
         }
         let Connection { transport, protocol, answers: count, last_active, .. } = connection;
-        let played = self.script.as_mut().map(|script| {
+        let played = self.playback.as_mut().map(|playback| {
             *last_active = clock::monotonic();
-            Played { script, answers: count, came: *last_active }
+            Played { script: &mut playback.script, answers: count, came: *last_active }
         });
         match protocol {
             Protocol::Undecided(_) => {}
@@ -218,8 +221,8 @@ impl Server {
                 http2::answer(http2, transport, bytes, &mut streams, &mut self.batch)?;
             }
         }
-        if let Some(script) = &mut self.script {
-            script.watch(connection);
+        if let Some(playback) = &mut self.playback {
+            playback.watch(connection);
         }
         Step::Continue(())
     }

@@ -1,7 +1,5 @@
-//! A script of faults while it is played.
+//! A script of faults: what becomes of each request, and when.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::hint::black_box;
 use std::thread;
 use std::time::Duration;
@@ -9,13 +7,10 @@ use std::time::Duration;
 use loadcurve_plan::{Purpose, Random};
 use loadcurve_servers::http2::{Fate, Last};
 use loadcurve_servers::reply::Outcome;
-use rustix::event::Timespec;
 
 use crate::clock;
 
-use super::clients::{ClientId, Clients, Connection};
 use super::faults::Faults;
-use super::step::Step;
 
 /// How many additions lie between two looks at the processor time: about a microsecond.
 const ADDITIONS_PER_LOOK: u64 = 1000;
@@ -27,10 +22,6 @@ pub(super) struct Script {
     outcomes: Random,
     delays: Random,
     requests: u64,
-    /// When answers are due that are sent late.
-    delayed: Deadlines,
-    /// When to see whether a client was silent for too long.
-    silent: Deadlines,
     next_accept: Option<Duration>,
     threads: usize,
 }
@@ -47,24 +38,25 @@ impl Script {
             outcomes: Random::new(faults.seed, Purpose::Outcomes),
             delays: Random::new(faults.seed, Purpose::Delays),
             requests: 0,
-            delayed: Deadlines::default(),
-            silent: Deadlines::default(),
             next_accept: faults.accept_every.map(|every| started.saturating_add(every)),
             threads: 0,
             faults,
         })
     }
 
+    /// What it consists of.
+    pub(super) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// When the next client is accepted, where they are accepted one by one.
+    pub(super) fn next_accept(&self) -> Option<Duration> {
+        self.next_accept
+    }
+
     /// Whether clients are accepted one by one at their times, and not as they come.
     pub(super) fn accepts_slowly(&self) -> bool {
         self.faults.accept_every.is_some()
-    }
-
-    /// How long the server may wait for an event; none stands for any time.
-    pub(super) fn timeout(&self) -> Option<Timespec> {
-        let deadlines = [self.delayed.next(), self.silent.next(), self.next_accept];
-        let next = deadlines.into_iter().flatten().min()?;
-        Timespec::try_from(next.saturating_sub(clock::monotonic())).ok()
     }
 
     /// The time, once the stall is over that may be under way: the server does nothing until then.
@@ -74,17 +66,6 @@ impl Script {
         let Some(left) = left else { return now };
         clock::wait_until(now.saturating_add(left));
         clock::monotonic()
-    }
-
-    /// Begins with a connection.
-    pub(super) fn welcome(&mut self, connection: &mut Connection) {
-        let now = clock::monotonic();
-        connection.last_active = now;
-        // Any number but 0 has each page written, so that it is in use.
-        connection.ballast = vec![1; self.faults.connection_memory_bytes];
-        if let Some(idle_timeout) = self.faults.idle_timeout {
-            self.silent.add(now.saturating_add(idle_timeout), connection.id);
-        }
     }
 
     /// Starts the threads that this many connections ask for; they do nothing, and stay.
@@ -100,39 +81,6 @@ impl Script {
             if let Err(error) = started {
                 eprintln!("loadcurve-server: thread {} cannot be started: {error}", self.threads);
             }
-        }
-    }
-
-    /// Has somebody look at a connection when its next answer is due.
-    pub(super) fn watch(&mut self, connection: &mut Connection) {
-        if let Some(due) = connection.next_due().filter(|_| !connection.is_awaited) {
-            connection.is_awaited = true;
-            self.delayed.add(due, connection.id);
-        }
-    }
-
-    /// Does what has become due: sends answers, closes silent clients.
-    pub(super) fn keep_time(&mut self, clients: &mut Clients, batch: &mut Vec<u8>) {
-        let now = self.time_after_stall();
-        while let Some(client) = self.delayed.next_due(now) {
-            clients.with_client(client, |connection| {
-                connection.is_awaited = false;
-                connection.release(now, batch)?;
-                self.watch(connection);
-                Step::Continue(())
-            });
-        }
-        let Some(idle_timeout) = self.faults.idle_timeout else { return };
-        while let Some(client) = self.silent.next_due(now) {
-            clients.with_client(client, |connection| {
-                let silent_since = if connection.is_idle() { connection.last_active } else { now };
-                let end = silent_since.saturating_add(idle_timeout);
-                if end <= now {
-                    return connection.close(batch);
-                }
-                self.silent.add(end, client);
-                Step::Continue(())
-            });
         }
     }
 
@@ -199,26 +147,5 @@ impl Played<'_> {
     /// What becomes of the next request.
     pub(super) fn fate(&mut self) -> Fate {
         self.script.fate(self.answers, self.came)
-    }
-}
-
-/// Clients with the times at which something is due for them.
-#[derive(Default)]
-struct Deadlines {
-    waiting: BinaryHeap<Reverse<(Duration, ClientId)>>,
-}
-
-impl Deadlines {
-    fn add(&mut self, due: Duration, client: ClientId) {
-        self.waiting.push(Reverse((due, client)));
-    }
-
-    fn next(&self) -> Option<Duration> {
-        self.waiting.peek().map(|Reverse((due, _))| *due)
-    }
-
-    fn next_due(&mut self, now: Duration) -> Option<ClientId> {
-        self.next().filter(|due| *due <= now)?;
-        self.waiting.pop().map(|Reverse((_, client))| client)
     }
 }

@@ -4,7 +4,9 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 use super::Malformed;
-use crate::h2::INITIAL_WINDOW_SIZE;
+
+/// The identifier of the setting whose invalid values are faults of flow control (RFC 9113 §6.5.2).
+pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 
 /// Why a stream or a connection was ended (RFC 9113 §7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +205,7 @@ impl From<HpackError> for Malformed {
 }
 
 impl Display for Http2Error {
+    #[expect(clippy::too_many_lines, reason = "it is a table of sentences")]
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::Http1 => "the server answered in HTTP/1.x; it does not speak HTTP/2 on this port",

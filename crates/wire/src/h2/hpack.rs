@@ -11,13 +11,11 @@ mod integer;
 mod static_table;
 
 pub use crate::error::HpackError;
+pub use crate::h2::settings::DEFAULT_TABLE_BYTES;
 pub use decoder::{Decoder, Field};
 pub use huffman::{decode as decode_huffman, encode as encode_huffman};
 
 pub(crate) use encoder::{EncodedField, Encoder, Part};
-
-/// The size of a dynamic table where nobody has agreed on another (RFC 9113 §6.5.2).
-pub const DEFAULT_TABLE_BYTES: usize = 4096;
 
 /// What an entry of a dynamic table counts beside its name and value (RFC 7541 §4.1).
 const ENTRY_OVERHEAD_BYTES: usize = 32;

@@ -1,8 +1,10 @@
 //! What the two sides of a connection agree on (RFC 9113 §6.5).
 
 use super::frame::{DEFAULT_FRAME_BYTES, DEFAULT_WINDOW_BYTES, LARGEST_WINDOW_BYTES};
-use super::hpack::DEFAULT_TABLE_BYTES;
 use crate::error::Http2Error;
+
+/// The size of a dynamic table where nobody has agreed on another (RFC 9113 §6.5.2).
+pub const DEFAULT_TABLE_BYTES: usize = 4096;
 
 /// How the header fields of requests are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,11 +65,11 @@ impl Default for Http2Settings {
 }
 
 /// The identifiers of settings.
-pub(crate) mod id {
+pub(super) mod id {
     pub(in crate::h2) const HEADER_TABLE_SIZE: u16 = 1;
     pub(in crate::h2) const ENABLE_PUSH: u16 = 2;
     pub(in crate::h2) const MAX_CONCURRENT_STREAMS: u16 = 3;
-    pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
+    pub(in crate::h2) use crate::error::INITIAL_WINDOW_SIZE;
     pub(in crate::h2) const MAX_FRAME_SIZE: u16 = 5;
     pub(in crate::h2) const MAX_HEADER_LIST_SIZE: u16 = 6;
 }

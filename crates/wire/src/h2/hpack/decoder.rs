@@ -2,7 +2,7 @@
 
 use super::dynamic_table::DynamicTable;
 use super::{HpackError, huffman, integer, static_table};
-use crate::h2::fields::Meaning;
+use crate::h2::meaning::Meaning;
 
 /// One field of a header block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

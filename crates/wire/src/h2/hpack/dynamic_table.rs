@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::ENTRY_OVERHEAD_BYTES;
-use crate::h2::fields::Meaning;
+use crate::h2::meaning::Meaning;
 
 /// The fields that the peer has added, the newest first. Their texts lie one behind the other in one buffer, whose dead
 /// front is dropped when it is as long as the table may be.

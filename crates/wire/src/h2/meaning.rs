@@ -1,0 +1,63 @@
+//! What a single field of a response says (RFC 9113 §8.2 and §8.3).
+
+use crate::bytes::{is_text, is_token};
+use crate::error::{Http2Error, Malformed};
+use crate::framing::FramingFields;
+
+/// What one field says to a client. A field of the dynamic table is understood once, when it is put there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Status(u16),
+    ContentLength(u64),
+    Regular,
+    /// It may be in no response.
+    Forbidden(Malformed),
+}
+
+impl Meaning {
+    /// That of an entry of the static table, most of which are plain fields.
+    #[inline]
+    pub(crate) fn of_static(index: usize, name: &[u8], value: &[u8]) -> Self {
+        match index {
+            1..=14 | 28 | 57 => Self::of(name, value),
+            _ => Self::Regular,
+        }
+    }
+
+    pub(crate) fn of(name: &[u8], value: &[u8]) -> Self {
+        if let [b':', rest @ ..] = name {
+            return match rest {
+                b"status" => status(value).map_or_else(|| forbidden(Http2Error::Status), Self::Status),
+                _ => forbidden(Http2Error::PseudoField),
+            };
+        }
+        if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
+            return forbidden(Http2Error::FieldName);
+        }
+        if !is_text(value) || value.trim_ascii().len() != value.len() {
+            return forbidden(Http2Error::FieldValue);
+        }
+        match name {
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
+                forbidden(Http2Error::ConnectionField)
+            }
+            b"content-length" => content_length(value).map_or_else(Self::Forbidden, Self::ContentLength),
+            _ => Self::Regular,
+        }
+    }
+}
+
+fn forbidden(error: Http2Error) -> Meaning {
+    Meaning::Forbidden(error.into())
+}
+
+fn status(value: &[u8]) -> Option<u16> {
+    let &[a @ b'1'..=b'5', b @ b'0'..=b'9', c @ b'0'..=b'9'] = value else { return None };
+    Some(u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0'))
+}
+
+fn content_length(value: &[u8]) -> Result<u64, Malformed> {
+    let mut fields = FramingFields::default();
+    fields.field(b"content-length", value)?;
+    fields.content_length.ok_or(Malformed::ContentLength)
+}
