@@ -63,7 +63,7 @@ def test_connections_replaced_after_failures_are_reported_as_errors_and_not_as_c
     def plant(record: Data, trial: int, connections: float) -> None:
         close_after(record, 10.0)
         # The warm-up has its own failures, which no figure counts.
-        record["load"]["requests"]["failed"] = 40
+        record["load"]["requests"] |= {"answered": 460, "ok": 460, "failed": 40}
         record["load"]["errors"]["closed_early"] = 40
 
     assert set(found(plant)) == {"wrong_answers"}

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run, RunFolder, read_run
+from loadcurve.result.generator import MachinePart
+from loadcurve.result.load import LoadResult
 from loadcurve.result.records import FORMAT
 from loadcurve.result.run_files import RUN_COPY_FILE, RUN_FILE, STUDY_FILE, TRIALS_FILE
 from loadcurve.result.trial_lines import DamagedLine, TrialReader, trial_line
@@ -91,6 +94,33 @@ def test_a_whole_record_of_another_version_is_not_taken_for_a_damaged_one(folder
     lines[1] = content + b',"sha256":"' + hashlib.sha256(content).hexdigest().encode() + b'"}\n'
     with pytest.raises(BadInput, match=r"another version .* line 2, .*colour"):
         read_with(folder, lines)
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_a_record_whose_requests_do_not_add_up_is_left_out_with_the_numbers(folder: Path, has_checksum: bool):
+    contents = [line.rpartition(b',"sha256"')[0] for line in lines_of(folder)]
+    contents[1] = contents[1].replace(b'"failed":0,"unanswered":0', b'"failed":0,"unanswered":7', 1)
+    checksums = [b',"sha256":"' + hashlib.sha256(one).hexdigest().encode() + b'"' for one in contents]
+    lines = [one + has_checksum * its + b"}\n" for one, its in zip(contents, checksums, strict=True)]
+    run = read_with(folder, lines)
+    assert run.records == [RECORDS[0], *RECORDS[2:]]
+    (damage,) = run.damage
+    assert "Line 2 of trials.jsonl contradicts itself (" in damage
+    assert (
+        "requests: 500 requests were due, which 500 answered + 0 failed + 7 unanswered + 0 never_sent "
+        "do not add up to): its record is ignored."
+    ) in damage
+
+
+def test_the_requests_of_a_load_are_those_of_its_machines_together():
+    load = RECORDS[0].load.model_dump(by_alias=True)
+    part = dict.fromkeys(MachinePart.model_fields) | {"machine": "a", "requests": load["requests"]}
+    machines = {"start_spread_ms": None, "start_error_ms": None, "parts": [part]}
+    whole = load | {"machines": machines}
+    assert LoadResult.model_validate(whole).machines is not None
+    twice = load | {"machines": machines | {"parts": [part, part]}}
+    with pytest.raises(ValidationError, match="the load has 500 requests due, and 1,000 in its parts"):
+        LoadResult.model_validate(twice)
 
 
 def test_a_file_of_lines_that_are_no_records_is_refused(folder: Path):

@@ -169,6 +169,8 @@ def test_without_a_new_connection_there_are_no_times_of_connecting():
 
 def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
     load = synthetic.load_result("nginx", 1)
+    counts = {"due": 12_351, "sent": 12_351, "answered": 12_345, "failed": 6}
+    requests = load["requests"] | counts
     part = {
         "machine": "left",
         "lost": None,
@@ -185,7 +187,7 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
         "ended_s": 10.0,
         "interrupted": False,
         "connections_opened": 8,
-        "requests": load["requests"] | {"answered": 12_345, "failed": 6},
+        "requests": requests,
         "sent_rps": 1234.5,
         "answered_rps": 1234.0,
         "latency_ms": load["latency_ms"],
@@ -195,7 +197,8 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
     }
     part["kernel"] = load["kernel"] | {"retransmits": 1_234}
     lost = dict.fromkeys(part) | {"machine": "right", "lost": "it burst into flames"}
-    lines = printed(machines={"start_spread_ms": None, "start_error_ms": None, "parts": [part, lost]})
+    machines = {"start_spread_ms": None, "start_error_ms": None, "parts": [part, lost]}
+    lines = printed(requests=requests, machines=machines)
     rows = [line.split() for line in lines if line.startswith(("left", "right"))]
     assert rows == [
         ["left", "1,234", "12,345", "6", "0.125", "0.025", "0.750", "26%"],

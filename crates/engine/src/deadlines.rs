@@ -36,6 +36,10 @@ impl Deadlines {
     /// Sets the slot's deadline, which must not be before any other slot's.
     pub(crate) fn set(&mut self, slot: Slot, deadline: Nanos) {
         self.clear(slot);
+        debug_assert!(
+            self.links.get(self.last).is_none_or(|last| last.deadline <= Some(deadline)),
+            "slot {slot} has an earlier deadline than one that was set before"
+        );
         self.links[slot] = Link { before: self.last, after: NOBODY, deadline: Some(deadline) };
         match self.last {
             NOBODY => self.first = slot,

@@ -103,6 +103,7 @@ impl Part {
     /// What one thread records.
     #[must_use]
     pub fn of_thread(recorder: Recorder, window: Window, began: Nanos, ended: Nanos, cpu: CpuUse) -> Self {
+        debug_assert_eq!(recorder.balance(), Ok(()), "a thread has lost requests");
         Self { recorder, window, began, began_within: Nanos::ZERO, ended, cpu, threads: 1 }
     }
 
@@ -115,6 +116,7 @@ impl Part {
         self.ended = self.ended.max(other.ended);
         self.cpu.add(other.cpu);
         self.threads += other.threads;
+        debug_assert_eq!(self.recorder.balance(), Ok(()), "requests were lost in merging");
     }
 
     /// When the last thread began.
@@ -223,6 +225,7 @@ impl Finished {
             return Err(InvalidPart(format!("its format is {format:?}")));
         }
         let Travelling { finished, .. } = serde_json::from_str(text).map_err(invalid)?;
+        finished.part.recorder.balance().map_err(|unbalanced| InvalidPart(unbalanced.to_string()))?;
         Ok(finished.moved(Nanos::ZERO, epoch))
     }
 

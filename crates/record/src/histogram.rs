@@ -133,8 +133,10 @@ impl<const DIGITS: u8> Histogram<DIGITS> {
     /// # Panics
     /// Never: all histograms have the same bounds.
     pub fn merge(&mut self, other: &Self) {
+        let counted = self.count().saturating_add(other.count());
         self.buckets.add(&other.buckets).expect("all histograms have the same bounds");
         self.moments.merge(&other.moments);
+        debug_assert_eq!(self.count(), counted, "a histogram has lost times in merging");
     }
 
     /// How many times were counted.

@@ -2,6 +2,25 @@
 //!
 //! Workers record on their own and their recordings are merged afterwards; percentiles are computed once, after the
 //! last merge, because percentiles of percentiles mean nothing.
+//!
+//! # Examples
+//!
+//! Two workers record, and what they have recorded is summarised as one.
+//!
+//! ```
+//! use loadcurve_plan::Nanos;
+//! use loadcurve_record::{Distribution, TimeHistogram};
+//!
+//! let (mut times, mut others) = (TimeHistogram::default(), TimeHistogram::default());
+//! times.record_many(Nanos::from_millis(2), 900);
+//! others.record_many(Nanos::from_millis(50), 100);
+//! times.merge(&others);
+//!
+//! let latency = Distribution::from(&times);
+//! assert_eq!((latency.count, latency.mean, latency.max), (1_000, Some(6.8), Some(50.0)));
+//! assert!((latency.p50.unwrap() - 2.0).abs() < 0.002, "a bucket is a thousandth of its times wide");
+//! assert_eq!(latency.p99_99, None, "1,000 times are too few for it");
+//! ```
 
 mod agreements;
 mod classes;
@@ -38,7 +57,8 @@ pub use multiplexing::{ConnectionLimits, EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, HttpAnswer};
 pub use recorder::{
-    ConnectionCounts, Loss, LostServer, Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts,
+    ConnectionCounts, Loss, LostServer, Recorder, RequestCounts, SlowCandidate, Unbalanced, Unserved,
+    WarmUpCounts,
 };
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};

@@ -11,9 +11,11 @@ use crate::{
     Retransmits, SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram, Window,
 };
 
+mod balance;
 mod edges;
 mod levels;
 
+pub use balance::Unbalanced;
 pub use edges::Unserved;
 
 /// What became of the measured requests: due = answered + failed + unanswered + never sent, always.
@@ -197,6 +199,7 @@ impl Recorder {
 
     /// From now on requests due in `window` are measured.
     pub fn open_window(&mut self, window: Window) {
+        debug_assert!(window.start <= window.end, "a window ends before it starts: {window:?}");
         self.window = window;
     }
 

@@ -155,6 +155,11 @@ impl Series {
             other.coarsen();
         }
         for (period, more) in self.periods.iter_mut().zip(&other.periods) {
+            debug_assert_eq!(
+                (period.start, period.width),
+                (more.start, more.width),
+                "these are not one period"
+            );
             period.add(more);
         }
         let begun = self.periods.len();
@@ -166,7 +171,9 @@ impl Series {
             self.settle();
             self.begin_until(since_start);
         }
-        self.periods.last_mut().expect("the period of this moment has begun")
+        let last = self.periods.last_mut().expect("the period of this moment has begun");
+        debug_assert!(last.start <= since_start, "time went back into an earlier period");
+        last
     }
 
     /// The end of the last period that has begun.

@@ -4,12 +4,12 @@ Every time is in milliseconds and every rate per second unless the name says oth
 measured", never zero.
 """
 
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from loadcurve.loads.record import LoadAsRun
-from loadcurve.record import Count, Many, Record, Time
+from loadcurve.record import Count, Many, Record, Time, contradiction
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
 from loadcurve.result.outcomes import ErrorClass, Errors, Requests, StatusClasses, Verdict
@@ -389,6 +389,13 @@ class LoadResult(Record):
     series: Many[SeriesPeriod]
     histograms: Histograms
     verdict: Verdict
+
+    @model_validator(mode="after")
+    def _is_sum_of_machines(self) -> Self:
+        parts = [part.requests for part in self.machines.parts if part.requests] if self.machines else []
+        if parts and (difference := self.requests.difference(parts)):
+            raise contradiction(f"the load has {difference}")
+        return self
 
     @property
     def began_monotonic_s(self) -> float:

@@ -1,7 +1,7 @@
 """What became of requests, and whether the numbers may be used: counts and codes by the engine's tables."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema
 
 from loadcurve._engine import tables
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.record import Count, Many, Record
+from loadcurve.record import Count, Many, Record, contradiction
 
 
 class _Row(BaseModel):
@@ -144,6 +144,10 @@ class StatusClasses(ClassCounts[Count]):
     classes = STATUSES
 
 
+ENDS: Final = ("answered", "failed", "unanswered", "never_sent")
+"""What a request that was due may come to, each to exactly one."""
+
+
 class Requests(Record):
     """What became of the requests: due = answered + failed + unanswered + never_sent, always.
 
@@ -160,6 +164,23 @@ class Requests(Record):
     never_sent: Count | None
     moved: Count | None = None
     """Of those that were sent: how many were sent once more, because the server had not looked at them."""
+
+    @model_validator(mode="after")
+    def _add_up(self) -> Self:
+        counts = {name: getattr(self, name) for name in ENDS}
+        if self.due != sum(count or 0 for count in counts.values()):
+            ends = " + ".join(f"{count:,} {name}" for name, count in counts.items() if count is not None)
+            raise contradiction(f"{self.due:,} requests were due, which {ends} do not add up to")
+        return self
+
+    def difference(self, parts: Iterable["Requests"]) -> str | None:
+        """Return which count is not the sum of those of a load's parts; ``None`` where each of them is."""
+        listed = list(parts)
+        for name in ("due", "sent", *ENDS):
+            whole, sum_of_parts = getattr(self, name), sum(getattr(part, name) or 0 for part in listed)
+            if (whole or 0) != sum_of_parts:
+                return f"{whole or 0:,} requests {name}, and {sum_of_parts:,} in its parts"
+        return None
 
 
 class Reason(Record):

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from loadcurve.record import is_contradiction
 from loadcurve.result.checksum import sealed, unsealed
 from loadcurve.result.records import RunFormat, TrialLine, read_trial_record
 
@@ -81,6 +82,9 @@ class TrialReader:
         try:
             yield read_trial_record(found.content, self._written_as)
         except ValidationError as error:
+            if is_contradiction(error):
+                yield self._damaged_line(number, line, f"contradicts itself ({first_problem(error)})")
+                return
             yield self._judged(number, line, first_problem(error), is_intact=found.state == "intact")
 
     def require_known(self) -> None:

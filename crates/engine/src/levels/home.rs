@@ -66,6 +66,7 @@ impl Home {
     /// A thread brings what it has recorded of a level, which was stopped before its end or not.
     pub(crate) fn bring(&self, level: usize, part: Part, is_stopped: bool) {
         let level = &mut self.state().levels[level];
+        assert!(level.parts.len() < level.threads, "a thread has brought its part of a level twice");
         level.parts.push(part);
         level.is_stopped |= is_stopped;
     }

@@ -76,7 +76,9 @@ fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
     let Outcome { operation, latency, .. } = *outcome;
     let due = EPOCH + outcome.due;
     let done = due + latency;
-    recorder.begun(due);
+    if !matches!(outcome.ending, Ending::NeverSent) {
+        recorder.begun(due);
+    }
     recorder.late_by(due, Nanos(number));
     let answer = |status, body_bytes| Answer {
         number,
@@ -255,4 +257,43 @@ fn a_text_of_another_form_is_refused_by_name_and_a_damaged_one_by_what_is_wrong(
     assert!(problem(&text[..text.len() / 2]).contains("EOF"));
     assert!(problem("{}").contains("format"));
     assert!(problem(&text.replace("\"width_ns\":1000000,", "\"width_ns\":0,")).contains("slots of time"));
+}
+
+#[test]
+fn a_part_whose_requests_do_not_add_up_is_damaged_and_says_by_how_much() {
+    let outcome = Outcome {
+        part: 0,
+        operation: 0,
+        due: Nanos(1_000_000_000),
+        latency: Nanos(1),
+        ending: Ending::Answered { status: 200, body_bytes: 1 },
+    };
+    let text = finished([(0, &outcome), (1, &outcome)].into_iter()).encode(EPOCH);
+    for (place, by, said) in [
+        (
+            ["requests", "due"],
+            3,
+            "3 requests were due, but 2 answered + 0 failed + 0 unanswered + 0 never sent",
+        ),
+        (
+            ["requests", "never_sent"],
+            7,
+            "2 requests were due, but 2 answered + 0 failed + 0 unanswered + 7 never",
+        ),
+        (
+            ["requests", "failed"],
+            u64::MAX,
+            "2 requests were due, but 2 answered + 18446744073709551615 failed",
+        ),
+        (
+            ["warm_up", "begun"],
+            1,
+            "1 requests of the warm-up began, but 0 answered + 0 failed + 0 unanswered",
+        ),
+    ] {
+        let mut changed: Value = serde_json::from_str(&text).unwrap();
+        changed["finished"]["part"]["recorder"][place[0]][place[1]] = by.into();
+        let problem = Finished::decode(&changed.to_string(), EPOCH).unwrap_err().to_string();
+        assert!(problem.contains(said), "{problem}");
+    }
 }

@@ -106,7 +106,7 @@ fn they_do_in_each_level_of_a_load() {
     };
     let found: Vec<_> = parts.iter().map(waited).collect();
     assert_eq!(found, [3, 5, 7].map(|seconds| (15, ms(1_000 * seconds), 20, 5)));
-    assert!(parts.iter().all(|part| part.recorder.is_balanced()));
+    assert!(parts.iter().all(|part| part.recorder.balance().is_ok()));
     let failed: Vec<_> = parts.iter().map(|part| part.recorder.warm_up.failed).collect();
     assert_eq!(failed, [0, 0, 0], "the level in which they were due is over when they fail");
 }

@@ -27,6 +27,7 @@ impl CompactHistogram {
             return;
         }
         self.widen(self.first.min(other.first), self.end().max(other.end()));
+        debug_assert!(self.first <= other.first && other.end() <= self.end(), "buckets have no room");
         let shared = &mut self.counts[other.first - self.first..];
         for (count, more) in shared.iter_mut().zip(&other.counts) {
             *count += more;

@@ -7,7 +7,7 @@
 use loadcurve_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::{Recorder, WarmUpCounts};
+use super::Recorder;
 use crate::{Answer, FailedRequest, Origin, Window};
 
 /// What is due in this share of the window, at its start, and has not ended at its end has waited through it: of one over
@@ -204,13 +204,6 @@ impl Recorder {
 
     fn waiting_at(&self, end: Nanos) -> impl Iterator<Item = &Waiting> {
         self.edges.waiting.iter().filter(move |request| request.until >= end)
-    }
-
-    /// Whether everything that was taken up has come to one end, and only one.
-    #[must_use]
-    pub fn is_balanced(&self) -> bool {
-        let WarmUpCounts { begun, answered, failed, unanswered } = self.warm_up;
-        self.requests.under_way() == Some(0) && begun == answered + failed + unanswered
     }
 }
 

@@ -7,7 +7,7 @@
 
 use loadcurve_plan::Nanos;
 
-use super::{Recorder, RequestCounts, SlowCandidate, WarmUpCounts};
+use super::{Recorder, SlowCandidate, WarmUpCounts};
 use crate::Answer;
 
 impl Recorder {
@@ -99,13 +99,5 @@ impl Recorder {
         }
         self.warm_up.answered += u64::from(answer.due >= self.begins);
         None
-    }
-}
-
-impl RequestCounts {
-    /// How many of those that were due have come to no end yet; none where more have ended than were due.
-    pub(super) fn under_way(self) -> Option<u64> {
-        let ended = self.answered + self.failed + self.unanswered + self.never_sent;
-        self.due.checked_sub(ended)
     }
 }

@@ -30,6 +30,7 @@ impl ReceiveWindow {
         self.settle(writes);
         self.unwritten_bytes = clamped(i64::from(self.unwritten_bytes) + bytes);
         self.writes = writes;
+        debug_assert!(self.bytes() <= LARGEST_WINDOW_BYTES, "a window of {} bytes was given", self.bytes());
     }
 
     /// Takes what the peer has sent, after a number of writes; says whether it could send no more than that.
