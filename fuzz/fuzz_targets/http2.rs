@@ -10,7 +10,8 @@ use std::iter;
 
 use loadcurve_fuzz::target;
 use loadcurve_wire::{
-    Body, Event, Exchange, Http2, Http2Settings, Malformed, Method, Readiness, Request, Tag, Target, Version,
+    Body, Event, Exchange, Http2, Http2Settings, HttpExchange, Malformed, Method, Readiness, Request, Tag,
+    Target, Version,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};

@@ -9,8 +9,8 @@ use std::iter;
 
 use loadcurve_fuzz::target;
 use loadcurve_wire::{
-    Body, ClosedEarly, Event, Exchange as _, Http1, Limits, Malformed, Method, Readiness, Received, Request,
-    RequestKind, Response, ResponseParser, Target, Version,
+    Body, ClosedEarly, Event, Exchange as _, Http1, HttpExchange as _, Limits, Malformed, Method, Readiness,
+    Received, Request, RequestKind, Response, ResponseParser, Target, Version,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};

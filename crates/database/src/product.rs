@@ -112,7 +112,9 @@ mod tests {
     fn an_unknown_scheme_is_answered_with_the_known_ones() {
         let text = Product::of("cassandra://user:secret@127.0.0.1").unwrap_err().to_string();
         assert!(
-            text.contains("cassandra://") && text.contains("mongodb+srv://") && text.contains("postgresql://"),
+            text.contains("cassandra://")
+                && text.contains("mongodb+srv://")
+                && text.contains("postgresql://"),
             "{text}"
         );
         assert!(!text.contains("secret"), "{text}");

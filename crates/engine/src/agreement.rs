@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{HttpLoad, Nanos};
 use loadcurve_record::Failure;
-use loadcurve_wire::{Exchange, Readiness};
+use loadcurve_wire::{HttpExchange, Readiness};
 
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
@@ -10,6 +10,7 @@ use crate::io::epoll::Epoll;
 use crate::io::route::Route;
 use crate::limit::Limit;
 use crate::protection;
+use crate::visitor::Protocol;
 
 /// How long it is waited for what only explains a failure.
 const LONGEST_EXPLANATION: Nanos = Nanos::from_millis(2_000);
@@ -19,9 +20,10 @@ const LONGEST_EXPLANATION: Nanos = Nanos::from_millis(2_000);
 ///
 /// # Errors
 /// It does not; the sentence says why.
-pub(crate) fn agree<E: Exchange>(
+pub(crate) fn agree<E: HttpExchange>(
     plan: &HttpLoad,
     limit: Limit<'_>,
+    protocol: Protocol,
     settings: &E::Settings,
 ) -> Result<(), StartError> {
     let mut exchange = E::new(1, settings);
@@ -39,8 +41,8 @@ pub(crate) fn agree<E: Exchange>(
         Err(Unanswered { failure: Failure::ConnectRefused | Failure::ConnectTimeout, .. }) => limit.go_on(),
         Err(Unanswered { text, .. }) => {
             refuse_tls(plan, limit.is_interrupted)?;
-            let authority = &plan.work.authority;
-            Err(StartError::Machine(format!("HTTP/2 in clear text failed with {authority}: {text}")))
+            let (Protocol { title, .. }, authority) = (protocol, &plan.work.authority);
+            Err(StartError::Machine(format!("{title} in clear text failed with {authority}: {text}")))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{HttpLoad, Requests};
 use loadcurve_record::Failure;
-use loadcurve_wire::{Exchange, Response};
+use loadcurve_wire::{HttpExchange, Response};
 use serde::Serialize;
 
 use crate::agreement::{epoll, refuse_tls};
@@ -64,7 +64,10 @@ struct Asking<'a> {
 impl ExchangeVisitor for Asking<'_> {
     type Outcome = Vec<Result<Answer, Unanswered>>;
 
-    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: HttpExchange + 'static>(
+        self,
+        spoken: Spoken<E::Settings>,
+    ) -> Result<Self::Outcome, StartError> {
         let Self { plan, take_body, is_interrupted } = self;
         let Requests::Given(given) = &plan.work.requests else {
             return Err(StartError::Plan("requests of a list can only be sent by a load".into()));

@@ -1,12 +1,11 @@
 //! One connection slot and what it carries.
 
 use loadcurve_plan::{BackOff, Nanos};
-use loadcurve_record::{
-    Answer, BrokenOff, ConnectionLimits, FailedRequest, Failure, HttpAnswer, PipelineEnd,
-};
-use loadcurve_wire::{ErrorCode, Event, Exchange, Http2Counts, Readiness, Refusal, Response, Tag};
+use loadcurve_record::{Answer, BrokenOff, FailedRequest, Failure, HttpAnswer, PipelineEnd};
+use loadcurve_wire::{ErrorCode, Event, Exchange, Readiness, Refusal, Tag};
 
 use crate::places::{InFlight, Places};
+use crate::work::{AnswerOf, Work};
 
 /// The state of a slot's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub(crate) struct Room {
 }
 
 /// One connection slot, which speaks a protocol.
-pub(crate) struct Connection<E> {
+pub(crate) struct Connection<W: Work> {
     /// Its number among the connections of the whole load.
     number: usize,
     pub(crate) state: State,
@@ -57,7 +56,7 @@ pub(crate) struct Connection<E> {
     /// How often the SYN of the open connection was sent again; `None` if the kernel does not report it.
     pub(crate) syn_retransmits: Option<u32>,
     /// The requests that the slot carries, written or not.
-    pub(crate) requests: Places,
+    pub(crate) requests: Places<W::Expected>,
     /// Requests begun on this connection.
     pub(crate) calls: u64,
     /// Calls that a session has still to make; none outside a session.
@@ -70,6 +69,8 @@ pub(crate) struct Connection<E> {
     pub(crate) is_unwritten: bool,
     /// Until when the slot rests, after a failed attempt to connect or to think.
     pub(crate) rests_until: Option<Nanos>,
+    /// The earliest moment that is noted for its protocol to be woken; none while it has no timer.
+    pub(crate) wakes_at: Option<Nanos>,
     /// Requests answered on this connection.
     pub(crate) answers: u64,
     /// How many of these there were when the load began, or this level of it; none if it was opened later.
@@ -87,12 +88,12 @@ pub(crate) struct Connection<E> {
     pub(crate) spoiled_by: Option<Failure>,
     /// How long it rests while the server cannot be reached.
     pub(crate) back_off: BackOff,
-    pub(crate) exchange: E,
+    pub(crate) exchange: W::Exchange,
 }
 
-impl<E: Exchange> Connection<E> {
+impl<W: Work> Connection<W> {
     /// A closed connection for at most `at_once` requests at once.
-    pub(crate) fn new(number: usize, at_once: usize, settings: &E::Settings) -> Self {
+    pub(crate) fn new(number: usize, at_once: usize, settings: &<W::Exchange as Exchange>::Settings) -> Self {
         Self {
             number,
             state: State::Closed,
@@ -106,6 +107,7 @@ impl<E: Exchange> Connection<E> {
             writing_since: None,
             is_unwritten: false,
             rests_until: None,
+            wakes_at: None,
             answers: 0,
             answers_at_begin: None,
             answered: Nanos::ZERO,
@@ -114,7 +116,7 @@ impl<E: Exchange> Connection<E> {
             free_since: Some(Nanos::ZERO),
             spoiled_by: None,
             back_off: BackOff::default(),
-            exchange: E::new(at_once, settings),
+            exchange: W::Exchange::new(at_once, settings),
         }
     }
 
@@ -124,7 +126,7 @@ impl<E: Exchange> Connection<E> {
     }
 
     /// The number of the connection and the due time of a request that it has carried.
-    pub(crate) fn carried(&self, request: &InFlight) -> (usize, Nanos) {
+    pub(crate) fn carried(&self, request: &InFlight<W::Expected>) -> (usize, Nanos) {
         (self.number, request.due)
     }
 
@@ -145,6 +147,7 @@ impl<E: Exchange> Connection<E> {
         self.answers = 0;
         self.answers_at_begin = None;
         self.has_dropped = false;
+        self.wakes_at = None;
         self.writing_since = None;
     }
 
@@ -219,11 +222,9 @@ impl<E: Exchange> Connection<E> {
         })
     }
 
-    /// Takes what was counted of the connection that is open, if there is one whose protocol counts anything.
-    pub(crate) fn take_counts(&mut self) -> Option<ConnectionLimits> {
-        let is_established = self.state == State::Open || self.state.is_handshaking();
-        let counts = if is_established { self.exchange.take_counts() } else { None };
-        counts.map(recorded)
+    /// Whether there is a connection, at the end of its handshake or before.
+    pub(crate) fn is_established(&self) -> bool {
+        self.state == State::Open || self.state.is_handshaking()
     }
 
     /// Since when a request that is due then waits because the peer takes no more at once, where it had to wait for the
@@ -233,13 +234,24 @@ impl<E: Exchange> Connection<E> {
         (has_waited && self.exchange.limit().is_some()).then_some(due)
     }
 
-    /// Takes a request that was answered; `None` if no request was sent under this tag.
-    pub(crate) fn take_answered(&mut self, tag: Tag, response: &Response, now: Nanos) -> Option<Answer> {
+    /// Takes a request that was answered, with when it was sent; `None` if no request was sent under this tag.
+    pub(crate) fn take_answered(&mut self, tag: Tag, now: Nanos) -> Option<(InFlight<W::Expected>, Nanos)> {
         let sent = self.requests.get_mut(tag)?.sent?;
         let request = self.requests.take(tag)?;
         self.answers += 1;
         self.answered = now;
-        Some(Answer {
+        Some((request, sent))
+    }
+
+    /// The answer to a request that this connection has carried, complete now, as results count it.
+    pub(crate) fn answer(
+        &self,
+        request: &InFlight<W::Expected>,
+        sent: Nanos,
+        now: Nanos,
+        http: Option<HttpAnswer>,
+    ) -> Answer {
+        Answer {
             number: request.number,
             operation: request.operation,
             connection: self.number,
@@ -247,15 +259,8 @@ impl<E: Exchange> Connection<E> {
             sent,
             done: now,
             connect: request.connect,
-            http: Some(HttpAnswer {
-                first_byte: request.first_byte.unwrap_or(now),
-                status: response.status,
-                is_expected: request.expected_status.map(|expected| expected.is_met_by(response.status)),
-                header_bytes: response.header_bytes,
-                body_bytes: response.body_bytes,
-                framing_bytes: response.framing_bytes,
-            }),
-        })
+            http,
+        }
     }
 
     /// Notes that the first byte of an answer has come.
@@ -267,7 +272,12 @@ impl<E: Exchange> Connection<E> {
 
     /// Takes a request that this connection does not answer, by what its exchange says of it; `None` if there is no
     /// request under this tag.
-    pub(crate) fn take_unanswered(&mut self, tag: Tag, event: Event, now: Nanos) -> Option<Unanswered> {
+    pub(crate) fn take_unanswered(
+        &mut self,
+        tag: Tag,
+        event: &Event<AnswerOf<W>>,
+        now: Nanos,
+    ) -> Option<Unanswered<W::Expected>> {
         let again = match event {
             // A server that answers and then ends its connections recycles them, and does not refuse this request.
             Event::Moved(_) => self.requests.take_moved(tag, now, self.has_answered()),
@@ -297,7 +307,12 @@ impl<E: Exchange> Connection<E> {
     }
 
     /// A request that this connection has carried, and that has failed.
-    pub(crate) fn failed(&self, request: InFlight, failure: Failure, now: Nanos) -> FailedRequest {
+    pub(crate) fn failed(
+        &self,
+        request: InFlight<W::Expected>,
+        failure: Failure,
+        now: Nanos,
+    ) -> FailedRequest {
         FailedRequest {
             number: request.number,
             operation: request.operation,
@@ -313,10 +328,10 @@ impl<E: Exchange> Connection<E> {
 }
 
 /// What became of a request that its connection does not answer.
-pub(crate) enum Unanswered {
+pub(crate) enum Unanswered<X> {
     Failed(FailedRequest),
     /// It waits for any slot that comes free.
-    Moved(InFlight),
+    Moved(InFlight<X>),
     /// It waits for the next connection of its slot.
     Kept {
         due: Nanos,
@@ -324,7 +339,7 @@ pub(crate) enum Unanswered {
 }
 
 /// The class of a failure of one request alone.
-pub(crate) fn failure_of(event: Event) -> Failure {
+pub(crate) fn failure_of<A>(event: &Event<A>) -> Failure {
     match event {
         Event::Refused(_, Refusal::Reset(code)) => match code {
             ErrorCode::ProtocolError
@@ -346,19 +361,5 @@ pub(crate) fn failure_of(event: Event) -> Failure {
         Event::Moved(_) => Failure::StreamRefused,
         Event::Dropped(_) => Failure::ClosedEarly,
         Event::Refused(..) | Event::Begun(_) | Event::Answered(..) => Failure::Malformed,
-    }
-}
-
-/// What was counted of a connection as results count it.
-fn recorded(counts: Http2Counts) -> ConnectionLimits {
-    ConnectionLimits {
-        streams_allowed: counts.streams_allowed,
-        was_limited: counts.was_limited,
-        ended_by: counts.ended_by,
-        streams_abandoned: counts.streams_abandoned,
-        streams_refused: counts.streams_refused,
-        bodies_delayed: counts.bodies_delayed,
-        windows_used_up: counts.windows_used_up,
-        answers_behind_long: counts.answers_behind_long,
     }
 }

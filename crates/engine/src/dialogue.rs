@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Class as _, Failure};
 use loadcurve_wire::{
-    self as wire, BodyPart, ErrorCode, Exchange, Malformed, Readiness, Received, Refusal, Response,
+    self as wire, BodyPart, ErrorCode, HttpExchange, Malformed, Readiness, Received, Refusal, Response,
 };
 
 use crate::connection::failure_of;
@@ -65,7 +65,7 @@ pub(crate) struct Dialogue<'a, I, E> {
     is_writing: bool,
 }
 
-impl<'a, I: Io, E: Exchange> Dialogue<'a, I, E> {
+impl<'a, I: Io, E: HttpExchange> Dialogue<'a, I, E> {
     /// Connects, and returns when requests can begin.
     ///
     /// # Errors
@@ -258,7 +258,7 @@ enum Outcome {
 }
 
 /// Reads bytes that arrived, up to the end of the request.
-fn read<E: Exchange>(
+fn read<E: HttpExchange>(
     exchange: &mut E,
     mut bytes: &[u8],
     take_body: &mut dyn FnMut(&[u8]),
@@ -278,7 +278,7 @@ fn read<E: Exchange>(
         match event {
             Some(wire::Event::Answered(_, response)) => return Some(Outcome::Answered(response)),
             Some(event @ (wire::Event::Refused(..) | wire::Event::Moved(_) | wire::Event::Dropped(_))) => {
-                return Some(Outcome::Failed(failure_of(event), Some(refusal_in_words(event))));
+                return Some(Outcome::Failed(failure_of(&event), Some(refusal_in_words(event))));
             }
             Some(wire::Event::Begun(_)) | None => {}
         }

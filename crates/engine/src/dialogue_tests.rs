@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use loadcurve_plan::{Model, Nanos, Stop};
 use loadcurve_record::Failure;
-use loadcurve_wire::{Exchange, Http1, Http2, Http2Settings};
+use loadcurve_wire::{Http1, Http2, Http2Settings, HttpExchange};
 
 use super::{Dialogue, Patience, Unanswered};
 use crate::io::{Event, Io, Notify, Slot};
@@ -70,7 +70,7 @@ impl Io for ScriptedIo {
 }
 
 /// What becomes of a request, the length of the body that comes, and how long it all takes.
-fn asked<E: Exchange>(
+fn asked<E: HttpExchange>(
     settings: &E::Settings,
     script: impl IntoIterator<Item = Step, IntoIter: 'static>,
 ) -> (Result<u16, Unanswered>, usize, Nanos) {

@@ -4,19 +4,20 @@ use std::borrow::Cow;
 
 use loadcurve_plan::{HttpLoad, HttpVersion, Requests};
 use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
-use loadcurve_wire::Exchange;
+use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
 use crate::gathered::Gathered;
+use crate::merged::Merged;
 use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::{BrokenOff, LoadResult};
-use crate::summary::{Loaded, Merged, Summary, Terms};
-use crate::verdict::{KeptUp, OddBody, Redirection, Resumption};
+use crate::summary::{Summary, Terms};
+use crate::verdict::{KeptUp, Loaded, OddBody, Redirection, Resumption};
 use crate::visitor::Look;
 
 /// What a load on a web server is summarised by.
-pub(crate) struct HttpSummary<'a, E: Exchange> {
+pub(crate) struct HttpSummary<'a, E: HttpExchange> {
     pub(crate) plan: &'a HttpLoad,
     pub(crate) requests: &'a RequestSource<E>,
     /// What results call the backend.
@@ -27,7 +28,7 @@ pub(crate) struct HttpSummary<'a, E: Exchange> {
     pub(crate) look: Option<&'a Look>,
 }
 
-impl<E: Exchange> HttpSummary<'_, E> {
+impl<E: HttpExchange> HttpSummary<'_, E> {
     /// The result of what one or several processes recorded.
     pub(crate) fn of(&self, gathered: Gathered) -> LoadResult {
         let tally_labels = self.requests.tally_labels();
@@ -74,7 +75,7 @@ impl<E: Exchange> HttpSummary<'_, E> {
 }
 
 /// Where one tally counts several requests, their answers need not be of one length.
-fn odd_bodies<E: Exchange>(requests: &RequestSource<E>, tallies: &[OperationTally]) -> Vec<OddBody> {
+fn odd_bodies<E: HttpExchange>(requests: &RequestSource<E>, tallies: &[OperationTally]) -> Vec<OddBody> {
     let odd =
         tallies.iter().zip(requests.tally_labels()).enumerate().filter_map(|(index, (tally, label))| {
             if let Some(MismatchedBody { number, bytes: found_bytes }) = tally.mismatched_body {

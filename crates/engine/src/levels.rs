@@ -9,9 +9,9 @@ mod home;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, IoChoice, Nanos, Pace, Share, Stop, Unit};
+use loadcurve_plan::{HttpLoad, IoChoice, Load, Nanos, Pace, Share, Stop, Unit};
 use loadcurve_record::{Recorder, Window};
-use loadcurve_wire::Exchange;
+use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
 use crate::error::StartError;
@@ -26,6 +26,7 @@ use crate::scheduler::Scheduler;
 use crate::spoken::visit_exchange;
 use crate::thread_group::{Begins, CpuMeter, Member, Progress, ThreadGroup};
 use crate::visitor::{ExchangeVisitor, Spoken};
+use crate::work::Work;
 use crate::worker::{Waiting, Worker, WorkerConfiguration, WorkerLevel};
 
 pub(crate) use home::Home;
@@ -97,7 +98,7 @@ fn widest(plans: &[HttpLoad]) -> Result<HttpLoad, StartError> {
 }
 
 /// How many slots a thread has in a level, which may be for fewer threads than others.
-fn slots_of(plan: &HttpLoad, index: usize) -> usize {
+fn slots_of<P>(plan: &Load<P>, index: usize) -> usize {
     if index < plan.threads { numbers(plan, Share::new(index, plan.threads)).len() } else { 0 }
 }
 
@@ -110,12 +111,15 @@ struct Levels<'a> {
 impl ExchangeVisitor for Levels<'_> {
     type Outcome = RunningLevels;
 
-    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: HttpExchange + 'static>(
+        self,
+        spoken: Spoken<E::Settings>,
+    ) -> Result<Self::Outcome, StartError> {
         start::<E>(self.plans, self.widest, spoken)
     }
 }
 
-fn start<E: Exchange + 'static>(
+fn start<E: HttpExchange + 'static>(
     plans: Vec<HttpLoad>,
     widest: &HttpLoad,
     spoken: Spoken<E::Settings>,
@@ -147,7 +151,7 @@ fn start<E: Exchange + 'static>(
 }
 
 /// What the threads of a load are started with.
-struct Threads<'a, E: Exchange> {
+struct Threads<'a, E: HttpExchange> {
     plans: &'a [HttpLoad],
     widest: &'a HttpLoad,
     requests: &'a Arc<RequestSource<E>>,
@@ -156,7 +160,7 @@ struct Threads<'a, E: Exchange> {
     group: ThreadGroup<()>,
 }
 
-impl<E: Exchange + 'static> Threads<'_, E> {
+impl<E: HttpExchange + 'static> Threads<'_, E> {
     /// Starts one thread for each backend; returns what results call it.
     fn start<I: Io + Send + 'static>(&mut self, backends: Vec<I>) -> Result<&'static str, StartError> {
         for (index, io) in backends.into_iter().enumerate() {
@@ -169,31 +173,32 @@ impl<E: Exchange + 'static> Threads<'_, E> {
         Ok(I::NAME)
     }
 
-    fn configuration(&self, plan: &HttpLoad, share: Share) -> WorkerConfiguration<E> {
+    fn configuration(&self, plan: &HttpLoad, share: Share) -> WorkerConfiguration<RequestSource<E>> {
         let (requests, waiting) = (Arc::clone(self.requests), Waiting::of(self.widest));
-        WorkerConfiguration::new(plan, share, requests, self.settings.clone(), waiting)
+        let conversation = &plan.work.conversation;
+        WorkerConfiguration::new(plan, conversation, share, requests, self.settings.clone(), waiting)
     }
 
-    fn level(&self, plan: &HttpLoad, index: usize) -> Level<E> {
+    fn level(&self, plan: &HttpLoad, index: usize) -> Level<RequestSource<E>> {
         Level::of(plan, index, |share| self.configuration(plan, share))
     }
 }
 
 /// One level for one thread.
-pub(crate) struct Level<E: Exchange> {
-    configuration: WorkerConfiguration<E>,
+pub(crate) struct Level<W: Work> {
+    configuration: WorkerConfiguration<W>,
     pace: Pace,
     share: Share,
     slots: usize,
     takes_part: bool,
 }
 
-impl<E: Exchange> Level<E> {
+impl<W: Work> Level<W> {
     /// What a level is for a thread. In one that is for fewer threads it has no connection, and so nothing to do.
-    pub(crate) fn of(
-        plan: &HttpLoad,
+    pub(crate) fn of<P>(
+        plan: &Load<P>,
         index: usize,
-        configuration: impl FnOnce(Share) -> WorkerConfiguration<E>,
+        configuration: impl FnOnce(Share) -> WorkerConfiguration<W>,
     ) -> Self {
         let takes_part = index < plan.threads;
         let share = if takes_part { Share::new(index, plan.threads) } else { Share::whole() };
@@ -214,20 +219,20 @@ struct Pending {
 }
 
 /// One thread of the load.
-pub(crate) struct Thread<I: Io, E: Exchange> {
+pub(crate) struct Thread<I: Io, W: Work> {
     home: Arc<Home>,
-    worker: Worker<I, E>,
+    worker: Worker<I, W>,
     /// Levels that it has left and whose last requests are under way, the earliest first.
     pending: VecDeque<Pending>,
 }
 
-impl<I: Io, E: Exchange> Thread<I, E> {
-    pub(crate) fn new(worker: Worker<I, E>, home: Arc<Home>) -> Self {
+impl<I: Io, W: Work> Thread<I, W> {
+    pub(crate) fn new(worker: Worker<I, W>, home: Arc<Home>) -> Self {
         Self { home, worker, pending: VecDeque::new() }
     }
 
     /// Its whole life.
-    fn work(mut self, levels: Vec<Level<E>>, member: &Member) {
+    fn work(mut self, levels: Vec<Level<W>>, member: &Member) {
         let should_stop = || member.should_stop();
         self.open(&levels[0], should_stop);
         member.ready();
@@ -236,7 +241,7 @@ impl<I: Io, E: Exchange> Thread<I, E> {
     }
 
     /// Opens the connections of the first level.
-    pub(crate) fn open(&mut self, first: &Level<E>, should_stop: impl Fn() -> bool) {
+    pub(crate) fn open(&mut self, first: &Level<W>, should_stop: impl Fn() -> bool) {
         self.worker.expect_level(first.slots);
         self.worker.open_all(should_stop);
     }
@@ -244,7 +249,7 @@ impl<I: Io, E: Exchange> Thread<I, E> {
     /// Goes through the levels, of which the first begins at `begins`, and collects what is recorded of each.
     pub(crate) fn go_through(
         mut self,
-        levels: Vec<Level<E>>,
+        levels: Vec<Level<W>>,
         mut begins: Nanos,
         should_stop: impl Fn() -> bool + Copy,
     ) {
@@ -259,7 +264,7 @@ impl<I: Io, E: Exchange> Thread<I, E> {
             let level = WorkerLevel { configuration, slots, handover };
             let mut meter = CpuMeter::new(window);
             let (home, pending) = (&self.home, &mut self.pending);
-            let observe = |worker: &mut Worker<I, E>| {
+            let observe = |worker: &mut Worker<I, W>| {
                 meter.observe(worker.now(), worker.polling());
                 home.level_has_begun(number);
                 worker.close_surplus();

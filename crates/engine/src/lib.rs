@@ -2,6 +2,40 @@
 //!
 //! A [`HttpLoad`](loadcurve_plan::HttpLoad) goes in, a [`LoadResult`] comes out. Every load model and every I/O
 //! backend runs through the one loop of `worker`; nothing of it depends on whether anyone watches.
+//!
+//! # Examples
+//!
+//! Ten requests over one connection, to a server that answers whatever it reads.
+//!
+//! ```
+//! use std::io::{Read, Write};
+//! use std::net::TcpListener;
+//!
+//! let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+//! let address = listener.local_addr().unwrap();
+//! std::thread::spawn(move || {
+//!     let (mut client, _) = listener.accept().unwrap();
+//!     while client.read(&mut [0; 1024]).is_ok_and(|bytes| bytes > 0) {
+//!         client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+//!     }
+//! });
+//! let plan = serde_json::from_value(serde_json::json!({
+//!     "model": {"closed": {"connections": 1}},
+//!     "stop": {"requests_total": 10},
+//!     "warmup_s": 0.0,
+//!     "timeout_s": 5.0,
+//!     "threads": 1,
+//!     "work": {
+//!         "address": address,
+//!         "authority": "localhost",
+//!         "requests": {"given": [{"method": "GET", "target": "/"}]},
+//!     },
+//! }))
+//! .unwrap();
+//! let result = loadcurve_engine::start(&plan).unwrap().finish();
+//! assert_eq!((result.requests.due, result.requests.answered), (10, 10));
+//! assert_eq!(result.connections.opened, 1);
+//! ```
 
 mod activity;
 mod agreement;
@@ -21,6 +55,7 @@ mod last_second;
 mod levels;
 mod limit;
 mod load;
+mod merged;
 // The models of `ycsb` use it, too.
 #[cfg(loom)]
 #[path = "../../ycsb/src/once_lock.rs"]
@@ -47,6 +82,7 @@ mod temporary_file;
 mod thread;
 mod verdict;
 mod words;
+mod work;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
@@ -76,6 +112,6 @@ pub use requests::{
 pub use result::LoadResult;
 pub use running::RunningLoad;
 pub use scheduler::Scheduler;
-pub use summary::{Loaded, Terms};
+pub use summary::Terms;
 pub use thread_group::{Begins, CpuMeter, Member, NotBegun, Progress, ThreadGroup};
-pub use verdict::{Code, CodeRow, KeptUp, Kind, Reason, Reported, Status, Verdict};
+pub use verdict::{Code, CodeRow, KeptUp, Kind, Loaded, Reason, Reported, Status, Verdict};

@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, IoChoice, Pace, Share};
-use loadcurve_wire::{Exchange, Http1};
+use loadcurve_plan::{HttpLoad, IoChoice, Load, Pace, Share};
+use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
 use crate::error::StartError;
@@ -19,9 +19,10 @@ use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
 use crate::scheduler::Scheduler;
-use crate::spoken::visit_exchange;
+use crate::spoken::{visit_exchange, visit_protocol};
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
-use crate::visitor::{ExchangeVisitor, Spoken};
+use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
+use crate::work::Work;
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
@@ -68,7 +69,10 @@ struct Whole<'a> {
 impl ExchangeVisitor for Whole<'_> {
     type Outcome = RunningLoad<LoadResult>;
 
-    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: HttpExchange + 'static>(
+        self,
+        spoken: Spoken<E::Settings>,
+    ) -> Result<Self::Outcome, StartError> {
         let Spoken { settings, look } = spoken;
         let plan = self.plan.clone();
         let begun = Begun::<E>::new(&plan, Share::whole(), self.begins, settings)?;
@@ -91,7 +95,10 @@ struct Shared<'a> {
 impl ExchangeVisitor for Shared<'_> {
     type Outcome = RunningLoad<Finished>;
 
-    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError> {
+    fn visit<E: HttpExchange + 'static>(
+        self,
+        spoken: Spoken<E::Settings>,
+    ) -> Result<Self::Outcome, StartError> {
         let begun = Begun::<E>::new(self.plan, self.share, Begins::OnRequest, spoken.settings)?;
         let io = begun.io;
         Ok(RunningLoad::new(begun.group, move |finished| Finished { io: Some(io.into()), ..finished }))
@@ -104,13 +111,28 @@ impl ExchangeVisitor for Shared<'_> {
 /// # Errors
 /// The files of the requests cannot be used any more.
 pub fn result_of(plan: &HttpLoad, gathered: Gathered) -> Result<LoadResult, StartError> {
-    let requests = RequestSource::<Http1>::open(plan)?;
-    let io = gathered.io().unwrap_or(Epoll::NAME.into());
-    Ok(HttpSummary { plan, requests: &requests, io, capacity: None, look: None }.of(gathered))
+    visit_protocol(&plan.work, Concluding { plan, gathered })
+}
+
+/// What was recorded of a load whose server has been asked before, elsewhere.
+struct Concluding<'a> {
+    plan: &'a HttpLoad,
+    gathered: Gathered,
+}
+
+impl ProtocolVisitor for Concluding<'_> {
+    type Outcome = LoadResult;
+
+    fn visit<E: HttpExchange + 'static>(self, _: Protocol, _: E::Settings) -> Result<LoadResult, StartError> {
+        let Self { plan, gathered } = self;
+        let requests = RequestSource::<E>::open(plan)?;
+        let io = gathered.io().unwrap_or(Epoll::NAME.into());
+        Ok(HttpSummary { plan, requests: &requests, io, capacity: None, look: None }.of(gathered))
+    }
 }
 
 /// A share of a load whose threads have been started.
-struct Begun<E: Exchange> {
+struct Begun<E: HttpExchange> {
     group: ThreadGroup,
     requests: Arc<RequestSource<E>>,
     capacity: Capacity,
@@ -118,7 +140,7 @@ struct Begun<E: Exchange> {
     io: &'static str,
 }
 
-impl<E: Exchange + 'static> Begun<E> {
+impl<E: HttpExchange + 'static> Begun<E> {
     fn new(plan: &HttpLoad, share: Share, begins: Begins, settings: E::Settings) -> Result<Self, StartError> {
         let connections = numbers(plan, share).len();
         if plan.threads > connections {
@@ -147,7 +169,7 @@ impl<E: Exchange + 'static> Begun<E> {
 }
 
 /// What the threads of a load are started with.
-struct Threads<'a, E: Exchange> {
+struct Threads<'a, E: HttpExchange> {
     plan: &'a HttpLoad,
     requests: &'a Arc<RequestSource<E>>,
     /// One for each thread.
@@ -155,7 +177,7 @@ struct Threads<'a, E: Exchange> {
     settings: E::Settings,
 }
 
-impl<E: Exchange + 'static> Threads<'_, E> {
+impl<E: HttpExchange + 'static> Threads<'_, E> {
     /// Starts one thread for each backend; returns what results call it.
     fn start<I: Io + Send + 'static>(
         self,
@@ -166,17 +188,19 @@ impl<E: Exchange + 'static> Threads<'_, E> {
         let waiting = Waiting::of(plan);
         for (share, io) in self.shares.iter().copied().zip(backends) {
             let (requests, settings) = (Arc::clone(self.requests), self.settings.clone());
-            let configuration = WorkerConfiguration::new(plan, share, requests, settings, waiting);
+            let conversation = &plan.work.conversation;
+            let configuration =
+                WorkerConfiguration::new(plan, conversation, share, requests, settings, waiting);
             let (mut worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
             worker.share_what_is_heard(group.heard());
-            group.start(worker.activity(), move |member| work(worker, &pace, share, &member))?;
+            group.start(worker.activity(), move |member| run(worker, &pace, share, &member))?;
         }
         Ok(I::NAME)
     }
 }
 
 /// The numbers of the connections of a share.
-pub(crate) fn numbers(plan: &HttpLoad, share: Share) -> impl ExactSizeIterator<Item = usize> + use<> {
+pub(crate) fn numbers<P>(plan: &Load<P>, share: Share) -> impl ExactSizeIterator<Item = usize> + use<P> {
     let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     (place(share.position(0))..plan.model.connections()).step_by(place(share.of()))
 }
@@ -211,7 +235,7 @@ pub fn uring_refusal() -> Option<String> {
 }
 
 /// The whole life of one thread.
-fn work<I: Io, E: Exchange>(mut worker: Worker<I, E>, pace: &Pace, share: Share, member: &Member) -> Part {
+fn run<I: Io, W: Work>(mut worker: Worker<I, W>, pace: &Pace, share: Share, member: &Member) -> Part {
     let should_stop = || member.should_stop();
     worker.open_all(should_stop);
     member.ready();

@@ -1,19 +1,19 @@
 //! What takes the place of TLS in a build without it.
 
 use loadcurve_plan::{HttpLoad, Tls as Plan};
-use loadcurve_wire::Exchange;
+use loadcurve_wire::HttpExchange;
 
 use crate::error::StartError;
 use crate::limit::Limit;
+use crate::merged::Merged;
 use crate::result::TlsSummary;
-use crate::summary::Merged;
 use crate::visitor::{ExchangeVisitor, Look, Protocol};
 
 /// Refuses to speak over TLS.
 ///
 /// # Errors
 /// Always.
-pub(crate) fn over_tls<E: Exchange + 'static, S: ExchangeVisitor>(
+pub(crate) fn over_tls<E: HttpExchange + 'static, S: ExchangeVisitor>(
     _: &HttpLoad,
     _: Limit<'_>,
     _: &Plan,

@@ -1,14 +1,14 @@
 //! The requests that a connection carries, each in its place.
 
-use loadcurve_plan::{ExpectedStatus, Nanos};
+use loadcurve_plan::Nanos;
 use loadcurve_wire::Tag;
 
 /// The end of a chain of places.
 const NONE: Tag = Tag::MAX;
 
-/// A request that a connection carries.
+/// A request that a connection carries, with what its work expects of the answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
+pub(crate) struct InFlight<X> {
     /// Which request of the load it is, in the order of the whole plan.
     pub(crate) number: u64,
     pub(crate) operation: usize,
@@ -25,12 +25,12 @@ pub(crate) struct InFlight {
     /// Since when it waits because the peer takes no more at once, if it does.
     pub(crate) limited_since: Option<Nanos>,
     /// What its answer is expected to have, which is known when it is written.
-    pub(crate) expected_status: Option<ExpectedStatus>,
+    pub(crate) expected: Option<X>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    request: Option<InFlight>,
+struct Place<X> {
+    request: Option<InFlight<X>>,
     /// The next free place behind a free one; the next unwritten request's behind that of an unwritten one.
     next: Tag,
 }
@@ -38,8 +38,8 @@ struct Place {
 /// A place for each request that may be under way; its number is the request's tag. Requests come and go in any order in
 /// constant time, and take no memory after the start.
 #[derive(Debug)]
-pub(crate) struct Places {
-    places: Box<[Place]>,
+pub(crate) struct Places<X> {
+    places: Box<[Place<X>]>,
     taken: usize,
     first_free: Tag,
     first_unwritten: Tag,
@@ -48,7 +48,7 @@ pub(crate) struct Places {
     first_unseen: Tag,
 }
 
-impl Places {
+impl<X: Copy> Places<X> {
     /// Places for at most `most` requests.
     pub(crate) fn new(most: usize) -> Self {
         let next = |tag| if tag + 1 < most { tag + 1 } else { NONE };
@@ -72,8 +72,9 @@ impl Places {
     }
 
     /// Gives a request a place, for which there must be room; it is unwritten, behind all others.
-    pub(crate) fn insert(&mut self, request: InFlight) {
+    pub(crate) fn insert(&mut self, request: InFlight<X>) {
         let tag = self.first_free;
+        debug_assert!(self.places[tag].request.is_none(), "place {tag} is taken");
         self.first_free = self.places[tag].next;
         self.places[tag] = Place { request: Some(request), next: NONE };
         match self.last_unwritten {
@@ -94,7 +95,7 @@ impl Places {
 
     /// Takes a request that was written and is to be written once more. `None` where that was done before, unless it may
     /// be repeated, or there is none.
-    pub(crate) fn take_moved(&mut self, tag: Tag, now: Nanos, may_repeat: bool) -> Option<InFlight> {
+    pub(crate) fn take_moved(&mut self, tag: Tag, now: Nanos, may_repeat: bool) -> Option<InFlight<X>> {
         if self.get_mut(tag)?.moved_at.is_some() && !may_repeat {
             return None;
         }
@@ -110,7 +111,7 @@ impl Places {
 
     /// The next of the requests that wait to be written, each of which is given once: however long the queue is, what it
     /// costs does not grow with it.
-    pub(crate) fn next_unseen(&mut self) -> Option<(Tag, &mut InFlight)> {
+    pub(crate) fn next_unseen(&mut self) -> Option<(Tag, &mut InFlight<X>)> {
         let tag = self.first_unseen;
         let place = self.places.get_mut(tag)?;
         self.first_unseen = place.next;
@@ -129,7 +130,7 @@ impl Places {
     }
 
     /// The request that has waited longest to be written, which is written now.
-    pub(crate) fn next_unwritten(&mut self) -> Option<(Tag, &mut InFlight)> {
+    pub(crate) fn next_unwritten(&mut self) -> Option<(Tag, &mut InFlight<X>)> {
         let tag = self.first_unwritten;
         let place = self.places.get_mut(tag)?;
         self.first_unwritten = place.next;
@@ -143,12 +144,13 @@ impl Places {
     }
 
     /// The request under a tag.
-    pub(crate) fn get_mut(&mut self, tag: Tag) -> Option<&mut InFlight> {
+    pub(crate) fn get_mut(&mut self, tag: Tag) -> Option<&mut InFlight<X>> {
         self.places.get_mut(tag)?.request.as_mut()
     }
 
     /// Takes a request that was written, and frees its place.
-    pub(crate) fn take(&mut self, tag: Tag) -> Option<InFlight> {
+    pub(crate) fn take(&mut self, tag: Tag) -> Option<InFlight<X>> {
+        debug_assert!(self.first_unwritten != tag, "request {tag} is still to be written");
         let place = self.places.get_mut(tag)?;
         let request = place.request.take()?;
         place.next = self.first_free;
@@ -182,12 +184,12 @@ impl Places {
     }
 
     /// All requests, in no order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &InFlight> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &InFlight<X>> {
         self.places.iter().filter_map(|place| place.request.as_ref())
     }
 
     /// As [`Self::iter`].
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut InFlight> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut InFlight<X>> {
         self.places.iter_mut().filter_map(|place| place.request.as_mut())
     }
 }
@@ -201,7 +203,7 @@ mod tests {
 
     use super::{InFlight, Places};
 
-    fn request(number: u64) -> InFlight {
+    fn request(number: u64) -> InFlight<()> {
         let (sent, first_byte, connect) = (None, None, None);
         InFlight {
             number,
@@ -213,7 +215,7 @@ mod tests {
             reused: true,
             moved_at: None,
             limited_since: None,
-            expected_status: None,
+            expected: None,
         }
     }
 

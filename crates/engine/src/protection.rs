@@ -3,12 +3,12 @@
 use loadcurve_plan::{HttpLoad, Tls as Plan, Verify};
 use loadcurve_record::HandshakeTimes;
 use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
-use loadcurve_wire::Exchange;
+use loadcurve_wire::HttpExchange;
 
 use crate::error::StartError;
 use crate::limit::Limit;
+use crate::merged::Merged;
 use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
-use crate::summary::Merged;
 use crate::visitor::{ExchangeVisitor, Look, Protocol, Spoken};
 
 /// Runs `visitor` over TLS.
@@ -18,7 +18,7 @@ use crate::visitor::{ExchangeVisitor, Look, Protocol, Spoken};
 ///
 /// # Errors
 /// The settings cannot be used, the server does not agree to them, and as the visitor says.
-pub(crate) fn over_tls<E: Exchange + 'static, S: ExchangeVisitor>(
+pub(crate) fn over_tls<E: HttpExchange + 'static, S: ExchangeVisitor>(
     plan: &HttpLoad,
     limit: Limit<'_>,
     tls: &Plan,

@@ -6,7 +6,7 @@ use loadcurve_plan::{
     Choice, ExpectedStatus, HttpLoad, ListedRequests, Model, Picker, Request, Requests, Weights,
 };
 use loadcurve_record::Failure;
-use loadcurve_wire::Exchange;
+use loadcurve_wire::HttpExchange;
 
 use crate::error::StartError;
 use crate::requests::reader::{ListReader, Listed};
@@ -18,7 +18,9 @@ mod line;
 mod lines;
 mod list;
 mod reader;
+mod redirection;
 mod template;
+mod work;
 
 pub(crate) use body::BodyFile;
 pub use body::body_length;
@@ -45,7 +47,7 @@ pub fn with_recording(plan: HttpLoad) -> Result<HttpLoad, StartError> {
 }
 
 /// The requests of a load, which all its threads share.
-pub(crate) struct RequestSource<E: Exchange> {
+pub(crate) struct RequestSource<E: HttpExchange> {
     templates: Vec<Template<E>>,
     picker: Picker,
     list: List,
@@ -61,7 +63,7 @@ enum List {
     File { list: Arc<RequestList>, method: String },
 }
 
-impl<E: Exchange> RequestSource<E> {
+impl<E: HttpExchange> RequestSource<E> {
     /// The requests of a plan, with the files that they are made from open.
     ///
     /// # Errors
@@ -193,7 +195,7 @@ pub(crate) struct TargetReader {
 }
 
 impl TargetReader {
-    pub(crate) fn of<E: Exchange>(source: &RequestSource<E>) -> Self {
+    pub(crate) fn of<E: HttpExchange>(source: &RequestSource<E>) -> Self {
         let reader = match &source.list {
             List::Given { .. } => None,
             List::File { list, .. } => Some(ListReader::of(Arc::clone(list))),

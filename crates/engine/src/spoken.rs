@@ -1,55 +1,71 @@
 //! What the connections of a load speak: the one place where a plan becomes the type of an exchange.
 
-use loadcurve_plan::{self as plan, HttpLoad, HttpVersion};
-use loadcurve_wire::{Exchange, Hpack, Http1, Http2, Http2Settings, Scheme};
+use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion};
+use loadcurve_wire::{Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme};
 
 use crate::agreement;
 use crate::error::StartError;
 use crate::limit::Limit;
 use crate::protection;
-use crate::visitor::{ExchangeVisitor, Protocol, Spoken};
+use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
 
-/// What HTTP/1.x is called among the protocols of a TLS handshake (ALPN).
-const HTTP1: Protocol = Protocol { name: "http/1.1", is_required: false };
+const HTTP1: Protocol = Protocol { title: "HTTP/1.1", name: "http/1.1", is_required: false };
 
-/// The same of HTTP/2, to which nobody has agreed who does not name it.
-const HTTP2: Protocol = Protocol { name: "h2", is_required: true };
+/// Nobody has agreed to HTTP/2 who does not name it.
+const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: true };
+
+/// Runs `visitor` with the protocol of a plan's work. Nothing is asked of its server.
+///
+/// # Errors
+/// As the visitor says.
+pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Result<V::Outcome, StartError> {
+    match work.http {
+        HttpVersion::Http10 | HttpVersion::Http11 => visitor.visit::<Http1>(HTTP1, ()),
+        HttpVersion::Http2 => {
+            let scheme = if work.tls.is_some() { Scheme::Https } else { Scheme::Http };
+            visitor.visit::<Http2>(HTTP2, http2_settings(&work.h2, scheme))
+        }
+    }
+}
 
 /// Runs `visitor` with the exchange that a plan asks for. What is asked of the server before has the timeout of the plan, all together, and
 /// ends where `is_interrupted` says so.
 ///
 /// # Errors
 /// The plan is not sound, its server does not agree to how it is to be spoken with, and as the visitor says.
-pub(crate) fn visit_exchange<S: ExchangeVisitor>(
+pub(crate) fn visit_exchange<V: ExchangeVisitor>(
     plan: &HttpLoad,
     is_interrupted: &dyn Fn() -> bool,
-    visitor: S,
-) -> Result<S::Outcome, StartError> {
+    visitor: V,
+) -> Result<V::Outcome, StartError> {
     plan.validate()?;
     let limit = Limit::new(plan.timeout(), is_interrupted);
-    match plan.work.http {
-        HttpVersion::Http10 | HttpVersion::Http11 => over::<Http1, S>(plan, limit, HTTP1, (), visitor),
-        HttpVersion::Http2 => {
-            let scheme = if plan.work.tls.is_some() { Scheme::Https } else { Scheme::Http };
-            over::<Http2, S>(plan, limit, HTTP2, http2_settings(&plan.work.h2, scheme), visitor)
-        }
-    }
+    visit_protocol(&plan.work, Agreeing { plan, limit, visitor })
 }
 
-/// Runs `visitor` in clear text, or over TLS.
-fn over<E: Exchange + 'static, S: ExchangeVisitor>(
-    plan: &HttpLoad,
-    limit: Limit<'_>,
-    protocol: Protocol,
-    settings: E::Settings,
-    visitor: S,
-) -> Result<S::Outcome, StartError> {
-    match &plan.work.tls {
-        None => {
-            agreement::agree::<E>(plan, limit, &settings)?;
-            visitor.visit::<E>(Spoken { settings, look: None })
+/// What has its server agree to a protocol, in clear text or over TLS, and then runs `visitor`.
+struct Agreeing<'a, V> {
+    plan: &'a HttpLoad,
+    limit: Limit<'a>,
+    visitor: V,
+}
+
+impl<V: ExchangeVisitor> ProtocolVisitor for Agreeing<'_, V> {
+    type Outcome = V::Outcome;
+
+    fn visit<E: HttpExchange + 'static>(
+        self,
+        protocol: Protocol,
+        settings: E::Settings,
+    ) -> Result<V::Outcome, StartError> {
+        let Self { plan, limit, visitor } = self;
+        match &plan.work.tls {
+            None => {
+                agreement::agree::<E>(plan, limit, protocol, &settings)?;
+                visitor.visit::<E>(Spoken { settings, look: None })
+            }
+            Some(tls) => protection::over_tls::<E, V>(plan, limit, tls, protocol, settings, visitor),
         }
-        Some(tls) => protection::over_tls::<E, S>(plan, limit, tls, protocol, settings, visitor),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What connections speak, before it is known which type of exchange speaks it.
 
-use loadcurve_wire::Exchange;
+use loadcurve_wire::HttpExchange;
 
 use crate::error::StartError;
 
@@ -13,10 +13,13 @@ pub(crate) use loadcurve_tls::Look;
 #[derive(Clone, Debug)]
 pub(crate) enum Look {}
 
-/// A protocol as it is named in a TLS handshake.
+/// A protocol by its names.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "nothing is protected"))]
 pub(crate) struct Protocol {
+    /// For people.
+    pub(crate) title: &'static str,
+    /// In a TLS handshake (ALPN).
     pub(crate) name: &'static str,
     /// Whether a server must name it, too.
     pub(crate) is_required: bool,
@@ -29,6 +32,21 @@ pub(crate) struct Spoken<S> {
     pub(crate) look: Option<Look>,
 }
 
+/// Work that is generic over the protocol of a plan, whatever protects it.
+pub(crate) trait ProtocolVisitor {
+    type Outcome;
+
+    /// Runs the work with the exchange of this protocol in clear text.
+    ///
+    /// # Errors
+    /// Those of the work.
+    fn visit<E: HttpExchange + 'static>(
+        self,
+        protocol: Protocol,
+        settings: E::Settings,
+    ) -> Result<Self::Outcome, StartError>;
+}
+
 /// Work that is generic over the exchange of a plan; the caller learns the type only from the plan.
 pub(crate) trait ExchangeVisitor {
     type Outcome;
@@ -37,5 +55,8 @@ pub(crate) trait ExchangeVisitor {
     ///
     /// # Errors
     /// Those of the work.
-    fn visit<E: Exchange + 'static>(self, spoken: Spoken<E::Settings>) -> Result<Self::Outcome, StartError>;
+    fn visit<E: HttpExchange + 'static>(
+        self,
+        spoken: Spoken<E::Settings>,
+    ) -> Result<Self::Outcome, StartError>;
 }

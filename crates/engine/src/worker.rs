@@ -1,16 +1,15 @@
 //! One thread's loop, in which plan, I/O, protocol and recording meet.
 //!
-//! This file holds the loop; `begin` is how requests start, `end` is how they end and what their slot does next, `slow`
-//! is what is asked about the slowest of them, `levels` is how one level of a load goes over into the next, and `waiting` is
-//! how the thread sleeps or polls.
+//! This file holds the loop; `begin` is how requests start, `reading` is which of them end, `end` is what their slot does
+//! next, `slow` is what is asked about the slowest of them, `timers` is what protocols do when time passes, `levels` is how
+//! one level of a load goes over into the next, and `waiting` is how the thread sleeps or polls.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, Model, Nanos, Share, Unit};
+use loadcurve_plan::{Conversation, Load, Model, Nanos, Share, Unit};
 use loadcurve_record::{Failure, Recorder, SlowCandidate};
-use loadcurve_wire::Exchange;
 
 use crate::activity::Activity;
 use crate::connection::{Connection, Room, State};
@@ -19,15 +18,16 @@ use crate::io::{Io, Slot};
 use crate::part::Polling;
 use crate::places::{InFlight, Places};
 use crate::reach::{Heard, Reach};
-use crate::requests::{RequestSource, TargetReader};
 use crate::scheduler::Scheduler;
+use crate::work::{SettingsOf, Work};
 
 mod begin;
 mod end;
 mod levels;
 mod patience;
-mod redirection;
+mod reading;
 mod slow;
+mod timers;
 mod waiting;
 
 use patience::Patience;
@@ -43,10 +43,10 @@ const MOMENT: Nanos = Nanos::from_millis(1);
 const CONNECTS_PER_TURN: usize = 8;
 
 /// What a worker takes from the plan, for its own share.
-pub(crate) struct WorkerConfiguration<E: Exchange> {
-    requests: Arc<RequestSource<E>>,
+pub(crate) struct WorkerConfiguration<W: Work> {
+    work: Arc<W>,
     /// How the protocol is spoken on all connections.
-    settings: E::Settings,
+    settings: SettingsOf<W>,
     share: Share,
     /// How many requests a connection carries at once.
     at_once: usize,
@@ -60,23 +60,24 @@ pub(crate) struct WorkerConfiguration<E: Exchange> {
     waiting: Waiting,
 }
 
-impl<E: Exchange> WorkerConfiguration<E> {
-    /// The configuration of `plan` for the worker of `share`.
-    pub(crate) fn new(
-        plan: &HttpLoad,
+impl<W: Work> WorkerConfiguration<W> {
+    /// The configuration of `plan`, whose clients converse in this way, for the worker of `share`.
+    pub(crate) fn new<P>(
+        plan: &Load<P>,
+        conversation: &Conversation,
         share: Share,
-        requests: Arc<RequestSource<E>>,
-        settings: E::Settings,
+        work: Arc<W>,
+        settings: SettingsOf<W>,
         waiting: Waiting,
     ) -> Self {
         Self {
-            requests,
+            work,
             settings,
             share,
-            at_once: plan.work.conversation.requests_at_once(),
+            at_once: conversation.requests_at_once(),
             keeps_up: matches!(plan.model, Model::Closed { .. }),
-            calls: plan.work.conversation.calls.unwrap_or(u64::MAX),
-            think: Nanos::from_secs_f64(plan.work.conversation.think_s),
+            calls: conversation.calls.unwrap_or(u64::MAX),
+            think: Nanos::from_secs_f64(conversation.think_s),
             timeout: plan.timeout(),
             unit: plan.model.unit(),
             waiting,
@@ -90,11 +91,11 @@ impl<E: Exchange> WorkerConfiguration<E> {
 }
 
 /// One thread's connections and everything that happens on them.
-pub(crate) struct Worker<I, E: Exchange> {
+pub(crate) struct Worker<I, W: Work> {
     io: I,
-    configuration: WorkerConfiguration<E>,
-    targets: TargetReader,
-    connections: Vec<Connection<E>>,
+    configuration: WorkerConfiguration<W>,
+    reader: W::Reader,
+    connections: Vec<Connection<W>>,
     /// How many of them the load uses: the first ones, and all unless it goes from one level to the next.
     used: usize,
     /// Slots that the level does not use any more, and that close their connections after their answers.
@@ -113,11 +114,13 @@ pub(crate) struct Worker<I, E: Exchange> {
     held_up: u64,
     /// Requests that servers have not looked at, and the slots that carried them, the one that waits longest first; they go
     /// to the next free slot, whichever that is.
-    moved: VecDeque<(Slot, InFlight)>,
+    moved: VecDeque<(Slot, InFlight<W::Expected>)>,
     /// Slots that can take a request, the longest free one first, so that requests spread over all connections.
     free: VecDeque<Slot>,
     /// Slots that rest, after a failed attempt to connect or to think, by the end of their rest.
     resting: BinaryHeap<Reverse<(Nanos, Slot)>>,
+    /// Slots whose protocol wants to be woken, by the moment for which it last did; nothing for one without timers.
+    timers: BinaryHeap<Reverse<(Nanos, Slot)>>,
     /// One for each slot: of connecting, and then of its handshake.
     connect_deadlines: Deadlines,
     /// One for each place of each slot.
@@ -137,19 +140,19 @@ pub(crate) struct Worker<I, E: Exchange> {
     recorder: Recorder,
 }
 
-impl<I: Io, E: Exchange> Worker<I, E> {
+impl<I: Io, W: Work> Worker<I, W> {
     /// A worker with one unconnected connection for each of `numbers`, which are its share of the load's connections.
     pub(crate) fn new(
         io: I,
         numbers: impl ExactSizeIterator<Item = usize>,
-        configuration: WorkerConfiguration<E>,
+        configuration: WorkerConfiguration<W>,
     ) -> Self {
         let slots = numbers.len();
         let at_once = configuration.at_once;
         Self {
             io,
-            recorder: Recorder::new(configuration.requests.tally_labels().len()),
-            targets: TargetReader::of(&configuration.requests),
+            recorder: Recorder::new(configuration.work.tallies()),
+            reader: configuration.work.reader(),
             connections: numbers
                 .map(|number| Connection::new(number, at_once, &configuration.settings))
                 .collect(),
@@ -165,6 +168,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             moved: VecDeque::new(),
             free: VecDeque::with_capacity(slots),
             resting: BinaryHeap::with_capacity(slots),
+            timers: BinaryHeap::new(),
             connect_deadlines: Deadlines::new(slots),
             answer_deadlines: Deadlines::new(slots * at_once),
             unwritten: Vec::with_capacity(slots),
@@ -412,7 +416,8 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         let rest = self.resting.peek().map(|Reverse((end, _))| *end);
         let deadlines =
             [self.connect_deadlines.earliest(), self.answer_deadlines.earliest(), self.moved_deadline()];
-        let wakes = [due, rest].into_iter().chain(deadlines);
+        let timer = self.timers.peek().map(|Reverse((end, _))| *end);
+        let wakes = [due, rest, timer].into_iter().chain(deadlines);
         wakes.flatten().fold((self.now + LONGEST_WAIT).min(self.handover), Nanos::min)
     }
 }

@@ -18,8 +18,10 @@ mod replay;
 mod shares;
 mod simulated;
 mod slowest;
+mod timers;
 mod uploads;
 mod verdicts;
+mod works;
 
 use loadcurve_plan::{
     Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, IoChoice, Model, Nanos, Pick, Rate,

@@ -2,6 +2,20 @@
 //!
 //! Nothing here reads a clock or touches I/O: every function takes the time as an argument, so that a schedule is
 //! tested on numbers and never by waiting.
+//!
+//! # Examples
+//!
+//! The second of two threads computes its own requests of 1,000 per second: with those of the first they are the whole.
+//!
+//! ```
+//! use loadcurve_plan::{Arrivals, Nanos, RateProfile, Schedule, Share};
+//!
+//! let rate = RateProfile::constant(1_000.0).unwrap();
+//! let mut second = Schedule::new(rate, Arrivals::Constant, 0, Share::new(1, 2));
+//! assert_eq!(second.next_due(), Nanos::from_millis(1));
+//! second.take();
+//! assert_eq!(second.next_due(), Nanos::from_millis(3));
+//! ```
 
 mod back_off;
 mod http;

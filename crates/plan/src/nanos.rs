@@ -1,6 +1,7 @@
 //! Time as a number.
 
 use std::ops::{Add, Sub};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,19 @@ impl Nanos {
     #[must_use]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(Nanos(nanos): Nanos) -> Self {
+        Self::from_nanos(nanos)
+    }
+}
+
+impl From<Duration> for Nanos {
+    /// One that is too long for nanoseconds is never over.
+    fn from(length: Duration) -> Self {
+        u64::try_from(length.as_nanos()).map_or(Self::NEVER, Self)
     }
 }
 

@@ -47,41 +47,94 @@ pub(crate) enum Asked {
     Print(String),
 }
 
+/// What a command line gives.
+struct Given {
+    kind: Option<String>,
+    listen: Option<SocketAddr>,
+    root: Option<PathBuf>,
+    backlog: i32,
+    idle_timeout: Option<Duration>,
+    buffer_bytes: Option<usize>,
+    fault_options: FaultOptions,
+    /// The last of the options that only `limit` has.
+    fault_option: Option<String>,
+    certificate: PathBuf,
+    certificate_key: PathBuf,
+    speaks_http2: Option<bool>,
+    /// What it asks to be printed, instead of anything else.
+    printed: Option<String>,
+}
+
+impl Given {
+    /// Reads the command line, up to an option that asks for something to be printed.
+    fn read(parser: &mut lexopt::Parser) -> Result<Self, lexopt::Error> {
+        let mut given = Self {
+            kind: None,
+            listen: None,
+            root: None,
+            backlog: DEFAULT_BACKLOG,
+            idle_timeout: None,
+            buffer_bytes: None,
+            fault_options: FaultOptions::default(),
+            fault_option: None,
+            certificate: PathBuf::new(),
+            certificate_key: PathBuf::new(),
+            speaks_http2: None,
+            printed: None,
+        };
+        while given.printed.is_none()
+            && let Some(argument) = parser.next()?
+        {
+            match argument {
+                Long("listen") => given.listen = Some(value_of(parser, "listen", &ADDRESS)?),
+                Long("root") => given.root = Some(PathBuf::from(parser.value()?)),
+                Long("backlog") => given.backlog = value_of(parser, "backlog", &count())?,
+                Long("idle-timeout-s") => {
+                    given.idle_timeout = Some(value_of(parser, "idle-timeout-s", &SECONDS)?);
+                }
+                Long("buffer-bytes") => {
+                    given.buffer_bytes = Some(value_of(parser, "buffer-bytes", &COUNT_ABOVE_ZERO)?.get());
+                }
+                Long("certificate") => given.certificate = PathBuf::from(parser.value()?),
+                Long("certificate-key") => given.certificate_key = PathBuf::from(parser.value()?),
+                Long("http2") => given.speaks_http2 = Some(value_of(parser, "http2", &TRUTH)?),
+                Long("help") | Short('h') => given.printed = Some(format!("{USAGE}{}", options::USAGE)),
+                Long("version") => {
+                    given.printed = Some(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION")));
+                }
+                Long(option) => {
+                    let option = option.to_owned();
+                    if !given.fault_options.read(&option, parser)? {
+                        return Err(Long(&option).unexpected());
+                    }
+                    given.fault_option = Some(option);
+                }
+                Value(value) if given.kind.is_none() => given.kind = Some(value.string()?),
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok(given)
+    }
+}
+
 /// Reads the command line.
 pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
-    let (mut kind, mut listen, mut root, mut backlog) = (None, None, None, DEFAULT_BACKLOG);
-    let (mut idle_timeout, mut buffer_bytes) = (None, None);
-    let (mut fault_options, mut fault_option) = (FaultOptions::default(), None);
-    let (mut certificate, mut certificate_key) = (PathBuf::new(), PathBuf::new());
-    let mut speaks_http2 = None;
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("listen") => listen = Some(value_of(&mut parser, "listen", &ADDRESS)?),
-            Long("root") => root = Some(PathBuf::from(parser.value()?)),
-            Long("backlog") => backlog = value_of(&mut parser, "backlog", &count())?,
-            Long("idle-timeout-s") => {
-                idle_timeout = Some(value_of(&mut parser, "idle-timeout-s", &SECONDS)?);
-            }
-            Long("buffer-bytes") => {
-                buffer_bytes = Some(value_of(&mut parser, "buffer-bytes", &COUNT_ABOVE_ZERO)?.get());
-            }
-            Long("certificate") => certificate = PathBuf::from(parser.value()?),
-            Long("certificate-key") => certificate_key = PathBuf::from(parser.value()?),
-            Long("http2") => speaks_http2 = Some(value_of(&mut parser, "http2", &TRUTH)?),
-            Long("help") | Short('h') => return Ok(Asked::Print(format!("{USAGE}{}", options::USAGE))),
-            Long("version") => {
-                return Ok(Asked::Print(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION"))));
-            }
-            Long(option) => {
-                let option = option.to_owned();
-                if !fault_options.read(&option, &mut parser)? {
-                    return Err(Long(&option).unexpected());
-                }
-                fault_option = Some(option);
-            }
-            Value(value) if kind.is_none() => kind = Some(value.string()?),
-            other => return Err(other.unexpected()),
-        }
+    let Given {
+        kind,
+        listen,
+        root,
+        backlog,
+        idle_timeout,
+        buffer_bytes,
+        fault_options,
+        fault_option,
+        certificate,
+        certificate_key,
+        speaks_http2,
+        printed,
+    } = Given::read(&mut parser)?;
+    if let Some(text) = printed {
+        return Ok(Asked::Print(text));
     }
     let kind = kind.ok_or("missing KIND")?;
     let listen = listen.ok_or("missing --listen")?;

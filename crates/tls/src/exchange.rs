@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use loadcurve_wire::{
-    Agreement, BodyPart, Event, Exchange, Http2Counts, InvalidRequest, Malformed, Readiness, Received,
-    Request, Tag, WrittenBody,
+    Agreement, BodyPart, Event, Exchange, Http2Counts, HttpExchange, InvalidRequest, Malformed, Moment,
+    Readiness, Received, Request, Tag, WrittenBody,
 };
 use rustls::Error;
 
@@ -46,11 +46,8 @@ pub struct Tls<E> {
 
 impl<E: Exchange> Exchange for Tls<E> {
     type Template = E::Template;
+    type Answer = E::Answer;
     type Settings = Settings<E::Settings>;
-
-    fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest> {
-        E::template(request)
-    }
 
     fn new(most: usize, settings: &Self::Settings) -> Self {
         Self {
@@ -80,6 +77,18 @@ impl<E: Exchange> Exchange for Tls<E> {
         }
     }
 
+    fn advance(&mut self, now: Moment) {
+        self.inner.advance(now);
+    }
+
+    fn wake_at(&self) -> Option<Moment> {
+        self.inner.wake_at()
+    }
+
+    fn timed_out(&mut self, now: Moment) {
+        self.inner.timed_out(now);
+    }
+
     fn agreement(&self) -> Option<Agreement> {
         self.agreement
     }
@@ -92,20 +101,12 @@ impl<E: Exchange> Exchange for Tls<E> {
         self.inner.example()
     }
 
-    fn first_location(&self) -> Option<&[u8]> {
-        self.inner.first_location()
-    }
-
     fn ended_with(&self) -> Option<u16> {
         self.inner.ended_with()
     }
 
     fn limit(&self) -> Option<usize> {
         self.inner.limit()
-    }
-
-    fn take_counts(&mut self) -> Option<Http2Counts> {
-        self.inner.take_counts()
     }
 
     fn has_output(&self) -> bool {
@@ -154,7 +155,10 @@ impl<E: Exchange> Exchange for Tls<E> {
         &mut self,
         bytes: &[u8],
         take_body: &mut impl FnMut(Tag, &[u8]),
-    ) -> Result<Received, Malformed> {
+    ) -> Result<Received<E::Answer>, Malformed> {
+        if bytes.is_empty() && self.inner.has_input() {
+            return self.inner.receive_with(bytes, take_body);
+        }
         let Some(session) = &mut self.session else { return Err(Malformed::Protection) };
         let mut consumed = 0;
         if !session.has_arrived() && !bytes.is_empty() {
@@ -185,12 +189,12 @@ impl<E: Exchange> Exchange for Tls<E> {
     }
 
     fn has_input(&self) -> bool {
-        self.session.as_ref().is_some_and(Session::has_arrived) || self.ends_now()
+        self.session.as_ref().is_some_and(Session::has_arrived) || self.ends_now() || self.inner.has_input()
     }
 
     /// Without the peer's word that it has ended the connection, an answer that ends with it may have been cut off (RFC
     /// 8446, section 6.1).
-    fn end_of_input(&mut self) -> Option<Event> {
+    fn end_of_input(&mut self) -> Option<Event<E::Answer>> {
         if self.ends_now() { self.end() } else { None }
     }
 
@@ -205,6 +209,20 @@ impl<E: Exchange> Exchange for Tls<E> {
     }
 }
 
+impl<E: HttpExchange> HttpExchange for Tls<E> {
+    fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest> {
+        E::template(request)
+    }
+
+    fn first_location(&self) -> Option<&[u8]> {
+        self.inner.first_location()
+    }
+
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        self.inner.take_counts()
+    }
+}
+
 impl<E: Exchange> Tls<E> {
     /// Whether the peer has ended the connection, which the protocol does not know yet.
     fn ends_now(&self) -> bool {
@@ -212,7 +230,7 @@ impl<E: Exchange> Tls<E> {
     }
 
     /// Gives the next event that the end brings; the protocol knows of it when there is no more.
-    fn end(&mut self) -> Option<Event> {
+    fn end(&mut self) -> Option<Event<E::Answer>> {
         let event = self.inner.end_of_input();
         self.is_over = event.is_none();
         event

@@ -1,6 +1,7 @@
 //! What is said on one connection, whatever the protocol.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use crate::error::ErrorCode;
 use crate::error::Malformed;
@@ -11,6 +12,9 @@ use crate::response::Response;
 /// What names a request on its connection from its start to its end: a number below the most that may be under way.
 pub type Tag = usize;
 
+/// A moment on the clock of who moves the bytes: the time since that clock started, which is the same for all moments.
+pub type Moment = Duration;
+
 /// One connection's end of a protocol, without I/O: bytes go in, events and bytes come out.
 ///
 /// Requests end in any order that the protocol allows. A value serves one connection after the other; it takes its memory
@@ -19,14 +23,11 @@ pub trait Exchange: Send {
     /// A request in the form from which it is written again and again: what is the same every time, encoded once.
     type Template: Send + Sync;
 
+    /// What an answer shows when it is complete.
+    type Answer: Copy + std::fmt::Debug;
+
     /// What all exchanges of one thread share: how the protocol is to be spoken.
     type Settings: Clone + Send;
-
-    /// The template of a request.
-    ///
-    /// # Errors
-    /// The request cannot be said in this protocol.
-    fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest>;
 
     /// An exchange for connections that carry at most `most` requests at once.
     fn new(most: usize, settings: &Self::Settings) -> Self;
@@ -36,6 +37,21 @@ pub trait Exchange: Send {
 
     /// What the connection is good for now.
     fn readiness(&self) -> Readiness;
+
+    /// It is `now`, until the next call. This is called before the connection is opened, before bytes are read, and before
+    /// anything is written.
+    #[inline]
+    fn advance(&mut self, _now: Moment) {}
+
+    /// When the protocol has something to do although nothing arrives; nothing for one without timers.
+    #[inline]
+    fn wake_at(&self) -> Option<Moment> {
+        None
+    }
+
+    /// The moment of [`wake_at`](Self::wake_at) has passed. What that brings is seen as after bytes that arrived: in what is
+    /// to be sent, in [`readiness`](Self::readiness) and, where [`has_input`](Self::has_input) says so, in events.
+    fn timed_out(&mut self, _now: Moment) {}
 
     /// What both sides have agreed on for the whole connection, once they have; nothing where a protocol leaves no choice.
     fn agreement(&self) -> Option<Agreement> {
@@ -52,11 +68,6 @@ pub trait Exchange: Send {
         None
     }
 
-    /// Where the first answer with a Location has led, on any of its connections; nothing where that is not looked at.
-    fn first_location(&self) -> Option<&[u8]> {
-        None
-    }
-
     /// The status of the answer by which the peer has ended the connection while nothing was under way, if it did.
     fn ended_with(&self) -> Option<u16> {
         None
@@ -65,12 +76,6 @@ pub trait Exchange: Send {
     /// How many requests at once the peer takes, where that is fewer than the connection was made for; nothing where a
     /// request would wait for another reason, too, or in vain.
     fn limit(&self) -> Option<usize> {
-        None
-    }
-
-    /// Takes what was counted of the connection since it was opened, or since this was last taken; nothing where a protocol
-    /// counts nothing, and before the peer has said how it speaks.
-    fn take_counts(&mut self) -> Option<Http2Counts> {
         None
     }
 
@@ -125,7 +130,7 @@ pub trait Exchange: Send {
     ///
     /// # Errors
     /// The peer breaks the protocol, or answers what nobody has asked. The connection is of no more use.
-    fn receive(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+    fn receive(&mut self, bytes: &[u8]) -> Result<Received<Self::Answer>, Malformed> {
         self.receive_with(bytes, &mut |_, _| ())
     }
 
@@ -138,7 +143,7 @@ pub trait Exchange: Send {
         &mut self,
         bytes: &[u8],
         take_body: &mut impl FnMut(Tag, &[u8]),
-    ) -> Result<Received, Malformed>;
+    ) -> Result<Received<Self::Answer>, Malformed>;
 
     /// Whether bytes that were consumed may hold further events, for which `receive` is called with no more bytes.
     fn has_input(&self) -> bool {
@@ -146,13 +151,33 @@ pub trait Exchange: Send {
     }
 
     /// The peer sends no more bytes: gives the event that this completes, one at a time.
-    fn end_of_input(&mut self) -> Option<Event>;
+    fn end_of_input(&mut self) -> Option<Event<Self::Answer>>;
 
     /// Appends the last that is said on a connection that the client ends, as it goes to the connection.
     fn end(&mut self, _to: &mut Vec<u8>) {}
 
     /// Gives a request up, whose tag is free afterwards; false where the connection is of no more use without its answer.
     fn cancel(&mut self, tag: Tag) -> bool;
+}
+
+/// An exchange that says requests of HTTP, in whatever version.
+pub trait HttpExchange: Exchange<Answer = Response> {
+    /// The template of a request.
+    ///
+    /// # Errors
+    /// The request cannot be said in this protocol.
+    fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest>;
+
+    /// Where the first answer with a Location has led, on any of its connections; nothing where that is not looked at.
+    fn first_location(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// Takes what was counted of the connection since it was opened, or since this was last taken; nothing where a protocol
+    /// counts nothing, and before the peer has said how it speaks.
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        None
+    }
 }
 
 /// A part of the body of a request.
@@ -208,11 +233,11 @@ pub enum Readiness {
 
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum Event<A = Response> {
     /// Its answer has begun, and continues.
     Begun(Tag),
     /// It was answered; its tag is free.
-    Answered(Tag, Response),
+    Answered(Tag, A),
     /// The peer has given it up, or its answer is none, and it alone; its tag is free.
     Refused(Tag, Refusal),
     /// The peer has not looked at it, and would on another connection; its tag is free.
@@ -222,16 +247,16 @@ pub enum Event {
     Dropped(Tag),
 }
 
-impl Event {
+impl<A> Event<A> {
     /// The tag of the request that it is about.
     #[must_use]
-    pub fn tag(self) -> Tag {
+    pub fn tag(&self) -> Tag {
         match self {
             Self::Begun(tag)
             | Self::Answered(tag, _)
             | Self::Refused(tag, _)
             | Self::Moved(tag)
-            | Self::Dropped(tag) => tag,
+            | Self::Dropped(tag) => *tag,
         }
     }
 }
@@ -247,9 +272,9 @@ pub enum Refusal {
 
 /// What one slice of bytes brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
+pub struct Received<A = Response> {
     /// Bytes consumed: all of them, or those up to the event.
     pub consumed: usize,
     /// What happened.
-    pub event: Option<Event>,
+    pub event: Option<Event<A>>,
 }

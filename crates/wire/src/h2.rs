@@ -14,6 +14,7 @@ mod endings;
 mod fields;
 pub mod frame;
 pub mod hpack;
+mod meaning;
 mod receive;
 mod send;
 mod settings;
@@ -25,22 +26,22 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::error::Malformed;
-use crate::exchange::{BodyPart, Event, Exchange, Readiness, Received, Tag, WrittenBody};
+use crate::exchange::{BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Tag, WrittenBody};
 use crate::http2_counts::Http2Counts;
 use crate::request::{InvalidRequest, Request};
+use crate::response::Response;
 
 use counts::Run;
 use data::DataUnderWay;
 use fields::HeadReader;
 use frame::DEFAULT_WINDOW_BYTES;
-use hpack::{DEFAULT_TABLE_BYTES, Encoder};
+use hpack::Encoder;
 use receive::BlockUnderWay;
-use settings::PeerSettings;
+use settings::{DEFAULT_TABLE_BYTES, PeerSettings};
 use streams::Streams;
 use window::ReceiveWindow;
 
 pub use crate::error::{ErrorCode, Http2Error};
-pub(crate) use settings::id::INITIAL_WINDOW_SIZE;
 pub use settings::{Hpack, Http2Settings, Scheme};
 pub use template::Http2Template;
 
@@ -87,11 +88,8 @@ pub struct Http2 {
 
 impl Exchange for Http2 {
     type Template = Http2Template;
+    type Answer = Response;
     type Settings = Http2Settings;
-
-    fn template(request: &Request<'_>) -> Result<Http2Template, InvalidRequest> {
-        Http2Template::new(request)
-    }
 
     fn new(most: usize, settings: &Http2Settings) -> Self {
         let mut exchange = Self {
@@ -171,13 +169,6 @@ impl Exchange for Http2 {
         (most < self.most && self.begins_any()).then_some(most)
     }
 
-    fn take_counts(&mut self) -> Option<Http2Counts> {
-        let counts = std::mem::take(&mut self.counts);
-        // What the peer allows continues.
-        self.count_streams_allowed();
-        self.has_peer_settings.then_some(counts)
-    }
-
     fn has_output(&self) -> bool {
         !self.output.is_empty()
     }
@@ -235,10 +226,23 @@ impl Exchange for Http2 {
     }
 }
 
+impl HttpExchange for Http2 {
+    fn template(request: &Request<'_>) -> Result<Http2Template, InvalidRequest> {
+        Http2Template::new(request)
+    }
+
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        let counts = std::mem::take(&mut self.counts);
+        // What the peer allows continues.
+        self.count_streams_allowed();
+        self.has_peer_settings.then_some(counts)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Http2, frame, streams};
-    use crate::exchange::{Event, Exchange as _, Readiness};
+    use crate::exchange::{Event, Exchange as _, HttpExchange as _, Readiness};
     use crate::{Body, Method, Request, Target, Version};
 
     #[test]

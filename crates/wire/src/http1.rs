@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 use crate::chunked::shorter;
 use crate::error::{ClosedEarly, Malformed};
-use crate::exchange::{BodyPart, Event, Exchange, Readiness, Received, Tag, WrittenBody};
+use crate::exchange::{BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Tag, WrittenBody};
 use crate::request::{Body, InvalidRequest, Request, RequestKind};
-use crate::response::{Limits, ResponseParser};
+use crate::response::{Limits, Response, ResponseParser};
 use refused::Refused;
 
 /// One connection's end of HTTP/1.x.
@@ -79,20 +79,8 @@ struct Upload {
 
 impl Exchange for Http1 {
     type Template = Http1Template;
+    type Answer = Response;
     type Settings = ();
-
-    fn template(request: &Request<'_>) -> Result<Http1Template, InvalidRequest> {
-        Ok(Http1Template {
-            bytes: request.encode()?,
-            target_at: request.target_at(),
-            kind: request.kind(),
-            is_idempotent: request.method.is_idempotent(),
-            following_bytes: match request.body {
-                Body::Bytes(_) => 0,
-                Body::Following(length) => length,
-            },
-        })
-    }
 
     fn new(most: usize, (): &()) -> Self {
         Self {
@@ -138,10 +126,6 @@ impl Exchange for Http1 {
 
     fn example(&self) -> Option<&str> {
         self.refused.as_ref()?.example.as_deref()
-    }
-
-    fn first_location(&self) -> Option<&[u8]> {
-        self.parser.first_location()
     }
 
     fn ended_with(&self) -> Option<u16> {
@@ -249,6 +233,25 @@ impl Exchange for Http1 {
     fn cancel(&mut self, _tag: Tag) -> bool {
         self.is_over = true;
         false
+    }
+}
+
+impl HttpExchange for Http1 {
+    fn template(request: &Request<'_>) -> Result<Http1Template, InvalidRequest> {
+        Ok(Http1Template {
+            bytes: request.encode()?,
+            target_at: request.target_at(),
+            kind: request.kind(),
+            is_idempotent: request.method.is_idempotent(),
+            following_bytes: match request.body {
+                Body::Bytes(_) => 0,
+                Body::Following(length) => length,
+            },
+        })
+    }
+
+    fn first_location(&self) -> Option<&[u8]> {
+        self.parser.first_location()
     }
 }
 

@@ -4,6 +4,33 @@
 //! says which of them ended. [`Http1`] is that of HTTP/1.x, with a [`ResponseParser`] that reads the responses from any
 //! split of the bytes, counts every byte it consumes, and refuses what RFC 9112 calls invalid. [`Http2`] is that of
 //! HTTP/2, with many requests under way at once ([`h2`]).
+//!
+//! # Examples
+//!
+//! A request is encoded once, begun under a tag, and answered under it.
+//!
+//! ```
+//! use loadcurve_wire::{Body, Event, Exchange, Http1, HttpExchange, Method, Request, Target, Version};
+//!
+//! let template = Http1::template(&Request {
+//!     version: Version::Http11,
+//!     method: Method::GET,
+//!     target: Target::Fixed("/1k.txt"),
+//!     authority: "localhost",
+//!     headers: &[],
+//!     body: Body::Bytes(b""),
+//! })
+//! .unwrap();
+//! let mut exchange = Http1::new(1, &());
+//! exchange.open();
+//! let mut written = Vec::new();
+//! exchange.begin(0, &template, None, &mut written);
+//! assert!(written.starts_with(b"GET /1k.txt HTTP/1.1\r\n"));
+//!
+//! let received = exchange.receive(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+//! let Some(Event::Answered(tag, response)) = received.event else { panic!("all of it has come") };
+//! assert_eq!((tag, response.status, response.body_bytes), (0, 200, 2));
+//! ```
 
 mod bytes;
 mod chunked;
@@ -19,7 +46,10 @@ mod request;
 mod response;
 
 pub use error::{ClosedEarly, Malformed, Section};
-pub use exchange::{Agreement, BodyPart, Event, Exchange, Readiness, Received, Refusal, Tag, WrittenBody};
+pub use exchange::{
+    Agreement, BodyPart, Event, Exchange, HttpExchange, Moment, Readiness, Received, Refusal, Tag,
+    WrittenBody,
+};
 pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
 pub use http1::{Http1, Http1Template};
 pub use http2_counts::Http2Counts;

@@ -1,8 +1,8 @@
 //! One connection's end of HTTP/1.x: whose answer it is, when it begins, and what the connection is good for.
 
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Http1, Malformed, Method, Readiness, Received, Request, Response, Tag,
-    Target, Version,
+    Body, Event, Exchange as _, Http1, HttpExchange as _, Malformed, Method, Readiness, Received, Request,
+    Response, Tag, Target, Version,
 };
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! In the steady state a request of HTTP/2 costs no allocation.
 
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Hpack, Http2, Http2Settings, Method, Received, Request, Target, Version,
+    Body, Event, Exchange as _, Hpack, Http2, Http2Settings, HttpExchange as _, Method, Received, Request,
+    Target, Version,
 };
 
 #[path = "support/allocations.rs"]

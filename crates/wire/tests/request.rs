@@ -1,7 +1,8 @@
 //! Requests as they are written, checked by hand-written bytes and by `httparse`.
 
 use loadcurve_wire::{
-    Body, Exchange as _, Http1, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path,
+    Body, Exchange as _, Http1, HttpExchange as _, InvalidRequest, Method, Request, RequestKind, Target,
+    Version, is_path,
 };
 use proptest::prelude::*;
 

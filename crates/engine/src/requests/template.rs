@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use loadcurve_plan::{Body, ExpectedStatus, HttpLoad, HttpVersion, Request};
 use loadcurve_wire::{
-    Body as WireBody, Exchange, InvalidRequest, Method, Request as WireRequest, RequestKind, Response,
+    Body as WireBody, HttpExchange, InvalidRequest, Method, Request as WireRequest, RequestKind, Response,
     Target, Version,
 };
 
@@ -14,7 +14,7 @@ use crate::error::StartError;
 use crate::requests::body::BodyFile;
 
 /// A request of the plan as its exchange writes it, and what else a worker must know of it.
-pub(crate) struct Template<E: Exchange> {
+pub(crate) struct Template<E: HttpExchange> {
     /// The head, and a body that was given as text.
     pub(crate) request: E::Template,
     /// A body that is read while it is sent, behind the rest.
@@ -27,7 +27,7 @@ pub(crate) struct Template<E: Exchange> {
     pub(crate) expected_status: Option<ExpectedStatus>,
 }
 
-impl<E: Exchange> Template<E> {
+impl<E: HttpExchange> Template<E> {
     /// Whether a successful answer has another body than the one that was verified.
     pub(crate) fn is_mismatched_by(&self, response: &Response) -> bool {
         let successful = (200..300).contains(&response.status);
@@ -57,7 +57,7 @@ impl<'a> Templates<'a> {
     ///
     /// # Errors
     /// It cannot be sent, or the file of its body cannot be read.
-    pub(crate) fn template<E: Exchange>(
+    pub(crate) fn template<E: HttpExchange>(
         &mut self,
         request: &Request,
         targets: Targets,

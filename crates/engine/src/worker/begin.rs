@@ -9,6 +9,7 @@ use crate::connection::{Connection, State, Upload};
 use crate::io::{Io, Notify, Slot};
 use crate::places::InFlight;
 use crate::scheduler::Scheduler;
+use crate::work::{Asked, Work};
 
 /// How much of long requests is written at once. The next parts are read from their files when the connection has taken
 /// these, so bodies take no more memory than this on each connection, however long and however many they are.
@@ -16,7 +17,7 @@ const PART_BYTES: usize = 64 * 1024;
 /// Less room than this in a write is not used for a part of a body.
 const LEAST_PART_BYTES: usize = 1024;
 
-impl<I: Io, E: Exchange> Worker<I, E> {
+impl<I: Io, W: Work> Worker<I, W> {
     /// Begins requests or sessions while one is due and a slot is free; those that have moved come first.
     pub(super) fn begin_due(&mut self, scheduler: &mut Scheduler) {
         self.begin_moved();
@@ -88,7 +89,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Begins one request on a slot; it is written with the others that begin now, or when the slot is connected.
     fn begin(&mut self, slot: Slot, due: Nanos) {
         let number = self.configuration.share.position(self.begun);
-        let operation = self.configuration.requests.operation(number);
+        let operation = self.configuration.work.operation(number);
         self.begun += 1;
         self.in_flight += 1;
         self.recorder.begun(due);
@@ -106,7 +107,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             reused: connection.state == State::Open,
             moved_at: None,
             limited_since,
-            expected_status: None,
+            expected: None,
         });
         self.carry(slot);
     }
@@ -186,12 +187,15 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Writes what the protocol sends, all requests that can begin, and the next parts of bodies.
     pub(super) fn write(&mut self, slot: Slot) {
         self.scratch.clear();
+        self.connections[slot].exchange.advance(self.now.into());
         let written = self.gather(slot).and_then(|notify| {
             self.connections[slot].exchange.protect(&mut self.scratch);
             if self.scratch.is_empty() { Ok(()) } else { self.io.send(slot, &self.scratch, notify) }
         });
         if let Err(failure) = written {
             self.fail(slot, failure);
+        } else {
+            self.note_timer(slot);
         }
     }
 
@@ -236,11 +240,11 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         }
         let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
         let InFlight { number, operation, due, reused, moved_at, limited_since, .. } = *request;
-        let (before, template) = (self.scratch.len(), self.configuration.requests.template(operation));
-        let listed = self.targets.listed(number)?;
-        request.expected_status = listed.map_or(template.expected_status, |listed| listed.expected);
-        let target = listed.map(|listed| listed.target);
-        connection.exchange.begin(tag, &template.request, target, &mut self.scratch);
+        let before = self.scratch.len();
+        let asked = self.configuration.work.asked(&mut self.reader, number, operation)?;
+        let Asked { template, target, expected } = asked;
+        request.expected = expected;
+        connection.exchange.begin(tag, template, target, &mut self.scratch);
         request.sent = Some(self.now);
         if let Some(since) = limited_since {
             self.recorder.waited_for_stream(due, self.now - since);
@@ -281,11 +285,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// nothing, not how long it takes all. After the end of the load it bounds all that is left, so that the load ends.
     fn gather_body(&mut self, slot: Slot, room: usize) -> Result<(), Failure> {
         let Connection { exchange, uploads, .. } = &mut self.connections[slot];
-        let requests = &self.configuration.requests;
-        let mut read = |part: BodyPart, to: &mut Vec<u8>| {
-            let body = requests.template(uploads[part.tag].operation).body.as_ref();
-            body.map_or(Ok(()), |body| body.append(part.offset, part.bytes, to).map(drop))
-        };
+        let work = &self.configuration.work;
+        let mut read =
+            |part: BodyPart, to: &mut Vec<u8>| work.append_body(uploads[part.tag].operation, part, to);
         let Some(WrittenBody { tag, bytes }) = exchange.write_body(room, &mut read, &mut self.scratch)?
         else {
             return Ok(());

@@ -4,18 +4,26 @@ use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Agreement, Failure, Handshake, Origin};
-use loadcurve_wire::{self as wire, Exchange, Malformed, Readiness, Received, Tag};
+use loadcurve_wire::{self as wire, Exchange, Readiness, Tag};
 
-use super::{Worker, WorkerConfiguration, redirection};
-use crate::connection::{State, Unanswered};
+use super::reading::Reading;
+use super::{Worker, WorkerConfiguration};
+use crate::connection::State;
 use crate::io::{Event, Io, Notify, Slot};
 use crate::scheduler::Scheduler;
+use crate::work::Work;
 
-impl<I: Io, E: Exchange> Worker<I, E> {
-    /// Handles the next event of this turn; false when there is none.
+impl<I: Io, W: Work> Worker<I, W> {
+    /// Handles the next event of this turn, of the kernel or of a protocol's timer; false when there is none.
     pub(super) fn handle_next_event(&mut self, scheduler: Option<&Scheduler>) -> bool {
-        let Some((slot, event)) = self.io.next() else { return false };
-        let (mut rest, is_end): (&[u8], bool) = match event {
+        let (slot, event) = match self.io.next() {
+            Some(next) => next,
+            None => match self.take_timed_out() {
+                Some(slot) => (slot, Event::Received(&[])),
+                None => return false,
+            },
+        };
+        let (bytes, is_end): (&[u8], bool) = match event {
             Event::Received(bytes) => (bytes, false),
             Event::Closed => (&[], true),
             Event::Connected => {
@@ -35,88 +43,46 @@ impl<I: Io, E: Exchange> Worker<I, E> {
                 return true;
             }
         };
-        self.reach.heard_if(!is_end, self.now);
-        let (mut ended, mut moved) = (false, false);
-        // Why the connection is of no more use, where it is not.
-        let useless = loop {
-            let connection = &mut self.connections[slot];
-            let received = if is_end {
-                Ok(Received { consumed: 0, event: connection.exchange.end_of_input() })
-            } else {
-                connection.exchange.receive(rest)
-            };
-            let Received { consumed, event } = match received {
-                Ok(received) => received,
-                Err(malformed) => break Some(refused(malformed)),
-            };
-            rest = &rest[consumed..];
-            match event {
-                Some(wire::Event::Begun(tag)) => connection.answer_begun(tag, self.now),
-                Some(wire::Event::Answered(tag, response)) => {
-                    let Some(answer) = connection.take_answered(tag, &response, self.now) else {
-                        break Some(Failure::Malformed);
-                    };
-                    ended = true;
-                    self.patience.answered(answer.done - answer.sent);
-                    if self.configuration.requests.template(answer.operation).is_mismatched_by(&response) {
-                        self.slow_requests.extend(self.recorder.mismatched(&answer));
-                        self.activity.failed(Failure::Mismatch);
-                    } else {
-                        self.slow_requests.extend(self.recorder.answered(&answer));
-                        self.activity.answered(answer.done - answer.due);
-                    }
-                    self.in_flight -= 1;
-                    // The deadline of an upload stays: the next request waits for the rest of it.
-                    if !connection.exchange.is_writing_body(tag) {
-                        self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
-                    }
-                }
-                Some(event) => {
-                    let tag = event.tag();
-                    self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
-                    match connection.take_unanswered(tag, event, self.now) {
-                        Some(Unanswered::Failed(failed)) => {
-                            ended = true;
-                            self.recorder.broken_off(failed.due, connection.broken_off(&failed));
-                            self.slow_requests.extend(self.recorder.failed(&failed));
-                            self.activity.failed(failed.failure);
-                            self.in_flight -= 1;
-                        }
-                        Some(Unanswered::Moved(request)) => {
-                            moved = true;
-                            self.recorder.will_be_sent_again(request.due);
-                            self.moved.push_back((slot, request));
-                        }
-                        Some(Unanswered::Kept { due }) => self.recorder.will_be_sent_again(due),
-                        None => break Some(Failure::Malformed),
-                    }
-                }
-                None if is_end => break Some(Failure::ClosedEarly),
-                None => {}
-            }
-            let connection = &self.connections[slot];
-            match connection.exchange.readiness() {
-                // The peer answers none of the requests that are left.
-                Readiness::Closed if !is_end => break Some(Failure::ClosedEarly),
-                Readiness::Busy if connection.requests.is_empty() => break Some(Failure::ClosedEarly),
-                _ if rest.is_empty() && !is_end && !connection.exchange.has_input() => break None,
-                _ => {}
-            }
+        self.reach.heard_if(!bytes.is_empty(), self.now);
+        let connection = &mut self.connections[slot];
+        connection.exchange.advance(self.now.into());
+        let mut reading = Reading {
+            slot,
+            now: self.now,
+            at_once: self.configuration.at_once,
+            work: &*self.configuration.work,
+            connection,
+            answer_deadlines: &mut self.answer_deadlines,
+            in_flight: &mut self.in_flight,
+            moved: &mut self.moved,
+            slow_requests: &mut self.slow_requests,
+            recorder: &mut self.recorder,
+            activity: &self.activity,
+            patience: &mut self.patience,
+            has_ended: false,
+            has_moved: false,
         };
+        let useless = reading.read(bytes, is_end);
+        let Reading { has_ended, has_moved, .. } = reading;
+        self.after_reading(slot, useless, is_end);
+        if has_ended || self.connections[slot].session.is_some() {
+            self.reuse_slot(slot, scheduler);
+        } else {
+            self.list_again(slot);
+            if has_moved {
+                self.list_if_free(slot);
+            }
+        }
+        true
+    }
+
+    /// Continues with a connection on which all that had arrived was read, or leaves it where it is of no more use.
+    fn after_reading(&mut self, slot: Slot, useless: Option<Failure>, is_end: bool) {
         self.keep_slow(slot);
         match useless {
             None => self.continue_exchange(slot),
             Some(failure) => self.leave(slot, failure, is_end),
         }
-        if ended || self.connections[slot].session.is_some() {
-            self.reuse_slot(slot, scheduler);
-        } else {
-            self.list_again(slot);
-            if moved {
-                self.list_if_free(slot);
-            }
-        }
-        true
     }
 
     /// Until when the request that waits longest to be sent once more may wait.
@@ -143,6 +109,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         if goes_on || connection.exchange.has_output() || connection.exchange.can_write_body() {
             self.will_write(slot);
         }
+        self.note_timer(slot);
         let connection = &mut self.connections[slot];
         if !connection.state.is_handshaking() {
             return;
@@ -382,6 +349,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         connection.state = State::Handshaking;
         connection.connected = self.now;
         connection.syn_retransmits = syn_retransmits;
+        connection.exchange.advance(self.now.into());
         connection.exchange.open();
         if connection.is_ready() {
             self.opened(slot);
@@ -389,6 +357,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             self.connect_deadlines.set(slot, self.now + self.configuration.timeout);
             self.will_write(slot);
         }
+        self.note_timer(slot);
     }
 
     /// Connection and handshake are complete: what has waited for them can be written.
@@ -490,14 +459,9 @@ impl<I: Io, E: Exchange> Worker<I, E> {
 
     /// Records what was counted of a slot's connection, and what was seen on it.
     pub(super) fn record_counts(&mut self, slot: Slot) {
-        if self.recorder.redirected_to.is_none()
-            && let Some(location) = self.connections[slot].exchange.first_location()
-        {
-            self.recorder.redirected_to = Some(redirection::in_words(location));
-        }
-        if let Some(counts) = self.connections[slot].take_counts() {
-            self.recorder.multiplexing.add(&counts);
-        }
+        let connection = &mut self.connections[slot];
+        let is_established = connection.is_established();
+        W::record_connection(&mut connection.exchange, is_established, &mut self.recorder);
     }
 
     pub(super) fn disconnect(&mut self, slot: Slot) {
@@ -534,15 +498,6 @@ impl<I: Io, E: Exchange> Worker<I, E> {
             connection.is_listed = true;
             self.free.push_back(slot);
         }
-    }
-}
-
-/// The class of the failures for which bytes were refused.
-fn refused(malformed: Malformed) -> Failure {
-    match malformed {
-        Malformed::Protection => Failure::TlsFailed,
-        Malformed::Unasked => Failure::Unasked,
-        _ => Failure::Malformed,
     }
 }
 

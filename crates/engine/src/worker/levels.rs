@@ -2,23 +2,23 @@
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::Recorder;
-use loadcurve_wire::Exchange;
 
 use super::{CONNECTS_PER_TURN, Worker, WorkerConfiguration};
 use crate::connection::State;
 use crate::io::{Io, Slot};
 use crate::scheduler::Scheduler;
+use crate::work::Work;
 
 /// What a worker takes from the plan of one level.
-pub(crate) struct WorkerLevel<E: Exchange> {
-    pub(crate) configuration: WorkerConfiguration<E>,
+pub(crate) struct WorkerLevel<W: Work> {
+    pub(crate) configuration: WorkerConfiguration<W>,
     /// How many of its slots the worker uses.
     pub(crate) slots: usize,
     /// When the level after it begins; never after the last one.
     pub(crate) handover: Nanos,
 }
 
-impl<I: Io, E: Exchange> Worker<I, E> {
+impl<I: Io, W: Work> Worker<I, W> {
     /// Prepares the first level, before the connections are opened.
     pub(crate) fn expect_level(&mut self, slots: usize) {
         self.used = slots;
@@ -30,7 +30,7 @@ impl<I: Io, E: Exchange> Worker<I, E> {
     /// Runs the first level until the next one begins, as [`Worker::run`].
     pub(crate) fn run_first_level(
         &mut self,
-        level: WorkerLevel<E>,
+        level: WorkerLevel<W>,
         scheduler: &mut Scheduler,
         should_stop: impl Fn() -> bool,
         observe: impl FnMut(&mut Self),
@@ -48,11 +48,12 @@ impl<I: Io, E: Exchange> Worker<I, E> {
         &mut self,
         last: &Scheduler,
         begins: Nanos,
-        level: WorkerLevel<E>,
+        level: WorkerLevel<W>,
         scheduler: &mut Scheduler,
         should_stop: impl Fn() -> bool,
         observe: impl FnMut(&mut Self),
     ) -> Nanos {
+        debug_assert!(begins <= self.now, "a level begins before its time");
         self.record_unsent(last);
         self.record_all_counts();
         self.leave_slots(level.slots);

@@ -1,13 +1,13 @@
 //! How a thread waits: it sleeps, or it polls to be punctual and to spare its server the cost of waking it.
 
-use loadcurve_plan::{HttpLoad, Nanos, Waiting as Choice};
-use loadcurve_wire::Exchange;
+use loadcurve_plan::{Load, Nanos, Waiting as Choice};
 
 use super::Worker;
 use crate::io::{Io, Looked};
 use crate::part::Polling;
 use crate::scheduler::Scheduler;
 use crate::thread;
+use crate::work::Work;
 
 /// A sleep shorter than this ends so late that the answers it sleeps over seem slow.
 const SHORTEST_SLEEP: Nanos = Nanos(80_000);
@@ -28,7 +28,7 @@ pub(crate) enum Waiting {
 impl Waiting {
     /// That of the threads of a load. Polling takes a whole processor, which only a machine with more of them than threads
     /// can spare.
-    pub(crate) fn of(plan: &HttpLoad) -> Self {
+    pub(crate) fn of<P>(plan: &Load<P>) -> Self {
         let can_spare = thread::online_cpus().is_some_and(|cpus| cpus > plan.threads);
         match plan.waiting {
             _ if !can_spare => Self::Sleeping,
@@ -43,7 +43,7 @@ impl Waiting {
     }
 }
 
-impl<I: Io, E: Exchange> Worker<I, E> {
+impl<I: Io, W: Work> Worker<I, W> {
     /// Turns when something happens or is due.
     ///
     /// A sleeping thread is woken some tens of microseconds late, so the last stretch before a request is due is spent

@@ -3,8 +3,8 @@
 use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
 use loadcurve_record::{Endings, Failure};
 use loadcurve_wire::{
-    ErrorCode, Event, Exchange, Http2Counts, InvalidRequest, Malformed, Readiness, Received, Refusal,
-    Request, Response, Tag,
+    ErrorCode, Event, Exchange, Http2Counts, HttpExchange, InvalidRequest, Malformed, Readiness, Received,
+    Refusal, Request, Response, Tag,
 };
 
 use super::peer::{self, Delays, Outcome, Peer, Written};
@@ -59,11 +59,8 @@ struct Multiplexed {
 
 impl Exchange for Multiplexed {
     type Template = ();
+    type Answer = Response;
     type Settings = ();
-
-    fn template(_: &Request<'_>) -> Result<(), InvalidRequest> {
-        Ok(())
-    }
 
     fn new(most: usize, (): &()) -> Self {
         Self { readiness: Readiness::Handshaking, own: Vec::new(), most, allowed: usize::MAX, under_way: 0 }
@@ -83,10 +80,6 @@ impl Exchange for Multiplexed {
 
     fn limit(&self) -> Option<usize> {
         (self.allowed < self.most && self.readiness == Readiness::Ready).then_some(self.allowed)
-    }
-
-    fn take_counts(&mut self) -> Option<Http2Counts> {
-        Some(Http2Counts { was_limited: self.limit().is_some(), ..Http2Counts::default() })
     }
 
     fn has_output(&self) -> bool {
@@ -145,6 +138,16 @@ impl Exchange for Multiplexed {
         self.under_way -= 1;
         self.own.extend([b'c', tag.try_into().unwrap()]);
         true
+    }
+}
+
+impl HttpExchange for Multiplexed {
+    fn template(_: &Request<'_>) -> Result<(), InvalidRequest> {
+        Ok(())
+    }
+
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        Some(Http2Counts { was_limited: self.limit().is_some(), ..Http2Counts::default() })
     }
 }
 

@@ -191,7 +191,7 @@ fn streams_that_wait_through_the_window_are_counted_on_connections_that_are_serv
     let recorder = over_http2(plan, 10, service).recorder;
     let unserved = Unserved { requests: 3, connections: 1, oldest: ms(3_000), asked: 2, served: 2 };
     assert_eq!(recorder.unserved(START + ms(3_000)), unserved);
-    assert!(recorder.is_balanced());
+    assert_eq!(recorder.balance(), Ok(()));
 }
 
 #[test]

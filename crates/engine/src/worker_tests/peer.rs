@@ -4,16 +4,18 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, Nanos, Share};
+use loadcurve_plan::{Conversation, HttpLoad, Load, Nanos, Share};
 use loadcurve_record::{Failure, Recorder};
-use loadcurve_wire::Exchange;
+use loadcurve_wire::HttpExchange;
 
 use super::simulated::START;
 use crate::io::{self, Io, Notify, Slot};
 use crate::load::numbers;
 use crate::requests::RequestSource;
 use crate::scheduler::Scheduler;
+use crate::work::{SettingsOf, Work};
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// The other end of all connections.
@@ -173,10 +175,23 @@ impl Outcome {
     }
 }
 
-/// Runs a load on a peer.
-pub(super) fn run<E: Exchange>(
+/// Runs a load of requests of HTTP on a peer.
+pub(super) fn run<E: HttpExchange>(
     plan: &HttpLoad,
     settings: E::Settings,
+    delays: Delays,
+    peer: impl Peer,
+) -> Outcome {
+    let requests = RequestSource::<E>::open(plan).unwrap();
+    run_work(plan, &plan.work.conversation, requests, settings, delays, peer)
+}
+
+/// Runs any work on a peer.
+pub(super) fn run_work<P, W: Work>(
+    plan: &Load<P>,
+    conversation: &Conversation,
+    work: Arc<W>,
+    settings: SettingsOf<W>,
     delays: Delays,
     peer: impl Peer,
 ) -> Outcome {
@@ -196,11 +211,12 @@ pub(super) fn run<E: Exchange>(
         ready: VecDeque::new(),
         bytes: Vec::new(),
     };
-    let requests = RequestSource::<E>::open(plan).unwrap();
-    let configuration = WorkerConfiguration::new(plan, Share::whole(), requests, settings, Waiting::Sleeping);
-    let mut worker = Worker::new(io, numbers(plan, Share::whole()), configuration);
+    let share = Share::whole();
+    let configuration =
+        WorkerConfiguration::new(plan, conversation, share, work, settings, Waiting::Sleeping);
+    let mut worker = Worker::new(io, numbers(plan, share), configuration);
     worker.open_all(|| false);
-    let mut scheduler = Scheduler::new(&plan.pace(), Share::whole(), clock.get()).unwrap();
+    let mut scheduler = Scheduler::new(&plan.pace(), share, clock.get()).unwrap();
     worker.run(&mut scheduler, || false, |_| {});
     let (recorder, _) = worker.finish(&scheduler);
     Outcome { recorder, written: written.take() }

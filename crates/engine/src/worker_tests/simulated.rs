@@ -279,7 +279,9 @@ impl<'a> Simulation<'a> {
         let numbers = numbers(self.plan, share);
         let requests = RequestSource::<Http1>::open(self.plan).unwrap();
         let io = self.io(&clock, &requests, numbers.len(), service);
-        let configuration = WorkerConfiguration::new(self.plan, share, requests, (), self.waiting);
+        let conversation = &self.plan.work.conversation;
+        let configuration =
+            WorkerConfiguration::new(self.plan, conversation, share, requests, (), self.waiting);
         let mut worker = Worker::new(io, numbers, configuration);
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);
@@ -338,8 +340,10 @@ impl<'a> Simulation<'a> {
         let requests = RequestSource::<Http1>::open(self.plan).unwrap();
         let numbers = numbers(self.plan, Share::whole());
         let io = self.io(&clock, &requests, numbers.len(), service);
-        let configuration =
-            |plan, share| WorkerConfiguration::new(plan, share, Arc::clone(&requests), (), Waiting::Sleeping);
+        let configuration = |plan: &HttpLoad, share| {
+            let (conversation, requests) = (&plan.work.conversation, Arc::clone(&requests));
+            WorkerConfiguration::new(plan, conversation, share, requests, (), Waiting::Sleeping)
+        };
         let worker = Worker::new(io, numbers, configuration(self.plan, Share::whole()));
         let activity = worker.activity();
         let home = Arc::new(Home::new(plans.iter().map(|plan| plan.threads), TcpCounters::default()));

@@ -7,7 +7,8 @@ use loadcurve_servers::reply::Outcome;
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{flag, kind};
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Hpack, Http2, Http2Settings, Method, Request, Target, Version,
+    Body, Event, Exchange as _, Hpack, Http2, Http2Settings, HttpExchange as _, Method, Request, Target,
+    Version,
 };
 use proptest::prelude::*;
 

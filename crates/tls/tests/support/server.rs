@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use loadcurve_plan::{Tls as Plan, Verify};
 use loadcurve_tls::{Client, Settings, Tls};
-use loadcurve_wire::{Body, Event, Exchange, Http1, Malformed, Method, Readiness, Request, Target, Version};
+use loadcurve_wire::{
+    Body, Event, Exchange, Http1, HttpExchange, Malformed, Method, Readiness, Request, Target, Version,
+};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ConfigBuilder, ServerConfig, ServerConnection, WantsVerifier};
 

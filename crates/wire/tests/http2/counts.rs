@@ -1,6 +1,6 @@
 //! What is counted of a connection beside its requests.
 
-use loadcurve_wire::{Body, Exchange as _, Http2, Http2Counts, Http2Settings, Request};
+use loadcurve_wire::{Body, Exchange as _, Http2, Http2Counts, Http2Settings, HttpExchange as _, Request};
 
 use crate::support::{
     END_HEADERS, END_STREAM, GOAWAY, HEADERS, STATUS_200, agreed, agreed_with, begin, data, events_of, frame,

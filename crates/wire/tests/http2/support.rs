@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use loadcurve_wire::h2::hpack::Decoder;
 use loadcurve_wire::{
-    Body, BodyPart, Event, Exchange as _, Http2, Http2Settings, Http2Template, InvalidRequest, Malformed,
-    Method, Received, Request, Tag, Target, Version,
+    Body, BodyPart, Event, Exchange as _, Http2, Http2Settings, Http2Template, HttpExchange as _,
+    InvalidRequest, Malformed, Method, Received, Request, Tag, Target, Version,
 };
 
 pub(crate) const DATA: u8 = 0;

@@ -1,0 +1,89 @@
+//! The requests of a web load as the work of its threads.
+
+use loadcurve_plan::{ExpectedStatus, Nanos};
+use loadcurve_record::{ConnectionLimits, Failure, HttpAnswer, Recorder};
+use loadcurve_wire::{BodyPart, Http2Counts, HttpExchange, Response};
+
+use super::redirection;
+use super::{RequestSource, TargetReader};
+use crate::places::InFlight;
+use crate::work::{Asked, Judged, Work};
+
+impl<E: HttpExchange> Work for RequestSource<E> {
+    type Exchange = E;
+    type Reader = TargetReader;
+    type Expected = ExpectedStatus;
+
+    fn reader(&self) -> TargetReader {
+        TargetReader::of(self)
+    }
+
+    fn tallies(&self) -> usize {
+        self.tally_labels().len()
+    }
+
+    #[inline]
+    fn operation(&self, number: u64) -> usize {
+        Self::operation(self, number)
+    }
+
+    #[inline]
+    fn asked<'a>(
+        &'a self,
+        reader: &'a mut TargetReader,
+        number: u64,
+        operation: usize,
+    ) -> Result<Asked<'a, Self>, Failure> {
+        let (template, listed) = (self.template(operation), reader.listed(number)?);
+        Ok(Asked {
+            template: &template.request,
+            target: listed.map(|listed| listed.target),
+            expected: listed.map_or(template.expected_status, |listed| listed.expected),
+        })
+    }
+
+    fn append_body(&self, operation: usize, part: BodyPart, to: &mut Vec<u8>) -> Result<(), Failure> {
+        let body = self.template(operation).body.as_ref();
+        body.map_or(Ok(()), |body| body.append(part.offset, part.bytes, to).map(drop))
+    }
+
+    #[inline]
+    fn judge(&self, request: &InFlight<ExpectedStatus>, response: &Response, now: Nanos) -> Judged {
+        Judged {
+            is_mismatched: self.template(request.operation).is_mismatched_by(response),
+            http: Some(HttpAnswer {
+                first_byte: request.first_byte.unwrap_or(now),
+                status: response.status,
+                is_expected: request.expected.map(|expected| expected.is_met_by(response.status)),
+                header_bytes: response.header_bytes,
+                body_bytes: response.body_bytes,
+                framing_bytes: response.framing_bytes,
+            }),
+        }
+    }
+
+    fn record_connection(exchange: &mut E, is_established: bool, recorder: &mut Recorder) {
+        if recorder.redirected_to.is_none()
+            && let Some(location) = exchange.first_location()
+        {
+            recorder.redirected_to = Some(redirection::in_words(location));
+        }
+        if is_established && let Some(counts) = exchange.take_counts() {
+            recorder.multiplexing.add(&recorded(counts));
+        }
+    }
+}
+
+/// What was counted of a connection as results count it.
+fn recorded(counts: Http2Counts) -> ConnectionLimits {
+    ConnectionLimits {
+        streams_allowed: counts.streams_allowed,
+        was_limited: counts.was_limited,
+        ended_by: counts.ended_by,
+        streams_abandoned: counts.streams_abandoned,
+        streams_refused: counts.streams_refused,
+        bodies_delayed: counts.bodies_delayed,
+        windows_used_up: counts.windows_used_up,
+        answers_behind_long: counts.answers_behind_long,
+    }
+}

@@ -1,0 +1,76 @@
+//! What a load asks, as a worker sees it: it knows when to ask, and neither what is asked nor what an answer is.
+
+use std::fmt::Debug;
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::{Failure, HttpAnswer, Recorder};
+use loadcurve_wire::{BodyPart, Exchange};
+
+use crate::places::InFlight;
+
+/// The work of a load in a protocol: its operations, what is expected of their answers, and what is counted of them.
+///
+/// All threads share one; what a thread needs for itself is its reader.
+pub(crate) trait Work: Send + Sync {
+    /// What speaks on a connection.
+    type Exchange: Exchange;
+    /// How a thread finds what its requests ask for.
+    type Reader: Send;
+    /// What is expected of an answer when its request is written.
+    type Expected: Copy + Debug + Send;
+
+    /// A reader for one thread.
+    fn reader(&self) -> Self::Reader;
+
+    /// How many operations have their own figures.
+    fn tallies(&self) -> usize;
+
+    /// Which operation is request `number` of the load.
+    fn operation(&self, number: u64) -> usize;
+
+    /// What request `number` of the load, of this operation, asks for.
+    ///
+    /// # Errors
+    /// That is not to be found any more.
+    fn asked<'a>(
+        &'a self,
+        reader: &'a mut Self::Reader,
+        number: u64,
+        operation: usize,
+    ) -> Result<Asked<'a, Self>, Failure>;
+
+    /// Appends a part of the body of a request of this operation, where its template does not have it.
+    ///
+    /// # Errors
+    /// The body cannot be read any more.
+    fn append_body(&self, operation: usize, part: BodyPart, to: &mut Vec<u8>) -> Result<(), Failure>;
+
+    /// What an answer that is complete `now` is for results.
+    fn judge(&self, request: &InFlight<Self::Expected>, answer: &AnswerOf<Self>, now: Nanos) -> Judged;
+
+    /// Records what was counted and seen on a connection since it was opened, or since this was last done.
+    fn record_connection(exchange: &mut Self::Exchange, is_established: bool, recorder: &mut Recorder);
+}
+
+/// What a request asks for.
+pub(crate) struct Asked<'a, W: Work + ?Sized> {
+    pub(crate) template: &'a <W::Exchange as Exchange>::Template,
+    /// What the template leaves open.
+    pub(crate) target: Option<&'a [u8]>,
+    pub(crate) expected: Option<W::Expected>,
+}
+
+/// What an answer is for results.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    /// Whether it is another answer than the verified one, so that the request has failed.
+    pub(crate) is_mismatched: bool,
+    /// What it shows beside its times, where it shows statuses and bytes.
+    pub(crate) http: Option<HttpAnswer>,
+}
+
+/// What an answer to a work's requests shows.
+pub(crate) type AnswerOf<W> = <<W as Work>::Exchange as Exchange>::Answer;
+
+/// How a work's protocol is spoken.
+pub(crate) type SettingsOf<W> = <<W as Work>::Exchange as Exchange>::Settings;

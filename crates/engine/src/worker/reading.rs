@@ -1,0 +1,133 @@
+//! What has arrived on a connection, and which of its requests that ends.
+
+use std::collections::VecDeque;
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::{Failure, Recorder, SlowCandidate};
+use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Received, Tag};
+
+use super::patience::Patience;
+use crate::activity::Activity;
+use crate::connection::{Connection, Unanswered};
+use crate::deadlines::Deadlines;
+use crate::io::Slot;
+use crate::places::InFlight;
+use crate::work::{AnswerOf, Judged, Work};
+
+/// A connection while what has arrived on it is read, with what a worker keeps of its requests.
+pub(super) struct Reading<'a, W: Work> {
+    pub(super) slot: Slot,
+    pub(super) now: Nanos,
+    pub(super) at_once: usize,
+    pub(super) work: &'a W,
+    pub(super) connection: &'a mut Connection<W>,
+    pub(super) answer_deadlines: &'a mut Deadlines,
+    pub(super) in_flight: &'a mut usize,
+    pub(super) moved: &'a mut VecDeque<(Slot, InFlight<W::Expected>)>,
+    pub(super) slow_requests: &'a mut Vec<SlowCandidate>,
+    pub(super) recorder: &'a mut Recorder,
+    pub(super) activity: &'a Activity,
+    pub(super) patience: &'a mut Patience,
+    /// Whether a request has ended.
+    pub(super) has_ended: bool,
+    /// Whether a request goes to another connection.
+    pub(super) has_moved: bool,
+}
+
+impl<W: Work> Reading<'_, W> {
+    /// Reads all that has arrived, or the end of the connection; says why that is of no more use, where it is not.
+    #[inline]
+    pub(super) fn read(&mut self, mut rest: &[u8], is_end: bool) -> Option<Failure> {
+        loop {
+            let exchange = &mut self.connection.exchange;
+            let received = if is_end {
+                Ok(Received { consumed: 0, event: exchange.end_of_input() })
+            } else if rest.is_empty() && !exchange.has_input() {
+                Ok(Received { consumed: 0, event: None })
+            } else {
+                exchange.receive(rest)
+            };
+            let Received { consumed, event } = match received {
+                Ok(received) => received,
+                Err(malformed) => return Some(refused(malformed)),
+            };
+            rest = &rest[consumed..];
+            let is_of_request = match event {
+                Some(Event::Begun(tag)) => {
+                    self.connection.answer_begun(tag, self.now);
+                    true
+                }
+                Some(Event::Answered(tag, answer)) => self.answered(tag, &answer),
+                Some(event) => self.unanswered(&event),
+                None if is_end => return Some(Failure::ClosedEarly),
+                None => true,
+            };
+            if !is_of_request {
+                return Some(Failure::Malformed);
+            }
+            let Connection { exchange, requests, .. } = &*self.connection;
+            match exchange.readiness() {
+                // The peer answers none of the requests that are left.
+                Readiness::Closed if !is_end => return Some(Failure::ClosedEarly),
+                Readiness::Busy if requests.is_empty() => return Some(Failure::ClosedEarly),
+                _ if rest.is_empty() && !is_end && !exchange.has_input() => return None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Records an answer; false where no request was sent under its tag.
+    #[inline]
+    fn answered(&mut self, tag: Tag, answer: &AnswerOf<W>) -> bool {
+        let Some((request, sent)) = self.connection.take_answered(tag, self.now) else { return false };
+        self.has_ended = true;
+        let Judged { is_mismatched, http } = self.work.judge(&request, answer, self.now);
+        let answer = self.connection.answer(&request, sent, self.now, http);
+        self.patience.answered(answer.done - answer.sent);
+        if is_mismatched {
+            self.slow_requests.extend(self.recorder.mismatched(&answer));
+            self.activity.failed(Failure::Mismatch);
+        } else {
+            self.slow_requests.extend(self.recorder.answered(&answer));
+            self.activity.answered(answer.done - answer.due);
+        }
+        *self.in_flight -= 1;
+        // The deadline of an upload stays: the next request waits for the rest of it.
+        if !self.connection.exchange.is_writing_body(tag) {
+            self.answer_deadlines.clear(self.slot * self.at_once + tag);
+        }
+        true
+    }
+
+    /// Records what became of a request that its connection does not answer; false where there is none under its tag.
+    fn unanswered(&mut self, event: &Event<AnswerOf<W>>) -> bool {
+        let tag = event.tag();
+        self.answer_deadlines.clear(self.slot * self.at_once + tag);
+        match self.connection.take_unanswered(tag, event, self.now) {
+            Some(Unanswered::Failed(failed)) => {
+                self.has_ended = true;
+                self.recorder.broken_off(failed.due, self.connection.broken_off(&failed));
+                self.slow_requests.extend(self.recorder.failed(&failed));
+                self.activity.failed(failed.failure);
+                *self.in_flight -= 1;
+            }
+            Some(Unanswered::Moved(request)) => {
+                self.has_moved = true;
+                self.recorder.will_be_sent_again(request.due);
+                self.moved.push_back((self.slot, request));
+            }
+            Some(Unanswered::Kept { due }) => self.recorder.will_be_sent_again(due),
+            None => return false,
+        }
+        true
+    }
+}
+
+/// The class of the failures for which bytes were refused.
+fn refused(malformed: Malformed) -> Failure {
+    match malformed {
+        Malformed::Protection => Failure::TlsFailed,
+        Malformed::Unasked => Failure::Unasked,
+        _ => Failure::Malformed,
+    }
+}
