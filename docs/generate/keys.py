@@ -8,7 +8,8 @@ from docs.generate.markdown import Tables, table
 from docs.generate.models import key_table
 from pydantic import BaseModel
 
-from loadcurve.loads.http import ClosedLoadTable, HttpLoadTable, OpenLoadTable, SessionsLoadTable
+from loadcurve.loads.http import ClosedLoadTable, OpenLoadTable, SessionsLoadTable
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.table import LoadTable, sweep_keys
 from loadcurve.loads.workload import MixTable, WorkloadTable

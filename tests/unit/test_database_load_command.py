@@ -197,6 +197,7 @@ def test_every_number_and_text_of_a_load_is_an_option_of_the_command():
         "requests_total": "--requests",
         "operations": "--operations",
         "burst": "--pipeline",
+        "properties": "--property",
         "headers": "--header",
         "weights": "in the file of --urls",
         "reload": "by the phase",

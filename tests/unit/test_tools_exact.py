@@ -13,15 +13,10 @@ from loadcurve.cli.load_study import Options, http_load
 from loadcurve.errors import BadInput
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
 from loadcurve.loads.kinds import WEB
+from loadcurve.loads.option import OtherTools, said_of
 from loadcurve.tools.catalog import driven_tools, tool_named, tools
 from loadcurve.tools.driver import Refused, WebToolRequest
-from loadcurve.tools.exact import (
-    DECIDED,
-    ONLY_DEFAULT,
-    WITHOUT_EFFECT,
-    require_exact,
-    threads_of,
-)
+from loadcurve.tools.exact import require_exact, threads_of
 
 CLOSED: dict[str, Any] = {"model": "closed", "requests": ["/a"], "connections": 12, "duration": "10s"}
 OF_TOOL: dict[str, dict[str, Any]] = {
@@ -248,13 +243,9 @@ def test_no_tool_replays_a_recording(name, tmp_path):
     assert refused.value.key == "arrivals"
 
 
-def test_what_is_decided_of_fields_is_decided_once_and_of_fields_that_there_are():
-    fields = {
-        name for model in (ClosedLoad, OpenLoad, RecordedLoad, SessionsLoad) for name in model.model_fields
-    }
-    ways = (set(ONLY_DEFAULT), DECIDED, WITHOUT_EFFECT)
-    assert set().union(*ways) <= fields
-    assert sum(map(len, ways)) == len(set().union(*ways))
+def test_what_is_decided_of_fields_is_decided_once():
+    for model in (ClosedLoad, OpenLoad, RecordedLoad, SessionsLoad):
+        assert all(len(said_of(model, name, OtherTools)) <= 1 for name in model.model_fields)
 
 
 class LaterLoad(ClosedLoad):

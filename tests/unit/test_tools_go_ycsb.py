@@ -8,16 +8,13 @@ from typing import Any
 import pytest
 
 from loadcurve.loads.kinds import DATABASE
+from loadcurve.loads.option import OtherTools, said_of
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.result.generator import Kernel
 from loadcurve.tools.catalog import driven_tools, tool_named
 from loadcurve.tools.driver import DatabaseToolRequest, Output, Refused
-from loadcurve.tools.exact_database import (
-    DECIDED,
-    WITHOUT_EFFECT,
-    require_exact_on_database,
-)
+from loadcurve.tools.exact_database import require_exact_on_database
 from loadcurve.tools.figures import ToolFigures, Unreadable
 from loadcurve.tools.mongodb_url import with_options
 from loadcurve.tools.postgresql_url import PostgresqlUrl, postgresql_url
@@ -251,8 +248,7 @@ class LaterLoad(DatabaseLoad):
 
 
 def test_an_option_of_which_nothing_was_decided_is_refused_unless_it_is_as_by_default():
-    assert set(DatabaseLoad.model_fields) >= DECIDED | WITHOUT_EFFECT
-    assert not DECIDED & WITHOUT_EFFECT
+    assert all(len(said_of(DatabaseLoad, name, OtherTools)) <= 1 for name in DatabaseLoad.model_fields)
     fields = dict(load_of())
     require_exact_on_database(TOOL, LaterLoad.model_construct(**fields), "postgresql", {})
     with pytest.raises(Refused, match="default of later"):

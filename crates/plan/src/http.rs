@@ -5,10 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{REQUESTS_AT_ONCE_MAX, THINK_S_MAX};
 use crate::{Http2, InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Work};
-
-/// More requests under way on one connection measure its buffers, not its server.
-const MOST_AT_ONCE: usize = 1024;
 
 /// A load on a web server.
 pub type HttpLoad = Load<Http>;
@@ -129,11 +127,13 @@ impl Work for Http {
         self.h2.validate()?;
         self.validate_sources()?;
         let Conversation { pipeline, streams, calls, think_s } = self.conversation;
-        if !(1..=MOST_AT_ONCE).contains(&pipeline) {
-            return refuse(format!("a pipeline of {pipeline} is not between 1 and {MOST_AT_ONCE} requests"));
+        if !(1..=REQUESTS_AT_ONCE_MAX).contains(&pipeline) {
+            return refuse(format!(
+                "a pipeline of {pipeline} is not between 1 and {REQUESTS_AT_ONCE_MAX} requests"
+            ));
         }
-        if !(1..=MOST_AT_ONCE).contains(&streams) {
-            return refuse(format!("{streams} streams; expected 1 to {MOST_AT_ONCE}"));
+        if !(1..=REQUESTS_AT_ONCE_MAX).contains(&streams) {
+            return refuse(format!("{streams} streams; expected 1 to {REQUESTS_AT_ONCE_MAX}"));
         }
         match self.http {
             HttpVersion::Http2 if pipeline > 1 => {
@@ -147,8 +147,8 @@ impl Work for Http {
         if calls == Some(0) {
             return refuse("a connection makes at least 1 call".into());
         }
-        if !(0.0..=86_400.0).contains(&think_s) {
-            return refuse(format!("a think time of {think_s} s is not between 0 and 86400 s"));
+        if !(0.0..=THINK_S_MAX).contains(&think_s) {
+            return refuse(format!("a think time of {think_s} s is not between 0 and {THINK_S_MAX} s"));
         }
         match (&load.model, load.stop) {
             (Model::Recorded { .. }, _) if self.pick != Pick::InOrder => {

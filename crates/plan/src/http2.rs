@@ -3,11 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::InvalidPlan;
-
-/// The smallest window of a connection: every one begins with it (RFC 9113 §6.9.2).
-const LEAST_CONNECTION_WINDOW: u32 = 65_535;
-/// The largest window.
-const LARGEST_WINDOW: u32 = (1 << 31) - 1;
+use crate::limits::{CONNECTION_WINDOW_BYTES_MIN, WINDOW_BYTES_DEFAULT, WINDOW_BYTES_MAX};
 
 /// How HTTP/2 is spoken, where the load speaks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,11 +32,10 @@ pub enum Hpack {
 impl Default for Http2 {
     /// Windows so large that they never hold an answer back.
     fn default() -> Self {
-        let window_bytes = (1 << 30) - 1;
         Self {
             hpack: Hpack::default(),
-            stream_window_bytes: window_bytes,
-            connection_window_bytes: window_bytes,
+            stream_window_bytes: WINDOW_BYTES_DEFAULT,
+            connection_window_bytes: WINDOW_BYTES_DEFAULT,
         }
     }
 }
@@ -53,12 +48,12 @@ impl Http2 {
     pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
         let windows = [
             ("stream", self.stream_window_bytes, 1),
-            ("connection", self.connection_window_bytes, LEAST_CONNECTION_WINDOW),
+            ("connection", self.connection_window_bytes, CONNECTION_WINDOW_BYTES_MIN),
         ];
         for (of, bytes, least) in windows {
-            if !(least..=LARGEST_WINDOW).contains(&bytes) {
+            if !(least..=WINDOW_BYTES_MAX).contains(&bytes) {
                 return Err(InvalidPlan(format!(
-                    "a window of {bytes} bytes for each {of} is not between {least} and {LARGEST_WINDOW}"
+                    "a window of {bytes} bytes for each {of} is not between {least} and {WINDOW_BYTES_MAX}"
                 )));
             }
         }

@@ -20,6 +20,7 @@
 mod back_off;
 mod http;
 mod http2;
+pub mod limits;
 mod load;
 mod nanos;
 mod pace;
@@ -40,7 +41,7 @@ pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Waiting, Work};
 pub use nanos::Nanos;
 pub use pace::{Arriving, Pace, Unit};
 pub use picker::{Choice, Pick, Picker, Weights};
-pub use profile::{InvalidRate, MAXIMUM_RATE_RPS, RateProfile, RateStretch};
+pub use profile::{InvalidRate, RateProfile, RateStretch};
 pub use random::{Purpose, Random};
 pub use recording::{Recording, Replay};
 pub use requests::{Body, ListedRequests, Request, Requests};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::TIMEOUT_S_MAX;
 use crate::{Arrivals, Arriving, Nanos, Pace, RateProfile, RateStretch, Recording, Replay, Unit};
 
 /// A rate in requests per second, over all threads.
@@ -199,8 +200,11 @@ impl<W: Work> Load<W> {
                 W::CLIENT
             ));
         }
-        if !(self.timeout_s > 0.0 && self.timeout_s <= 3600.0) {
-            return refuse(format!("a timeout of {} s is not between 0 and 3600 s", self.timeout_s));
+        if !(self.timeout_s > 0.0 && self.timeout_s <= TIMEOUT_S_MAX) {
+            return refuse(format!(
+                "a timeout of {} s is not between 0 and {TIMEOUT_S_MAX} s",
+                self.timeout_s
+            ));
         }
         self.pace().validate()?;
         self.work.validate(self)

@@ -1,5 +1,6 @@
 //! When what a load asks for arrives, and when the load ends: the same for every kind of load.
 
+use crate::limits::{DURATION_S_MAX, WARMUP_S_MAX};
 use crate::{Arrivals, InvalidPlan, Nanos, Rate, Replay, Schedule, Share, Stop};
 
 /// What arrives.
@@ -114,12 +115,12 @@ impl Pace {
     /// When one is out of its range, with the number and the range.
     pub fn validate(&self) -> Result<(), InvalidPlan> {
         let refuse = |text: String| Err(InvalidPlan(text));
-        if !(self.warmup_s >= 0.0 && self.warmup_s <= 86_400.0) {
-            return refuse(format!("a warm-up of {} s is not between 0 and 86400 s", self.warmup_s));
+        if !(self.warmup_s >= 0.0 && self.warmup_s <= WARMUP_S_MAX) {
+            return refuse(format!("a warm-up of {} s is not between 0 and {WARMUP_S_MAX} s", self.warmup_s));
         }
         match self.stop {
-            Stop::DurationS(seconds) if !(seconds > 0.0 && seconds <= 1e6) => {
-                refuse(format!("a duration of {seconds} s is not between 0 and 1000000 s"))
+            Stop::DurationS(seconds) if !(seconds > 0.0 && seconds <= DURATION_S_MAX) => {
+                refuse(format!("a duration of {seconds} s is not between 0 and {DURATION_S_MAX} s"))
             }
             Stop::RequestsTotal(0) | Stop::ConnectionsTotal(0) => {
                 refuse("a load of 0 requests measures nothing: set at least 1".into())

@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Above one request per nanosecond two due times would fall together.
-pub const MAXIMUM_RATE_RPS: f64 = 1e9;
+use crate::limits::{RATE_MAX, STRETCH_S_MAX};
 
 /// A stretch of time in which the rate is constant or changes evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,14 +46,14 @@ impl RateProfile {
     /// A rate that does not change.
     ///
     /// # Errors
-    /// When the rate is not above zero or above [`MAXIMUM_RATE_RPS`].
+    /// When the rate is not above zero or above [`RATE_MAX`].
     pub fn constant(rate_rps: f64) -> Result<Self, InvalidRate> {
-        if rate_rps > 0.0 && rate_rps <= MAXIMUM_RATE_RPS {
+        if rate_rps > 0.0 && rate_rps <= RATE_MAX {
             Ok(Self { stretches: Vec::new(), end_s: 0.0, end_arrivals: 0.0, final_rps: rate_rps })
         } else {
             Err(InvalidRate(format!(
                 "a rate of {rate_rps} requests per second is out of range: it must be above 0 and at most \
-                {MAXIMUM_RATE_RPS}"
+                {RATE_MAX}"
             )))
         }
     }
@@ -62,7 +61,7 @@ impl RateProfile {
     /// A rate that steps or ramps through `stretches` and then stays.
     ///
     /// # Errors
-    /// When there is no stretch, a length is not above zero, or a rate is negative, above [`MAXIMUM_RATE_RPS`], or zero
+    /// When there is no stretch, a length is not above zero, or a rate is negative, above [`RATE_MAX`], or zero
     /// where the profile ends.
     pub fn of_stretches(stretches: &[RateStretch]) -> Result<Self, InvalidRate> {
         let Some(last) = stretches.last() else {
@@ -71,17 +70,15 @@ impl RateProfile {
         let mut profile = Self { stretches: Vec::new(), ..Self::constant(last.to_rps)? };
         for stretch in stretches {
             let RateStretch { length_s, from_rps, to_rps } = *stretch;
-            if !(length_s > 0.0 && length_s <= 1e6) {
+            if !(length_s > 0.0 && length_s <= STRETCH_S_MAX) {
                 return Err(InvalidRate(format!(
-                    "a stretch of {length_s} s is not between 0 and 1000000 s long"
+                    "a stretch of {length_s} s is not between 0 and {STRETCH_S_MAX} s long"
                 )));
             }
-            if let Some(rate) =
-                [from_rps, to_rps].iter().find(|rate| !(0.0..=MAXIMUM_RATE_RPS).contains(*rate))
-            {
+            if let Some(rate) = [from_rps, to_rps].iter().find(|rate| !(0.0..=RATE_MAX).contains(*rate)) {
                 return Err(InvalidRate(format!(
                     "a rate of {rate} requests per second is out of range: it must be between 0 and \
-                    {MAXIMUM_RATE_RPS}"
+                    {RATE_MAX}"
                 )));
             }
             profile.stretches.push((*stretch, profile.end_s, profile.end_arrivals));

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::limits::REPLAY_S_MAX;
 use crate::{InvalidPlan, Nanos};
-
-/// The longest replay in s: as long as the longest duration of a load.
-const LONGEST_S: f64 = 1e6;
 
 /// The moments of recorded requests, counted from the start of the recording, in their order.
 ///
@@ -103,9 +101,9 @@ impl Replay {
             return refuse("a replay requires the times of at least one request".into());
         }
         let length_s = recording.length().as_secs_f64() / speed;
-        if length_s > LONGEST_S {
+        if length_s > REPLAY_S_MAX {
             return refuse(format!(
-                "a replay of {length_s:.0} s is longer than 1000000 s: give a higher speed"
+                "a replay of {length_s:.0} s is longer than {REPLAY_S_MAX} s: give a higher speed"
             ));
         }
         Ok(())

@@ -21,6 +21,10 @@ class LoadOptions(TypedDict, total=False):
     """End after N requests instead of after a duration."""
     rate: str | float | None
     """Open loop: requests or operations per second, or ramps and steps such as 100-1000:30s."""
+    warmup: str | None
+    """Load before the measurement, not measured."""
+    timeout: str | None
+    """Timeout for connecting, and for each answer."""
     arrivals: Literal["constant", "poisson", "recorded"] | None
     """Distribution of arrivals in time; recorded: the times of --urls."""
     speed: float | None
@@ -51,6 +55,14 @@ class LoadOptions(TypedDict, total=False):
     """HTTP/2: receive window of a stream; default 1GiB."""
     connection_window: str | None
     """HTTP/2: receive window of a connection; default 1GiB."""
+    method: str | None
+    """The method of the requests."""
+    header: Sequence[str] | None
+    """Request header, or @FILE with one per line; repeatable."""
+    header_env: Sequence[str] | None
+    """Request header with its value from an environment variable; repeatable."""
+    body: str | None
+    """Request body, or @FILE: the file's content, of any length."""
     tls_version: Literal["1.2", "1.3"] | None
     """The one version of TLS that is offered; default both."""
     ciphers: str | None
@@ -73,18 +85,6 @@ class LoadOptions(TypedDict, total=False):
     """Append the secrets of the connections here."""
     seed: int | None
     """Seed of all random choices, to repeat a load."""
-    warmup: str | None
-    """Load before the measurement, not measured."""
-    timeout: str | None
-    """Timeout for connecting, and for each answer."""
-    method: str | None
-    """The method of the requests."""
-    header: Sequence[str] | None
-    """Request header, or @FILE with one per line; repeatable."""
-    header_env: Sequence[str] | None
-    """Request header with its value from an environment variable; repeatable."""
-    body: str | None
-    """Request body, or @FILE: the file's content, of any length."""
     cpus: str | None
     """CPUs to run the sending threads on, such as 1 or 2,3."""
     from_: str | None

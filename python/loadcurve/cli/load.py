@@ -1,5 +1,6 @@
 """``loadcurve load``: one load against one URL."""
 
+from loadcurve.cli.commands.running_options import RUNNING
 from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
 from loadcurve.cli.watched_load import (
     failures_in_words,
@@ -21,7 +22,7 @@ from loadcurve.tools.catalog import tool_named
 from loadcurve.tools.driver import Refused
 from loadcurve.tools.exact import require_exact
 
-ALONE = ("load_machines", "on_ray", "io", "waiting", "seed")
+ALONE = [row.name for row in RUNNING if row.is_of_engine]
 """Options of running a load that our own engine alone has."""
 
 

@@ -2,24 +2,23 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never, get_args
 
 from pydantic import Field, ValidationError
 
+from loadcurve.cli.commands.row import Row
+from loadcurve.cli.commands.running_options import RUNNING
 from loadcurve.errors import BadInput
-from loadcurve.loads.http import (
-    ClosedLoadTable,
-    HttpLoad,
-    HttpLoadTable,
-    OpenLoadTable,
-    SessionsLoadTable,
-)
-from loadcurve.loads.kinds import DATABASE, KINDS, WEB, LoadKind
+from loadcurve.loads.http import ClosedLoadTable, HttpLoad, HttpLoadTables, OpenLoadTable, SessionsLoadTable
+from loadcurve.loads.kinds import KINDS, LoadKind
 from loadcurve.loads.models import LoadTables, keys_of, model_table
+from loadcurve.loads.option import OF_FIELD, CommandLine, Form, options_of
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.sent import FILE_MARK
-from loadcurve.loads.table import Table, attributes
+from loadcurve.loads.table import LoadTable, Table, attributes
+from loadcurve.loads.tls import TlsTable
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.redaction import may_be_secret
 from loadcurve.study.model import Study
@@ -30,60 +29,44 @@ from loadcurve.tools.catalog import tools
 DEFAULT_CONNECTIONS = 10
 DEFAULT_THREADS = 1
 DEFAULT_DURATION_S = 10.0
-DEFAULT_TIMES = {"warmup": "0s", "timeout": "10s"}
-"""These are not those of a study."""
-
-OF_ONE_KIND = {
-    "io": WEB,
-    "waiting": WEB,
-    "settings": DATABASE,
-    "drop": DATABASE,
-    "drop_table": DATABASE,
-    "password_file": DATABASE,
-    "password_env": DATABASE,
-}
-"""Parameters that say nothing of the load itself, and that only one kind of load knows."""
-OF_RUNNING = frozenset(
-    {
-        "seed",
-        "cpus",
-        "load_machines",
-        "on_ray",
-        "ray_address",
-        "json_output",
-        "url",
-        "metrics",
-        "otlp",
-        *OF_ONE_KIND,
-    }
-)
-"""All parameters that say nothing of the load itself."""
-HTTP_TABLES: Mapping[str, type[HttpLoadTable]] = {
+RUNNING_BY_NAME: Mapping[str, Row] = {row.name: row for row in RUNNING}
+HTTP_TABLES: Mapping[str, type[HttpLoadTables]] = {
     "closed": ClosedLoadTable,
     "open": OpenLoadTable,
     "sessions": SessionsLoadTable,
 }
-_TLS_KEYS = {
-    "ciphers": "suites",
-    "groups": "groups",
-    "cacert": "verify",
-    "insecure": "verify",
-    "server_name": "server_name",
-    "cert": "certificate",
-    "key": "key",
-    "key_log": "key_log",
-}
-"""The keys of a study's `tls` that options set, but for the version, of which an option gives one."""
-TLS_OPTIONS = ("tls_version", *_TLS_KEYS, "full_handshakes")
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What a parameter of the command sets."""
+
+    attribute: str
+    """Of the load."""
+    inner: str | None
+    """The key of the table that the attribute is, where it is one."""
+    option: CommandLine
+
+
+def _targets() -> dict[str, _Target]:
+    """Return what each parameter sets that is an option of a load."""
+    found: dict[str, _Target] = {}
+    for table in get_args(LoadTables):
+        for name, option in options_of(table):
+            found.setdefault(option.parameter, _Target(name, None, option))
+    inner = {option.parameter: _Target("tls", name, option) for name, option in options_of(TlsTable)}
+    return found | inner
+
+
+_TARGETS = _targets()
+TLS_OPTIONS = [name for name, target in _TARGETS.items() if target.option.panel == "TLS"]
 """All options that say something of TLS."""
-OPTIONS = {
-    "header": "headers",
-    "header_env": "headers",
-    "urls": "requests",
-    "requests": "requests_total",
-    **dict.fromkeys(("tls_version", *_TLS_KEYS), "tls"),
+_OWN_DEFAULTS = {
+    target.attribute: target.option.default
+    for target in _TARGETS.values()
+    if target.inner is None and target.option.default not in (OF_FIELD, None)
 }
-"""What options of a load are called that have another name on the command line."""
+"""The defaults that are not those of a study, by the attribute of the load."""
 
 
 class OnePoint(Study):
@@ -120,18 +103,18 @@ class Options:
 
     def _key(self, name: str) -> str:
         """Return the study's key of an option."""
-        option = OPTIONS.get(name, name)
-        if option == "streams" and self.model == "sessions":
+        attribute = _TARGETS[name].attribute
+        if attribute == "streams" and self.model == "sessions":
             # A session's burst is its streams together.
             return "burst"
-        return self._keys.get(option, option)
+        return self._keys.get(attribute, attribute)
 
     def _require_use(self, name: str) -> None:
         """Refuse an option that says nothing of this load."""
-        if name in OF_RUNNING:
-            fits = OF_ONE_KIND.get(name, self.kind) is self.kind
-        else:
+        if name in _TARGETS:
             fits = self._key(name) in self._known
+        else:
+            fits = name not in RUNNING_BY_NAME or RUNNING_BY_NAME[name].work in (None, self.kind.work)
         if fits:
             return
         if self._is_of(self.kind, name):
@@ -143,10 +126,9 @@ class Options:
 
     def _is_of(self, kind: LoadKind, name: str) -> bool:
         """Whether an option says something of a load of this kind, under one of its models."""
-        if name in OF_ONE_KIND:
-            return OF_ONE_KIND[name] is kind
-        option = OPTIONS.get(name, name)
-        return any(option in {*keys, *keys.values()} for keys in map(keys_of, kind.models))
+        if name in RUNNING_BY_NAME:
+            return RUNNING_BY_NAME[name].work == kind.work
+        return any(_TARGETS[name].attribute in keys_of(model) for model in kind.models)
 
     def read(self, table: type[Table], defaults: Mapping[str, Any]) -> Table:
         """Return what was given, and of the rest the ``defaults``, as a study's table of the load.
@@ -155,9 +137,10 @@ class Options:
             BadInput: a value is not what its option takes; the text has one line for each.
 
         """
-        load = {"model": self.model, **DEFAULT_TIMES, **defaults}
+        own = {self._keys[name]: default for name, default in _OWN_DEFAULTS.items() if name in self._keys}
+        load = {"model": self.model, **own, **defaults}
         for name in self._given:
-            if name not in OF_RUNNING:
+            if name in _TARGETS:
                 key, value = self._key(name), self._read(name)
                 if key == "headers":
                     value = _added(load.get(key, {}), value)
@@ -175,18 +158,31 @@ class Options:
 
     def _read(self, name: str) -> Any:  # noqa: ANN401 -- what TOML may hold
         """Return a value as the file of a study has it."""
+        target = _TARGETS[name]
+        value = self._formed(name, target.option.form)
+        return value if target.inner is None else {target.inner: value}
+
+    def _formed(self, name: str, form: Form) -> Any:  # noqa: ANN401 -- as above
         value = self.values[name]
-        if OPTIONS.get(name) == "tls":
-            return _tls_setting(name, value)
-        if name == "header":
-            return [field for text in value for field in headers_of(text)]
-        if name == "header_env":
-            return [(key, {"env": variable}) for key, variable in self.pairs(name)]
-        if name == "properties":
-            return dict(self.pairs(name))
-        if name == "source_addresses":
-            return _listed(value)
-        return str(value) if isinstance(value, Path) else value
+        formed: Any = str(value) if isinstance(value, Path) else value
+        match form:
+            case "value":
+                pass
+            case "list":
+                formed = [part.strip() for part in str(value).split(",")]
+            case "only of a list":
+                formed = [value]
+            case "pairs":
+                formed = dict(self.pairs(name))
+            case "fields":
+                formed = [field for text in value for field in headers_of(text)]
+            case "fields of variables":
+                formed = [(key, {"env": variable}) for key, variable in self.pairs(name)]
+            case "none":
+                formed = "none"
+            case _:
+                assert_never(form)
+        return formed
 
     def pairs(self, name: str) -> list[tuple[str, str]]:
         """Read the NAME=VALUE of an option that may be repeated; raises BadInput where one is none."""
@@ -198,7 +194,7 @@ class Options:
             found.append((key, value))
         return found
 
-    def check(self, load: LoadTables | HttpLoadTable, url: str) -> None:
+    def check(self, load: LoadTables, url: str) -> None:
         """See that a load is complete and fits together, as that of a study of one point.
 
         Raises:
@@ -229,12 +225,11 @@ class Options:
         if key == "headers":
             return f"{self._option_of_header(*rest[:1])}: {problem.text}"
         if key == "tls" and rest:
-            keys = {"versions": "tls_version", **{one: option for option, one in _TLS_KEYS.items()}}
-            name = "cacert" if rest[0] == "verify" else keys.get(rest[0], "tls")
+            name = next((one for one, target in _TARGETS.items() if target.inner == rest[0]), "tls")
             return f"{self._written.get(name, name)}: {problem.text}"
         # Weights are in the file of paths, and it is the pick that asks for them.
         key = "pick" if key == "weights" else key
-        name = next((one for one in self._written if one not in OF_RUNNING and self._key(one) == key), key)
+        name = next((one for one in self._written if one in _TARGETS and self._key(one) == key), key)
         return f"{self._written.get(name, name)}: {problem.text}"
 
     def _option_of_header(self, name: object = None) -> str:
@@ -244,20 +239,6 @@ class Options:
         options = ["header"] if self.gives_any("header") or not is_by_variable else []
         options += ["header_env"] if is_by_variable else []
         return " or ".join(self._written.get(one, one) for one in options)
-
-
-def _listed(value: object) -> list[str]:
-    """Return the parts of an option that is a list."""
-    return [part.strip() for part in str(value).split(",")]
-
-
-def _tls_setting(name: str, value: object) -> dict[str, object]:
-    """Return what an option sets in a study's `tls`."""
-    if name == "tls_version":
-        return {"versions": [value]}
-    if name in ("ciphers", "groups"):
-        return {_TLS_KEYS[name]: _listed(value)}
-    return {_TLS_KEYS[name]: "none" if name == "insecure" else str(value)}
 
 
 _MODELS_IN_WORDS = {
@@ -279,7 +260,7 @@ def http_load(options: Options, url: str, path: str) -> HttpLoad:
     tool = tools().get(options.values["generator"])
     if tool is not None and tool.table.can is not None and tool.table.can.timeout == "none":
         # What it lacks is only refused where it was asked for.
-        defaults["timeout"] = f"{HttpLoadTable.model_fields['timeout_s'].default}s"
+        defaults["timeout"] = f"{LoadTable.model_fields['timeout_s'].default}s"
     load = options.read(HTTP_TABLES[options.model], defaults)
     options.check(load, url)
     return load.with_values({}, load.complete)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loadcurve.loads.http import HttpLoad, RecordedLoad
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
+from loadcurve.loads.option import Part, planned_in
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
 from loadcurve.loads.requests import LongList
@@ -29,22 +30,10 @@ IoChoice = Literal["auto", "uring", "epoll"]
 WaitingChoice = Literal["auto", "sleep"]
 """How the engine waits for answers; ``auto`` is without sleeping where CPUs are to spare."""
 
-_ENDS = ("duration_s", "requests_total", "connections_total")
-_TIMES = ("warmup_s", "timeout_s")
-_SCHEDULES: Mapping[str, tuple[str, ...]] = {
-    "closed": (),
-    "open": ("rate_rps", "arrivals"),
-    RECORDED: ("speed",),
-    "sessions": ("connection_rate_cps", "arrivals"),
-}
-"""What the engine knows of the schedule of each of its models."""
-_SCHEDULE = ("rate_rps", "connection_rate_cps", "arrivals", "speed")
 _END_OF_RECORDING = {"recording": None}
 """What the engine calls the end of a load that no duration and no count ends."""
-_CONVERSATION = ("pipeline", "streams", "calls", "think_s")
-_HTTP2 = ("hpack", "stream_window_bytes", "connection_window_bytes")
-_HTTP2_DEFAULTS = dict(zip(_HTTP2, ("indexed", 2**30 - 1, 2**30 - 1), strict=True))
-"""Of the engine, whose windows never hold an answer back unless a load sets them."""
+_WITHOUT_ARRIVALS = ("closed", RECORDED)
+"""The engine's models in which nothing falls due at a rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +41,6 @@ class Plan(ABC):
     """A load on its target, and how the generator runs it."""
 
     kind: ClassVar[LoadKind]
-    own: ClassVar[frozenset[str]]
-    """The options of the load that its kind translates by itself; all others keep their names."""
-
     load: HttpLoad | DatabaseLoad
     protocol: ProtocolName
     """What is spoken with the target."""
@@ -87,17 +73,14 @@ class Plan(ABC):
 
     def to_json(self) -> str:
         """Return the plan as the engine reads it."""
-        options = self.load.model_dump(mode="json", exclude={*self.own, "work"}, exclude_none=True)
-
-        def taken(names: tuple[str, ...]) -> dict[str, Any]:
-            return {name: options.pop(name) for name in names if name in options}
-
-        name, given = self._model(), taken(_SCHEDULE)
-        schedule = {key: given[key] for key in _SCHEDULES[name] if key in given}
+        options = self.load.model_dump(mode="json", exclude={*self._translated, "work"}, exclude_none=True)
+        name, schedule = self._model(), self._taken(options, "schedule")
+        if name in _WITHOUT_ARRIVALS:
+            schedule.pop("arrivals", None)
         plan = {
             "model": {name: {"connections": self.connections, **schedule}},
-            "stop": taken(_ENDS) or _END_OF_RECORDING,
-            **taken(_TIMES),
+            "stop": self._taken(options, "stop") or _END_OF_RECORDING,
+            **self._taken(options, "times"),
             "seed": self.seed,
             "threads": self.threads,
             "cpus": self.cpus,
@@ -107,9 +90,19 @@ class Plan(ABC):
         }
         return json.dumps({self.kind.work: plan})
 
+    @property
+    def _translated(self) -> dict[str, object]:
+        """The options that the kind of load translates by itself; all others keep their names."""
+        return planned_in(type(self.load), "translated")
+
+    def _taken(self, options: dict[str, Any], part: Part) -> dict[str, Any]:
+        """Take the options of a part of the plan out of ``options``."""
+        names = planned_in(type(self.load), part)
+        return {name: options.pop(name) for name in names if name in options}
+
     def _as_run(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         """Return what every record of a load has, given the engine's result."""
-        options = self.load.model_dump(mode="json", exclude={*self.own})
+        options = self.load.model_dump(mode="json", exclude={*self._translated})
         run = {"connections": self.connections, "cpus": [*self.cpus], "seed": self.seed}
         run["io"] = measured["generator"]["io"]
         return {**options, "protocol": self.protocol, "model": self.load.model, **run}
@@ -120,22 +113,6 @@ class HttpPlan(Plan):
     """A load on a web server."""
 
     kind = WEB
-    own = frozenset(
-        {
-            "model",
-            "generator",
-            "threads",
-            "connections",
-            "requests",
-            "weights",
-            "method",
-            "headers",
-            "body",
-            "verify",
-            "tls",
-            "full_handshakes",
-        }
-    )
 
     load: HttpLoad
     protocol: Literal["http"] = "http"
@@ -156,10 +133,9 @@ class HttpPlan(Plan):
         return RECORDED if isinstance(self.load, RecordedLoad) else self.load.model
 
     def _work(self, options: dict[str, Any]) -> dict[str, Any]:
-        conversation = {name: options.pop(name) for name in _CONVERSATION if name in options}
+        conversation = self._taken(options, "conversation")
         conversation |= self._requests_at_once(conversation.pop("pipeline"), conversation.pop("streams", 1))
-        http2 = {name: options.pop(name) for name in _HTTP2 if name in options}
-        if http2:
+        if http2 := self._taken(options, "h2"):
             options["h2"] = http2
         address = {"address": self.address, "authority": self.authority}
         tls = None
@@ -206,8 +182,8 @@ class HttpPlan(Plan):
         if self.scheme == "https":
             run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes"})
         if has_streams(self.load.http):
-            given = self.load.model_dump(include={*_HTTP2}, exclude_none=True)
-            run |= _HTTP2_DEFAULTS | given
+            defaults = planned_in(type(self.load), "h2")
+            run |= defaults | self.load.model_dump(include={*defaults}, exclude_none=True)
         if isinstance(self.load, RecordedLoad):
             run["recording"] = _recording(self.load.requests)
         return HttpAsRun.model_validate(self._as_run(measured) | run)
@@ -254,19 +230,6 @@ class DatabasePlan(Plan):
     """A load on a database."""
 
     kind = DATABASE
-    own = frozenset(
-        {
-            "model",
-            "threads",
-            "workload",
-            "properties",
-            "records",
-            "verify_values",
-            "reload",
-            "generator",
-            "generator_threads",
-        }
-    )
 
     load: DatabaseLoad
     protocol: DatabaseProtocol

@@ -5,14 +5,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf
 
+from loadcurve.loads.limits import RATE_MAX, STRETCH_S_MAX
 from loadcurve.record import Record, Time
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import own_problem
 from loadcurve.toml.quantities import parse_duration_s
 
-RATE_MAX = 1e9
-"""Above one arrival per nanosecond two due times would fall together."""
-STRETCH_LENGTH_S_MAX = 1e6
 SPEED_MAX = 1e6
 """At which a recording of a week is over in less than a second."""
 
@@ -67,7 +65,7 @@ def _stretch(text: str) -> RateStretch:
     if match is None:
         raise ValueError(f'"{text}" is not {RATE_IN_WORDS}')
     length_s = parse_duration_s(match["length"])
-    if not 0 < length_s <= STRETCH_LENGTH_S_MAX:
+    if not 0 < length_s <= STRETCH_S_MAX:
         raise ValueError(f'"{text}" lasts {length_s:g} s; expected above 0 and at most 1,000,000 s')
     return RateStretch(
         length_s=length_s, from_rps=_rate(match["start"]), to_rps=_rate(match["end"] or match["start"])

@@ -4,11 +4,12 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar, get_args
+from typing import Annotated, ClassVar, Self, TypeVar, get_args
 
 from pydantic import Field, PrivateAttr, ValidationError, computed_field
 
 from loadcurve.loads.kinds import LoadKind, WorkName
+from loadcurve.loads.option import ASKED, CommandLine, OtherTools, Planned
 from loadcurve.loads.values import Duration, Timeout, Warmup
 from loadcurve.loads.verification import AnswerRule
 from loadcurve.toml.document import TomlTable
@@ -34,12 +35,44 @@ class LoadTable(TomlTable):
         """What its requests are, as every record of it says."""
         return self.kind.work
 
-    model: str
-    warmup_s: Warmup = Field(1.0, alias="warmup")
+    model: Annotated[str, Planned("translated"), ASKED]
+    warmup_s: Annotated[
+        Warmup,
+        CommandLine(
+            "--warmup",
+            help="Load before the measurement, not measured.",
+            metavar="TIME",
+            place=60,
+            default="0s",
+        ),
+        Planned("times"),
+        ASKED,
+    ] = Field(1.0, alias="warmup")
     """Load before the measured window, on the same schedule."""
-    duration_s: Duration | None = Field(None, alias="duration")
+    duration_s: Annotated[
+        Duration | None,
+        CommandLine(
+            "-d/--duration",
+            help="Length of the measurement, such as 500ms, 10s or 1m; default 10s.",
+            metavar="TIME",
+            place=30,
+        ),
+        Planned("stop"),
+        ASKED,
+    ] = Field(None, alias="duration")
     """The length of the measured window; may be swept."""
-    timeout_s: Timeout = Field(5.0, alias="timeout")
+    timeout_s: Annotated[
+        Timeout,
+        CommandLine(
+            "--timeout",
+            help="Timeout for connecting, and for each answer.",
+            metavar="TIME",
+            place=70,
+            default="10s",
+        ),
+        Planned("times"),
+        OtherTools(takes_any=True, work="http"),
+    ] = Field(5.0, alias="timeout")
     """How long connecting may take, and how long an answer may take."""
 
     _written: Mapping[str, object] = PrivateAttr(default_factory=dict)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic.functional_validators import AfterValidator
 
+from loadcurve.loads.option import CommandLine
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import Problem, own_problems
 
@@ -44,22 +45,85 @@ class TlsTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     versions: Annotated[
-        list[Literal["1.2", "1.3"]], Expected('a list of versions of TLS, such as ["1.3"]')
+        list[Literal["1.2", "1.3"]],
+        Expected('a list of versions of TLS, such as ["1.3"]'),
+        CommandLine(
+            "--tls-version",
+            help="The one version of TLS that is offered; default both.",
+            panel="TLS",
+            place=10,
+            form="only of a list",
+        ),
     ] = Field(default_factory=list)
     """The versions that are offered: 1.2 and 1.3 unless this is given."""
-    suites: Names = Field(default_factory=list)
+    suites: Annotated[
+        Names,
+        CommandLine(
+            "--ciphers",
+            help="Cipher suites offered, by IANA name.",
+            metavar="NAMES",
+            panel="TLS",
+            place=20,
+            form="list",
+        ),
+    ] = Field(default_factory=list)
     """The cipher suites that are offered, such as `TLS_AES_128_GCM_SHA256`."""
-    groups: Names = Field(default_factory=list)
+    groups: Annotated[
+        Names,
+        CommandLine(
+            "--groups",
+            help="Key-exchange groups offered, such as x25519.",
+            metavar="NAMES",
+            panel="TLS",
+            place=30,
+            form="list",
+        ),
+    ] = Field(default_factory=list)
     """The groups for the exchange of keys, such as `x25519` or `X25519MLKEM768`."""
-    verify: Verify = "system"
+    verify: Annotated[
+        Verify,
+        CommandLine(
+            "--cacert",
+            help="Trust the authorities of this PEM file instead.",
+            metavar="FILE",
+            panel="TLS",
+            place=40,
+            default=None,
+        ),
+        CommandLine("--insecure", help="Accept any certificate.", panel="TLS", place=50, form="none"),
+    ] = "system"
     """Whose certificates are accepted: of the machine's authorities, of those in a file, or any (`none`)."""
-    server_name: Annotated[str, Field(min_length=1), Expected("a host name")] | None = None
+    server_name: Annotated[
+        Annotated[str, Field(min_length=1), Expected("a host name")] | None,
+        CommandLine(
+            "--server-name",
+            help="Name in the certificate; default the URL's host.",
+            metavar="NAME",
+            panel="TLS",
+            place=60,
+        ),
+    ] = None
     """The name that the certificate must be for; that of the URL unless this is given."""
-    certificate: FileName | None = None
+    certificate: Annotated[
+        FileName | None,
+        CommandLine("--cert", help="The client's certificate, PEM.", metavar="FILE", panel="TLS", place=70),
+    ] = None
     """The client's certificate in PEM, where the server requires one."""
-    key: FileName | None = None
+    key: Annotated[
+        FileName | None,
+        CommandLine("--key", help="Its private key, PEM.", metavar="FILE", panel="TLS", place=80),
+    ] = None
     """Its private key in PEM."""
-    key_log: FileName | None = None
+    key_log: Annotated[
+        FileName | None,
+        CommandLine(
+            "--key-log",
+            help="Append the secrets of the connections here.",
+            metavar="FILE",
+            panel="TLS",
+            place=100,
+        ),
+    ] = None
     """A file for the secrets of the connections, with which others can decrypt them."""
 
     @model_validator(mode="after")

@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from loadcurve.loads.limits import DURATION_S_MAX, THINK_S_MAX, TIMEOUT_S_MAX, WARMUP_S_MAX
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.quantities import DurationS
 
@@ -13,18 +14,22 @@ ENGINE_NAME: Final = "engine"
 PositiveCount = Annotated[int, Field(gt=0), Expected("a positive whole number")]
 Duration = Annotated[
     DurationS,
-    Field(gt=0, le=1e6),
+    Field(gt=0, le=DURATION_S_MAX),
     Expected('a duration above 0, up to 10⁶ s, such as "500ms" or "1m"'),
 ]
 Warmup = Annotated[
-    DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "500ms" or "2s"')
+    DurationS,
+    Field(le=WARMUP_S_MAX),
+    Expected('a duration of at most a day, such as "500ms" or "2s"'),
 ]
 Timeout = Annotated[
     DurationS,
-    Field(gt=0, le=3_600),
+    Field(gt=0, le=TIMEOUT_S_MAX),
     Expected('a duration above 0 and of at most an hour, such as "500ms" or "5s"'),
 ]
-Think = Annotated[DurationS, Field(le=86_400), Expected('a duration of at most a day, such as "1ms" or "2s"')]
+Think = Annotated[
+    DurationS, Field(le=THINK_S_MAX), Expected('a duration of at most a day, such as "1ms" or "2s"')
+]
 Point = dict[str, float]
 """One setting of a sweep, such as ``{"connections": 50}``."""
 SettingValue = Annotated[str | int | float | bool, Expected("a text in quotes, a number, true or false")]

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from loadcurve.loads.kinds import DATABASE, LoadKind
+from loadcurve.loads.option import ASKED, CommandLine, Planned
 from loadcurve.loads.rates import Arrivals, RatePerSecond
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import TlsTable
@@ -57,38 +58,110 @@ class DatabaseLoadTable(LoadTable):
     """Its URL says how it is encrypted."""
 
     model: Literal["ycsb"]
-    workload: WorkloadChoice
+    workload: Annotated[
+        WorkloadChoice,
+        CommandLine(
+            "--workload",
+            help="A YCSB core workload, a to f, or a properties file.",
+            metavar="a…f|FILE",
+            panel="Databases",
+            place=10,
+        ),
+        Planned("translated"),
+        ASKED,
+    ]
     """The workload: a core workload of YCSB, a file of properties, or your own mix."""
-    properties: dict[str, SettingValue] = Field(default_factory=dict)
+    properties: Annotated[
+        dict[str, SettingValue],
+        CommandLine(
+            "-p/--property",
+            help="A YCSB property; repeatable.",
+            metavar="NAME=VALUE",
+            panel="Databases",
+            place=20,
+            form="pairs",
+        ),
+        Planned("translated"),
+        ASKED,
+    ] = Field(default_factory=dict)
     """What differs from the workload, under YCSB's own names."""
-    phase: Literal["run", "load"] = "run"
+    phase: Annotated[
+        Literal["load", "run"],
+        CommandLine(
+            "--phase",
+            help="Insert the records (load), or run operations on them (run).",
+            panel="Databases",
+            place=30,
+        ),
+        ASKED,
+    ] = "run"
     """Which part is measured: the operations, or the insertion of the records."""
-    records: PositiveCount | None = None
+    records: Annotated[
+        PositiveCount | None,
+        CommandLine(
+            "--records", help="Number of records in the table.", metavar="N", panel="Databases", place=40
+        ),
+        Planned("translated"),
+        ASKED,
+    ] = None
     """Records of the table; as many as the workload says unless it is given."""
-    requests_total: PositiveCount | None = Field(None, alias="operations")
+    requests_total: Annotated[PositiveCount | None, Planned("stop"), ASKED] = Field(None, alias="operations")
     """Ends the load after this many operations, instead of `duration`."""
-    threads: PositiveCount | None = None
+    threads: Annotated[PositiveCount | None, Planned("translated"), ASKED] = None
     """Clients, each with one operation under way, as YCSB's threads."""
-    rate_rps: RatePerSecond | None = Field(None, alias="rate")
+    rate_rps: Annotated[RatePerSecond | None, Planned("schedule"), ASKED] = Field(None, alias="rate")
     """Operations per second over all clients; a closed loop unless it is given."""
-    arrivals: Arrivals = "constant"
+    arrivals: Annotated[Arrivals, Planned("schedule")] = "constant"
     """How arrivals are spread in time."""
-    batch: PositiveCount = 1
+    batch: Annotated[
+        PositiveCount,
+        CommandLine(
+            "--batch", help="Records inserted by each request.", metavar="N", panel="Databases", place=50
+        ),
+    ] = 1
     """Records that one request inserts while they are loaded."""
-    verify_values: bool = False
+    verify_values: Annotated[
+        bool,
+        CommandLine(
+            "--verify-values", help="Compare the values read with those written.", panel="Databases", place=90
+        ),
+        Planned("translated"),
+        ASKED,
+    ] = False
     """Compares every value that is read with the one that was written."""
-    reload: Literal["point", "trial"] = "point"
+    reload: Annotated[Literal["point", "trial"], Planned("translated"), ASKED] = "point"
     """Whether every point begins with freshly loaded records, or only every start of the server.
 
     Inserts make the table grow and updates scatter it, so points on old records would depend on their order.
     """
-    namespace: Text = DEFAULT_NAMESPACE
+    namespace: Annotated[
+        Text,
+        CommandLine(
+            "--namespace",
+            help="The database or schema that contains the table.",
+            metavar="NAME",
+            panel="Databases",
+            place=60,
+        ),
+        ASKED,
+    ] = DEFAULT_NAMESPACE
     """What holds the table: a database of MongoDB, a schema of PostgreSQL."""
-    table: Text = DEFAULT_TABLE
+    table: Annotated[
+        Text,
+        CommandLine(
+            "--table",
+            help="The table or collection; default usertable.",
+            metavar="NAME",
+            panel="Databases",
+            place=70,
+            default=None,
+        ),
+        ASKED,
+    ] = DEFAULT_TABLE
     """The table or collection."""
-    generator_threads: PositiveCount | None = None
+    generator_threads: Annotated[PositiveCount | None, Planned("translated"), ASKED] = None
     """Threads of the generator that the clients share; one for each load CPU unless it is given."""
-    generator: Text = ENGINE_NAME
+    generator: Annotated[Text, Planned("translated"), ASKED] = ENGINE_NAME
     """What sends the load and loads its records: our own engine, or another tool by its name in
     `loadcurve generators`.
     """

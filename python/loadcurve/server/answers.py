@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from loadcurve.errors import BadInput
-from loadcurve.loads.http import HttpLoadTable
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.requests import is_met
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from loadcurve._engine import ask
 from loadcurve.errors import BadInput, sentence
-from loadcurve.loads.http import ClosedLoad, HttpLoadTable
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.table import LoadTable
 from loadcurve.protocol import HTTP1_1, HttpVersion

@@ -15,8 +15,9 @@ from pydantic import (
     model_validator,
 )
 
+from loadcurve.loads.limits import RATE_MAX
 from loadcurve.loads.models import DURATION_KEYS, WrittenLoad
-from loadcurve.loads.rates import CONSTANT_RATE_IN_WORDS, RATE_MAX
+from loadcurve.loads.rates import CONSTANT_RATE_IN_WORDS
 from loadcurve.loads.values import Duration, PositiveCount, SettingValue
 from loadcurve.machines.table import HERE, RAY
 from loadcurve.protocol import with_lower_case_scheme

@@ -1,11 +1,12 @@
 """Whether a tool puts a load on a server exactly as it is asked for; if not, why not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, RecordedLoad, SessionsLoad
 from loadcurve.loads.models import Load
+from loadcurve.loads.option import OtherTools, said_of
 from loadcurve.loads.sent import header_fields
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.tls import Scheme
@@ -19,23 +20,6 @@ _ENDS = {
     "requests_total": "requests_total",
     "num_connections": "connections_total",
 }
-ONLY_DEFAULT: Mapping[str, str] = {
-    "method": "is only driven with GET",
-    "body": "is only driven with requests without a body",
-    "hpack": "is only driven with its own settings of HTTP/2",
-    "stream_window_bytes": "is only driven with its own settings of HTTP/2",
-    "connection_window_bytes": "is only driven with its own settings of HTTP/2",
-    "source_addresses": "has one source address",
-}
-"""Words for fields of a load that no tool is asked for; these are refused unless they are as by default."""
-DECIDED = {
-    "model", "http", "duration_s", "requests_total", "connections_total", "rate_rps", "connection_rate_cps",
-    "arrivals", "connections", "calls", "pipeline", "streams", "think_s", "threads", "headers", "requests",
-    "timeout_s", "warmup_s", "speed",
-}  # fmt: skip
-"""Those that tools are asked for, each as far as its abilities reach."""
-WITHOUT_EFFECT = {"pick", "weights", "verify", "tls", "full_handshakes", "generator"}
-"""Those that change nothing for a tool: it sends one path in clear text, and answers are verified before."""
 _MODELS = {"closed": "a closed loop", "open": "requests at a fixed rate", "sessions": "sessions"}
 
 
@@ -69,11 +53,8 @@ def _refusals(
     name: str, can: Abilities, load: HttpLoad, scheme: Scheme, authority: str | None
 ) -> Iterator[tuple[str, str]]:
     yield from _model(name, can, load)
-    for attribute in type(load).model_fields:
-        is_decided = attribute in DECIDED or attribute in WITHOUT_EFFECT
-        if not is_decided and getattr(load, attribute) != default_of(load, attribute):
-            key = key_of(load, attribute)
-            yield key, f"{name} {ONLY_DEFAULT.get(attribute, f'is only driven with the default of {key}')}"
+    for key, reason in only_defaults(load):
+        yield key, f"{name} {reason or f'is only driven with the default of {key}'}"
     yield from _requests(name, can, load)
     yield from _connections(name, can, load)
     yield from _times(name, can, load)
@@ -160,6 +141,14 @@ def _times(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
         yield "timeout", f"{name} takes whole seconds; found {load.timeout_s:g} s"
     if can.timeout == "none" and load.timeout_s != default_of(load, "timeout_s"):
         yield "timeout", f"{name} has no timeout; remove it"
+
+
+def only_defaults(load: LoadTable) -> Iterator[tuple[str, str | None]]:
+    """Yield the keys that differ from their defaults, though no tool is asked for anything else, and why."""
+    for attribute in type(load).model_fields:
+        said = [one for one in said_of(type(load), attribute, OtherTools) if one.work in (None, load.work)]
+        if not any(one.takes_any for one in said) and getattr(load, attribute) != default_of(load, attribute):
+            yield key_of(load, attribute), next((one.reason for one in said), None)
 
 
 def default_of(load: LoadTable, attribute: str) -> object:

@@ -9,18 +9,11 @@ from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.protocol import DatabaseProtocol, ProtocolName
 from loadcurve.tools.catalog import Tool
 from loadcurve.tools.driver import Refused
-from loadcurve.tools.exact import default_of, key_of
+from loadcurve.tools.exact import only_defaults
 from loadcurve.tools.mongodb_url import is_clear_text
 from loadcurve.tools.postgresql_url import postgresql_url
 from loadcurve.tools.table import DatabaseAbilities, WorkloadPart
 
-DECIDED = {
-    "model", "workload", "phase", "records", "requests_total", "duration_s", "warmup_s", "threads",
-    "rate_rps", "reload", "namespace", "table", "verify_values",
-}  # fmt: skip
-"""What tools are asked for, as far as their abilities reach."""
-WITHOUT_EFFECT = {"properties", "generator", "generator_threads"}
-"""What changes nothing else: properties are part of the workload, and threads are given to the tool."""
 PLAIN_SETTINGS: Mapping[str, SettingValue] = {"layout": "columns"}
 """The settings of drivers, as every tool has them."""
 _ZIPFIAN = 0.99
@@ -76,11 +69,8 @@ def _refusals(
     protocol: DatabaseProtocol | None,
     settings: Mapping[str, SettingValue],
 ) -> Iterator[tuple[str, str]]:
-    for attribute in type(load).model_fields:
-        is_decided = attribute in DECIDED or attribute in WITHOUT_EFFECT
-        if not is_decided and getattr(load, attribute) != default_of(load, attribute):
-            key = key_of(load, attribute)
-            yield key, f"is only driven with the default of {key}; remove it"
+    for key, _ in only_defaults(load):
+        yield key, f"is only driven with the default of {key}; remove it"
     other = next((name for name, value in settings.items() if PLAIN_SETTINGS.get(name) != value), None)
     if other is not None:
         yield "generator", f"does not know the driver's setting {other}; remove it"

@@ -1,0 +1,416 @@
+"""What every load on web servers has: its keys, as the file gives them, with what they may be."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from loadcurve._engine import RequestList
+from loadcurve.errors import BadInput
+from loadcurve.loads.kinds import WEB, LoadKind
+from loadcurve.loads.limits import (
+    CONNECTION_WINDOW_BYTES_MIN,
+    REQUESTS_AT_ONCE_MAX,
+    WINDOW_BYTES_DEFAULT,
+    WINDOW_BYTES_MAX,
+)
+from loadcurve.loads.option import ASKED, OWN_HTTP2, CommandLine, OtherTools, Planned
+from loadcurve.loads.rates import RECORDED
+from loadcurve.loads.requests import (
+    REQUEST_PATH_IN_WORDS,
+    REQUEST_PATH_PATTERN,
+    LongList,
+    encoded_path,
+    list_digest,
+    open_requests,
+    paths_to_verify,
+)
+from loadcurve.loads.sent import Body, Headers, Method
+from loadcurve.loads.table import LoadTable, Swept, attributes
+from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
+from loadcurve.loads.values import ENGINE_NAME, PositiveCount
+from loadcurve.loads.verification import AnswerRule, Verify
+from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion, has_streams
+from loadcurve.toml.expected import Expected, nearest, show
+from loadcurve.toml.problems import Problem, own_problem, own_problems
+from loadcurve.toml.quantities import SizeBytes
+from loadcurve.toml.values import SourceAddresses, Text
+
+
+def _encoded(path: object) -> object:
+    """Refuse a path that would do if it were encoded: which bytes a server expects, others know."""
+    if isinstance(path, str) and path.startswith("/") and (encoded := encoded_path(path)) != path:
+        raise own_problem(f"found {show(path)}; expected it percent-encoded, {show(encoded)} in UTF-8")
+    return path
+
+
+RequestPath = Annotated[
+    str, Field(pattern=REQUEST_PATH_PATTERN), BeforeValidator(_encoded), Expected(REQUEST_PATH_IN_WORDS)
+]
+
+
+def _paths_unless_long(value: object, paths: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, LongList) else paths(value)
+
+
+def _paths_or_summary(requests: list[str] | LongList) -> object:
+    return requests.summary() if isinstance(requests, LongList) else requests
+
+
+if TYPE_CHECKING:
+    Requests = list[str] | LongList
+else:
+    # To pydantic this is no union: it would report what is wrong with a path once for each member.
+    Requests = Annotated[
+        list[RequestPath],
+        Field(min_length=1),
+        WrapValidator(_paths_unless_long),
+        PlainSerializer(_paths_or_summary),
+        Expected('a list of at least one path, such as ["/1k.txt"], or the name of a file with paths'),
+    ]
+Weights = Annotated[
+    list[Annotated[float, Field(ge=0), Expected("a number of 0 or more")]],
+    Expected("a list of numbers, one per request"),
+]
+Pipeline = Annotated[
+    int,
+    Field(ge=1, le=REQUESTS_AT_ONCE_MAX),
+    Expected(f"a whole number of requests from 1 to {REQUESTS_AT_ONCE_MAX}"),
+]
+Streams = Annotated[
+    int,
+    Field(ge=1, le=REQUESTS_AT_ONCE_MAX),
+    Expected(f"a whole number of streams from 1 to {REQUESTS_AT_ONCE_MAX}"),
+]
+StreamWindow = Annotated[
+    SizeBytes, Field(ge=1, le=WINDOW_BYTES_MAX), Expected('a size of less than 2 GiB, such as "64KiB"')
+]
+ConnectionWindow = Annotated[
+    SizeBytes,
+    Field(ge=CONNECTION_WINDOW_BYTES_MIN, le=WINDOW_BYTES_MAX),
+    Expected('a size from 65,535 bytes to less than 2 GiB, such as "1MiB"'),
+]
+
+
+class HttpLoadTable(LoadTable):
+    """The keys of every load on web servers."""
+
+    kind: ClassVar[LoadKind] = WEB
+
+    requests: Annotated[
+        Requests,
+        CommandLine(
+            "--urls", help="File of request paths, one per line.", metavar="FILE", panel="Requests", place=10
+        ),
+        Planned("translated"),
+        ASKED,
+    ]
+    """The paths that are requested, or a file of them, one a line."""
+    pick: Annotated[
+        Literal["in-order", "random", "weighted"],
+        CommandLine("--pick", help="How paths are chosen from --urls.", panel="Requests", place=20),
+        ASKED,
+    ] = "in-order"
+    """In which order the paths are taken."""
+    weights: Annotated[Weights | None, Planned("translated"), ASKED] = None
+    """One for each request; only with `pick = "weighted"`."""
+    method: Annotated[
+        Method,
+        CommandLine(
+            "-X/--method", help="The method of the requests.", metavar="NAME", panel="Requests", place=70
+        ),
+        Planned("translated"),
+        OtherTools(takes_any=False, reason="is only driven with GET"),
+    ] = "GET"
+    """The method of the requests."""
+    headers: Annotated[
+        Headers,
+        CommandLine(
+            "-H/--header",
+            help="Request header, or @FILE with one per line; repeatable.",
+            metavar="'NAME: VALUE'",
+            panel="Requests",
+            place=80,
+            form="fields",
+        ),
+        CommandLine(
+            "--header-env",
+            help="Request header with its value from an environment variable; repeatable.",
+            metavar="NAME=VARIABLE",
+            panel="Requests",
+            place=90,
+            form="fields of variables",
+        ),
+        Planned("translated"),
+        ASKED,
+    ] = Field(default_factory=dict)
+    """Header fields of the requests; a list is several of one name."""
+    body: Annotated[
+        Body,
+        CommandLine(
+            "--body",
+            help="Request body, or @FILE: the file's content, of any length.",
+            metavar="TEXT",
+            panel="Requests",
+            place=100,
+        ),
+        Planned("translated"),
+        OtherTools(takes_any=False, reason="is only driven with requests without a body"),
+    ] = ""
+    """The body of the requests: a text, or `@` and the name of a file."""
+    http: Annotated[
+        HttpVersion,
+        CommandLine("--http", help="HTTP version of the requests.", panel="Requests", place=30),
+        ASKED,
+    ] = HTTP1_1
+    """The version of HTTP; 2 over TLS, or in clear text with servers that are known to speak it."""
+    hpack: Annotated[
+        Literal["indexed", "literal"] | None,
+        CommandLine(
+            "--hpack", help="HTTP/2: how header fields are sent; default indexed.", panel="Requests", place=40
+        ),
+        Planned("h2", "indexed"),
+        OWN_HTTP2,
+    ] = None
+    """With HTTP/2: header fields refer to those sent before ("indexed", the default), or are written out in
+    each request.
+    """
+    stream_window_bytes: Annotated[
+        StreamWindow | None,
+        CommandLine(
+            "--stream-window",
+            help="HTTP/2: receive window of a stream; default 1GiB.",
+            metavar="SIZE",
+            panel="Requests",
+            place=50,
+        ),
+        Planned("h2", WINDOW_BYTES_DEFAULT),
+        OWN_HTTP2,
+    ] = Field(None, alias="stream_window")
+    """With HTTP/2: how much of an answer the server may send before the window is enlarged; 1 GiB unless
+    set.
+    """
+    connection_window_bytes: Annotated[
+        ConnectionWindow | None,
+        CommandLine(
+            "--connection-window",
+            help="HTTP/2: receive window of a connection; default 1GiB.",
+            metavar="SIZE",
+            panel="Requests",
+            place=60,
+        ),
+        Planned("h2", WINDOW_BYTES_DEFAULT),
+        OWN_HTTP2,
+    ] = Field(None, alias="connection_window")
+    """The same of all answers on a connection together."""
+    verify: Annotated[Verify, Planned("translated"), ASKED] = "content"
+    """How each answer is verified: as the file of the content, whose length the load then checks, too; by
+    status 200 alone; or by a pattern that its text must match, which changing texts require.
+    """
+    tls: Annotated[Tls, Planned("translated"), ASKED] = Field(default_factory=TlsTable)
+    """Settings of the TLS handshakes, if the server speaks TLS."""
+    full_handshakes: Annotated[
+        FullHandshakes,
+        CommandLine(
+            "--full-handshakes",
+            help="Share of connections that do not resume a session.",
+            metavar="SHARE",
+            panel="TLS",
+            place=90,
+        ),
+        Planned("translated"),
+        ASKED,
+    ] = 1.0
+    """The share of the TLS connections that begin a session; the others resume an earlier one."""
+    source_addresses: Annotated[
+        SourceAddresses,
+        CommandLine(
+            "--source-addresses",
+            help="This machine's addresses that connections come from in turn.",
+            metavar="LIST",
+            panel="Arrivals and connections",
+            place=90,
+            form="list",
+        ),
+        OtherTools(takes_any=False, reason="has one source address"),
+    ] = Field(default_factory=list)
+    """Addresses of the client's machine from which connections come in turn, as from many clients: each has
+    all local ports, and counts as one client for the server's limits. Unless set, the kernel chooses.
+    """
+    generator: Annotated[
+        Text,
+        CommandLine(
+            "--generator",
+            help="What sends the load: engine, or another tool of `loadcurve generators`.",
+            metavar="NAME",
+            panel="Generator",
+            place=60,
+        ),
+        Planned("translated"),
+        ASKED,
+    ] = ENGINE_NAME
+    """What sends the load: our own engine, or another tool by its name in `loadcurve generators`."""
+    threads: Annotated[
+        PositiveCount | None,
+        CommandLine(
+            "-t/--threads", help="Sending threads; for a database: clients; default 1.", metavar="N", place=20
+        ),
+        Planned("translated"),
+        ASKED,
+    ] = None
+    """Sending threads; one for each load CPU, but at most the connections, unless it is given."""
+
+    _places: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def sending_threads(self) -> int | None:
+        """How many of the generator's threads send it; ``None`` where it does not say."""
+        return self.threads
+
+    @property
+    def request_places(self) -> tuple[str, ...]:
+        """Where each request is in a file of requests, as ``file:line``; empty without such a file."""
+        return self._places
+
+    def paths_to_verify(self, seed: int) -> list[str]:
+        """Return the paths of the requests; of a long list, those that ``seed`` picks.
+
+        Raises:
+            BadInput: the file of the list has changed since it was read.
+
+        """
+        return paths_to_verify(self.requests, seed)
+
+    def expected_statuses(self, paths: Sequence[str]) -> dict[str, frozenset[int]]:
+        """Return the statuses that a file of requests expects of these paths, where it expects any.
+
+        Raises:
+            BadInput: the file of the list has changed since it was read.
+
+        """
+        return self.requests.statuses_of(paths) if isinstance(self.requests, LongList) else {}
+
+    @property
+    def answer_rule(self) -> AnswerRule:
+        """What its answers must be."""
+        return self.verify
+
+    def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:
+        """Yield the requests that ask for none of the files, where answers are compared with these."""
+        if files is None or self.verify != "content" or isinstance(self.requests, LongList):
+            return
+        paths = [f"/{name}" for name in files]
+        for index, request in enumerate(self.requests):
+            path, _, _ = request.partition("?")
+            if path not in paths:
+                place = f"{self.request_places[index]}: " if self.request_places else ""
+                text = f"found {show(request)}, which is not in [content]; expected one of {', '.join(paths)}"
+                yield Problem(("load", "requests", str(index)), place + text + nearest(path, paths))
+
+    def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
+        yield from self._endings(at)
+        yield from self._idle_threads(at)
+        yield from self._weights()
+        yield from self._other_version(at)
+
+    def _idle_threads(self, at: Swept) -> Iterator[Problem]:
+        """Check that every thread has a connection at every point."""
+        threads, connections = at.values("threads"), self._connections_at(at)
+        if threads and connections and max(threads) > min(connections):
+            text = f"found {max(threads)}; expected no more threads than connections; the lowest point has "
+            yield Problem(at.place("threads"), f"{text}{min(connections)}")
+
+    def _other_version(self, at: Swept) -> Iterator[Problem]:
+        """Check that what belongs to one version of HTTP is not asked of another."""
+        keys = attributes(type(self))
+        if has_streams(self.http):
+            if "pipeline" in keys and max(at.values("pipeline")) > 1:
+                text = "cannot be combined with HTTP/2, which has no pipeline; expected streams"
+                yield Problem(at.place("pipeline"), text)
+            return
+        for key in ("streams", "hpack", "stream_window", "connection_window"):
+            if key in keys and (key in at.sweep or at.gives(key)):
+                yield Problem(
+                    at.place(key), f"only used over HTTP/2; set http to {HTTP2} as well, or remove it"
+                )
+
+    def _connections_at(self, at: Swept) -> Sequence[int | float]:
+        """Return how many connections are known to be open at the points."""
+        return at.values("connections")
+
+    def _weights(self) -> Iterator[Problem]:
+        place = ("load", "weights")
+        requests = self.requests
+        if isinstance(requests, LongList):
+            if self.pick == "weighted" and not requests.listed.has_weights:
+                text = f'no line of {requests.file} has a weight; pick = "weighted" requires weights'
+                yield Problem(("load", "requests"), text)
+        elif self.weights is None:
+            if self.pick == "weighted":
+                yield Problem(place, 'missing; pick = "weighted" requires one weight per request')
+        elif self.pick != "weighted":
+            yield Problem(place, 'only used with pick = "weighted"; set both, or remove the weights')
+        elif len(self.weights) != len(requests):
+            text = f"found {len(self.weights)} weights; expected {len(requests)}, one per request"
+            yield Problem(place, text)
+        elif sum(self.weights) == 0:
+            yield Problem(place, "all weights are 0; expected at least one above 0")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_requests_of_file(
+        cls, data: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        if not isinstance(data, dict) or not isinstance(name := data.get("requests"), str):
+            return handler(data)
+        file = Path(info.context["folder"] if info.context else "", name)
+        listed = _opened(file)
+        _require_one_use_of_weights(file, listed, data)
+        if data.get("arrivals") == RECORDED:
+            return handler(data | {"requests": _recorded(file, listed)})
+        if listed.short is None or listed.has_statuses:
+            return handler(data | {"requests": LongList(file, listed)})
+        weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
+        own_weights = {"weights": weights} if listed.has_weights else {}
+        load = handler(data | {"requests": [path for path, _, _ in listed.short]} | own_weights)
+        load._places = tuple(f"{file}:{line}" for _, _, line in listed.short)  # noqa: SLF001 -- its own class
+        return load
+
+
+def _opened(file: Path) -> RequestList:
+    try:
+        return open_requests(file)
+    except BadInput as error:
+        lines = enumerate(str(error).splitlines())
+        raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
+
+
+def _recorded(file: Path, listed: RequestList) -> LongList:
+    try:
+        return LongList(file, listed, list_digest(file))
+    except BadInput as error:
+        raise own_problems([Problem(("requests",), str(error))]) from None
+
+
+def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[str, object]) -> None:
+    """Refuse weights in two places, or where nothing uses them."""
+    if "weights" in data and listed.has_weights:
+        text = f"set here and in {file}; keep one of the two"
+        raise own_problems([Problem(("weights",), text)])
+    if "weights" in data and (listed.short is None or listed.has_statuses):
+        text = f"given for the {listed.count} requests of {file}; put the weights into that file"
+        raise own_problems([Problem(("weights",), text)])
+    if listed.has_weights and data.get("pick") != "weighted":
+        text = f'{file} has weights, which require pick = "weighted"; set it, or remove the weights'
+        raise own_problems([Problem(("pick",), text)])

@@ -1,0 +1,94 @@
+"""What the field of a load says of its option beside type, range, default and meaning.
+
+An option of a load is one field of a table in ``loads``. Its parameter of ``loadcurve load``, its place in
+the engine's plan, and whether other generators can be asked for it follow from what is put into ``Annotated``
+there.
+"""
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Final, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from loadcurve.loads.kinds import WorkName
+
+Panel = Literal["Arrivals and connections", "Requests", "TLS", "Generator", "Databases"]
+"""Sections of the help, beside the options that most loads need."""
+Form = Literal["value", "list", "only of a list", "pairs", "fields", "fields of variables", "none"]
+"""How the command line gives what a study has as a value: as it is; as names with commas between them; as the
+only one of a list; as NAME=VALUE, repeated; as header fields, or as variables that hold their values; or as a
+flag that stands for the value "none"."""
+REPEATED: Final[tuple[Form, ...]] = ("pairs", "fields", "fields of variables")
+Part = Literal["schedule", "stop", "times", "conversation", "h2", "translated"]
+"""Parts of the engine's plan; what is translated has another form there than in a study."""
+OF_FIELD: Final = "the default of the field"
+Said = TypeVar("Said")
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """How an option is written in ``loadcurve load``."""
+
+    written: str
+    """Its names, such as ``-c/--connections``; the first long one is its name in Python as well."""
+    _: KW_ONLY
+    help: str
+    metavar: str | None = None
+    panel: Panel | None = None
+    place: int = 1000
+    """Its order within the section of the help."""
+    form: Form = "value"
+    default: object = OF_FIELD
+    """Where it is another one than that of a study."""
+
+    @property
+    def parameter(self) -> str:
+        """Its name in Python."""
+        return next(one for one in self.written.split("/") if one.startswith("--"))[2:].replace("-", "_")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """In which part of the engine's plan an option is; without it, beside the requests under its own name."""
+
+    part: Part
+    default: object = None
+    """What the engine takes where a load does not say, if records have it all the same."""
+
+
+@dataclass(frozen=True)
+class OtherTools:
+    """What other generators do with an option; without it they are only driven with its default."""
+
+    takes_any: bool
+    reason: str | None = None
+    """Why only its default is possible, behind the name of the generator."""
+    work: WorkName | None = None
+    """The only work of whose loads this is said."""
+
+
+ASKED = OtherTools(takes_any=True)
+"""They are asked for it as far as the abilities of each reach, or it changes nothing for them."""
+OWN_HTTP2 = OtherTools(takes_any=False, reason="is only driven with its own settings of HTTP/2")
+
+
+def said_of(model: type[BaseModel], name: str, kind: type[Said]) -> list[Said]:
+    """Return what a field says of its option; one that narrows the type of a base says what the base does."""
+    for one in model.__mro__:
+        fields = one.model_fields if issubclass(one, BaseModel) else {}
+        if name in fields and (said := [one for one in fields[name].metadata if isinstance(one, kind)]):
+            return said
+    return []
+
+
+def options_of(model: type[BaseModel]) -> Iterator[tuple[str, CommandLine]]:
+    """Yield the options of a table, each with the attribute that it sets; an attribute may have two."""
+    for name in model.model_fields:
+        yield from ((name, option) for option in said_of(model, name, CommandLine))
+
+
+def planned_in(model: type[BaseModel], part: Part) -> dict[str, object]:
+    """Return the options that are in a part of the engine's plan, each with the engine's default."""
+    planned = {name: said_of(model, name, Planned) for name in model.model_fields}
+    return {name: said[0].default for name, said in planned.items() if said and said[0].part == part}
