@@ -45,12 +45,13 @@ def rows(count: int) -> list[TableRow]:
         TableRow(
             server="a" if number % 2 else "b",
             place=number,
-            settings=[Cell(str(number), number)],
+            figures=[
+                Cell(str(number), number),
+                Cell("1,000", 1000.5, "990 to 1,010"),
+                Cell("—", None),
+                Cell("0", 0),
+            ],
             trials=Cell("3 of 3", 3),
-            throughput=Cell("1,000", 1000.5, "990 to 1,010"),
-            latencies=[Cell("—", None)],
-            resources=[],
-            failed_requests=Cell("0", 0),
             verdict=None if number == count - 1 else "valid",
         )
         for number in range(count)

@@ -7,7 +7,6 @@ from markupsafe import Markup
 
 from loadcurve import units
 from loadcurve.report import text
-from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import with_columns
 from loadcurve.report.files import write_own_page
 from loadcurve.report.findings import CAUSE_TITLES, MOST_SERVERS, WEIGHT_TITLES, figure, where
@@ -19,7 +18,6 @@ from loadcurve.report.shape_words import cost_titles
 from loadcurve.report.tools import arms_counted_from_sending
 from loadcurve.report.trials import trial_titles
 from loadcurve.result.cpu_time import PARTS
-from loadcurve.result.measures import measures
 from loadcurve.result.run_files import REPORT_FILE
 
 MOST_NAMED = 3
@@ -90,7 +88,6 @@ def _values(report: Report) -> dict[str, Any]:
         "missing": {name: server for name, server in servers.items() if server.status == "missing"},
         "unmeasured": set(servers) - {point.server for point in run.points},
         "cpu_parts": PARTS,
-        "resource_titles": [measures(run.kind)[name].heading for name in SHOWN_RESOURCES],
         "cost_titles": cost_titles(run.kind),
         "absent": units.ABSENT,
         "paused_mark": text.PAUSED_MARK,

@@ -1,8 +1,9 @@
 """The table of all figures: its first rows as they are on the page, the others as data until asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,13 +16,13 @@ from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
-from loadcurve.report.columns import Columns, columns
+from loadcurve.report.columns import Columns
+from loadcurve.report.columns import columns as stored_columns
 from loadcurve.report.figures import SHOWN_LATENCIES
 from loadcurve.report.markdown import table_lines
 from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import SERVER_WIDTH, add_point_column
-from loadcurve.result.measures import MEASURES, THROUGHPUT
-from loadcurve.stats.interval import Estimate
+from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, measures
 
 MOST_ROWS = 100
 """This many rows are on the page from the first; a longer table would keep the browser busy unread."""
@@ -47,6 +48,15 @@ class Cell:
     margin: str | None = None
 
 
+class _Column(NamedTuple):
+    """A column of figures."""
+
+    title: str
+    cell: Callable[[CurvePoint], Cell]
+    on_page_alone: bool = False
+    """Whether Markdown lacks it."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableRow:
     """One server at one point."""
@@ -54,18 +64,52 @@ class TableRow:
     server: str
     place: int
     """The place of its point in the list of all points."""
-    settings: list[Cell]
+    figures: list[Cell]
+    """The cells between the server and the trials, in the order of the columns."""
     trials: Cell
-    throughput: Cell
-    latencies: list[Cell]
-    resources: list[Cell]
-    failed_requests: Cell
     verdict: VerdictStatus | None
 
-    @property
-    def figures(self) -> list[Cell]:
-        """The cells between the server and the trials, in the order of the columns."""
-        return [*self.settings, self.throughput, *self.latencies, *self.resources, self.failed_requests]
+
+def _columns(report: Report) -> list[_Column]:
+    """Return the columns of figures: settings, throughput, latencies, resources, failed requests."""
+    kind = report.run.kind
+    return [
+        *(_Column(text.key_title(key), partial(_setting_cell, key)) for key in report.analysis.keys),
+        _Column(kind.per_second, partial(_measure_cell, THROUGHPUT)),
+        *(
+            _Column(f"{name}, ms", partial(_percentile_cell, name))
+            for name in SHOWN_LATENCIES
+            if name != "max"
+        ),
+        _Column("longest, ms", lambda at: Cell(units.number(at.latency_max_ms), at.latency_max_ms)),
+        *(
+            _Column(measures(kind)[name].heading, partial(_measure_cell, MEASURES[name]), on_page_alone=True)
+            for name in SHOWN_RESOURCES
+        ),
+        _Column(f"failed {kind.requests}", _failed_cell, on_page_alone=True),
+    ]
+
+
+def _setting_cell(key: str, at: CurvePoint) -> Cell:
+    return Cell(units.setting(at.point[key]), at.point[key]) if key in at.point else Cell(units.ABSENT, None)
+
+
+def _measure_cell(measure: Measure, at: CurvePoint) -> Cell:
+    estimate = at.estimate(measure)
+    value = estimate.value if estimate else None
+    # A line may break before the upper end, in narrow columns, but not within two words of it.
+    ends = text.interval(estimate)
+    return Cell(units.number(value), value, ends and ends.replace(" to ", "\N{NO-BREAK SPACE}to "))
+
+
+def _percentile_cell(statistic: str, at: CurvePoint) -> Cell:
+    cell = _measure_cell(MEASURES[statistic], at)
+    return replace(cell, shown=text.marked(cell.shown, paused=at.is_marked(statistic)))
+
+
+def _failed_cell(at: CurvePoint) -> Cell:
+    failed = at.failed_requests
+    return Cell(units.ABSENT if failed is None else f"{failed:,}", failed)
 
 
 def rest_of(rows: Sequence[TableRow], looks: Mapping[str, Appearance]) -> dict[str, Any] | None:
@@ -73,7 +117,7 @@ def rest_of(rows: Sequence[TableRow], looks: Mapping[str, Appearance]) -> dict[s
     rest = rows[MOST_ROWS:]
     if not rest:
         return None
-    stored: Columns = columns([_row(row) for row in rest])
+    stored: Columns = stored_columns([_row(row) for row in rest])
     servers = dict.fromkeys(row.server for row in rest)
     symbols = {name: {"outline": looks[name].outline, "colour": looks[name].colour} for name in servers}
     return {"figures": len(rest[0].figures), "symbols": symbols, "rows": stored}
@@ -91,39 +135,19 @@ def _cell(cell: Cell) -> list[tuple[str, str | float | None]]:
     return [("shown", cell.shown), ("sort", cell.sort), ("margin", cell.margin)]
 
 
-def _rows(analysis: Analysis) -> list[TableRow]:
+def _rows(analysis: Analysis, columns: Sequence[_Column]) -> list[TableRow]:
     return [
-        _table_row(curve.server, place, at, analysis.keys)
+        TableRow(
+            curve.server,
+            place,
+            [column.cell(at) for column in columns],
+            Cell(_usable_trials(at), len(at.usable)),
+            at.verdict,
+        )
         for curve in analysis.curves
         for place, at in enumerate(curve.points)
         if at.trials or not at.ended_before
     ]
-
-
-def _table_row(server: str, place: int, at: CurvePoint, keys: list[str]) -> TableRow:
-    failed = at.failed_requests
-    return TableRow(
-        server=server,
-        place=place,
-        settings=[
-            Cell(units.setting(at.point[key]), at.point[key]) if key in at.point else Cell(units.ABSENT, None)
-            for key in keys
-        ],
-        trials=Cell(_usable_trials(at), len(at.usable)),
-        throughput=_estimate_cell(at.estimate(THROUGHPUT)),
-        latencies=[
-            *(_marked_cell(at, statistic) for statistic in SHOWN_LATENCIES if statistic != "max"),
-            Cell(units.number(at.latency_max_ms), at.latency_max_ms),
-        ],
-        resources=[_estimate_cell(at.estimate(MEASURES[name])) for name in SHOWN_RESOURCES],
-        failed_requests=Cell(units.ABSENT if failed is None else f"{failed:,}", failed),
-        verdict=at.verdict,
-    )
-
-
-def _marked_cell(at: CurvePoint, statistic: str) -> Cell:
-    cell = _estimate_cell(at.estimate(MEASURES[statistic]))
-    return replace(cell, shown=text.marked(cell.shown, paused=at.is_marked(statistic)))
 
 
 def _usable_trials(at: CurvePoint) -> str:
@@ -131,17 +155,11 @@ def _usable_trials(at: CurvePoint) -> str:
     return f"{len(at.usable)} of {len(at.trials)}" + (f", {ended} ended before" if ended else "")
 
 
-def _estimate_cell(estimate: Estimate | None) -> Cell:
-    value = estimate.value if estimate else None
-    # A line may break before the upper end, in narrow columns, but not within two words of it.
-    ends = text.interval(estimate)
-    return Cell(units.number(value), value, ends and ends.replace(" to ", "\N{NO-BREAK SPACE}to "))
-
-
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """The table of all figures."""
 
+    columns: list[_Column]
     rows: list[TableRow]
     rest: dict[str, Any] | None
     """The rows that the page holds as data, of a long table."""
@@ -150,8 +168,10 @@ class Numbers:
 
 
 def _numbers(report: Report) -> Numbers:
-    rows = _rows(report.analysis)
+    columns = _columns(report)
+    rows = _rows(report.analysis, columns)
     return Numbers(
+        columns,
         rows,
         rest_of(rows, report.looks),
         has_paused_percentiles=any(
@@ -213,7 +233,7 @@ def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
     ]
 
 
-def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
+def _in_markdown(_report: Report, found: Numbers) -> Sequence[str]:
     measured: dict[str, list[TableRow]] = {}
     for row in found.rows:
         if row.verdict is not None:
@@ -222,13 +242,11 @@ def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
         return []
     shown = [row for rows in measured.values() for row in text.evenly(rows, MOST_IN_MARKDOWN)]
     left_out = sum(map(len, measured.values())) - len(shown)
-    latencies = [f"{name}, ms" for name in ("p50", "p90", "p99", "longest")]
-    titles = [
-        "server",
-        *map(text.key_title, report.analysis.keys),
-        report.run.kind.per_second,
-        *latencies,
-        "verdict",
+    columns = [place for place, column in enumerate(found.columns) if not column.on_page_alone]
+    titles = ["server", *(found.columns[place].title for place in columns), "verdict"]
+    cells = [
+        [row.server, *(_with_margin(row.figures[place]) for place in columns), row.verdict or units.ABSENT]
+        for row in shown
     ]
     explained = (
         "Geometric means over the usable trials, with their 95 % intervals in brackets; the longest "
@@ -238,17 +256,7 @@ def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
         explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
     if left_out:
         explained += f" {units.plural(left_out, 'more row')} in the other formats of the report."
-    return ["### Curve", table_lines(titles, map(_curve_row, shown)), explained]
-
-
-def _curve_row(row: TableRow) -> list[str]:
-    return [
-        row.server,
-        *(value.shown for value in row.settings),
-        _with_margin(row.throughput),
-        *map(_with_margin, row.latencies),
-        row.verdict or units.ABSENT,
-    ]
+    return ["### Curve", table_lines(titles, cells), explained]
 
 
 def _with_margin(cell: Cell) -> str:
@@ -259,7 +267,7 @@ NUMBERS = Section(
     "numbers",
     "the table of all figures",
     _numbers,
-    Numbers([], None, has_paused_percentiles=False),
+    Numbers([], [], None, has_paused_percentiles=False),
     page="numbers",
     terminal=_in_terminal,
     markdown=_in_markdown,
