@@ -130,3 +130,9 @@ def memory(size_bytes: float) -> str:
     """Return a number of bytes in KiB or MiB."""
     kib = size_bytes / 1024
     return f"{rounded(kib)} KiB" if kib < 1024 else f"{rounded(kib / 1024)} MiB"  # noqa: PLR2004 - the unit
+
+
+def memory_limit(size_bytes: float) -> str:
+    """Return a number of bytes in MiB or GiB."""
+    mib = size_bytes / (1 << 20)
+    return f"{mib / 1024:.3g} GiB" if mib >= 1024 else f"{mib:.3g} MiB"  # noqa: PLR2004 - the unit

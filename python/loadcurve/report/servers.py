@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.report import text
 from loadcurve.report.section import Report, Section
@@ -17,8 +18,6 @@ from loadcurve.report.section import Report, Section
 _ADDRESS = re.compile(r"https?://[\w.~/%?=&#+:-]+", re.ASCII)
 """An address in which nothing is markup, in any form of the report."""
 NAME_WIDTH = 16
-MIB = 1 << 20
-GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,7 @@ def _limits(limits: Mapping[str, Any]) -> list[str]:
     if (cpus := limits.get("cpus")) is not None:
         said.append(f"{cpus:g} CPU{'' if cpus == 1 else 's'}")
     if (memory := limits.get("memory_bytes")) is not None:
-        size, unit = (memory / GIB, "GiB") if memory >= GIB else (memory / MIB, "MiB")
-        said.append(f"{size:.3g} {unit}")
+        said.append(units.memory_limit(memory))
     if (burst := limits.get("burst")) is not None:
         share = 100 * burst["baseline_share"]
         kept = "" if burst.get("restarted", True) else " for all trials together"

@@ -125,3 +125,8 @@ class Driver(Protocol[Request_contra]):
 
     def figures(self, wanted: Request_contra, output: Output) -> ToolFigures:
         """Return what the output says; raises :class:`~loadcurve.tools.figures.Unreadable`."""
+
+
+def whole_milliseconds(time_s: float) -> str:
+    """Return a time as several tools take it: a whole number with a unit."""
+    return f"{round(time_s * 1000)}ms"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadcurve.protocol import HTTP1_1
 from loadcurve.server.versions import is_before
-from loadcurve.tools.driver import Output, WebToolRequest
+from loadcurve.tools.driver import Output, WebToolRequest, whole_milliseconds
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.h2load.reader import read_json, read_text
 
@@ -18,8 +18,8 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
     total = getattr(load, "requests_total", None)
     end = ["-n", str(total)]
     if load.duration_s is not None:
-        warmup = f"--warm-up-time={_milliseconds(load.warmup_s)}"
-        end = [f"--duration={_milliseconds(load.duration_s)}", warmup]
+        warmup = f"--warm-up-time={whole_milliseconds(load.warmup_s)}"
+        end = [f"--duration={whole_milliseconds(load.duration_s)}", warmup]
     at_once = max(getattr(load, "pipeline", 1), getattr(load, "streams", 1))
     return [
         "-c", str(load.connections_at_once),
@@ -37,11 +37,6 @@ def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG
     """Return what it has written as JSON, or else its text."""
     written = output.written(_JSON)
     return read_text(output.text) if written is None else read_json(written)
-
-
-def _milliseconds(time_s: float) -> str:
-    """Return a time as it takes it: a whole number with a unit."""
-    return f"{round(time_s * 1000)}ms"
 
 
 def _writes_json(version: str | None) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from loadcurve.loads.http import HttpLoad, OpenLoad
 from loadcurve.loads.sent import header_fields
-from loadcurve.tools.driver import Output, Refused, WebToolRequest
+from loadcurve.tools.driver import Output, Refused, WebToolRequest, whole_milliseconds
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.k6.reader import read_load
 
@@ -68,7 +68,7 @@ def _load(wanted: WebToolRequest) -> Mapping[str, Any]:
         "aborts_after_ms": round(length_s * 1000) if length_s < _SHORTEST_S else None,
         "params": {
             "headers": headers,
-            "timeout": _milliseconds(load.timeout_s),
+            "timeout": whole_milliseconds(load.timeout_s),
             "redirects": 0,
             "responseType": "none",
         },
@@ -86,7 +86,7 @@ def _scenario(wanted: WebToolRequest) -> Mapping[str, Any]:
     """Return the scenario of a load: a virtual user has one connection, and one request at a time."""
     load = wanted.load
     length_s = max(_length_s(load), _SHORTEST_S)
-    common = {"duration": _milliseconds(length_s), "gracefulStop": "0s"}
+    common = {"duration": whole_milliseconds(length_s), "gracefulStop": "0s"}
     connections = load.connections_at_once
     if not isinstance(load, OpenLoad):
         return {"executor": "constant-vus", "vus": connections, **common}
@@ -106,7 +106,3 @@ def _scenario(wanted: WebToolRequest) -> Mapping[str, Any]:
 
 def _length_s(load: HttpLoad) -> float:
     return load.warmup_s + (load.duration_s or 0.0)
-
-
-def _milliseconds(time_s: float) -> str:
-    return f"{round(time_s * 1000)}ms"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from loadcurve.loads.http import OpenLoad
 from loadcurve.loads.sent import header_fields
 from loadcurve.protocol import has_streams
-from loadcurve.tools.driver import Output, WebToolRequest
+from loadcurve.tools.driver import Output, WebToolRequest, whole_milliseconds
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.oha.reader import read_json
 
@@ -17,7 +17,7 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
     """Return the words behind the program."""
     load = wanted.load
     total = getattr(load, "requests_total", None)
-    end = ["-n", str(total)] if load.duration_s is None else ["-z", _milliseconds(load.duration_s)]
+    end = ["-n", str(total)] if load.duration_s is None else ["-z", whole_milliseconds(load.duration_s)]
     rate = ["-q", f"{load.rate_rps:.9g}", "--latency-correction"] if isinstance(load, OpenLoad) else []
     named = [] if wanted.authority == wanted.address else ["--host", wanted.authority]
     fields = [word for name, value in header_fields(load.headers) for word in ("-H", f"{name}: {value}")]
@@ -29,8 +29,8 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
         *(["-p", str(getattr(load, "streams", 1))] if has_streams(load.http) else []),
         *end,
         *rate,
-        "-t", _milliseconds(load.timeout_s),
-        "--connect-timeout", _milliseconds(load.timeout_s),
+        "-t", whole_milliseconds(load.timeout_s),
+        "--connect-timeout", whole_milliseconds(load.timeout_s),
         "--worker-threads", str(wanted.threads),
         "--http-version", load.http,
         "--disable-compression",
@@ -46,8 +46,3 @@ def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:
     """Return what its JSON says."""
     read = read_json(output.required(_JSON))
     return replace(read, basis="due") if isinstance(wanted.load, OpenLoad) else read
-
-
-def _milliseconds(time_s: float) -> str:
-    """Return a time as it takes it: a whole number with a unit."""
-    return f"{round(time_s * 1000)}ms"

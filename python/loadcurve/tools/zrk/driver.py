@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.loads.http import OpenLoad
-from loadcurve.tools.driver import Output, Refused, WebToolRequest
+from loadcurve.tools.driver import Output, Refused, WebToolRequest, whole_milliseconds
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.zrk.reader import read_json
 
@@ -19,8 +19,8 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
         "--threads", str(wanted.threads),
         "--connections", str(load.connections),
         "--rate", f"{load.rate_rps:.0f}",
-        "--duration", _milliseconds(load.duration_s or 0.0),
-        "--timeout", _milliseconds(load.timeout_s),
+        "--duration", whole_milliseconds(load.duration_s or 0.0),
+        "--timeout", whole_milliseconds(load.timeout_s),
         "--no-record-timeouts",
         "--format", "json",
         "--output", str(wanted.files / _JSON),
@@ -32,7 +32,3 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
 def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG001 -- as for every tool
     """Return what its JSON says."""
     return read_json(output.required(_JSON))
-
-
-def _milliseconds(time_s: float) -> str:
-    return f"{round(time_s * 1000)}ms"
