@@ -1,7 +1,6 @@
 """ARCHITECTURE.md and the tree agree: on the parts that there are, and on what they may use."""
 
 import ast
-import graphlib
 import itertools
 import re
 import tomllib
@@ -74,26 +73,6 @@ def test_what_lies_beside_the_packages_imports_none_of_them():
     modules.remove("__init__.py")
     assert [name for name in modules if set(imports_of(name)) & set(PACKAGES)] == []
     assert set(imports_of("__init__.py")) & set(PACKAGES) == {"api"}, "what people import"
-
-
-def test_no_modules_of_python_import_each_other_in_a_circle():
-    package = ROOT / "python" / "loadcurve"
-    files = {
-        ".".join(["loadcurve", *path.relative_to(package).with_suffix("").parts]): path
-        for path in package.rglob("*.py")
-        if "catalog" not in path.parts
-    }
-    assert len(files) > 500
-    graph = {
-        name: {
-            module
-            for imported in modules_of(path)
-            for module in (imported, imported.rpartition(".")[0])
-            if module in files
-        }
-        for name, path in files.items()
-    }
-    graphlib.TopologicalSorter(graph).prepare()  # It raises the first circle, of whatever length.
 
 
 def test_exactly_one_file_imports_ray():
