@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,16 +37,15 @@ class _AsWritten:
 class _AsPath:
     """Takes the place of typer's conversion of a path, but for one that cannot be read: typer says why."""
 
-    def __init__(self, parameter: Any) -> None:  # noqa: ANN401 -- typer's classes are private
-        self._parameter = parameter
+    def __init__(self, usual: Callable[[], Any]) -> None:
+        self._usual = usual
 
-    def coerce(self, value: Any, **where: Any) -> Any:  # noqa: ANN401 -- as above
+    def coerce(self, value: Any, **where: Any) -> Any:  # noqa: ANN401 -- typer's classes are private
         if value is None:
             return None
         path = Path(value)
         if path.exists() and not os.access(path, os.R_OK):
-            self._parameter._runtime_param = None  # noqa: SLF001
-            return self._parameter.get_runtime_param().coerce(value, **where)
+            return self._usual().coerce(value, **where)
         return path
 
 
@@ -65,9 +65,10 @@ class _Light(_Base):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 -- typer's context is private
         for parameter in self.get_params(ctx):
             if ctx.resilient_parsing or getattr(parameter, "is_flag", False):
-                parameter._runtime_param = _AsWritten()  # type: ignore[attr-defined]  # noqa: SLF001
+                parameter.get_runtime_param = _AsWritten  # type: ignore[attr-defined]
             elif _is_plain_path(parameter):
-                parameter._runtime_param = _AsPath(parameter)  # type: ignore[attr-defined]  # noqa: SLF001
+                usual = partial(type(parameter).get_runtime_param, parameter)  # type: ignore[attr-defined]
+                parameter.get_runtime_param = partial(_AsPath, usual)  # type: ignore[attr-defined]
         return list(super().parse_args(ctx, args))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- as above
