@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -11,8 +12,16 @@ from rich.text import Text
 from loadcurve import units
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.protocol import has_streams
+from loadcurve.report.terminal_tables import Column, table_of
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.rig import Ceiling, CeilingPoint, MachinesCeiling, Noise
+from loadcurve.result.rig import (
+    Ceiling,
+    CeilingPoint,
+    MachinesCeiling,
+    MachinesCeilingPoint,
+    Noise,
+    NoiseSpread,
+)
 from loadcurve.stats.noise import Spread, visible_difference
 
 _STYLES: dict[Fitness, str] = {"good": "green", "caution": "yellow", "bad": "red", "unknown": "dim"}
@@ -67,19 +76,16 @@ def ceiling_tables(ceiling: Ceiling) -> RenderableType:
 
 def machines_ceiling_table(ceiling: MachinesCeiling) -> RenderableType:
     """Return what more and more load machines reach, and what that says of the first."""
-    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="dim")
-    table.add_column("load machines", overflow="fold")
-    for title in ("requests/s", "lowest", "highest", "of one", "busiest CPU"):
-        table.add_column(title, justify="right", no_wrap=True)
     one = ceiling.points[0]
-    for point in ceiling.points:
-        rates = (point.requests_per_s, point.lowest_requests_per_s, point.highest_requests_per_s)
-        table.add_row(
-            ", ".join(point.machines),
-            *[f"{rate:,.0f}" for rate in rates],
-            f"{point.requests_per_s / one.requests_per_s:.2f}",
-            f"{point.generator_cpu_share:.0%}",
-        )
+    columns: list[Column[MachinesCeilingPoint]] = [
+        Column("load machines", lambda point: ", ".join(point.machines), is_words=True),
+        Column("requests/s", lambda point: units.whole(point.requests_per_s)),
+        Column("lowest", lambda point: units.whole(point.lowest_requests_per_s)),
+        Column("highest", lambda point: units.whole(point.highest_requests_per_s)),
+        Column("of one", lambda point: f"{point.requests_per_s / one.requests_per_s:.2f}"),
+        Column("busiest CPU", lambda point: f"{point.generator_cpu_share:.0%}"),
+    ]
+    table = table_of(ceiling.points, columns, collapse_padding=True)
     return Group(table, Text(_of_machines(ceiling)))
 
 
@@ -107,21 +113,18 @@ def _of_machines(ceiling: MachinesCeiling) -> str:
 
 
 def _ceiling_table(points: Sequence[CeilingPoint], *, with_streams: bool) -> Table:
-    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="dim")
-    numbers = ("connections", "streams") if with_streams else ("connections",)
-    for title in (*numbers, "requests/s", "lowest", "highest", "p50 ms", "p99 ms", "generator's CPU"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for point in points:
-        rates = (point.requests_per_s, point.lowest_requests_per_s, point.highest_requests_per_s)
-        table.add_row(
-            f"{point.connections:,}",
-            *([f"{point.streams:,}"] if with_streams else []),
-            *[f"{rate:,.0f}" for rate in rates],
-            units.number(point.p50_ms),
-            units.number(point.p99_ms),
-            f"{point.generator_cpu_share:.0%}",
-        )
-    return table
+    streams: Column[CeilingPoint] = Column("streams", lambda point: f"{point.streams:,}")
+    columns: list[Column[CeilingPoint]] = [
+        Column("connections", lambda point: f"{point.connections:,}"),
+        *([streams] if with_streams else []),
+        Column("requests/s", lambda point: units.whole(point.requests_per_s)),
+        Column("lowest", lambda point: units.whole(point.lowest_requests_per_s)),
+        Column("highest", lambda point: units.whole(point.highest_requests_per_s)),
+        Column("p50 ms", lambda point: units.number(point.p50_ms)),
+        Column("p99 ms", lambda point: units.number(point.p99_ms)),
+        Column("generator's CPU", lambda point: f"{point.generator_cpu_share:.0%}"),
+    ]
+    return table_of(points, columns, collapse_padding=True)
 
 
 NOISE_TRIALS = (3, 5, 10, 20)
@@ -130,20 +133,14 @@ NOISE_TRIALS = (3, 5, 10, 20)
 
 def noise_table(noise: Noise) -> Table:
     """Return the smallest differences that each number of trials can see, with the spread's intervals."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    spreads = [(MEASURES[name].title, spread) for name, spread in noise.spreads.items() if name in MEASURES]
-    for title in ("trials", *(title for title, _ in spreads)):
-        table.add_column(title, justify="right", no_wrap=True)
-    for trials in NOISE_TRIALS:
-        visible = [
-            visible_difference(Spread(spread.log_ratio_sd, spread.degrees_of_freedom), trials)
-            for _, spread in spreads
-        ]
-        table.add_row(
-            str(trials),
-            *[
-                f"{units.percent(one.value)} ({units.percent(one.low)} to {units.percent(one.high)})"
-                for one in visible
-            ],
-        )
-    return table
+    of_measures = [
+        Column(MEASURES[name].title, partial(_visible, spread))
+        for name, spread in noise.spreads.items()
+        if name in MEASURES
+    ]
+    return table_of(NOISE_TRIALS, [Column("trials", str), *of_measures])
+
+
+def _visible(spread: NoiseSpread, trials: int) -> str:
+    found = visible_difference(Spread(spread.log_ratio_sd, spread.degrees_of_freedom), trials)
+    return f"{units.percent(found.value)} ({units.percent(found.low)} to {units.percent(found.high)})"

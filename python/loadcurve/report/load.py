@@ -1,5 +1,7 @@
 """The result of one load, for people."""
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -11,6 +13,7 @@ from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
+from loadcurve.report.terminal_tables import Column, table_of
 from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness, LoadMachines, MachinePart
@@ -27,20 +30,13 @@ from loadcurve.result.outcomes import Requests
 from loadcurve.units import ABSENT, given_rate, milliseconds, plural, size, whole
 from loadcurve.units import rate as per_second
 
-COLUMNS = ("requests/s", "answered", "failed", "began, ms", "±", "late, ms", "CPU")
-
 
 def machines_table(machines: LoadMachines) -> RenderableType:
     """Return a row for each machine: its own rate, counts, begin, lateness and CPU, in 80 columns.
 
     Below it are the machines whose kernels retransmitted segments.
     """
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("machine", overflow="fold")
-    for title in COLUMNS:
-        table.add_column(title, justify="right", no_wrap=True)
-    for part in machines.parts:
-        table.add_row(_name(part), *_figures(part))
+    table = table_of(machines.parts, _OF_MACHINES)
     sent_again = [
         f"{part.machine} {part.kernel.retransmits:,}"
         for part in machines.parts
@@ -49,22 +45,28 @@ def machines_table(machines: LoadMachines) -> RenderableType:
     return Group(table, Text(f"segments retransmitted: {', '.join(sent_again)}")) if sent_again else table
 
 
-def _name(part: MachinePart) -> Text:
-    return Text.assemble(part.machine, *([(" lost", "red")] if part.lost is not None else []))
-
-
-def _figures(part: MachinePart) -> list[str]:
+def _late_ms(part: MachinePart) -> float | None:
+    """Return the 99th percentile; the latest, where requests are too few for that."""
     lateness = part.generator.lateness_ms if part.generator else None
-    return [
-        ABSENT if part.answered_rps is None else f"{part.answered_rps:,.0f}",
-        ABSENT if part.requests is None else f"{part.requests.answered:,}",
-        ABSENT if part.requests is None else f"{part.requests.failed:,}",
-        milliseconds(part.start_ms),
-        milliseconds(part.clock.error_ms if part.clock else None),
-        # The 99th percentile; the latest, where requests are too few for that.
-        milliseconds((lateness.max if lateness.p99 is None else lateness.p99) if lateness else None),
-        ABSENT if part.cpu_share is None else f"{part.cpu_share:.0%}",
-    ]
+    return (lateness.max if lateness.p99 is None else lateness.p99) if lateness else None
+
+
+_OF_MACHINES: Sequence[Column[MachinePart]] = (
+    Column(
+        "machine", lambda part: _with_red(part.machine, None if part.lost is None else "lost"), is_words=True
+    ),
+    Column("requests/s", lambda part: whole(part.answered_rps)),
+    Column("answered", lambda part: whole(part.requests.answered if part.requests else None)),
+    Column("failed", lambda part: whole(part.requests.failed if part.requests else None)),
+    Column("began, ms", lambda part: milliseconds(part.start_ms)),
+    Column("±", lambda part: milliseconds(part.clock.error_ms if part.clock else None)),
+    Column("late, ms", lambda part: milliseconds(_late_ms(part))),
+    Column("CPU", lambda part: ABSENT if part.cpu_share is None else f"{part.cpu_share:.0%}"),
+)
+
+
+def _with_red(words: str, more: str | None) -> Text:
+    return Text.assemble(words, *([(f" {more}", "red")] if more else []))
 
 
 PERCENTILES = {
@@ -92,7 +94,7 @@ def load_summary(result: LoadResult) -> RenderableType:
     if result.error_messages:
         tables.append(_messages_table(result.error_messages[:MESSAGES_SHOWN]))
     if result.slowest:
-        tables.append(_slowest_table(result.slowest[:SLOWEST_SHOWN]))
+        tables.append(table_of(result.slowest[:SLOWEST_SHOWN], _SLOWEST))
     bars = latency_bars(result)
     parts: list[RenderableType] = [_headline(result), Text()]
     for table in [*tables, bars] if bars else tables:
@@ -323,31 +325,17 @@ def _waited_through(waited: WaitedThrough, kind: LoadKind) -> str:
     return f"{plural(waited.requests, kind.request)}, {where}, waited through the whole window; {oldest}"
 
 
-def _slowest_table(slowest: list[SlowRequest]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("slowest, ms", overflow="fold")
-    columns = (
-        "due, s",
-        "latency",
-        "service\ntime",
-        "connect",
-        "first\nbyte",
-        "SYNs\nresent",
-        "segments\nresent",
-    )
-    for title in columns:
-        table.add_column(title, justify="right", no_wrap=True)
-    for slow in slowest:
-        # The service time shows what a request waited for: a connection or, once it was sent, the server.
-        times_ms = (slow.latency_ms, slow.service_time_ms, slow.connect_ms, slow.first_byte_ms)
-        table.add_row(
-            Text.assemble(slow.operation, *([(f" {slow.error}", "red")] if slow.error else [])),
-            f"{slow.due_s:,.3f}",
-            *map(milliseconds, times_ms),
-            whole(slow.syn_retransmits),
-            whole(slow.retransmits),
-        )
-    return table
+_SLOWEST: Sequence[Column[SlowRequest]] = (
+    Column("slowest, ms", lambda slow: _with_red(slow.operation, slow.error), is_words=True),
+    Column("due, s", lambda slow: f"{slow.due_s:,.3f}"),
+    Column("latency", lambda slow: milliseconds(slow.latency_ms)),
+    # It shows what a request waited for: a connection or, once it was sent, the server.
+    Column("service\ntime", lambda slow: milliseconds(slow.service_time_ms)),
+    Column("connect", lambda slow: milliseconds(slow.connect_ms)),
+    Column("first\nbyte", lambda slow: milliseconds(slow.first_byte_ms)),
+    Column("SYNs\nresent", lambda slow: whole(slow.syn_retransmits)),
+    Column("segments\nresent", lambda slow: whole(slow.retransmits)),
+)
 
 
 def _verdict_lines(result: LoadResult) -> list[RenderableType]:

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -242,13 +242,12 @@ class _Rows:
         gaps = 3
         room = max(options.max_width - DATE_WIDTH - MEASURED_WIDTH - gaps, 2)
         widths = (DATE_WIDTH, room - room // 2, room // 2, MEASURED_WIDTH)
-        heads = ("started", "run and question", "answer", "measured")
         # Where no style shows, a run is one segment: rich takes as long for a piece of a line.
         segments = _segments if console.color_system else _joined
-        yield from segments(_lines([[(head, _DIM)] for head in heads], widths))
+        yield from segments(_lines([[(head, _DIM)] for head in _COLUMNS], widths))
         gap: list[Piece] = []
         for run in self.runs:
-            yield from segments([*gap, *_lines(_cells(run), widths)])
+            yield from segments([*gap, *_lines([cell(run) for cell in _COLUMNS.values()], widths)])
             gap = [("\n", _PLAIN)]
 
 
@@ -259,16 +258,22 @@ Cell = list[Piece]
 """Paragraphs, each in one style."""
 
 
-def _cells(run: ListedRun) -> list[Cell]:
-    summary = run.summary
-    style = _YELLOW if summary.complete is False else _PLAIN
-    question = [(summary.question, _ITALIC)] if summary.question else []
-    return [
-        [(one, _PLAIN) for one in started(summary)],
-        [(run.name, _BOLD), (summary.title, _PLAIN), *question],
-        [(ABSENT if summary.answer is None else summary.answer, _PLAIN)],
-        [(one, style) for one in measured(summary)],
-    ]
+def _named(run: ListedRun) -> Cell:
+    question = [(run.summary.question, _ITALIC)] if run.summary.question else []
+    return [(run.name, _BOLD), (run.summary.title, _PLAIN), *question]
+
+
+def _measured(run: ListedRun) -> Cell:
+    style = _YELLOW if run.summary.complete is False else _PLAIN
+    return [(one, style) for one in measured(run.summary)]
+
+
+_COLUMNS: Mapping[str, Callable[[ListedRun], Cell]] = {
+    "started": lambda run: [(one, _PLAIN) for one in started(run.summary)],
+    "run and question": _named,
+    "answer": lambda run: [(ABSENT if run.summary.answer is None else run.summary.answer, _PLAIN)],
+    "measured": _measured,
+}
 
 
 def _segments(pieces: Iterable[Piece]) -> Iterator[Segment]:

@@ -1,6 +1,8 @@
 """What tables in the terminal have in common: how wide servers and points are, which columns break."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from rich.table import Table
 from rich.text import Text
@@ -9,6 +11,32 @@ from loadcurve.report import text
 
 SERVER_WIDTH = 16
 POINT_WIDTH = 14
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Item]):
+    """A column by its heading, and how its cell is read from what a row is of."""
+
+    title: str
+    cell: Callable[[Item], str | Text]
+    is_words: bool = False
+    """Whether it is of words, which break into lines; of figures it is at the right, each on one line."""
+
+
+def table_of(
+    rows: Iterable[Item], columns: Sequence[Column[Item]], *, collapse_padding: bool = False
+) -> Table:
+    """Return a table without lines; with collapsed padding its columns are nearer to each other."""
+    table = Table(box=None, pad_edge=False, collapse_padding=collapse_padding, header_style="dim")
+    for one in columns:
+        if one.is_words:
+            table.add_column(one.title, overflow="fold")
+        else:
+            table.add_column(one.title, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(one.cell(row) for one in columns))
+    return table
 
 
 def figures_table(titles: list[str], rows: list[list[str]]) -> Table:
