@@ -223,8 +223,10 @@ def test_a_lost_machine_makes_the_result_invalid_by_name_and_loses_nothing_of_th
     assert "burst into flames" in codes(result)["machine_lost"]
     gone, part = result.machines.parts
     assert (gone.requests, gone.clock, gone.generator) == (None, None, None)
-    # Half of 400 requests/s, for 0.6 s.
-    assert part.requests.answered == result.requests.answered == 120
+    # Half of 400 requests/s, for 0.6 s; a machine that is busy with others may send some too late.
+    assert part.requests.due == result.requests.due == 120
+    assert part.requests.answered == result.requests.answered
+    assert part.requests.answered + part.requests.never_sent == 120
 
 
 class HangingMachine(NearMachine):

@@ -147,7 +147,7 @@ def replaced(section: Section, part: str, value: object) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("section", "part"),
     [
-        pytest.param(one, part, id=f"{one.name}-{part}")
+        pytest.param(one, part, id=f"{one.name}-{part}", marks=[] if part == "compute" else pytest.mark.long)
         for one in SECTIONS
         for part in ("compute", "words", "terminal", "markdown")
         if getattr(one, part) is not None
