@@ -103,7 +103,7 @@ class LoadOptions(TypedDict, total=False):
     """A YCSB core workload, a to f, or a properties file."""
     property: Sequence[str] | None
     """A YCSB property; repeatable."""
-    phase: Literal["load", "run"] | None
+    phase: Literal["run", "load"] | None
     """Insert the records (load), or run operations on them (run)."""
     records: int | None
     """Number of records in the table."""

@@ -86,7 +86,7 @@ class DatabaseLoadTable(LoadTable):
     ] = Field(default_factory=dict)
     """What differs from the workload, under YCSB's own names."""
     phase: Annotated[
-        Literal["load", "run"],
+        Literal["run", "load"],
         CommandLine(
             "--phase",
             help="Insert the records (load), or run operations on them (run).",

@@ -78,7 +78,7 @@ LOAD_OPTIONS: Final = (
         metavar="a…f|FILE", panel="Databases", place=10),
     Row("property", "-p/--property", list[str], help="A YCSB property; repeatable.", metavar="NAME=VALUE",
         panel="Databases", place=20),
-    Row("phase", "--phase", Literal["load", "run"],
+    Row("phase", "--phase", Literal["run", "load"],
         help="Insert the records (load), or run operations on them (run).", panel="Databases", place=30,
         default="run"),
     Row("records", "--records", int, help="Number of records in the table.", metavar="N", panel="Databases",
