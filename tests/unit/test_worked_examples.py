@@ -90,6 +90,22 @@ def test_an_example_passes_its_own_tests(title, tmp_path):
 
 
 @pytest.mark.long
+def test_all_else_of_the_option_of_the_example_is_generated(tmp_path):
+    folder = copied_tree(tmp_path)
+    for name in ("docs", "crates/plan/src"):
+        shutil.copytree(PROJECT / name, folder / name)
+    copy_changed("A load option", folder)
+    apply("A load option", folder)
+    run_in(folder, "-m", "docs.generate")
+    command = (
+        "import sys; sys.argv = ['loadcurve', 'load', '--help']; from loadcurve.cli.main import main; main()"
+    )
+    assert "--connect-timeout TIME " in run_in(folder, "-c", command)
+    for name in ("python/loadcurve/api/options.py", "docs/reference/study.md", "docs/reference/command.md"):
+        assert re.search("connect.timeout", (folder / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.long
 def test_the_catalogue_takes_the_database_of_the_example(tmp_path):
     folder = copied_tree(tmp_path)
     apply("A database", folder)
