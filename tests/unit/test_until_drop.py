@@ -233,7 +233,7 @@ def test_points_that_no_trial_has_reached_are_on_no_axis_and_in_no_table(scripte
     run = measured(scripted, EARLY, LATE)
     assert [point["connections"] for point in run.sweep_points] == [1, 2, 4]
     content = Report(run, analyse(run))
-    assert [row.settings[0].sort for row in everything(content)["numbers"].rows] == [1, 2, 4]
+    assert [row.figures[0].sort for row in everything(content)["numbers"].rows] == [1, 2, 4]
     assert everything(content)["loads"].keys() == {1, 2, 4}
     untouched = dataclasses.replace(run, records=[])
     assert untouched.sweep_points == untouched.run.points

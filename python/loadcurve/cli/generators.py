@@ -12,6 +12,7 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.loads.kinds import DATABASE, KINDS
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP_VERSIONS
+from loadcurve.report.terminal_tables import facts_table
 from loadcurve.tools.catalog import Tool, tool_named, tools
 from loadcurve.tools.table import Abilities, ToolTable
 from loadcurve.units import ABSENT, time_step
@@ -130,13 +131,7 @@ def _ours() -> dict[str, Any]:
 def show_command(name: str) -> None:
     """Print what is known of one tool."""
     tool = tools().get(name) or tool_named(name)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for key, value in _facts(tool).items():
-        if value:
-            table.add_row(key, Text(value))
-    new_console().print(table)
+    new_console().print(facts_table(_facts(tool).items()))
 
 
 def _facts(tool: Tool) -> dict[str, str | None]:
@@ -179,21 +174,18 @@ def check_command(name: str) -> int:
     tool = tool_named(name)
     checked = check_generator(tool)
     result, out = checked.result, new_console()
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    command = result.tool.command if result.tool else []
-    table.add_row("command", Text(" ".join(command)))
-    table.add_row("server", checked.server)
-    requests = result.load.kind.requests
-    table.add_row(requests, f"{result.requests.answered:,} answered, {result.requests.failed:,} failed")
-    if checked.is_database:
-        table.add_row("inserts", f"{checked.counted:,} answered")
+    counts = result.requests
     place, what = ("table", "new records") if checked.is_database else ("access log", "requests")
-    table.add_row(place, ABSENT if checked.logged is None else f"{checked.logged:,} {what}")
-    table.add_row("verdict", result.verdict.status)
+    facts = {
+        "command": " ".join(result.tool.command if result.tool else []),
+        "server": checked.server,
+        result.load.kind.requests: f"{counts.answered:,} answered, {counts.failed:,} failed",
+        "inserts": f"{checked.counted:,} answered" if checked.is_database else None,
+        place: ABSENT if checked.logged is None else f"{checked.logged:,} {what}",
+        "verdict": result.verdict.status,
+    }
     out.print(Text(f"{tool.name} {tool.version or ''}".strip()))
-    out.print(table)
+    out.print(facts_table(facts.items()))
     at_once = result.load.connections or 0
     if checked.unaccounted is None:
         out.print("the server has no log, so its count is unknown")

@@ -12,6 +12,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.machines.clock import compared_over
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
+from loadcurve.report.terminal_tables import facts_table
 from loadcurve.result.link import LinkRecord
 from loadcurve.runs.machines import reached
 from loadcurve.study.find import find_study
@@ -116,22 +117,22 @@ def _checked(machine: SshMachine) -> Table:
     try:
         clock = compared_over(there.channel())
         facts = there.facts
-        table = Table(box=None, pad_edge=False, show_header=False)
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column(overflow="fold")
-        table.add_row("machine", Text(machine.name))
-        table.add_row("address", f"{there.address}, reached from here")
-        table.add_row("system", Text(f"{facts.operating_system}, Linux {facts.kernel}"))
-        table.add_row("CPUs", Text(f"{len(there.cpus)} of {facts.cpu_model}"))
-        table.add_row("memory", f"{facts.memory_bytes >> MIB_BITS:,} MiB")
-        table.add_row("Python", Text(there.channel().greeting.python))
-        table.add_row("link", Text(_link_in_words(there.link)))
         error_ms = clock.error_ns / NS_PER_MS
         round_trip = f"the shortest round trip takes {2 * error_ms:.3g} ms"
-        table.add_row("clock", f"known to ± {error_ms:.3g} ms: {round_trip}")
-        for text in [*there.notes, *(f"another run is in progress there: {one}" for one in there.others)]:
-            table.add_row("note", Text(text))
-        return table
+        notes = [*there.notes, *(f"another run is in progress there: {one}" for one in there.others)]
+        return facts_table(
+            [
+                ("machine", machine.name),
+                ("address", f"{there.address}, reached from here"),
+                ("system", f"{facts.operating_system}, Linux {facts.kernel}"),
+                ("CPUs", f"{len(there.cpus)} of {facts.cpu_model}"),
+                ("memory", f"{facts.memory_bytes >> MIB_BITS:,} MiB"),
+                ("Python", there.channel().greeting.python),
+                ("link", _link_in_words(there.link)),
+                ("clock", f"known to ± {error_ms:.3g} ms: {round_trip}"),
+                *(("note", text) for text in notes),
+            ]
+        )
     finally:
         there.close()
 

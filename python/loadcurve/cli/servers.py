@@ -13,6 +13,7 @@ from rich.text import Text
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import KINDS
+from loadcurve.report.terminal_tables import facts_table
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
 from loadcurve.server.container.found import location_of
@@ -93,14 +94,8 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
         "documentation": entry.description.documentation,
         "notes": "\n".join(entry.description.notes),
     }
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for key, value in facts.items():
-        if value:
-            table.add_row(key, Text(value))
     out = new_console()
-    out.print(table)
+    out.print(facts_table(facts.items()))
     _print_installation([row for row in rows if row.install], out)
     if entry.description.settings:
         out.print()
@@ -155,24 +150,27 @@ def check_command(name: str, catalogs: Sequence[Path], container: ContainerTable
 
 def _round(checked: CheckedServer) -> Table:
     """Show what was done with a server, step by step."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row("started", f"at {checked.address}, in its own folder")
-    table.add_row("ready", f"after {checked.ready_after_s * 1000:,.0f} ms")
-    for path, answer in checked.content.items():
-        table.add_row("verified", Text(f"{path}, {answer.bytes:,} bytes, SHA-256 {answer.sha256[:12]}…"))
+    verified = [
+        f"{path}, {answer.bytes:,} bytes, SHA-256 {answer.sha256[:12]}…"
+        for path, answer in checked.content.items()
+    ]
     ready_path = checked.found.entry.description.ready.path
     if ready_path is not None and not checked.content:
-        table.add_row("verified", Text(f"{ready_path}, answered with status 200"))
+        verified.append(f"{ready_path}, answered with status 200")
     if not checked.found.kind.serves_content:
-        table.add_row("verified", "what was written was read back, and removed")
+        verified.append("what was written was read back, and removed")
     stop = checked.found.entry.description.stop
     how = f"by {stop.signal} after {checked.stopped_after_s * 1000:,.0f} ms"
     if checked.stopped_after_s > stop.timeout_s:
         how = f"by force, {stop.timeout_s:g} s after {stop.signal}"
-    table.add_row("stopped", f"{how}: no process left, port free, folder gone")
-    return table
+    return facts_table(
+        [
+            ("started", f"at {checked.address}, in its own folder"),
+            ("ready", f"after {checked.ready_after_s * 1000:,.0f} ms"),
+            *(("verified", words) for words in verified),
+            ("stopped", f"{how}: no process left, port free, folder gone"),
+        ]
+    )
 
 
 def _inside(location: Location) -> str:

@@ -55,7 +55,7 @@ class UnreadableRun:
 
 @dataclass(frozen=True, slots=True)
 class RunList:
-    """The folders in a folder of runs: runs, the newest first, and those that are none or cannot be read."""
+    """The folders in a folder of runs: runs, the newest first, and what holds no run or cannot be read."""
 
     folder: Path
     runs: tuple[ListedRun, ...]

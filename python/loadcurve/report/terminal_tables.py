@@ -39,6 +39,17 @@ def table_of(
     return table
 
 
+def facts_table(facts: Iterable[tuple[str, str | None]]) -> Table:
+    """Return names with their values, each as it is and not as markup; what has no value is left out."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        if value:
+            table.add_row(name, Text(value))
+    return table
+
+
 def figures_table(titles: list[str], rows: list[list[str]]) -> Table:
     """Return a table whose first column is the server and whose others are figures."""
     table = Table(box=None, pad_edge=False, header_style="dim")

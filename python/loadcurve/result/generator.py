@@ -127,7 +127,7 @@ class MachinePart(Record):
 
     machine: str
     lost: str | None
-    """Why nothing came of it; ``None`` where it brought its part home."""
+    """Why nothing came of it; ``None`` where its part has arrived."""
     clock: LoadMachineClock | None
     start_ms: float | None
     """From the planned begin to its own, by the clock of who asked; off by ``clock.error_ms`` at most."""

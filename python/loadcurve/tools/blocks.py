@@ -20,7 +20,7 @@ def blocks(
     """Yield whole lines, with the number of the first; raises ``Unreadable`` where the last is cut off.
 
     Without ``ends_lines`` the last one is yielded by itself, as it is. ``has_quotes`` says whether a line may
-    end within quotes, which continues; quotes that no line of the next ones closes are none. While a block
+    end within quotes, which continues; a quote that no following line closes opens nothing. While a block
     is used, a second thread reads the one after it.
     """
     return ahead(_blocks(source, file, first, what, ends_lines=ends_lines, has_quotes=has_quotes))

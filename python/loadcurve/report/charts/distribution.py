@@ -1,6 +1,7 @@
 """The distribution of latency: by percentile, and as density."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import altair
 
@@ -48,39 +49,8 @@ def distribution_figure(
     datasets = Datasets()
     tails = extent(row["x"] for row in rows)
     heights = extent(row["y"] for row in (*rows, *pauses))
-
-    def line(drawn: list[Row], title: str) -> altair.Chart:
-        return (
-            altair.Chart(datasets.named(drawn))
-            .encode(
-                x=altair.X(
-                    "x:Q",
-                    title="percentile",
-                    # That of all points: at the chosen one there may have been no pauses, and so no extent.
-                    scale=altair.Scale(type="log", nice=False, padding=8, domain=tails),
-                    axis=altair.Axis(
-                        values=[tick for tick in TAIL_TICKS if tick <= tails[1]],
-                        labelExpr="format(100 - 100 / datum.value, '.8~g') + ' %'",
-                        labelOverlap="greedy",
-                        labelSeparation=8,
-                    ),
-                ),
-                y=latency_axis("y", heights),
-                color=colour(looks),
-                detail=altair.Detail("place:N"),
-                tooltip=[
-                    altair.Tooltip("server:N", title="server"),
-                    altair.Tooltip("of:N", title="at"),
-                    altair.Tooltip("percentile:N", title="percentile"),
-                    altair.Tooltip("y:Q", title=title, format=",.3~r"),
-                ],
-            )
-            .transform_filter(OF_CHOSEN_POINT)
-            # A text in each of many thousand rows would make the page heavy.
-            .transform_calculate(percentile="format(100 - 100 / datum.x, '.7~g') + ' %'")
-        )
-
-    base = line(rows, "latency, ms")
+    line = partial(_percentile_line, tails=tails, heights=heights, looks=looks)
+    base = line(datasets.named(rows), "latency, ms")
     marks = [
         base.mark_line(strokeWidth=2),
         base.transform_filter("datum.last")
@@ -91,7 +61,7 @@ def distribution_figure(
     ]
     # A layer without rows would have no extent for its axes, so it is left out.
     if pauses:
-        waits = line(pauses, "wait for pauses of this machine, ms")
+        waits = line(datasets.named(pauses), "wait for pauses of this machine, ms")
         marks.append(waits.mark_line(strokeWidth=1.5, strokeDash=[4, 3]))
     alternative = (
         "Latency by percentile, in ms. One line for each server at the chosen point; the table below has the "
@@ -103,6 +73,45 @@ def distribution_figure(
         )
     )
     return Figure(layered(marks, alternative, FIGURE_HEIGHT, [point], datasets), alternative)
+
+
+def _percentile_line(
+    drawn: altair.NamedData,
+    title: str,
+    tails: tuple[float, float],
+    heights: tuple[float, float],
+    looks: Mapping[str, Appearance],
+) -> altair.Chart:
+    """Draw what lies at each percentile of a server at a point, without a mark."""
+    return (
+        altair.Chart(drawn)
+        .encode(
+            x=altair.X(
+                "x:Q",
+                title="percentile",
+                # That of all points: at the chosen one there may have been no pauses, and so no extent.
+                scale=altair.Scale(type="log", nice=False, padding=8, domain=tails),
+                axis=altair.Axis(
+                    values=[tick for tick in TAIL_TICKS if tick <= tails[1]],
+                    labelExpr="format(100 - 100 / datum.value, '.8~g') + ' %'",
+                    labelOverlap="greedy",
+                    labelSeparation=8,
+                ),
+            ),
+            y=latency_axis("y", heights),
+            color=colour(looks),
+            detail=altair.Detail("place:N"),
+            tooltip=[
+                altair.Tooltip("server:N", title="server"),
+                altair.Tooltip("of:N", title="at"),
+                altair.Tooltip("percentile:N", title="percentile"),
+                altair.Tooltip("y:Q", title=title, format=",.3~r"),
+            ],
+        )
+        .transform_filter(OF_CHOSEN_POINT)
+        # A text in each of many thousand rows would make the page heavy.
+        .transform_calculate(percentile="format(100 - 100 / datum.x, '.7~g') + ' %'")
+    )
 
 
 def _rows(
