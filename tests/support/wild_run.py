@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from hypothesis import strategies as some
 
+from loadcurve.result.outcomes import ENDS
 from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, TRIALS_FILE
 from support import synthetic_database_run as databases
 from support import synthetic_run as web
@@ -269,10 +270,23 @@ def _point(
         example = _near_example(wild, drawn, planned["server"], point)
     values = _values(wild, drawn, "trial.schema.json")
     made: dict[str, Any] = values.like({"$ref": "#/$defs/PointRecord"}, example)
+    for load in made["measurements"].values():
+        _add_up(load)
     if is_disturbed:
         reason = {"code": "steal", "text": "the host did not run a CPU"}
         made["measurements"]["load"]["verdict"] = {"status": "invalid", "reasons": [reason], "notes": []}
     return made | planned | {"point": point, "started_at": STARTED_AT, "attempt": attempt}
+
+
+def _add_up(load: dict[str, Any]) -> None:
+    """Make what was due the sum of what became of it, and a load's counts those of its machines."""
+    machines = (load.get("machines") or {}).get("parts", ())
+    parts = [part["requests"] for part in machines if part["requests"]]
+    whole = load["requests"]
+    if parts:
+        whole |= {name: sum(part[name] or 0 for part in parts) for name in ("sent", *ENDS)}
+    for counts in (*parts, whole):
+        counts["due"] = sum(counts[end] or 0 for end in ENDS)
 
 
 def _near_example(wild: WildRun, drawn: Random, server: str, point: dict[str, float]) -> dict[str, Any]:
