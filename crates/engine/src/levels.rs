@@ -17,7 +17,7 @@ use crate::capacity::Capacity;
 use crate::error::StartError;
 use crate::gathered::Gathered;
 use crate::http::HttpSummary;
-use crate::io::Io;
+use crate::io::{Carries, Io};
 use crate::load::{epolls, numbers, urings};
 use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
@@ -26,7 +26,7 @@ use crate::scheduler::Scheduler;
 use crate::spoken::visit_exchange;
 use crate::thread_group::{Begins, CpuMeter, Member, Progress, ThreadGroup};
 use crate::visitor::{ExchangeVisitor, Spoken};
-use crate::work::Work;
+use crate::work::{CarrierOf, Work};
 use crate::worker::{Waiting, Worker, WorkerConfiguration, WorkerLevel};
 
 pub(crate) use home::Home;
@@ -219,14 +219,14 @@ struct Pending {
 }
 
 /// One thread of the load.
-pub(crate) struct Thread<I: Io, W: Work> {
+pub(crate) struct Thread<I, W: Work> {
     home: Arc<Home>,
     worker: Worker<I, W>,
     /// Levels that it has left and whose last requests are under way, the earliest first.
     pending: VecDeque<Pending>,
 }
 
-impl<I: Io, W: Work> Thread<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Thread<I, W> {
     pub(crate) fn new(worker: Worker<I, W>, home: Arc<Home>) -> Self {
         Self { home, worker, pending: VecDeque::new() }
     }

@@ -10,10 +10,10 @@ use crate::capacity::Capacity;
 use crate::error::StartError;
 use crate::gathered::Gathered;
 use crate::http::HttpSummary;
-use crate::io::Io;
 use crate::io::epoll::Epoll;
 use crate::io::route::Route;
 use crate::io::uring::Uring;
+use crate::io::{Carries, Io};
 use crate::part::{Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
@@ -22,7 +22,7 @@ use crate::scheduler::Scheduler;
 use crate::spoken::{visit_exchange, visit_protocol};
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
 use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
-use crate::work::Work;
+use crate::work::{CarrierOf, Work};
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
@@ -235,7 +235,12 @@ pub fn uring_refusal() -> Option<String> {
 }
 
 /// The whole life of one thread.
-fn run<I: Io, W: Work>(mut worker: Worker<I, W>, pace: &Pace, share: Share, member: &Member) -> Part {
+fn run<I: Carries<CarrierOf<W>>, W: Work>(
+    mut worker: Worker<I, W>,
+    pace: &Pace,
+    share: Share,
+    member: &Member,
+) -> Part {
     let should_stop = || member.should_stop();
     worker.open_all(should_stop);
     member.ready();

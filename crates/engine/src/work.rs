@@ -72,5 +72,8 @@ pub(crate) struct Judged {
 /// What an answer to a work's requests shows.
 pub(crate) type AnswerOf<W> = <<W as Work>::Exchange as Exchange>::Answer;
 
+/// How the bytes of a work's protocol travel.
+pub(crate) type CarrierOf<W> = <<W as Work>::Exchange as Exchange>::Carrier;
+
 /// How a work's protocol is spoken.
 pub(crate) type SettingsOf<W> = <<W as Work>::Exchange as Exchange>::Settings;

@@ -14,12 +14,12 @@ use loadcurve_record::{Failure, Recorder, SlowCandidate};
 use crate::activity::Activity;
 use crate::connection::{Connection, Room, State};
 use crate::deadlines::Deadlines;
-use crate::io::{Io, Slot};
+use crate::io::{Carries, Slot};
 use crate::part::Polling;
 use crate::places::{InFlight, Places};
 use crate::reach::{Heard, Reach};
 use crate::scheduler::Scheduler;
-use crate::work::{SettingsOf, Work};
+use crate::work::{CarrierOf, SettingsOf, Work};
 
 mod begin;
 mod end;
@@ -140,7 +140,7 @@ pub(crate) struct Worker<I, W: Work> {
     recorder: Recorder,
 }
 
-impl<I: Io, W: Work> Worker<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// A worker with one unconnected connection for each of `numbers`, which are its share of the load's connections.
     pub(crate) fn new(
         io: I,

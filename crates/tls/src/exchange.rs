@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loadcurve_wire::{
     Agreement, BodyPart, Event, Exchange, Http2Counts, HttpExchange, InvalidRequest, Malformed, Moment,
-    Readiness, Received, Request, Tag, WrittenBody,
+    Readiness, Received, Request, Stream, Tag, WrittenBody,
 };
 use rustls::Error;
 
@@ -44,8 +44,9 @@ pub struct Tls<E> {
     complaint: Option<String>,
 }
 
-impl<E: Exchange> Exchange for Tls<E> {
+impl<E: Exchange<Carrier = Stream>> Exchange for Tls<E> {
     type Template = E::Template;
+    type Carrier = Stream;
     type Answer = E::Answer;
     type Settings = Settings<E::Settings>;
 

@@ -1,6 +1,7 @@
 //! What is said on one connection, whatever the protocol.
 
 use std::borrow::Cow;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use crate::error::ErrorCode;
@@ -15,6 +16,33 @@ pub type Tag = usize;
 /// A moment on the clock of who moves the bytes: the time since that clock started, which is the same for all moments.
 pub type Moment = Duration;
 
+/// How the bytes of a connection travel.
+pub trait Carrier: 'static {
+    /// Where what one write hands over is divided.
+    type Cut: Copy + std::fmt::Debug + Default;
+}
+
+/// As a stream, in which nothing is divided.
+#[derive(Debug)]
+pub enum Stream {}
+
+impl Carrier for Stream {
+    type Cut = ();
+}
+
+/// As datagrams, each of which arrives whole or not at all.
+#[derive(Debug)]
+pub enum Datagrams {}
+
+impl Carrier for Datagrams {
+    type Cut = DatagramBytes;
+}
+
+/// How long the datagrams of one write are, but for the last one, which may be shorter; the kernel takes such a batch at
+/// once. By default all of it is one datagram.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DatagramBytes(pub Option<NonZeroUsize>);
+
 /// One connection's end of a protocol, without I/O: bytes go in, events and bytes come out.
 ///
 /// Requests end in any order that the protocol allows. A value serves one connection after the other; it takes its memory
@@ -22,6 +50,9 @@ pub type Moment = Duration;
 pub trait Exchange: Send {
     /// A request in the form from which it is written again and again: what is the same every time, encoded once.
     type Template: Send + Sync;
+
+    /// How its bytes travel.
+    type Carrier: Carrier;
 
     /// What an answer shows when it is complete.
     type Answer: Copy + std::fmt::Debug;
@@ -122,10 +153,14 @@ pub trait Exchange: Send {
         Ok(None)
     }
 
-    /// Turns the bytes of one write, which requests and the protocol have appended, into what goes to the connection.
-    fn protect(&mut self, _bytes: &mut Vec<u8>) {}
+    /// Turns the bytes of one write, which requests and the protocol have appended, into what goes to the connection, and
+    /// says how that is divided.
+    #[inline]
+    fn protect(&mut self, _bytes: &mut Vec<u8>) -> CutOf<Self> {
+        CutOf::<Self>::default()
+    }
 
-    /// Reads bytes that arrived, up to the next event at most. Where they bring several, the last of them is consumed with
+    /// Reads bytes that arrived, one datagram where they travel as such, up to the next event at most. Where they bring several, the last of them is consumed with
     /// the last event. Bodies are counted and not kept.
     ///
     /// # Errors
@@ -153,15 +188,19 @@ pub trait Exchange: Send {
     /// The peer sends no more bytes: gives the event that this completes, one at a time.
     fn end_of_input(&mut self) -> Option<Event<Self::Answer>>;
 
-    /// Appends the last that is said on a connection that the client ends, as it goes to the connection.
+    /// Appends the last that is said on a connection that the client ends, as it goes to the connection; one datagram at
+    /// most.
     fn end(&mut self, _to: &mut Vec<u8>) {}
 
     /// Gives a request up, whose tag is free afterwards; false where the connection is of no more use without its answer.
     fn cancel(&mut self, tag: Tag) -> bool;
 }
 
+/// How an exchange says where its writes are divided.
+pub type CutOf<E> = <<E as Exchange>::Carrier as Carrier>::Cut;
+
 /// An exchange that says requests of HTTP, in whatever version.
-pub trait HttpExchange: Exchange<Answer = Response> {
+pub trait HttpExchange: Exchange<Answer = Response, Carrier = Stream> {
     /// The template of a request.
     ///
     /// # Errors

@@ -26,7 +26,9 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::error::Malformed;
-use crate::exchange::{BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Tag, WrittenBody};
+use crate::exchange::{
+    BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Stream, Tag, WrittenBody,
+};
 use crate::http2_counts::Http2Counts;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
@@ -88,6 +90,7 @@ pub struct Http2 {
 
 impl Exchange for Http2 {
     type Template = Http2Template;
+    type Carrier = Stream;
     type Answer = Response;
     type Settings = Http2Settings;
 

@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 
 use crate::chunked::shorter;
 use crate::error::{ClosedEarly, Malformed};
-use crate::exchange::{BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Tag, WrittenBody};
+use crate::exchange::{
+    BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Stream, Tag, WrittenBody,
+};
 use crate::request::{Body, InvalidRequest, Request, RequestKind};
 use crate::response::{Limits, Response, ResponseParser};
 use refused::Refused;
@@ -79,6 +81,7 @@ struct Upload {
 
 impl Exchange for Http1 {
     type Template = Http1Template;
+    type Carrier = Stream;
     type Answer = Response;
     type Settings = ();
 

@@ -47,8 +47,8 @@ mod response;
 
 pub use error::{ClosedEarly, Malformed, Section};
 pub use exchange::{
-    Agreement, BodyPart, Event, Exchange, HttpExchange, Moment, Readiness, Received, Refusal, Tag,
-    WrittenBody,
+    Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
+    Readiness, Received, Refusal, Stream, Tag, WrittenBody,
 };
 pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
 pub use http1::{Http1, Http1Template};

@@ -4,6 +4,7 @@
 use crate::clock;
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
+use loadcurve_wire::{Carrier, Stream};
 use rustix::io::Errno;
 
 pub(crate) mod epoll;
@@ -28,7 +29,7 @@ pub(crate) enum Event<'a> {
     Connected,
     /// The connection asked for could not be established.
     ConnectFailed(Failure),
-    /// Bytes arrived.
+    /// Bytes arrived; of a backend that carries datagrams, one of them.
     Received(&'a [u8]),
     /// The connection has taken all bytes of a send with [`Notify::WhenWritten`].
     Written,
@@ -120,6 +121,19 @@ pub(crate) trait Io {
 
     /// The next event that the last wait has found.
     fn next(&mut self) -> Option<(Slot, Event<'_>)>;
+}
+
+/// Backends that carry what a protocol writes as it travels.
+pub(crate) trait Carries<C: Carrier>: Io {
+    /// Sends what one write hands over, as [`Io::send`], divided as `cut` says.
+    fn write(&mut self, slot: Slot, bytes: &[u8], cut: C::Cut, notify: Notify) -> Result<(), Failure>;
+}
+
+impl<I: Io> Carries<Stream> for I {
+    #[inline]
+    fn write(&mut self, slot: Slot, bytes: &[u8], (): (), notify: Notify) -> Result<(), Failure> {
+        self.send(slot, bytes, notify)
+    }
 }
 
 /// The failure that an error of the kernel means while connecting.

@@ -6,10 +6,10 @@ use loadcurve_wire::{BodyPart, Exchange, Readiness, WrittenBody};
 
 use super::Worker;
 use crate::connection::{Connection, State, Upload};
-use crate::io::{Io, Notify, Slot};
+use crate::io::{Carries, Notify, Slot};
 use crate::places::InFlight;
 use crate::scheduler::Scheduler;
-use crate::work::{Asked, Work};
+use crate::work::{Asked, CarrierOf, Work};
 
 /// How much of long requests is written at once. The next parts are read from their files when the connection has taken
 /// these, so bodies take no more memory than this on each connection, however long and however many they are.
@@ -17,7 +17,7 @@ const PART_BYTES: usize = 64 * 1024;
 /// Less room than this in a write is not used for a part of a body.
 const LEAST_PART_BYTES: usize = 1024;
 
-impl<I: Io, W: Work> Worker<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Begins requests or sessions while one is due and a slot is free; those that have moved come first.
     pub(super) fn begin_due(&mut self, scheduler: &mut Scheduler) {
         self.begin_moved();
@@ -189,8 +189,8 @@ impl<I: Io, W: Work> Worker<I, W> {
         self.scratch.clear();
         self.connections[slot].exchange.advance(self.now.into());
         let written = self.gather(slot).and_then(|notify| {
-            self.connections[slot].exchange.protect(&mut self.scratch);
-            if self.scratch.is_empty() { Ok(()) } else { self.io.send(slot, &self.scratch, notify) }
+            let cut = self.connections[slot].exchange.protect(&mut self.scratch);
+            if self.scratch.is_empty() { Ok(()) } else { self.io.write(slot, &self.scratch, cut, notify) }
         });
         if let Err(failure) = written {
             self.fail(slot, failure);

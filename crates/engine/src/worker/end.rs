@@ -4,16 +4,16 @@ use std::cmp::Reverse;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Agreement, Failure, Handshake, Origin};
-use loadcurve_wire::{self as wire, Exchange, Readiness, Tag};
+use loadcurve_wire::{self as wire, CutOf, Exchange, Readiness, Tag};
 
 use super::reading::Reading;
 use super::{Worker, WorkerConfiguration};
 use crate::connection::State;
-use crate::io::{Event, Io, Notify, Slot};
+use crate::io::{Carries, Event, Notify, Slot};
 use crate::scheduler::Scheduler;
-use crate::work::Work;
+use crate::work::{CarrierOf, Work};
 
-impl<I: Io, W: Work> Worker<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Handles the next event of this turn, of the kernel or of a protocol's timer; false when there is none.
     pub(super) fn handle_next_event(&mut self, scheduler: Option<&Scheduler>) -> bool {
         let (slot, event) = match self.io.next() {
@@ -181,10 +181,10 @@ impl<I: Io, W: Work> Worker<I, W> {
         self.scratch.clear();
         let exchange = &mut self.connections[slot].exchange;
         exchange.write_output(&mut self.scratch);
-        exchange.protect(&mut self.scratch);
+        let cut = exchange.protect(&mut self.scratch);
         if !self.scratch.is_empty() {
             // It is left either way.
-            let _ = self.io.send(slot, &self.scratch, Notify::Never);
+            let _ = self.io.write(slot, &self.scratch, cut, Notify::Never);
         }
     }
 
@@ -198,7 +198,7 @@ impl<I: Io, W: Work> Worker<I, W> {
         connection.exchange.end(&mut self.scratch);
         if !self.scratch.is_empty() {
             // It is left either way.
-            let _ = self.io.send(slot, &self.scratch, Notify::Never);
+            let _ = self.io.write(slot, &self.scratch, CutOf::<W::Exchange>::default(), Notify::Never);
         }
     }
 

@@ -5,9 +5,9 @@ use loadcurve_record::Recorder;
 
 use super::{CONNECTS_PER_TURN, Worker, WorkerConfiguration};
 use crate::connection::State;
-use crate::io::{Io, Slot};
+use crate::io::{Carries, Slot};
 use crate::scheduler::Scheduler;
-use crate::work::Work;
+use crate::work::{CarrierOf, Work};
 
 /// What a worker takes from the plan of one level.
 pub(crate) struct WorkerLevel<W: Work> {
@@ -18,7 +18,7 @@ pub(crate) struct WorkerLevel<W: Work> {
     pub(crate) handover: Nanos,
 }
 
-impl<I: Io, W: Work> Worker<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Prepares the first level, before the connections are opened.
     pub(crate) fn expect_level(&mut self, slots: usize) {
         self.used = slots;

@@ -5,14 +5,14 @@ use loadcurve_record::Retransmits;
 
 use super::Worker;
 use crate::connection::State;
-use crate::io::{Io, Slot};
-use crate::work::Work;
+use crate::io::{Carries, Slot};
+use crate::work::{CarrierOf, Work};
 
 /// A connection that was established sooner has not sent its SYN again: Linux waits 1 s before it does (RFC 6298, section
 /// 2.1). A fifth of that, Linux's shortest timeout for any segment, leaves room for kernels that are set otherwise.
 const SHORTEST_RETRANSMISSION: Nanos = Nanos::from_millis(200);
 
-impl<I: Io, W: Work> Worker<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// How often the SYN of a connection was sent again that was established this moment, after `length`; `None` if the
     /// kernel does not report it.
     pub(super) fn syn_retransmits(&self, slot: Slot, length: Nanos) -> Option<u32> {

@@ -6,10 +6,10 @@ use loadcurve_plan::Nanos;
 use loadcurve_wire::Exchange;
 
 use super::Worker;
-use crate::io::{Io, Slot};
-use crate::work::Work;
+use crate::io::{Carries, Slot};
+use crate::work::{CarrierOf, Work};
 
-impl<I: Io, W: Work> Worker<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Notes when a slot's protocol wants to be woken. A moment that is put off stays on the list, and is looked at when it
     /// has come: that most timers are put off again and again costs nothing.
     #[inline]

@@ -3,11 +3,11 @@
 use loadcurve_plan::{Load, Nanos, Waiting as Choice};
 
 use super::Worker;
-use crate::io::{Io, Looked};
+use crate::io::{Carries, Looked};
 use crate::part::Polling;
 use crate::scheduler::Scheduler;
 use crate::thread;
-use crate::work::Work;
+use crate::work::{CarrierOf, Work};
 
 /// A sleep shorter than this ends so late that the answers it sleeps over seem slow.
 const SHORTEST_SLEEP: Nanos = Nanos(80_000);
@@ -43,7 +43,7 @@ impl Waiting {
     }
 }
 
-impl<I: Io, W: Work> Worker<I, W> {
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Turns when something happens or is due.
     ///
     /// A sleeping thread is woken some tens of microseconds late, so the last stretch before a request is due is spent

@@ -4,7 +4,7 @@ use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
 use loadcurve_record::{Endings, Failure};
 use loadcurve_wire::{
     ErrorCode, Event, Exchange, Http2Counts, HttpExchange, InvalidRequest, Malformed, Readiness, Received,
-    Refusal, Request, Response, Tag,
+    Refusal, Request, Response, Stream, Tag,
 };
 
 use super::peer::{self, Delays, Outcome, Peer, Written};
@@ -59,6 +59,7 @@ struct Multiplexed {
 
 impl Exchange for Multiplexed {
     type Template = ();
+    type Carrier = Stream;
     type Answer = Response;
     type Settings = ();
 

@@ -3,19 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use loadcurve_plan::{Conversation, HttpLoad, Load, Nanos, Share};
 use loadcurve_record::{Failure, Recorder};
-use loadcurve_wire::HttpExchange;
+use loadcurve_wire::{DatagramBytes, Datagrams, HttpExchange};
 
 use super::simulated::START;
-use crate::io::{self, Io, Notify, Slot};
+use crate::io::{self, Carries, Io, Notify, Slot};
 use crate::load::numbers;
 use crate::requests::RequestSource;
 use crate::scheduler::Scheduler;
-use crate::work::{SettingsOf, Work};
+use crate::work::{CarrierOf, SettingsOf, Work};
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// The other end of all connections.
@@ -59,7 +60,7 @@ pub(super) struct Delays {
 }
 
 /// Connections to a peer.
-struct PeerIo<P> {
+pub(super) struct PeerIo<P> {
     peer: P,
     clock: Rc<Cell<Nanos>>,
     delays: Delays,
@@ -160,6 +161,26 @@ impl<P: Peer> Io for PeerIo<P> {
     }
 }
 
+impl<P: Peer> Carries<Datagrams> for PeerIo<P> {
+    /// The batch is written at once; each datagram arrives alone.
+    fn write(
+        &mut self,
+        slot: Slot,
+        bytes: &[u8],
+        DatagramBytes(each): DatagramBytes,
+        _: Notify,
+    ) -> Result<(), Failure> {
+        let now = self.clock.get();
+        self.written.borrow_mut().push((now - START, bytes.to_vec()));
+        for datagram in bytes.chunks(each.map_or(bytes.len(), NonZeroUsize::get)) {
+            for (time, answer) in self.peer.answers(slot, now, datagram) {
+                self.come(time, slot, What::Arrived(answer));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What one load brings.
 pub(super) struct Outcome {
     pub(super) recorder: Recorder,
@@ -187,14 +208,17 @@ pub(super) fn run<E: HttpExchange>(
 }
 
 /// Runs any work on a peer.
-pub(super) fn run_work<P, W: Work>(
-    plan: &Load<P>,
+pub(super) fn run_work<P: Peer, W: Work>(
+    plan: &Load<impl Sized>,
     conversation: &Conversation,
     work: Arc<W>,
     settings: SettingsOf<W>,
     delays: Delays,
-    peer: impl Peer,
-) -> Outcome {
+    peer: P,
+) -> Outcome
+where
+    PeerIo<P>: Carries<CarrierOf<W>>,
+{
     let clock = Rc::new(Cell::new(START));
     let written = Rc::default();
     let io = PeerIo {

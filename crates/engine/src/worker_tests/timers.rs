@@ -4,7 +4,7 @@ use loadcurve_plan::{HttpLoad, Nanos, Stop};
 use loadcurve_record::Failure;
 use loadcurve_wire::{
     ErrorCode, Event, Exchange, HttpExchange, InvalidRequest, Malformed, Moment, Readiness, Received,
-    Refusal, Request, Response, Tag,
+    Refusal, Request, Response, Stream, Tag,
 };
 
 use super::exchanges::streams;
@@ -39,6 +39,7 @@ struct Repeating {
 
 impl Exchange for Repeating {
     type Template = ();
+    type Carrier = Stream;
     type Answer = Response;
     type Settings = GivesUp;
 

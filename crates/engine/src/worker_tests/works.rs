@@ -1,29 +1,52 @@
 //! Work without HTTP: numbers are asked for, and their doubles expected.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::marker::PhantomData;
+use std::num::NonZeroUsize;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use loadcurve_plan::{Conversation, HttpLoad, Load, Nanos, Stop};
 use loadcurve_record::{Failure, Recorder, StatusCounts};
-use loadcurve_wire::{BodyPart, Event, Exchange, Malformed, Readiness, Received, Tag};
+use loadcurve_wire::{
+    BodyPart, Carrier, DatagramBytes, Datagrams, Event, Exchange, Malformed, Readiness, Received, Stream, Tag,
+};
 
-use super::peer::{self, Delays, Peer};
+use super::peer::{self, Delays, Outcome, Peer, PeerIo};
 use super::{closed, ms};
-use crate::io::Slot;
+use crate::io::{Carries, Slot};
 use crate::places::InFlight;
 use crate::work::{Asked, Judged, Work};
 
-/// A request is a number and its tag, and so is an answer.
-struct Doubling {
-    is_over: bool,
+/// How numbers travel.
+trait OnItsWay: Carrier + Send + Sync {
+    /// A request or an answer has two bytes.
+    const EACH: Self::Cut;
 }
 
-impl Exchange for Doubling {
+impl OnItsWay for Stream {
+    const EACH: () = ();
+}
+
+impl OnItsWay for Datagrams {
+    const EACH: DatagramBytes = DatagramBytes(NonZeroUsize::new(2));
+}
+
+/// A request is a number and its tag, and so is an answer.
+struct Doubling<C> {
+    is_over: bool,
+    way: PhantomData<C>,
+}
+
+impl<C: OnItsWay> Exchange for Doubling<C> {
+    type Carrier = C;
     type Template = u8;
     type Answer = u8;
     type Settings = ();
 
     fn new(_: usize, (): &()) -> Self {
-        Self { is_over: false }
+        Self { is_over: false, way: PhantomData }
     }
 
     fn open(&mut self) {
@@ -37,6 +60,10 @@ impl Exchange for Doubling {
     fn begin(&mut self, tag: Tag, number: &u8, target: Option<&[u8]>, to: &mut Vec<u8>) {
         assert_eq!(target, None);
         to.extend([*number, tag.try_into().unwrap()]);
+    }
+
+    fn protect(&mut self, _: &mut Vec<u8>) -> C::Cut {
+        C::EACH
     }
 
     fn receive_with(
@@ -58,10 +85,10 @@ impl Exchange for Doubling {
 }
 
 /// Asks for these numbers in turn.
-struct Numbers([u8; 3]);
+struct Numbers<C>([u8; 3], PhantomData<C>);
 
-impl Work for Numbers {
-    type Exchange = Doubling;
+impl<C: OnItsWay> Work for Numbers<C> {
+    type Exchange = Doubling<C>;
     type Reader = ();
     type Expected = u8;
 
@@ -88,16 +115,19 @@ impl Work for Numbers {
         Judged { is_mismatched: request.expected != Some(*answer), http: None }
     }
 
-    fn record_connection(_: &mut Doubling, _: bool, _: &mut Recorder) {}
+    fn record_connection(_: &mut Doubling<C>, _: bool, _: &mut Recorder) {}
 }
 
 /// A server that doubles what it is asked for, but for one number, and takes a millisecond.
 struct Calculator {
     fails_at: u8,
+    /// How many bytes have arrived together, each time.
+    arrived: Rc<RefCell<BTreeSet<usize>>>,
 }
 
 impl Peer for Calculator {
     fn answers(&mut self, _: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
+        self.arrived.borrow_mut().insert(bytes.len());
         let answered = |request: &[u8]| {
             let double = if request[0] == self.fails_at { 0 } else { 2 * request[0] };
             (now + ms(1), vec![double, request[1]])
@@ -106,19 +136,40 @@ impl Peer for Calculator {
     }
 }
 
-#[test]
-fn a_worker_measures_work_whose_answers_are_none_of_http() {
+/// What is recorded of 30 requests over two connections with five requests at once each, how many bytes have arrived
+/// together, and how many were written together.
+fn run<C: OnItsWay>() -> (Recorder, Vec<usize>, Vec<usize>)
+where
+    PeerIo<Calculator>: Carries<C>,
+{
     let HttpLoad { model, stop, warmup_s, timeout_s, seed, threads, cpus, io, waiting, .. } =
         closed(2, Stop::RequestsTotal(30));
     let plan = Load { model, stop, warmup_s, timeout_s, seed, threads, cpus, io, waiting, work: () };
     let conversation = Conversation { pipeline: 5, ..Conversation::default() };
-    let numbers = Arc::new(Numbers([1, 20, 120]));
-    let calculator = Calculator { fails_at: 20 };
-    let recorder = peer::run_work(&plan, &conversation, numbers, (), Delays::default(), calculator).recorder;
+    let numbers = Arc::new(Numbers::<C>([1, 20, 120], PhantomData));
+    let arrived = Rc::default();
+    let calculator = Calculator { fails_at: 20, arrived: Rc::clone(&arrived) };
+    let Outcome { recorder, written } =
+        peer::run_work(&plan, &conversation, numbers, (), Delays::default(), calculator);
+    let written: BTreeSet<usize> = written.iter().map(|(_, bytes)| bytes.len()).collect();
+    (recorder, arrived.take().into_iter().collect(), written.into_iter().collect())
+}
+
+#[test]
+fn a_worker_measures_work_whose_answers_are_none_of_http() {
+    let (recorder, arrived, written) = run::<Stream>();
     assert_eq!((recorder.requests.answered, recorder.failures[Failure::Mismatch]), (20, 10));
     let counted: Vec<_> = recorder.operations.iter().map(|tally| (tally.answered, tally.failed)).collect();
     assert_eq!(counted, [(10, 0), (0, 10), (10, 0)]);
     assert_eq!(recorder.latency().extremes(), Some((ms(1), ms(1))));
     assert_eq!((recorder.status, recorder.body_bytes), (StatusCounts::default(), 0), "numbers show neither");
     assert_eq!(recorder.balance(), Ok(()));
+    assert_eq!((arrived, written), (vec![10], vec![10]), "a stream is not divided");
+}
+
+#[test]
+fn datagrams_leave_in_one_batch_and_arrive_one_by_one() {
+    let (recorder, arrived, written) = run::<Datagrams>();
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::Mismatch]), (20, 10));
+    assert_eq!((arrived, written), (vec![2], vec![10]));
 }
