@@ -237,7 +237,7 @@ impl<C: Clock> ClientPool<C> {
                 sent: sending.at,
                 done,
                 connect: sending.connect,
-                http: None,
+                shown: None,
             };
             if let Some(slow) = state.recorder.answered(&answer) {
                 state.recorder.keep_slow(slow, None);

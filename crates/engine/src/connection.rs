@@ -1,7 +1,7 @@
 //! One connection slot and what it carries.
 
 use loadcurve_plan::{BackOff, Nanos};
-use loadcurve_record::{Answer, BrokenOff, FailedRequest, Failure, HttpAnswer, PipelineEnd};
+use loadcurve_record::{Answer, BrokenOff, FailedRequest, Failure, PipelineEnd, Shown};
 use loadcurve_wire::{ErrorCode, Event, Exchange, Readiness, Refusal, Tag};
 
 use crate::places::{InFlight, Places};
@@ -249,7 +249,7 @@ impl<W: Work> Connection<W> {
         request: &InFlight<W::Expected>,
         sent: Nanos,
         now: Nanos,
-        http: Option<HttpAnswer>,
+        shown: Option<Shown>,
     ) -> Answer {
         Answer {
             number: request.number,
@@ -259,7 +259,7 @@ impl<W: Work> Connection<W> {
             sent,
             done: now,
             connect: request.connect,
-            http,
+            shown,
         }
     }
 

@@ -27,6 +27,8 @@ pub use body::body_length;
 pub use list::{ListedRequest, RequestList};
 pub use reader::{expected_statuses, sample};
 pub(crate) use template::Template;
+#[cfg(test)]
+pub(crate) use work::shown;
 
 /// The most requests that each have their own figures. A longer list has them for all its requests together: a
 /// histogram for each line would take more memory than the list itself.

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Failure, HttpAnswer, Recorder};
+use loadcurve_record::{Failure, Recorder, Shown};
 use loadcurve_wire::{BodyPart, Exchange};
 
 use crate::places::InFlight;
@@ -66,7 +66,7 @@ pub(crate) struct Judged {
     /// Whether it is another answer than the verified one, so that the request has failed.
     pub(crate) is_mismatched: bool,
     /// What it shows beside its times, where it shows statuses and bytes.
-    pub(crate) http: Option<HttpAnswer>,
+    pub(crate) shown: Option<Shown>,
 }
 
 /// What an answer to a work's requests shows.

@@ -55,7 +55,7 @@ pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError
 pub use idle_ends::IdleEnds;
 pub use multiplexing::{ConnectionLimits, EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
-pub use outcome::{Answer, FailedRequest, HttpAnswer};
+pub use outcome::{Answer, FailedRequest, Shown};
 pub use recorder::{
     ConnectionCounts, Loss, LostServer, Recorder, RequestCounts, SlowCandidate, Unbalanced, Unserved,
     WarmUpCounts,

@@ -2,17 +2,21 @@
 
 use loadcurve_plan::Nanos;
 
-use crate::classes::{Failure, Origin};
+use crate::classes::{Failure, Origin, StatusClass};
 
-/// What an answer over HTTP shows beside its times.
+/// What an answer shows beside its times, as its work judges it.
 #[derive(Clone, Copy, Debug)]
-pub struct HttpAnswer {
+pub struct Shown {
     /// When its first byte was read.
     pub first_byte: Nanos,
-    /// The status code.
-    pub status: u16,
-    /// Whether that is a status which was expected; `None` if none was.
-    pub is_expected: Option<bool>,
+    /// The class of its status.
+    pub class: StatusClass,
+    /// Whether its status is what was asked for.
+    pub is_right: bool,
+    /// Whether that status was known before.
+    pub was_expected: bool,
+    /// Whether its body is what was asked for, whose length says so.
+    pub has_content: bool,
     /// Bytes of the status line and the header.
     pub header_bytes: u64,
     /// Bytes of the body, decoded.
@@ -39,7 +43,7 @@ pub struct Answer {
     /// How long connecting took, where this request had to wait for its own connection.
     pub connect: Option<Nanos>,
     /// What it shows beside its times; `None` if a driver hides it.
-    pub http: Option<HttpAnswer>,
+    pub shown: Option<Shown>,
 }
 
 /// One request that failed, with every time that it passed on the monotonic clock.
@@ -74,7 +78,7 @@ impl Answer {
             connection: self.connection,
             due: self.due,
             sent: Some(self.sent),
-            first_byte: self.http.map(|http| http.first_byte),
+            first_byte: self.shown.map(|shown| shown.first_byte),
             failed: self.done,
             connect: self.connect,
             failure,

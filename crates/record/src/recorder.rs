@@ -7,8 +7,8 @@ use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
     Agreements, Answer, BrokenOff, Disruptions, Endings, Explanations, FailedRequest, Failure, FailureCounts,
-    Handshake, HandshakeTimes, HttpAnswer, IdleEnds, MismatchedBody, Multiplexing, OperationTally,
-    Retransmits, SlowRequest, Slowest, StatusClass, StatusCounts, TimeHistogram, Window,
+    Handshake, HandshakeTimes, IdleEnds, MismatchedBody, Multiplexing, OperationTally, Retransmits, Shown,
+    SlowRequest, Slowest, StatusCounts, TimeHistogram, Window,
 };
 
 mod balance;
@@ -293,7 +293,7 @@ impl Recorder {
         self.note_served(answer.connection, answer.due, answer.done);
         if self.window.contains(answer.done) {
             self.answered_within += 1;
-            let body_bytes = answer.http.map_or(0, |http| http.body_bytes);
+            let body_bytes = answer.shown.map_or(0, |shown| shown.body_bytes);
             self.series.answered(answer.done - self.window.start, latency, body_bytes);
             self.answered_slots.mark(answer.done - self.window.start);
         }
@@ -320,8 +320,8 @@ impl Recorder {
         operation.answered += 1;
         operation.latency.record(latency);
         self.service_time.record(answer.done - answer.sent);
-        if let Some(http) = &answer.http {
-            self.answered_over_http(answer, http);
+        if let Some(shown) = &answer.shown {
+            self.answer_shown(answer, shown);
         }
         self.last_outcome = Some(answer.done);
         self.slowest.admits(latency).then(|| SlowCandidate {
@@ -330,21 +330,20 @@ impl Recorder {
         })
     }
 
-    fn answered_over_http(&mut self, answer: &Answer, http: &HttpAnswer) {
-        let class = StatusClass::of(http.status);
-        self.status.add(class);
-        self.expected_statuses += u64::from(http.is_expected.is_some());
-        if !http.is_expected.unwrap_or(!class.row().is_error) {
-            self.wrong_status.add(class);
+    fn answer_shown(&mut self, answer: &Answer, shown: &Shown) {
+        self.status.add(shown.class);
+        self.expected_statuses += u64::from(shown.was_expected);
+        if !shown.is_right {
+            self.wrong_status.add(shown.class);
         }
-        if (200..300).contains(&http.status) {
-            self.tally(answer.operation).note_body(http.body_bytes);
+        if shown.has_content {
+            self.tally(answer.operation).note_body(shown.body_bytes);
         }
-        self.first_byte.record(http.first_byte - answer.sent);
-        self.transfer.record(answer.done - http.first_byte);
-        self.header_bytes += http.header_bytes;
-        self.body_bytes += http.body_bytes;
-        self.framing_bytes += http.framing_bytes;
+        self.first_byte.record(shown.first_byte - answer.sent);
+        self.transfer.record(answer.done - shown.first_byte);
+        self.header_bytes += shown.header_bytes;
+        self.body_bytes += shown.body_bytes;
+        self.framing_bytes += shown.framing_bytes;
     }
 
     /// A request failed. It is returned as by [`Recorder::answered`].
@@ -386,8 +385,8 @@ impl Recorder {
     #[must_use = "a slow request is kept by Recorder::keep_slow"]
     pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowCandidate> {
         let level = self.level_of(answer.due);
-        if let (true, Some(http)) = (level.window.measures(answer.due), &answer.http) {
-            let found = MismatchedBody { number: answer.number, bytes: http.body_bytes };
+        if let (true, Some(shown)) = (level.window.measures(answer.due), &answer.shown) {
+            let found = MismatchedBody { number: answer.number, bytes: shown.body_bytes };
             level.tally(answer.operation).mismatched_body.get_or_insert(found);
         }
         self.failed(&answer.failed(Failure::Mismatch))

@@ -66,7 +66,7 @@ impl SlowRequest {
             latency: answer.done - answer.due,
             due: answer.due - window_start,
             service_time: Some(answer.done - answer.sent),
-            first_byte: answer.http.map(|http| http.first_byte - answer.sent),
+            first_byte: answer.shown.map(|shown| shown.first_byte - answer.sent),
             connect: answer.connect,
             failure: None,
             retransmits: None,

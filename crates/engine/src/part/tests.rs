@@ -2,12 +2,14 @@
 
 use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Answer, FailedRequest, Failure, HttpAnswer, Recorder, Window};
+use loadcurve_record::{Answer, FailedRequest, Failure, Recorder, Window};
+use loadcurve_wire::Response;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{CpuUse, Finished, Part, Polling};
 use crate::kernel::TcpCounters;
+use crate::requests::shown;
 
 const EPOCH: Nanos = Nanos(7_000_000_000_000);
 const WINDOW: Window = Window { start: Nanos(EPOCH.0 + 500_000_000), end: Nanos(EPOCH.0 + 60_500_000_000) };
@@ -88,14 +90,11 @@ fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
         sent: due,
         done,
         connect: None,
-        http: Some(HttpAnswer {
-            first_byte: due,
-            status,
-            is_expected: None,
-            header_bytes: 9,
-            body_bytes,
-            framing_bytes: 0,
-        }),
+        shown: Some(shown(
+            &Response { status, header_bytes: 9, body_bytes, framing_bytes: 0, keep_alive: true },
+            None,
+            due,
+        )),
     };
     let slow = match outcome.ending {
         Ending::Answered { status, body_bytes } => recorder.answered(&answer(status, body_bytes)),

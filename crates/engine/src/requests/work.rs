@@ -1,7 +1,7 @@
 //! The requests of a web load as the work of its threads.
 
 use loadcurve_plan::{ExpectedStatus, Nanos};
-use loadcurve_record::{ConnectionLimits, Failure, HttpAnswer, Recorder};
+use loadcurve_record::{ConnectionLimits, Failure, Recorder, Shown, StatusClass};
 use loadcurve_wire::{BodyPart, Http2Counts, HttpExchange, Response};
 
 use super::redirection;
@@ -51,14 +51,7 @@ impl<E: HttpExchange> Work for RequestSource<E> {
     fn judge(&self, request: &InFlight<ExpectedStatus>, response: &Response, now: Nanos) -> Judged {
         Judged {
             is_mismatched: self.template(request.operation).is_mismatched_by(response),
-            http: Some(HttpAnswer {
-                first_byte: request.first_byte.unwrap_or(now),
-                status: response.status,
-                is_expected: request.expected.map(|expected| expected.is_met_by(response.status)),
-                header_bytes: response.header_bytes,
-                body_bytes: response.body_bytes,
-                framing_bytes: response.framing_bytes,
-            }),
+            shown: Some(shown(response, request.expected, request.first_byte.unwrap_or(now))),
         }
     }
 
@@ -71,6 +64,21 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         if is_established && let Some(counts) = exchange.take_counts() {
             recorder.multiplexing.add(&recorded(counts));
         }
+    }
+}
+
+/// What a response shows whose first byte came then: without another expectation any status but that of an error is right.
+pub(crate) fn shown(response: &Response, expected: Option<ExpectedStatus>, first_byte: Nanos) -> Shown {
+    let class = StatusClass::of(response.status);
+    Shown {
+        first_byte,
+        class,
+        is_right: expected.map_or(!class.row().is_error, |expected| expected.is_met_by(response.status)),
+        was_expected: expected.is_some(),
+        has_content: (200..300).contains(&response.status),
+        header_bytes: response.header_bytes,
+        body_bytes: response.body_bytes,
+        framing_bytes: response.framing_bytes,
     }
 }
 

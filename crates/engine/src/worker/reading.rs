@@ -81,8 +81,8 @@ impl<W: Work> Reading<'_, W> {
     fn answered(&mut self, tag: Tag, answer: &AnswerOf<W>) -> bool {
         let Some((request, sent)) = self.connection.take_answered(tag, self.now) else { return false };
         self.has_ended = true;
-        let Judged { is_mismatched, http } = self.work.judge(&request, answer, self.now);
-        let answer = self.connection.answer(&request, sent, self.now, http);
+        let Judged { is_mismatched, shown } = self.work.judge(&request, answer, self.now);
+        let answer = self.connection.answer(&request, sent, self.now, shown);
         self.patience.answered(answer.done - answer.sent);
         if is_mismatched {
             self.slow_requests.extend(self.recorder.mismatched(&answer));

@@ -112,7 +112,7 @@ impl<C: OnItsWay> Work for Numbers<C> {
     }
 
     fn judge(&self, request: &InFlight<u8>, answer: &u8, _: Nanos) -> Judged {
-        Judged { is_mismatched: request.expected != Some(*answer), http: None }
+        Judged { is_mismatched: request.expected != Some(*answer), shown: None }
     }
 
     fn record_connection(_: &mut Doubling<C>, _: bool, _: &mut Recorder) {}

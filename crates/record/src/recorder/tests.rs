@@ -1,7 +1,7 @@
 //! What becomes of the outcomes that a recorder gets.
 
 use super::{Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts, Window};
-use crate::{Agreement, Answer, FailedRequest, Failure, Handshake, HttpAnswer, MismatchedBody};
+use crate::{Agreement, Answer, FailedRequest, Failure, Handshake, MismatchedBody, Shown, StatusClass};
 use loadcurve_plan::Nanos;
 
 const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -21,10 +21,12 @@ fn answer(due: u64, sent: u64, done: u64) -> Answer {
         sent: Nanos(sent),
         done: Nanos(done),
         connect: None,
-        http: Some(HttpAnswer {
+        shown: Some(Shown {
             first_byte: Nanos(done),
-            status: 200,
-            is_expected: None,
+            class: StatusClass::of(200),
+            is_right: true,
+            was_expected: false,
+            has_content: true,
             header_bytes: 10,
             body_bytes: 100,
             framing_bytes: 0,
@@ -149,7 +151,9 @@ fn requests_of_the_warm_up_are_counted_for_themselves() {
 fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
     let with = |status, body_bytes| {
         let answer = answer(1_100, 1_100, 1_200);
-        Answer { http: answer.http.map(|http| HttpAnswer { status, body_bytes, ..http }), ..answer }
+        let (class, has_content) = (StatusClass::of(status), (200..300).contains(&status));
+        let changed = |shown| Shown { class, is_right: has_content, has_content, body_bytes, ..shown };
+        Answer { shown: answer.shown.map(changed), ..answer }
     };
     let (mut first, mut second) = (recorder(), recorder());
     for answer in [with(200, 30), with(404, 9)] {
