@@ -34,7 +34,7 @@ def run() -> Run:
     def plant(record: Data, trial: int, connections: float) -> None:
         if connections == 10 and trial in PAUSED_TRIALS:
             record["load"]["duration_s"] = 10.0
-            record["load"]["requests"]["answered"] = 500
+            record["load"]["requests"] |= {"due": 500, "answered": 500}
             record["load"]["generator"]["pauses"] = paused_for(5.0).model_dump()
             note = {"code": "pauses_explain", "text": "p99 of the latency: pauses of this machine"}
             record["load"]["verdict"] = {"status": "valid", "reasons": [], "notes": [note]}
