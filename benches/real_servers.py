@@ -8,6 +8,10 @@ the ratios within rounds, with its 95 % interval.
 Each generator sends the request that it sends by itself: wrk and gcannon name the host alone, ours and h2load
 themselves, too, which the server has to parse. With `--same-request` all of them send the same header fields.
 
+The others count from their first connection on: a turn must be long beside the time until a server has
+answered on all of them, which for Node at 500 connections takes most of a second. h2load's times of requests
+do not include what passes before they are sent, so that over HTTP/2 they lie below what Little's law allows.
+
 No distribution has the newest of these generators: `--gcannon PROGRAM`, `--wrk PROGRAM` and
 `--h2load PROGRAM` take others than those of the PATH. One that is missing is left out.
 """
