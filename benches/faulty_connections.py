@@ -228,7 +228,10 @@ class FaultyConnections:
     """Serves connections with a fault; with `starve`, as many at once as its number says."""
 
     def __init__(self, fault: str, number: float) -> None:
-        """Begin with nothing done; with ``die``, the number is its seconds from the first connection on."""
+        """Begin with nothing done; with ``die``, the number is its seconds from the second connection on.
+
+        The first is the command's look, behind which it may take longer until the load begins.
+        """
         self._fault, self._number = fault, number
         self._places = asyncio.Semaphore(int(number)) if fault == STARVE else None
         self._at_once = 0
@@ -238,7 +241,7 @@ class FaultyConnections:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection to its end, once there is a place for it."""
         self.truth.connections += 1
-        if self._fault == DIE and self._dies is None:
+        if self._fault == DIE and self._dies is None and self.truth.connections > 1:
             self._dies = asyncio.get_running_loop().call_later(self._number, self._die)
         try:
             if self._places is None:
