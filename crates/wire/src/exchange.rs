@@ -69,8 +69,8 @@ pub trait Exchange: Send {
     /// What the connection is good for now.
     fn readiness(&self) -> Readiness;
 
-    /// It is `now`, until the next call. This is called before the connection is opened, before bytes are read, and before
-    /// anything is written.
+    /// It is `now`, until the next call. This is called before the connection is opened, before bytes are read, before
+    /// anything is written, and before [`timed_out`](Self::timed_out).
     #[inline]
     fn advance(&mut self, _now: Moment) {}
 
@@ -160,8 +160,8 @@ pub trait Exchange: Send {
         CutOf::<Self>::default()
     }
 
-    /// Reads bytes that arrived, one datagram where they travel as such, up to the next event at most. Where they bring several, the last of them is consumed with
-    /// the last event. Bodies are counted and not kept.
+    /// Reads bytes that arrived, one datagram where they travel as such, up to the next event at most. Where they bring
+    /// several, the last of them is consumed with the last event. Bodies are counted and not kept.
     ///
     /// # Errors
     /// The peer breaks the protocol, or answers what nobody has asked. The connection is of no more use.

@@ -3,18 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-)
+from pydantic import BeforeValidator, Field
 
 from loadcurve.loads.http_table import HttpLoadTable, Pipeline, Streams
 from loadcurve.loads.limits import REPLAY_S_MAX
 from loadcurve.loads.option import ASKED, CommandLine, Planned
 from loadcurve.loads.rates import RECORDED, Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
-from loadcurve.loads.requests import (
-    LongList,
-)
+from loadcurve.loads.requests import LongList
 from loadcurve.loads.table import Swept
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount, Think
 from loadcurve.toml.expected import show

@@ -1,4 +1,4 @@
-//! A protocol with timers of its own: it repeats what is not answered in time, and gives up after a while.
+//! A protocol that has timers: it repeats what is not answered in time, and gives up after a while.
 
 use loadcurve_plan::{HttpLoad, Nanos, Stop};
 use loadcurve_record::Failure;

@@ -31,7 +31,7 @@ impl fmt::Display for Unbalanced {
 }
 
 impl RequestCounts {
-    /// How many of those that were due have come to no end yet; none where more have ended than were due.
+    /// How many of those that were due have come to no end yet; `None` if more have ended than were due.
     pub(super) fn under_way(self) -> Option<u64> {
         rest(self.due, &[self.answered, self.failed, self.unanswered, self.never_sent])
     }
@@ -55,7 +55,7 @@ impl Recorder {
     }
 }
 
-/// What is left of a whole without its parts; none where these are more.
+/// What is left of a whole without its parts; `None` if these are more.
 fn rest(whole: u64, parts: &[u64]) -> Option<u64> {
     parts.iter().try_fold(whole, |rest, part| rest.checked_sub(*part))
 }
