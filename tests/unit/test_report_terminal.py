@@ -4,13 +4,12 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
-from rich.table import Table
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
 from loadcurve.report.section import Report
 from loadcurve.report.terminal import closing, summary
-from loadcurve.report.terminal_tables import add_point_column
+from loadcurve.report.terminal_tables import NAMES, Column, column_table, point_column
 from loadcurve.report.text import listing
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
@@ -102,9 +101,6 @@ def test_one_trial_is_said_to_have_no_interval_and_no_ranking(tmp_path: Path):
     ],
 )
 def test_the_heading_of_the_points_breaks_between_words_however_narrow_it_gets(keys, heading):
-    table = Table(box=None)
-    add_point_column(table, keys)
-    table.add_column("x" * 70, no_wrap=True)
-    table.add_row("1", "")
+    table = column_table(["1"], [point_column(keys, str), Column("x" * 70, lambda _: "", NAMES)])
     lines = terminal.printed(table).splitlines()
     assert [line[:12].strip() for line in lines[: len(heading)]] == heading

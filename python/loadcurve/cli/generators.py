@@ -2,9 +2,9 @@
 
 import json
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from rich.table import Table
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
@@ -12,7 +12,7 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.loads.kinds import DATABASE, KINDS
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP_VERSIONS
-from loadcurve.report.terminal_tables import facts_table
+from loadcurve.report.terminal_tables import WORDS, Column, column_table, facts_table
 from loadcurve.tools.catalog import Tool, tool_named, tools
 from loadcurve.tools.table import Abilities, ToolTable
 from loadcurve.units import ABSENT, time_step
@@ -33,16 +33,12 @@ def list_command(*, json_output: bool) -> None:
         found = [_ours(), *map(_as_json, tools().values())]
         sys.stdout.write(json.dumps({"format": FORMAT, "generators": found}, indent=2) + "\n")
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("generator", "version", "models", "HTTP", "from", "latency"):
-        table.add_column(title, overflow="fold")
-    table.add_row(ENGINE_NAME, VERSION, "all", "all, databases", "due", "every latency, 1 ns")
     installed = [tool for tool in tools().values() if tool.program is not None]
     missing = [tool for tool in tools().values() if tool.program is None]
-    for tool in (one for one in installed if one.table.kinds):
-        table.add_row(tool.name, tool.version or ABSENT, *_words(tool.table))
+    ours = _Listed(ENGINE_NAME, VERSION, "all", "all, databases", "due", "every latency, 1 ns")
+    driven = [_listed(tool) for tool in installed if tool.table.kinds]
     out = new_console()
-    out.print(table)
+    out.print(column_table([ours, *driven], _COLUMNS))
     for title, names in _others(installed, missing).items():
         out.print()
         out.print(Text(title, style="dim"))
@@ -65,14 +61,41 @@ def _others(installed: list[Tool], missing: list[Tool]) -> dict[str, dict[str, s
     return {title: names for title, names in groups.items() if names}
 
 
-def _words(table: ToolTable) -> list[str]:
-    resolution = "" if table.resolution_ms is None else f", {time_step(table.resolution_ms)}"
-    return [
+class _Listed(NamedTuple):
+    name: str
+    version: str
+    models: str
+    protocols: str
+    basis: str
+    """What latency counts from."""
+    latency: str
+
+
+_COLUMNS: Sequence[Column[_Listed]] = (
+    Column("generator", lambda row: row.name, WORDS),
+    Column("version", lambda row: row.version, WORDS),
+    Column("models", lambda row: row.models, WORDS),
+    Column("HTTP", lambda row: row.protocols, WORDS),
+    Column("from", lambda row: row.basis, WORDS),
+    Column("latency", lambda row: row.latency, WORDS),
+)
+
+
+def _listed(tool: Tool) -> _Listed:
+    table = tool.table
+    return _Listed(
+        tool.name,
+        tool.version or ABSENT,
         ", ".join(_models(table)) or ABSENT,
         ", ".join([*_http(table), *_databases(table)]) or ABSENT,
         table.latency_basis,
-        f"{_COMPLETENESS[table.completeness]}{resolution}",
-    ]
+        _latency(table),
+    )
+
+
+def _latency(table: ToolTable) -> str:
+    resolution = "" if table.resolution_ms is None else f", {time_step(table.resolution_ms)}"
+    return f"{_COMPLETENESS[table.completeness]}{resolution}"
 
 
 def _models(table: ToolTable) -> list[str]:
@@ -137,7 +160,6 @@ def show_command(name: str) -> None:
 def _facts(tool: Tool) -> dict[str, str | None]:
     described = tool.table
     can = described.can
-    *_, basis, latency = _words(described)
     return {
         "title": described.title,
         "program": None if tool.program is None else str(tool.program),
@@ -149,7 +171,7 @@ def _facts(tool: Tool) -> dict[str, str | None]:
         "databases": ", ".join(_databases(described)),
         "ends by": ", ".join(can.ends) if can else None,
         "connections": _calls(can) if can else None,
-        "latency": f"{latency}, counted from {basis}",
+        "latency": f"{_latency(described)}, counted from {described.latency_basis}",
         "not measured": ", ".join(described.not_measured),
         "documentation": described.documentation,
         "notes": "\n".join(described.notes),

@@ -12,7 +12,7 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.machines.clock import compared_over
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
-from loadcurve.report.terminal_tables import facts_table
+from loadcurve.report.terminal_tables import WORDS, Column, column_table, facts_table
 from loadcurve.result.link import LinkRecord
 from loadcurve.runs.machines import reached
 from loadcurve.study.find import find_study
@@ -27,13 +27,12 @@ BITS_PER_MBIT = 1e6
 
 def list_command(named: Sequence[str]) -> None:
     """Print the machines that studies name, and destinations as they are; none is reached."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("machine", "ssh", "address"):
-        table.add_column(title, overflow="fold")
-    for machine in machines_of(named):
-        address = machine.table.address or "the address that ssh connects to"
-        table.add_row(*map(Text, (machine.name, machine.table.ssh, address)))
-    new_console().print(table)
+    columns: list[Column[SshMachine]] = [
+        Column("machine", lambda one: one.name, WORDS),
+        Column("ssh", lambda one: one.table.ssh, WORDS),
+        Column("address", lambda one: one.table.address or "the address that ssh connects to", WORDS),
+    ]
+    new_console().print(column_table(machines_of(named), columns))
 
 
 def check_command(named: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 from rich.console import Console
@@ -13,19 +14,25 @@ from rich.text import Text
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import KINDS
-from loadcurve.report.terminal_tables import facts_table
+from loadcurve.report.terminal_tables import WORDS, WRAPPED, Column, column_table, facts_table
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
 from loadcurve.server.container.found import location_of
 from loadcurve.server.container.location import InContainer
 from loadcurve.server.found import NATIVE_FOLDER, MissingServer, Overrides, find_server
 from loadcurve.server.location import Location
-from loadcurve.server.settings import UnusableSetting
+from loadcurve.server.settings import Setting, UnusableSetting
 from loadcurve.study.container import ContainerTable
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import problems_of
 
 INDENT = "    "
+
+
+class _Listed(NamedTuple):
+    name: str
+    version: str
+    where: str
 
 
 def list_command(catalogs: Sequence[Path]) -> None:
@@ -35,18 +42,17 @@ def list_command(catalogs: Sequence[Path]) -> None:
     rows = {
         kind: _rows((entry for entry in entries if kind in entry.description.kinds), here) for kind in KINDS
     }
-    widths = [max(len(row[column]) for row in chain(*rows.values())) for column in range(2)]
+    names, versions = (max(map(len, cells)) for cells in list(zip(*chain(*rows.values()), strict=True))[:2])
     out = new_console(is_list=True)
     for kind, cells in rows.items():
         if kind is not KINDS[0]:
             out.print()
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        table.add_column(kind.server.partition(" ")[2], min_width=widths[0])
-        table.add_column("version", min_width=widths[1])
-        table.add_column("where", overflow="fold")
-        for row in cells:
-            table.add_row(*map(Text, row))
-        out.print(table)
+        columns: list[Column[_Listed]] = [
+            Column(kind.server.partition(" ")[2], lambda row: row.name, {"min_width": names}),
+            Column("version", lambda row: row.version, {"min_width": versions}),
+            Column("where", lambda row: row.where, WORDS),
+        ]
+        out.print(column_table(cells, columns))
     _print_installation([row for row in here if row.found is None], out)
 
 
@@ -60,16 +66,16 @@ def _print_installation(missing: Sequence[CatalogRow], out: Console) -> None:
             out.print(Text(f"{INDENT}{line}"), soft_wrap=True)
 
 
-def _rows(entries: Iterable[CatalogEntry], here: Iterable[CatalogRow]) -> list[tuple[str, str, str]]:
-    """Return name, version and place of each server: what is here, then what a study names, then the rest."""
+def _rows(entries: Iterable[CatalogEntry], here: Iterable[CatalogRow]) -> list[_Listed]:
+    """Return a row for each server: what is here, then what a study names, then the rest."""
     entries = list(entries)
     rows = [row for row in here if row.entry in entries]
     named = [
-        (entry.name, "any", f"set in the study with {entry.description.from_study} = …")
+        _Listed(entry.name, "any", f"set in the study with {entry.description.from_study} = …")
         for entry in entries
         if entry.description.from_study is not None
     ]
-    cells = {row.name: (row.name, row.version or row.status, _where(row)) for row in rows}
+    cells = {row.name: _Listed(row.name, row.version or row.status, _where(row)) for row in rows}
     found = [cells[row.name] for row in rows if row.found is not None]
     missing = [cells[row.name] for row in rows if row.found is None]
     return [*found, *named, *missing]
@@ -103,12 +109,12 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
 
 
 def _settings(entry: CatalogEntry) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("setting", "default", "meaning"):
-        table.add_column(title)
-    for name, setting in sorted(entry.description.settings.items()):
-        table.add_row(name, Text(show(setting.default)), Text(setting.doc))
-    return table
+    columns: list[Column[tuple[str, Setting]]] = [
+        Column("setting", lambda row: row[0], WRAPPED),
+        Column("default", lambda row: show(row[1].default), WRAPPED),
+        Column("meaning", lambda row: row[1].doc, WRAPPED),
+    ]
+    return column_table(sorted(entry.description.settings.items()), columns)
 
 
 def container_options(**options: object) -> ContainerTable:

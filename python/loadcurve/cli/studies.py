@@ -3,13 +3,14 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from loadcurve.cli.agreement import print_effects
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
+from loadcurve.report.terminal_tables import NAMES, WRAPPED, Column, column_table
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.server.catalog import load_catalog
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
@@ -18,18 +19,20 @@ from loadcurve.study.find import bundled_study, find_study
 from loadcurve.study.several import studies_in
 from loadcurve.units import clock
 
+if TYPE_CHECKING:
+    from loadcurve.study.model import Study
+
 UNKNOWN = "duration unknown before a run"
 
 
 def list_command() -> None:
     """Print the studies that come with Loadcurve, with what they ask."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("study", no_wrap=True)
-    table.add_column("question")
-    for name, file in bundled_studies().items():
-        study = studies_in(file)[0]
-        table.add_row(name, Text(study.question or study.title))
-    new_console(is_list=True).print(table)
+    studies = [(name, studies_in(file)[0]) for name, file in bundled_studies().items()]
+    columns: list[Column[tuple[str, Study]]] = [
+        Column("study", lambda row: row[0], NAMES),
+        Column("question", lambda row: row[1].question or row[1].title, WRAPPED),
+    ]
+    new_console(is_list=True).print(column_table(studies, columns))
 
 
 def check_command(argument: str, catalogs: Sequence[Path] = ()) -> None:

@@ -1,6 +1,6 @@
 """The claims of a study's authors in words: what each says, what the run says of it, and what decides."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -11,7 +11,7 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.claims import JudgedClaim, JudgedOffer, Obstacle
 from loadcurve.report import text
-from loadcurve.report.markdown import table_lines
+from loadcurve.report.markdown import table_of_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import PUBLISHED_MEASURES, Measure
@@ -242,9 +242,13 @@ def _why_of_ratio(judged: JudgedClaim, shown: Shown) -> str:
 
 
 def _in_markdown(_report: Report, claims: Sequence[ClaimRow]) -> Iterable[str]:
-    titles = ["outcome", "claim", "what was checked", "why"]
-    rows = [[one.title, one.text, one.statement, one.why] for one in claims]
-    return ["### Claims of the authors", table_lines(titles, rows)]
+    columns: dict[str, Callable[[ClaimRow], str]] = {
+        "outcome": lambda one: one.title,
+        "claim": lambda one: one.text,
+        "what was checked": lambda one: one.statement,
+        "why": lambda one: one.why,
+    }
+    return ["### Claims of the authors", table_of_words(claims, columns)]
 
 
 CLAIMS: Section[list[ClaimRow]] = Section(

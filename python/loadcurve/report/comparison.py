@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from loadcurve import units
@@ -14,14 +14,14 @@ from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
-from loadcurve.report.terminal_tables import POINT_WIDTH, add_point_column
+from loadcurve.report.terminal_tables import POINT_WIDTH, Column, Layout, column_table, point_column
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
 
 SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99")]
 """The measures that the terminal has room for; the JSON has all."""
 
-RATIO_WIDTH = 20
+RATIOS: Layout = {"justify": "right", "width": 20, "overflow": "fold"}
 
 LONGEST_FACT = 60
 """Characters of a fact that are shown; configurations and lists can be long."""
@@ -110,27 +110,29 @@ def _ratios(comparison: RunComparison) -> Group:
     """Return each server's name above its ratios, so that neither takes room from the other."""
     changes = (*comparison.curves, *comparison.points)
     keys = list(dict.fromkeys(key for change in changes for key in change.point or {}))
+    # All columns are equally wide, and together 80 of them.
+    columns: list[Column[PlaceRow]] = [
+        point_column(keys, lambda row: row[0], POINT_WIDTH),
+        *(Column(measure.title, partial(_ratio_at, measure.name), RATIOS) for measure in SHOWN),
+    ]
     rows: dict[str, dict[str, dict[str, Change]]] = {}
     for change in changes:
         at = "all" if change.point is None else text.point_values(change.point, keys)
         rows.setdefault(change.server, {}).setdefault(at, {})[change.measure.name] = change
     parts: list[RenderableType] = [Text("new / base, with 95 % intervals over the trials", "bold")]
     for number, (server, places) in enumerate(rows.items()):
-        table = _columns(keys, with_header=False)
-        for at, found in places.items():
-            table.add_row(Text(at), *(_cell(found.get(measure.name)) for measure in SHOWN))
-        header = [_columns(keys, with_header=True)] if number == 0 else []
+        header = [column_table([], columns)] if number == 0 else []
+        table = column_table(places.items(), columns, show_header=False)
         parts += [*header, Text(server, overflow="fold"), table]
     return Group(*parts)
 
 
-def _columns(keys: Sequence[str], *, with_header: bool) -> Table:
-    """Return a table without rows; all of them are equally wide, and together 80 columns."""
-    table = Table(box=None, pad_edge=False, header_style="dim", show_header=with_header)
-    add_point_column(table, keys, POINT_WIDTH)
-    for measure in SHOWN:
-        table.add_column(measure.title, justify="right", width=RATIO_WIDTH, overflow="fold")
-    return table
+PlaceRow = tuple[str, dict[str, Change]]
+"""A point in words, and what changed there by measure."""
+
+
+def _ratio_at(measure: str, row: PlaceRow) -> Text:
+    return _cell(row[1].get(measure))
 
 
 def _cell(change: Change | None) -> Text:

@@ -1,6 +1,7 @@
 """What the connections of each server were, in words: encrypted how, resumed how often, carrying what."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from rich.table import Table
 from rich.text import Text
@@ -28,11 +29,16 @@ def connections_table(analysis: Analysis) -> Grid | None:
     found = analysis.connections
     if not found:
         return None
-    cells = {title: [words(one) for one in found] for title, words in _COLUMNS.items()}
-    shown = {title: column for title, column in cells.items() if any(column)}
-    columns = [[cell or units.ABSENT for cell in column] for column in shown.values()]
-    rows = [list(row) for row in zip([one.server for one in found], *columns, strict=True)]
-    return Grid("Connections", ["server", *shown], rows)
+    said = {title: words for title, words in _COLUMNS.items() if any(map(words, found))}
+    columns: dict[str, Callable[[ConnectionsOfServer], str]] = {
+        "server": lambda one: one.server,
+        **{title: partial(_said_or_absent, words) for title, words in said.items()},
+    }
+    return Grid.of("Connections", found, columns)
+
+
+def _said_or_absent(words: Callable[[ConnectionsOfServer], str], one: ConnectionsOfServer) -> str:
+    return words(one) or units.ABSENT
 
 
 def connections_in_terminal(analysis: Analysis) -> Table:

@@ -1,7 +1,9 @@
 """Whose the time of CPUs was: strips for the page, a few rows for the terminal, a line for one load."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,11 +14,17 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.cpu_time import DividedCpus
 from loadcurve.report import text
 from loadcurve.report.cpu_parts import cpus_in_words, in_words, known
-from loadcurve.report.markdown import table_lines
+from loadcurve.report.markdown import table_of_words
 from loadcurve.report.section import Report, Section
+from loadcurve.report.terminal_tables import (
+    NAMES,
+    POINT_WIDTH,
+    SERVER_WIDTH,
+    SERVERS,
+    Column,
+    column_table,
+)
 from loadcurve.result.cpu_time import PARTS
-
-NAME_WIDTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +70,39 @@ def _strip(one: DividedCpus, keys: Sequence[str]) -> Strip:
 
 def cpu_time_in_terminal(analysis: Analysis) -> Table:
     """Return each server's point at which others took most, in %, which fits 80 columns."""
-    # One space between columns: six parts are as many as 80 of them hold.
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column("server", max_width=NAME_WIDTH, no_wrap=True, overflow="ellipsis")
-    table.add_column(Text(text.keys_title(analysis.keys)), justify="right", overflow="fold", max_width=14)
-    table.add_column("CPUs", no_wrap=True)
-    for part in PARTS:
-        table.add_column(part, justify="right", no_wrap=True)
     by_server: dict[str, list[DividedCpus]] = {}
     for one in analysis.cpu_times:
         by_server.setdefault(one.server, []).append(one)
-    names = text.shortened(by_server, NAME_WIDTH)
-    for server, found in by_server.items():
+    names = text.shortened(by_server, SERVER_WIDTH)
+    rows: list[_Side] = []
+    for found in by_server.values():
         worst = max(found, key=lambda one: one.others_most)
-        for place, one in enumerate(one for one in found if one.point == worst.point):
-            at = text.point_values(one.point, analysis.keys)
-            shares = [
-                units.ABSENT if (share := one.parts.get(part)) is None else f"{100 * share:.0f}"
-                for part in PARTS
-            ]
-            name = Text(names[server] if place == 0 else "")
-            table.add_row(name, at if place == 0 else "", one.side, *shares)
-    return table
+        sides = [one for one in found if one.point == worst.point]
+        rows += [_Side(one, is_first=one is sides[0]) for one in sides]
+    columns: list[Column[_Side]] = [
+        Column("server", lambda row: names[row.of.server] if row.is_first else "", SERVERS),
+        Column(
+            text.keys_title(analysis.keys),
+            lambda row: text.point_values(row.of.point, analysis.keys) if row.is_first else "",
+            {"justify": "right", "overflow": "fold", "max_width": POINT_WIDTH},
+        ),
+        Column("CPUs", lambda row: row.of.side, NAMES),
+        *(Column(part, partial(_percent, part)) for part in PARTS),
+    ]
+    # One space between columns: six parts are as many as 80 of them hold.
+    return column_table(rows, columns, gap=1)
+
+
+class _Side(NamedTuple):
+    """A row in the terminal; the first of a server names it."""
+
+    of: DividedCpus
+    is_first: bool
+
+
+def _percent(part: str, row: _Side) -> str:
+    share = row.of.parts.get(part)
+    return units.ABSENT if share is None else f"{100 * share:.0f}"
 
 
 def _in_terminal(report: Report, _strips: Sequence[Strip]) -> Iterable[RenderableType]:
@@ -92,10 +111,18 @@ def _in_terminal(report: Report, _strips: Sequence[Strip]) -> Iterable[Renderabl
 
 
 def _in_markdown(report: Report, found: Sequence[Strip]) -> Iterable[str]:
-    keys = map(text.key_title, report.analysis.keys)
-    titles = ["server", *keys, "CPUs", "time", "others, in the trial with most"]
-    rows = [[one.server, *one.at, one.whose, one.words, one.others] for one in found]
-    return ["### Whose CPU time it was", table_lines(titles, rows)]
+    columns: dict[str, Callable[[Strip], str]] = {
+        "server": lambda one: one.server,
+        **{text.key_title(key): partial(_setting, place) for place, key in enumerate(report.analysis.keys)},
+        "CPUs": lambda one: one.whose,
+        "time": lambda one: one.words,
+        "others, in the trial with most": lambda one: one.others,
+    }
+    return ["### Whose CPU time it was", table_of_words(found, columns)]
+
+
+def _setting(place: int, one: Strip) -> str:
+    return one.at[place]
 
 
 CPU_TIME: Section[list[Strip]] = Section(

@@ -1,7 +1,8 @@
 """Generators beside each other, for people at a terminal and for programs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
@@ -11,8 +12,9 @@ from rich.text import Text
 
 from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts, GeneratorRatio
 from loadcurve.report import text
-from loadcurve.report.markdown import escaped, listed, table_lines
+from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.section import Report, Section
+from loadcurve.report.terminal_tables import NAMES, Column, column_table
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES
 from loadcurve.units import ABSENT, number, time_step
@@ -38,8 +40,8 @@ class GeneratorsContent:
     title: str
     titles: list[str]
     """Of the columns of figures."""
-    rows: dict[str, list[RatioCell]]
-    """The ratios by where they were measured, first over the curve."""
+    rows: dict[str, dict[str, RatioCell]]
+    """The ratios by where they were measured, first over the curve, and by title."""
     conclusions: list[str]
     reasons: list[str]
     """Why the generators may differ."""
@@ -52,13 +54,14 @@ def generators_content(checked: Sequence[CrossChecked]) -> list[GeneratorsConten
 
 def _content(checked: CrossChecked) -> GeneratorsContent:
     tool = checked.facts.name if checked.facts.tool is None else tool_title(checked.facts.tool)
-    rows: dict[str, list[RatioCell]] = {}
+    titles = {MEASURES[name].column: MEASURES[name].title for name in COMPARED}
+    rows: dict[str, dict[str, RatioCell]] = {}
     for one in checked.ratios:
         where = "over the curve" if one.point is None else text.point(one.point)
-        rows.setdefault(where, []).append(_ratio(one))
+        rows.setdefault(where, {})[titles[one.measure]] = _ratio(one)
     return GeneratorsContent(
         title=f"{checked.arm} over {checked.base}: {tool} over our engine",
-        titles=[MEASURES[name].title for name in COMPARED],
+        titles=[*titles.values()],
         rows=rows,
         conclusions=list(_conclusions(checked)),
         reasons=reasons(checked),
@@ -77,14 +80,23 @@ def crosscheck_lines(checked: Sequence[CrossChecked]) -> RenderableType:
     return Group(*parts[:-1])
 
 
+Row = tuple[str, dict[str, RatioCell]]
+"""Where ratios were measured, and each by its title."""
+
+
 def _table(one: GeneratorsContent) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("")
-    for title in one.titles:
-        table.add_column(title, justify="right")
-    for where, cells in one.rows.items():
-        table.add_row(where, *("\n".join(filter(None, cell)) for cell in cells))
-    return table
+    where: Column[Row] = Column("", lambda row: row[0], NAMES)
+    figures = [Column(title, partial(_in_lines, title), {"justify": "right"}) for title in one.titles]
+    return column_table(one.rows.items(), [where, *figures])
+
+
+def _in_lines(title: str, row: Row) -> str:
+    return "\n".join(filter(None, row[1][title]))
+
+
+def _in_brackets(title: str, row: Row) -> str:
+    value, interval = row[1][title]
+    return f"{value} ({interval})" if interval else value
 
 
 def _ratio(one: GeneratorRatio) -> RatioCell:
@@ -244,12 +256,12 @@ def _ratio_json(one: GeneratorRatio) -> dict[str, Any]:
 def _in_markdown(_report: Report, found: Sequence[GeneratorsContent]) -> Iterable[str]:
     blocks = ["### Generators compared"]
     for one in found:
-        rows = [
-            [where, *(f"{cell.value} ({cell.interval})" if cell.interval else cell.value for cell in cells)]
-            for where, cells in one.rows.items()
-        ]
+        columns: dict[str, Callable[[Row], str]] = {
+            "": lambda row: row[0],
+            **{title: partial(_in_brackets, title) for title in one.titles},
+        }
         said = [*one.conclusions, *(f"Why they may differ: {reason}." for reason in one.reasons)]
-        blocks += [escaped(one.title), table_lines(["", *one.titles], rows), *listed(map(escaped, said))]
+        blocks += [escaped(one.title), table_of_words(one.rows.items(), columns), *listed(map(escaped, said))]
     return blocks
 
 

@@ -1,6 +1,7 @@
 """How the time of a request is divided among the programs of its server, in words."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -29,30 +30,20 @@ def division_table(analysis: Analysis) -> Grid | None:
     if not analysis.divided:
         return None
     request = analysis.load_kind.request
-    return Grid(
-        heading=f"Time of a {request} by program",
-        titles=[
-            "server",
-            *map(text.key_title, analysis.keys),
-            f"time of a {request}, µs",
-            f"CPU per {request} by program, µs",
-            "waiting for a CPU by program, µs",
-            "elsewhere, µs",
-        ],
-        rows=[_row(one, analysis.keys) for one in analysis.divided],
-        caption=CAPTION.format(request=request, requests=analysis.load_kind.requests),
-    )
+    columns: dict[str, Callable[[DividedTime], str]] = {
+        "server": lambda one: one.server,
+        **{text.key_title(key): partial(_setting, key) for key in analysis.keys},
+        f"time of a {request}, µs": lambda one: text.short_estimate(one.request_us),
+        f"CPU per {request} by program, µs": lambda one: _by_program(one, lambda part: part.cpu_us),
+        "waiting for a CPU by program, µs": lambda one: _by_program(one, lambda part: part.run_delay_us),
+        "elsewhere, µs": lambda one: text.short_estimate(one.elsewhere_us),
+    }
+    caption = CAPTION.format(request=request, requests=analysis.load_kind.requests)
+    return Grid.of(f"Time of a {request} by program", analysis.divided, columns, caption)
 
 
-def _row(one: DividedTime, keys: Sequence[str]) -> list[str]:
-    return [
-        one.server,
-        *(text.point_values(one.point, [key]) for key in keys),
-        text.short_estimate(one.request_us),
-        _by_program(one, lambda part: part.cpu_us),
-        _by_program(one, lambda part: part.run_delay_us),
-        text.short_estimate(one.elsewhere_us),
-    ]
+def _setting(key: str, one: DividedTime) -> str:
+    return text.point_values(one.point, [key])
 
 
 def division_in_terminal(analysis: Analysis) -> Table:

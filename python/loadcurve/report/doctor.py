@@ -12,7 +12,7 @@ from rich.text import Text
 from loadcurve import units
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.protocol import has_streams
-from loadcurve.report.terminal_tables import Column, table_of
+from loadcurve.report.terminal_tables import WORDS, Column, column_table
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.rig import (
     Ceiling,
@@ -78,14 +78,14 @@ def machines_ceiling_table(ceiling: MachinesCeiling) -> RenderableType:
     """Return what more and more load machines reach, and what that says of the first."""
     one = ceiling.points[0]
     columns: list[Column[MachinesCeilingPoint]] = [
-        Column("load machines", lambda point: ", ".join(point.machines), is_words=True),
+        Column("load machines", lambda point: ", ".join(point.machines), WORDS),
         Column("requests/s", lambda point: units.whole(point.requests_per_s)),
         Column("lowest", lambda point: units.whole(point.lowest_requests_per_s)),
         Column("highest", lambda point: units.whole(point.highest_requests_per_s)),
         Column("of one", lambda point: f"{point.requests_per_s / one.requests_per_s:.2f}"),
         Column("busiest CPU", lambda point: f"{point.generator_cpu_share:.0%}"),
     ]
-    table = table_of(ceiling.points, columns, collapse_padding=True)
+    table = column_table(ceiling.points, columns, collapse_padding=True)
     return Group(table, Text(_of_machines(ceiling)))
 
 
@@ -124,7 +124,7 @@ def _ceiling_table(points: Sequence[CeilingPoint], *, with_streams: bool) -> Tab
         Column("p99 ms", lambda point: units.number(point.p99_ms)),
         Column("generator's CPU", lambda point: f"{point.generator_cpu_share:.0%}"),
     ]
-    return table_of(points, columns, collapse_padding=True)
+    return column_table(points, columns, collapse_padding=True)
 
 
 NOISE_TRIALS = (3, 5, 10, 20)
@@ -138,7 +138,7 @@ def noise_table(noise: Noise) -> Table:
         for name, spread in noise.spreads.items()
         if name in MEASURES
     ]
-    return table_of(NOISE_TRIALS, [Column("trials", str), *of_measures])
+    return column_table(NOISE_TRIALS, [Column("trials", str), *of_measures])
 
 
 def _visible(spread: NoiseSpread, trials: int) -> str:

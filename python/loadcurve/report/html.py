@@ -14,7 +14,6 @@ from loadcurve.report.long_table import MOST_ROWS
 from loadcurve.report.page import figure_scripts, rendered, templates
 from loadcurve.report.section import Report, Section
 from loadcurve.report.sections import SECTIONS, everything, summary_words
-from loadcurve.report.shape_words import cost_titles
 from loadcurve.report.tools import arms_counted_from_sending
 from loadcurve.report.trials import trial_titles
 from loadcurve.result.cpu_time import PARTS
@@ -88,7 +87,6 @@ def _values(report: Report) -> dict[str, Any]:
         "missing": {name: server for name, server in servers.items() if server.status == "missing"},
         "unmeasured": set(servers) - {point.server for point in run.points},
         "cpu_parts": PARTS,
-        "cost_titles": cost_titles(run.kind),
         "absent": units.ABSENT,
         "paused_mark": text.PAUSED_MARK,
         "paused_words": text.PAUSED_WORDS,

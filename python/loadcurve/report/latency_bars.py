@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
 
 from loadcurve import units
 from loadcurve._engine import percentile_curve
+from loadcurve.report.terminal_tables import Column, column_table
 from loadcurve.result.load import LoadResult
 
 MOST_CLASSES = 10
@@ -38,21 +38,21 @@ class LatencyBars:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw in eighths of a block, or with ASCII where the output has nothing else."""
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        table.add_column("latency, ms", justify="right", no_wrap=True)
-        table.add_column("count", justify="right", no_wrap=True)
-        table.add_column("share", justify="right", no_wrap=True)
-        table.add_column(no_wrap=True, overflow="crop")
         total = sum(one.count for one in self.classes)
         most = max(one.count for one in self.classes)
-        for one in self.classes:
-            table.add_row(
-                f"{units.number(one.above_ms)} to {units.number(one.up_to_ms)}",
-                f"{one.count:,}",
-                units.percent_in_column(one.count / total),
-                bar(one.count / most, ascii_only=options.ascii_only),
-            )
-        yield table
+        columns: list[Column[LatencyClass]] = [
+            Column(
+                "latency, ms", lambda one: f"{units.number(one.above_ms)} to {units.number(one.up_to_ms)}"
+            ),
+            Column("count", lambda one: f"{one.count:,}"),
+            Column("share", lambda one: units.percent_in_column(one.count / total)),
+            Column(
+                "",
+                lambda one: bar(one.count / most, ascii_only=options.ascii_only),
+                {"no_wrap": True, "overflow": "crop"},
+            ),
+        ]
+        yield column_table(self.classes, columns)
 
 
 def latency_bars(result: LoadResult) -> LatencyBars | None:

@@ -1,6 +1,7 @@
 """The result of one load, for people."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,7 +14,7 @@ from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
-from loadcurve.report.terminal_tables import Column, table_of
+from loadcurve.report.terminal_tables import FIGURES, NAMES, WORDS, Column, column_table
 from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness, LoadMachines, MachinePart
@@ -22,6 +23,7 @@ from loadcurve.result.load import (
     ErrorMessage,
     Http2Result,
     LoadResult,
+    Operation,
     SlowRequest,
     TlsResult,
     WaitedThrough,
@@ -36,7 +38,7 @@ def machines_table(machines: LoadMachines) -> RenderableType:
 
     Below it are the machines whose kernels retransmitted segments.
     """
-    table = table_of(machines.parts, _OF_MACHINES)
+    table = column_table(machines.parts, _OF_MACHINES)
     sent_again = [
         f"{part.machine} {part.kernel.retransmits:,}"
         for part in machines.parts
@@ -52,9 +54,7 @@ def _late_ms(part: MachinePart) -> float | None:
 
 
 _OF_MACHINES: Sequence[Column[MachinePart]] = (
-    Column(
-        "machine", lambda part: _with_red(part.machine, None if part.lost is None else "lost"), is_words=True
-    ),
+    Column("machine", lambda part: _with_red(part.machine, None if part.lost is None else "lost"), WORDS),
     Column("requests/s", lambda part: whole(part.answered_rps)),
     Column("answered", lambda part: whole(part.requests.answered if part.requests else None)),
     Column("failed", lambda part: whole(part.requests.failed if part.requests else None)),
@@ -76,7 +76,6 @@ PERCENTILES = {
     "p99_9": "p99.9",
     "p99_99": "p99.99",
 }
-OPERATION_FIGURES = ("mean", "p50", "p90", "p99", "max")
 SLOWEST_SHOWN = 5
 MESSAGES_SHOWN = 5
 VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
@@ -87,14 +86,14 @@ def load_summary(result: LoadResult) -> RenderableType:
     kind = result.load.kind
     tables: list[RenderableType] = [_latency_table(result)]
     if kind.by_operation:
-        tables.append(_operations_table(result))
+        tables.append(column_table(result.operations, _OPERATIONS))
     tables.append(_counts_table(result, kind))
     if result.machines is not None:
         tables.append(machines_table(result.machines))
     if result.error_messages:
-        tables.append(_messages_table(result.error_messages[:MESSAGES_SHOWN]))
+        tables.append(column_table(result.error_messages[:MESSAGES_SHOWN], _MESSAGES))
     if result.slowest:
-        tables.append(table_of(result.slowest[:SLOWEST_SHOWN], _SLOWEST))
+        tables.append(column_table(result.slowest[:SLOWEST_SHOWN], _SLOWEST))
     bars = latency_bars(result)
     parts: list[RenderableType] = [_headline(result), Text()]
     for table in [*tables, bars] if bars else tables:
@@ -137,10 +136,6 @@ def _rate(rate: Rate) -> str:
 
 
 def _latency_table(result: LoadResult) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("ms")
-    for title in ("mean", *PERCENTILES.values(), "max"):
-        table.add_column(title, justify="right")
     rows = {"latency": result.latency_ms}
     # What was never observed has no row: a driver reports no first byte, for instance.
     observed = {
@@ -154,9 +149,10 @@ def _latency_table(result: LoadResult) -> Table:
     if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
         rows.pop("service time", None)
-    for name, distribution in rows.items():
-        table.add_row(name, *_times(distribution))
-    return table
+    name: Column[tuple[str, Distribution]] = Column("ms", lambda row: row[0], NAMES)
+    figures = {"mean": "mean", **PERCENTILES, "max": "max"}
+    times = [Column(title, partial(_time_of_row, figure)) for figure, title in figures.items()]
+    return column_table(rows.items(), [name, *times])
 
 
 def _handshakes(result: LoadResult) -> dict[str, Distribution | None]:
@@ -167,32 +163,28 @@ def _handshakes(result: LoadResult) -> dict[str, Distribution | None]:
     return {"full handshake": measured.full_ms, "resumed": measured.resumed_ms}
 
 
-def _times(distribution: Distribution) -> list[str]:
-    keys = ("mean", *PERCENTILES, "max")
-    return [milliseconds(getattr(distribution, key)) for key in keys]
+def _time_of_row(figure: str, row: tuple[str, Distribution]) -> str:
+    return milliseconds(getattr(row[1], figure))
 
 
-def _operations_table(result: LoadResult) -> Table:
-    """Return what became of each kind of operation on a database."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("operation")
-    for title in ("answered", "failed", *OPERATION_FIGURES):
-        table.add_column(title if title in ("answered", "failed") else f"{title}, ms", justify="right")
-    for one in result.operations:
-        times = [milliseconds(getattr(one.latency_ms, key)) for key in OPERATION_FIGURES]
-        table.add_row(one.operation, f"{one.answered:,}", f"{one.failed:,}", *times)
-    return table
+def _time_of_operation(figure: str, one: Operation) -> str:
+    return milliseconds(getattr(one.latency_ms, figure))
 
 
-def _messages_table(messages: list[ErrorMessage]) -> Table:
-    """Return the most frequent texts that explain failures."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("failed", justify="right", no_wrap=True)
-    table.add_column("operation", no_wrap=True)
-    table.add_column("because", overflow="fold")
-    for one in messages:
-        table.add_row(f"{one.count:,}", one.operation, Text(f"{one.error}: {one}"))
-    return table
+_OPERATIONS: Sequence[Column[Operation]] = (
+    Column("operation", lambda one: one.operation, NAMES),
+    Column("answered", lambda one: f"{one.answered:,}"),
+    Column("failed", lambda one: f"{one.failed:,}"),
+    *(
+        Column(f"{figure}, ms", partial(_time_of_operation, figure))
+        for figure in ("mean", "p50", "p90", "p99", "max")
+    ),
+)
+_MESSAGES: Sequence[Column[ErrorMessage]] = (
+    Column("failed", lambda one: f"{one.count:,}", FIGURES),
+    Column("operation", lambda one: one.operation, NAMES),
+    Column("because", lambda one: f"{one.error}: {one}", WORDS),
+)
 
 
 def _connections(counts: Connections) -> str:
@@ -326,7 +318,7 @@ def _waited_through(waited: WaitedThrough, kind: LoadKind) -> str:
 
 
 _SLOWEST: Sequence[Column[SlowRequest]] = (
-    Column("slowest, ms", lambda slow: _with_red(slow.operation, slow.error), is_words=True),
+    Column("slowest, ms", lambda slow: _with_red(slow.operation, slow.error), WORDS),
     Column("due, s", lambda slow: f"{slow.due_s:,.3f}"),
     Column("latency", lambda slow: milliseconds(slow.latency_ms)),
     # It shows what a request waited for: a connection or, once it was sent, the server.

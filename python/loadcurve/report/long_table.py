@@ -19,9 +19,16 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import Columns
 from loadcurve.report.columns import columns as stored_columns
 from loadcurve.report.figures import SHOWN_LATENCIES
-from loadcurve.report.markdown import table_lines
+from loadcurve.report.markdown import table_of_words
 from loadcurve.report.section import Report, Section
-from loadcurve.report.terminal_tables import SERVER_WIDTH, add_point_column
+from loadcurve.report.terminal_tables import (
+    NAMES,
+    SERVER_WIDTH,
+    SERVERS,
+    Column,
+    column_table,
+    point_column,
+)
 from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, measures
 
 MOST_ROWS = 100
@@ -204,33 +211,45 @@ def summary_table(analysis: Analysis) -> Table:
 
     A server without a measured point has one row that says so. Names are shown as they are, not as markup.
     """
-    keys = analysis.keys
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
-    add_point_column(table, keys)
-    for title in (analysis.load_kind.per_second, "p50 ms", "p99 ms"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
     names = text.shortened(analysis.run.servers, SERVER_WIDTH)
     measured = {curve.server: _measured(curve) for curve in analysis.curves}
+    rows: list[_Summary] = []
     for name, server in analysis.run.servers.items():
         points = text.evenly(measured.get(name, []), MOST_IN_TERMINAL)
         if not points:
             reason = "missing" if server.status == "missing" else "not measured"
-            table.add_row(Text(names[name]), *[units.ABSENT] * 4, Text(reason, style="dim"))
+            rows.append(_Summary(names[name], None, Text(reason, style="dim")))
         for place, at in enumerate(points):
-            table.add_row(Text(names[name] if place == 0 else ""), *_cells(at, keys))
-    return table
-
-
-def _cells(at: CurvePoint, keys: list[str]) -> list[str | Text]:
-    latencies = [(at.estimate(MEASURES[name]), at.is_marked(name)) for name in SHOWN_PERCENTILES]
-    return [
-        text.point_values(at.point, keys),
-        text.short_estimate(at.estimate(THROUGHPUT)),
-        *(text.marked(text.number_of(latency), paused=paused) for latency, paused in latencies),
-        Text(at.verdict or "not measured", style=_STYLES[at.verdict]),
+            verdict = Text(at.verdict or "not measured", style=_STYLES[at.verdict])
+            rows.append(_Summary(names[name] if place == 0 else "", at, verdict))
+    columns: list[Column[_Summary]] = [
+        Column("server", lambda row: row.server, SERVERS),
+        point_column(
+            analysis.keys, lambda row: row.shown(lambda at: text.point_values(at.point, analysis.keys))
+        ),
+        Column(
+            analysis.load_kind.per_second,
+            lambda row: row.shown(lambda at: text.short_estimate(at.estimate(THROUGHPUT))),
+        ),
+        *(Column(f"{name} ms", partial(_percentile_of_row, name)) for name in SHOWN_PERCENTILES),
+        Column("verdict", lambda row: row.verdict, NAMES),
     ]
+    return column_table(rows, columns)
+
+
+class _Summary(NamedTuple):
+    """A row in the terminal; without a point, of a server that was not measured."""
+
+    server: str
+    at: CurvePoint | None
+    verdict: Text
+
+    def shown(self, words: Callable[[CurvePoint], str]) -> str:
+        return units.ABSENT if self.at is None else words(self.at)
+
+
+def _percentile_of_row(statistic: str, row: _Summary) -> str:
+    return row.shown(lambda at: _percentile_cell(statistic, at).shown)
 
 
 def _in_markdown(_report: Report, found: Numbers) -> Sequence[str]:
@@ -242,12 +261,15 @@ def _in_markdown(_report: Report, found: Numbers) -> Sequence[str]:
         return []
     shown = [row for rows in measured.values() for row in text.evenly(rows, MOST_IN_MARKDOWN)]
     left_out = sum(map(len, measured.values())) - len(shown)
-    columns = [place for place, column in enumerate(found.columns) if not column.on_page_alone]
-    titles = ["server", *(found.columns[place].title for place in columns), "verdict"]
-    cells = [
-        [row.server, *(_with_margin(row.figures[place]) for place in columns), row.verdict or units.ABSENT]
-        for row in shown
-    ]
+    columns: dict[str, Callable[[TableRow], str]] = {
+        "server": lambda row: row.server,
+        **{
+            column.title: partial(_figure_with_margin, place)
+            for place, column in enumerate(found.columns)
+            if not column.on_page_alone
+        },
+        "verdict": lambda row: row.verdict or units.ABSENT,
+    }
     explained = (
         "Geometric means over the usable trials, with their 95 % intervals in brackets; the longest "
         "latency is that of all trials together."
@@ -256,10 +278,11 @@ def _in_markdown(_report: Report, found: Numbers) -> Sequence[str]:
         explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
     if left_out:
         explained += f" {units.plural(left_out, 'more row')} in the other formats of the report."
-    return ["### Curve", table_lines(titles, cells), explained]
+    return ["### Curve", table_of_words(shown, columns), explained]
 
 
-def _with_margin(cell: Cell) -> str:
+def _figure_with_margin(place: int, row: TableRow) -> str:
+    cell = row.figures[place]
     return f"{cell.shown} ({cell.margin})" if cell.margin else cell.shown
 
 

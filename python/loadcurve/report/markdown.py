@@ -1,8 +1,10 @@
 """Blocks of Markdown in GitHub's flavour, in which every text of a run is escaped."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
+Item = TypeVar("Item")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>~|$&]")
 _BEGINS_A_BLOCK = re.compile(r"^(?:[-+=:#]+(?=\s|$)|\d+(?=[.)](?:\s|$)))")
 _BECOMES_A_LINK = re.compile(r"(?<=[a-zA-Z])://|(?<=\b[wW]{3})\.")
@@ -38,6 +40,11 @@ def table_lines(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table whose first column holds words and whose others hold figures."""
     marks = "|".join([" --- ", *[" ---: "] * (len(titles) - 1)])
     return "\n".join([_line(titles), f"|{marks}|", *map(_line, rows)])
+
+
+def table_of_words(rows: Iterable[Item], columns: Mapping[str, Callable[[Item], str]]) -> str:
+    """Return such a table of columns by their headings, each with how its cell is read of a row."""
+    return table_lines([*columns], ([cell(row) for cell in columns.values()] for row in rows))
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """What the page draws and says of published figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve import units
@@ -11,7 +11,7 @@ from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES, Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.published import NO_SERVER, Axes, Line, lines_figure, relative_figure
-from loadcurve.report.markdown import escaped, listed, table_lines
+from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.published import order_words, pair_words
 from loadcurve.report.section import Report, Section
 from loadcurve.result.folder import Run
@@ -158,8 +158,12 @@ def _in_markdown(_report: Report, published: PublishedContent | None) -> Iterabl
     for comparison in published.comparisons:
         blocks += [escaped(comparison.heading), *listed(map(escaped, comparison.sentences))]
     if published.facts:
-        rows = [[fact.name, fact.value, fact.at] for fact in published.facts]
-        blocks.append(table_lines(["single figure", "published", "at"], rows))
+        columns: dict[str, Callable[[PublishedFactRow], str]] = {
+            "single figure": lambda fact: fact.name,
+            "published": lambda fact: fact.value,
+            "at": lambda fact: fact.at,
+        }
+        blocks.append(table_of_words(published.facts, columns))
     return blocks
 
 

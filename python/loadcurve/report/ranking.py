@@ -1,7 +1,8 @@
 """The ranking, what it leaves out and what it could have seen, in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -16,7 +17,7 @@ from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution
 from loadcurve.report.inconclusive import difference_words, inconclusive_words
 from loadcurve.report.leader import uncompared
-from loadcurve.report.markdown import escaped, listed, table_lines
+from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
@@ -54,8 +55,8 @@ class RankingContent:
     caution: str | None
     """What must be known before servers are compared: that their loads differ."""
     measures: list[str]
-    ranks: dict[str, list[str]]
-    """By server: its range of ranks over the curve by each measure."""
+    ranks: dict[str, dict[str, str]]
+    """By server: its range of ranks over the curve by the title of each measure."""
     over_curve: dict[str, str]
     """By measure: the ranking over the curve in words."""
     at_points: list[PointSentence]
@@ -106,7 +107,7 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
         caution=ranking_caution(analysis, (rank.server for rank in rankings[0][1].over_curve.ranks)),
         measures=[measure.title for measure, _ in rankings],
         ranks={
-            rank.server: [_rank_of(rank.server, one.over_curve) for _, one in rankings]
+            rank.server: {measure.title: _rank_of(rank.server, one.over_curve) for measure, one in rankings}
             for rank in rankings[0][1].over_curve.ranks
         },
         over_curve=over_curve,
@@ -313,10 +314,17 @@ def _in_terminal(_report: Report, ranking: RankingContent | None) -> Iterable[Re
     return parts + [Text(sentence) for sentence in ranking.visible]
 
 
+def _shown_rank(ranking: RankingContent, title: str, server: str) -> str:
+    return ranking.ranks[server][title]
+
+
 def _in_markdown(_report: Report, ranking: RankingContent | None) -> Iterable[str]:
     if ranking is None:
         return []
-    rows = [[server, *ranks] for server, ranks in ranking.ranks.items()]
+    columns: dict[str, Callable[[str], str]] = {
+        "server": str,
+        **{title: partial(_shown_rank, ranking, title) for title in ranking.measures},
+    }
     extent = f"Ranks over the curve ({escaped(ranking.extent)})."
     left_out = listed(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out)
     if ranking.inconclusive is not None:
@@ -325,7 +333,7 @@ def _in_markdown(_report: Report, ranking: RankingContent | None) -> Iterable[st
         "### Ranking",
         *([escaped(ranking.caution)] if ranking.caution else []),
         f"{extent} A range contains every rank that the trials do not rule out.",
-        table_lines(["server", *ranking.measures], rows),
+        table_of_words(ranking.ranks, columns),
         *listed(map(escaped, ranking.sentences)),
         *left_out,
     ]

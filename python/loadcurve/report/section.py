@@ -1,6 +1,6 @@
 """A section of the report: what it finds in a run, and how each form of the report shows that."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -15,6 +15,7 @@ from loadcurve.result.folder import Run
 
 Data = TypeVar("Data")
 Drawn = TypeVar("Drawn")
+Item = TypeVar("Item")
 
 
 class Report:
@@ -82,6 +83,18 @@ class Grid:
     titles: list[str]
     rows: list[list[str]]
     caption: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        heading: str,
+        items: Iterable[Item],
+        columns: Mapping[str, Callable[[Item], str]],
+        caption: str = "",
+    ) -> "Grid":
+        """Return a row for each item, of columns by their titles and how a cell is read from an item."""
+        rows = [[cell(item) for cell in columns.values()] for item in items]
+        return cls(heading, [*columns], rows, caption)
 
 
 def grid_in_markdown(_report: Report, grid: Grid | None) -> Iterable[str]:

@@ -1,18 +1,19 @@
 """The shape of a curve in words: peak, knee, scalability, capacity, and which to take where."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadcurve import units
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.leader import first_named
+from loadcurve.report.section import Grid
 from loadcurve.result.measures import THROUGHPUT, measures
 from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged
 from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
-from loadcurve.stats.price import MILLION, Offer, scaled
+from loadcurve.stats.price import MILLION, Cost, Offer, scaled
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit
 from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 
@@ -120,47 +121,37 @@ def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
     return said
 
 
-def titles(load: LoadKind, found: SliceShapes) -> list[str]:
-    """Return the titles of :func:`cells`."""
+def figures(load: LoadKind, found: SliceShapes) -> Grid:
+    """Return each server's peak and knee, and its capacity where there are limits."""
     along = (found.part.key or "").replace("_", " ")
-    peaks = (
-        [f"peak {load.per_second}", f"at {along}", "knee at"] if any(one.peak for one in found.shapes) else []
-    )
-    limits = ["capacity"] if found.objective else []
-    return ["server", *peaks, *limits]
-
-
-def cells(found: SliceShapes, shape: Shape) -> list[str]:
-    """Return one server's figures, as many as there are titles."""
-    shown = [shape.server]
+    columns: dict[str, Callable[[Shape], str]] = {"server": lambda shape: shape.server}
     if any(one.peak for one in found.shapes):
-        shown += [
-            text.short_estimate(shape.peak.value if shape.peak else None),
-            _place(shape.peak),
-            _place(shape.knee),
-        ]
+        columns |= {
+            f"peak {load.per_second}": lambda shape: text.short_estimate(
+                shape.peak.value if shape.peak else None
+            ),
+            f"at {along}": lambda shape: _place(shape.peak),
+            "knee at": lambda shape: _place(shape.knee),
+        }
     if found.objective:
-        shown.append(capacity_figure(shape.capacity) if shape.capacity else units.ABSENT)
-    return shown
+        columns["capacity"] = lambda shape: (
+            capacity_figure(shape.capacity) if shape.capacity else units.ABSENT
+        )
+    return Grid.of("", found.shapes, columns)
 
 
-def cost_titles(load: LoadKind) -> list[str]:
-    """Return the titles of :func:`cost_cells`."""
-    return ["server", "$/hour", f"million {load.requests}/$", f"$/million {load.requests}"]
-
-
-def cost_cells(found: SliceShapes) -> list[list[str]]:
-    """Return what requests cost on each server with a price, as many figures as there are titles."""
-    return [
-        [
-            shape.server,
-            f"{shape.cost.usd_per_hour:.4g}",
-            text.short_estimate(scaled(shape.cost.requests_per_usd, 1 / MILLION)),
-            text.short_estimate(shape.cost.usd_per_million_requests),
-        ]
-        for shape in found.shapes
-        if shape.cost
-    ]
+def costs(load: LoadKind, found: SliceShapes) -> Grid | None:
+    """Return what requests cost on each server with a price; ``None`` where no server has one."""
+    columns: dict[str, Callable[[tuple[str, Cost]], str]] = {
+        "server": lambda row: row[0],
+        "$/hour": lambda row: f"{row[1].usd_per_hour:.4g}",
+        f"million {load.requests}/$": lambda row: text.short_estimate(
+            scaled(row[1].requests_per_usd, 1 / MILLION)
+        ),
+        f"$/million {load.requests}": lambda row: text.short_estimate(row[1].usd_per_million_requests),
+    }
+    priced = [(shape.server, shape.cost) for shape in found.shapes if shape.cost]
+    return Grid.of("", priced, columns) if priced else None
 
 
 def _place(found: Greatest | None) -> str:

@@ -12,7 +12,7 @@ from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.figures import bars
 from loadcurve.report.markdown import escaped, table_lines
-from loadcurve.report.section import Report, Section
+from loadcurve.report.section import Grid, Report, Section
 from loadcurve.report.terminal_tables import figures_table
 from loadcurve.result.folder import Run
 
@@ -22,9 +22,9 @@ class ShapeTable:
     """Peak, knee and capacity of each server in one slice of the sweep, and what is to be said of them."""
 
     heading: str | None
-    titles: list[str]
-    rows: list[list[str]]
-    costs: list[list[str]]
+    figures: Grid
+    costs: Grid | None
+    """What requests cost; ``None`` where no server has a price."""
     conclusions: list[str]
     """What follows from all curves together."""
     of_servers: dict[str, str]
@@ -36,9 +36,8 @@ def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> li
     return [
         ShapeTable(
             heading=text.point(found.part.fixed) if found.part.fixed else None,
-            titles=shape_words.titles(run.kind, found),
-            rows=[shape_words.cells(found, shape) for shape in found.shapes],
-            costs=shape_words.cost_cells(found),
+            figures=shape_words.figures(run.kind, found),
+            costs=shape_words.costs(run.kind, found),
             conclusions=shape_words.common_conclusions(run.kind, found),
             of_servers=shape_words.of_each_server(run.kind, found),
             bars=bars(run, found, looks),
@@ -56,19 +55,17 @@ def _in_terminal(report: Report, _tables: Sequence[ShapeTable]) -> Iterator[Rend
         yield ""
         if found.part.fixed:
             yield Text(text.point(found.part.fixed))
-        rows = [shape_words.cells(found, shape) for shape in found.shapes]
-        yield figures_table(shape_words.titles(load, found), rows)
-        if costs := shape_words.cost_cells(found):
-            yield figures_table(shape_words.cost_titles(load), costs)
+        for grid in (shape_words.figures(load, found), shape_words.costs(load, found)):
+            if grid is not None:
+                yield figures_table(grid.titles, grid.rows)
         yield from map(Text, shape_words.conclusions(load, found))
 
 
-def _in_markdown(report: Report, tables: Sequence[ShapeTable]) -> Iterator[str]:
+def _in_markdown(_report: Report, tables: Sequence[ShapeTable]) -> Iterator[str]:
     yield "### Peak, knee and capacity"
     for part in tables:
         yield from [escaped(part.heading)] if part.heading else []
-        yield table_lines(part.titles, part.rows)
-        yield from [table_lines(shape_words.cost_titles(report.run.kind), part.costs)] if part.costs else []
+        yield from [table_lines(grid.titles, grid.rows) for grid in (part.figures, part.costs) if grid]
 
 
 SHAPES: Section[list[ShapeTable]] = Section(

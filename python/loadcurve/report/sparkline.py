@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
 from rich.text import Text
 
 from loadcurve import units
@@ -13,6 +12,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve, CurvePoint, points_in
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report import text
+from loadcurve.report.terminal_tables import NAMES, SERVER_WIDTH, SERVERS, Column, column_table
 from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.stats.interval import Estimate
 
@@ -27,7 +27,6 @@ FEWEST_POINTS = 3
 MOST_POINTS = 14
 """A line has at most this many characters: the first and the last point, and points evenly between them. The
 least and the most in its row are those of all points."""
-SERVER_WIDTH = 16
 
 Values = Sequence[float | None]
 
@@ -59,29 +58,25 @@ class Sparklines:
         note = f", {text.point(self.part.fixed)}" if self.part.fixed else ""
         ends = [units.setting(end) for end in (self.part.values[0], self.part.values[-1])]
         yield Text(f"\nalong {text.axis_title(self.part.key)}, {ends[0]} to {ends[1]}{note}", style="bold")
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        table.add_column("server", max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
-        table.add_column(self.rate_title, no_wrap=True)
-        table.add_column("most", justify="right", no_wrap=True)
-        table.add_column("p99 ms", no_wrap=True)
-        for title in ("least", "most"):
-            table.add_column(title, justify="right", no_wrap=True)
         greatest_rps = max(_known(self.throughput_rps.values()), default=0.0)
         logarithms = {server: list(map(_logarithm, values)) for server, values in self.p99_ms.items()}
         known = _known(logarithms.values())
         low, high = min(known, default=0.0), max(known, default=0.0)
         names = text.shortened(self.throughput_rps, SERVER_WIDTH)
-        for server, rates in self.throughput_rps.items():
-            p99 = _known([self.p99_ms[server]])
-            table.add_row(
-                Text(names[server]),
-                Text(sparkline(text.evenly(rates, MOST_POINTS), 0, greatest_rps, levels)),
-                units.number(max(_known([rates]), default=None)),
-                Text(sparkline(text.evenly(logarithms[server], MOST_POINTS), low, high, levels)),
-                units.number(min(p99, default=None)),
-                units.number(max(p99, default=None)),
-            )
-        yield table
+        rates = self.throughput_rps
+
+        def line(values: Values, low: float, high: float) -> str:
+            return sparkline(text.evenly(values, MOST_POINTS), low, high, levels)
+
+        columns: list[Column[str]] = [
+            Column("server", lambda server: names[server], SERVERS),
+            Column(self.rate_title, lambda server: line(rates[server], 0, greatest_rps), NAMES),
+            Column("most", lambda server: units.number(max(_known([rates[server]]), default=None))),
+            Column("p99 ms", lambda server: line(logarithms[server], low, high), NAMES),
+            Column("least", lambda server: units.number(min(_known([self.p99_ms[server]]), default=None))),
+            Column("most", lambda server: units.number(max(_known([self.p99_ms[server]]), default=None))),
+        ]
+        yield column_table(rates, columns)
 
 
 def sparklines(analysis: Analysis) -> list[Sparklines]:

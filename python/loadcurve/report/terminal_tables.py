@@ -1,8 +1,8 @@
 """What tables in the terminal have in common: how wide servers and points are, which columns break."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from operator import itemgetter
+from typing import Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from rich.table import Table
 from rich.text import Text
@@ -14,28 +14,59 @@ POINT_WIDTH = 14
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[Item]):
+class Layout(TypedDict, total=False):
+    """How a column takes its room, in the words of rich."""
+
+    justify: Literal["left", "right"]
+    no_wrap: bool
+    overflow: Literal["fold", "ellipsis", "crop"]
+    min_width: int
+    max_width: int
+    width: int
+
+
+FIGURES: Layout = {"justify": "right", "no_wrap": True}
+WORDS: Layout = {"overflow": "fold"}
+"""They break into lines."""
+WRAPPED: Layout = {}
+"""They wrap between words, and end in dots where one is too long."""
+NAMES: Layout = {"no_wrap": True}
+SERVERS: Layout = {"no_wrap": True, "overflow": "ellipsis", "max_width": SERVER_WIDTH}
+
+
+class Column(NamedTuple, Generic[Item]):
     """A column by its heading, and how its cell is read from what a row is of."""
 
     title: str
     cell: Callable[[Item], str | Text]
-    is_words: bool = False
-    """Whether it is of words, which break into lines; of figures it is at the right, each on one line."""
+    layout: Layout = FIGURES
 
 
-def table_of(
-    rows: Iterable[Item], columns: Sequence[Column[Item]], *, collapse_padding: bool = False
+def column_table(
+    rows: Iterable[Item],
+    columns: Sequence[Column[Item]],
+    *,
+    collapse_padding: bool = False,
+    gap: int = 2,
+    show_header: bool = True,
 ) -> Table:
-    """Return a table without lines; with collapsed padding its columns are nearer to each other."""
-    table = Table(box=None, pad_edge=False, collapse_padding=collapse_padding, header_style="dim")
+    """Return a table without lines, whose titles and cells are shown as they are and not as markup.
+
+    Between two columns are ``gap`` spaces, or half as many with collapsed padding.
+    """
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, gap - 1, 0, 1),
+        collapse_padding=collapse_padding,
+        header_style="dim",
+        show_header=show_header,
+    )
     for one in columns:
-        if one.is_words:
-            table.add_column(one.title, overflow="fold")
-        else:
-            table.add_column(one.title, justify="right", no_wrap=True)
+        table.add_column(Text(one.title), **one.layout)
     for row in rows:
-        table.add_row(*(one.cell(row) for one in columns))
+        cells = [one.cell(row) for one in columns]
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
     return table
 
 
@@ -50,25 +81,26 @@ def facts_table(facts: Iterable[tuple[str, str | None]]) -> Table:
     return table
 
 
-def figures_table(titles: list[str], rows: list[list[str]]) -> Table:
+def figures_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Return a table whose first column is the server and whose others are figures."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    server, *figures = titles
-    table.add_column(server, max_width=SERVER_WIDTH, no_wrap=True, overflow="ellipsis")
-    for title in figures:
-        table.add_column(title, justify="right", overflow="fold", min_width=_longest_word(title))
     names = text.shortened((row[0] for row in rows), SERVER_WIDTH)
-    for name, *cells in rows:
-        table.add_row(*map(Text, [names[name], *cells]))
-    return table
+    figures: list[Column[Sequence[str]]] = [
+        Column(
+            title,
+            itemgetter(place),
+            {"justify": "right", "overflow": "fold", "min_width": _longest_word(title)},
+        )
+        for place, title in enumerate(titles[1:], 1)
+    ]
+    return column_table(rows, [Column(titles[0], lambda row: names[row[0]], SERVERS), *figures])
 
 
-def add_point_column(table: Table, keys: Sequence[str], width: int = 0) -> None:
-    """Add the column of :func:`text.point_values`, at least ``width`` wide; its heading breaks at spaces."""
+def point_column(keys: Sequence[str], cell: Callable[[Item], str], width: int = 0) -> Column[Item]:
+    """Return the column of :func:`text.point_values`, at least ``width`` wide; its heading may break."""
     title = text.keys_title(keys)
     least = max(width, min(_longest_word(title), POINT_WIDTH))
-    # A key is the user's word, so it is no markup.
-    table.add_column(Text(title), justify="right", min_width=least, max_width=POINT_WIDTH, overflow="fold")
+    layout: Layout = {"justify": "right", "overflow": "fold", "min_width": least, "max_width": POINT_WIDTH}
+    return Column(title, cell, layout)
 
 
 def _longest_word(title: str) -> int:
