@@ -9,7 +9,7 @@ from loadcurve.cli import database_load
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.loads.kinds import DATABASE, WEB
-from loadcurve.loads.models import model_table
+from loadcurve.loads.models import TABLES
 from loadcurve.loads.table import attributes
 from loadcurve.runs import database as database_module
 from support.fake_database import FakeEngine
@@ -205,5 +205,5 @@ def test_every_number_and_text_of_a_load_is_an_option_of_the_command():
         "generator_threads": "by --cpus",
         "tls": "by the options of TLS",
     }
-    keys = {key for model in (*WEB.models, *DATABASE.models) for key in attributes(model_table(model))}
+    keys = {key for model in (*WEB.models, *DATABASE.models) for key in attributes(TABLES[model])}
     assert keys - options - told_otherwise.keys() == set()

@@ -11,9 +11,9 @@ from pydantic import Field, ValidationError
 from loadcurve.cli.commands.row import Row
 from loadcurve.cli.commands.running_options import RUNNING
 from loadcurve.errors import BadInput
-from loadcurve.loads.http import ClosedLoadTable, HttpLoad, HttpLoadTables, OpenLoadTable, SessionsLoadTable
+from loadcurve.loads.http import HTTP_TABLES, HttpLoad
 from loadcurve.loads.kinds import KINDS, LoadKind
-from loadcurve.loads.models import LoadTables, keys_of, model_table
+from loadcurve.loads.models import TABLES, LoadTables, keys_of
 from loadcurve.loads.option import OF_FIELD, CommandLine, Form, options_of
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.sent import FILE_MARK
@@ -30,11 +30,6 @@ DEFAULT_CONNECTIONS = 10
 DEFAULT_THREADS = 1
 DEFAULT_DURATION_S = 10.0
 RUNNING_BY_NAME: Mapping[str, Row] = {row.name: row for row in RUNNING}
-HTTP_TABLES: Mapping[str, type[HttpLoadTables]] = {
-    "closed": ClosedLoadTable,
-    "open": OpenLoadTable,
-    "sessions": SessionsLoadTable,
-}
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ class Options:
         """Whether requests are to be sent at their recorded times."""
         self.model = kind.model_asked_by([*given, "rate"] if self.is_replay else given)
         self._keys = keys_of(self.model)
-        self._known = attributes(model_table(self.model))
+        self._known = attributes(TABLES[self.model])
         for name in given:
             self._require_use(name)
 

@@ -1,7 +1,7 @@
 """The loads on web servers: their models with their keys, as the file gives them and at one point."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -10,7 +10,7 @@ from loadcurve.loads.limits import REPLAY_S_MAX
 from loadcurve.loads.option import ASKED, CommandLine, Planned
 from loadcurve.loads.rates import RECORDED, Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
 from loadcurve.loads.requests import LongList
-from loadcurve.loads.table import Swept
+from loadcurve.loads.table import Swept, by_model
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount, Think
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import Problem
@@ -363,6 +363,7 @@ def _length_s(count: int | None, rate: Rate) -> float | None:
 
 HttpLoadTables = ClosedLoadTable | OpenLoadTable | SessionsLoadTable
 """A load on a web server as the file gives it."""
+HTTP_TABLES: Mapping[str, type[HttpLoadTables]] = by_model(get_args(HttpLoadTables))
 
 
 def at_rate(load: HttpLoadTables, rate_rps: float, duration_s: float, *, pipeline: int = 1) -> OpenLoadTable:

@@ -1,15 +1,18 @@
 """The load of a study: every load model, as the file gives it and at one point of the sweep."""
 
+from collections.abc import Mapping
 from typing import Annotated, get_args
 
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
-from loadcurve.loads.http import HttpLoad, HttpLoadTables
-from loadcurve.loads.table import attributes
+from loadcurve.loads.http import HTTP_TABLES, HttpLoad, HttpLoadTables
+from loadcurve.loads.table import attributes, by_model
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 
 LoadTables = HttpLoadTables | DatabaseLoadTable
 """A load as the file gives it."""
+TABLES: Mapping[str, type[LoadTables]] = {**HTTP_TABLES, **by_model([DatabaseLoadTable])}
+"""The table of each load model."""
 
 
 def _as_written(table: object, load_of: ValidatorFunctionWrapHandler) -> LoadTables:
@@ -30,15 +33,7 @@ DURATION_KEYS = frozenset(
 """The keys of a load whose values are durations."""
 
 
-def model_table(model: str) -> type[LoadTables]:
-    """Return the table of a load model by its name."""
-    tables: tuple[type[LoadTables], ...] = get_args(LoadTables)
-    return next(table for table in tables if model in get_args(table.model_fields["model"].annotation))
-
-
 def keys_of(model: object) -> dict[str, str]:
     """Return the study's key of each option of a load model, by the option's name; of an unknown one none."""
-    for table in get_args(LoadTables):
-        if model in get_args(table.model_fields["model"].annotation):
-            return {name: key for key, name in attributes(table).items()}
-    return {}
+    table = TABLES.get(model) if isinstance(model, str) else None
+    return {} if table is None else {name: key for key, name in attributes(table).items()}

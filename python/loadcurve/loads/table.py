@@ -1,7 +1,7 @@
 """What every load model of a study has, and how its keys are found and swept."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Self, TypeVar, get_args
@@ -244,6 +244,11 @@ class Swept:
         value = getattr(self.load, attributes(type(self.load))[key])
         value = self.load.unsaid(key) if value is None else value
         return [] if value is None else [value]
+
+
+def by_model(tables: Iterable[type[Table]]) -> dict[str, type[Table]]:
+    """Return each table by the name of its load model."""
+    return {model: table for table in tables for model in get_args(table.model_fields["model"].annotation)}
 
 
 def attributes(model: type[LoadTable]) -> dict[str, str]:
