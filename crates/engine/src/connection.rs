@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{BackOff, Nanos};
 use loadcurve_record::{Answer, BrokenOff, FailedRequest, Failure, PipelineEnd, Shown};
-use loadcurve_wire::{ErrorCode, Event, Exchange, Readiness, Refusal, Tag};
+use loadcurve_wire::{Event, Exchange, Readiness, Tag};
 
 use crate::places::{InFlight, Places};
 use crate::work::{AnswerOf, Work};
@@ -289,7 +289,7 @@ impl<W: Work> Connection<W> {
             Event::Begun(_) | Event::Answered(..) | Event::Refused(..) => None,
         };
         let Some(request) = again else {
-            return self.take_failed(tag, failure_of(event), now).map(Unanswered::Failed);
+            return self.take_failed(tag, failure_of::<W>(event), now).map(Unanswered::Failed);
         };
         if self.session.is_none() {
             return Some(Unanswered::Moved(request));
@@ -339,27 +339,11 @@ pub(crate) enum Unanswered<X> {
 }
 
 /// The class of a failure of one request alone.
-pub(crate) fn failure_of<A>(event: &Event<A>) -> Failure {
+pub(crate) fn failure_of<W: Work>(event: &Event<AnswerOf<W>>) -> Failure {
     match event {
-        Event::Refused(_, Refusal::Reset(code)) => match code {
-            ErrorCode::ProtocolError
-            | ErrorCode::FlowControlError
-            | ErrorCode::SettingsTimeout
-            | ErrorCode::StreamClosed
-            | ErrorCode::FrameSizeError
-            | ErrorCode::CompressionError => Failure::StreamProtocolError,
-            ErrorCode::InternalError => Failure::StreamInternalError,
-            ErrorCode::RefusedStream => Failure::StreamRefused,
-            ErrorCode::Cancel => Failure::StreamCancelled,
-            ErrorCode::EnhanceYourCalm => Failure::StreamExcessive,
-            ErrorCode::NoError
-            | ErrorCode::ConnectError
-            | ErrorCode::InadequateSecurity
-            | ErrorCode::Http11Required
-            | ErrorCode::Other(_) => Failure::StreamReset,
-        },
+        Event::Refused(_, refusal) => W::refused(refusal),
         Event::Moved(_) => Failure::StreamRefused,
         Event::Dropped(_) => Failure::ClosedEarly,
-        Event::Refused(..) | Event::Begun(_) | Event::Answered(..) => Failure::Malformed,
+        Event::Begun(_) | Event::Answered(..) => Failure::Malformed,
     }
 }

@@ -11,7 +11,7 @@ use loadcurve_wire::{
 
 use crate::connection::failure_of;
 use crate::io::{Event, Io, Notify, Slot};
-use crate::requests::{BodyFile, Template};
+use crate::requests::{BodyFile, RequestSource, Template};
 
 const SLOT: Slot = 0;
 /// The longest sleep, so that an interruption is noticed soon.
@@ -278,7 +278,10 @@ fn read<E: HttpExchange>(
         match event {
             Some(wire::Event::Answered(_, response)) => return Some(Outcome::Answered(response)),
             Some(event @ (wire::Event::Refused(..) | wire::Event::Moved(_) | wire::Event::Dropped(_))) => {
-                return Some(Outcome::Failed(failure_of(&event), Some(refusal_in_words(event))));
+                return Some(Outcome::Failed(
+                    failure_of::<RequestSource<E>>(&event),
+                    Some(refusal_in_words(event)),
+                ));
             }
             Some(wire::Event::Begun(_)) | None => {}
         }

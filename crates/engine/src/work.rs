@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Failure, Recorder, Shown};
-use loadcurve_wire::{BodyPart, Exchange};
+use loadcurve_wire::{BodyPart, Exchange, Refusal};
 
 use crate::places::InFlight;
 
@@ -47,6 +47,9 @@ pub(crate) trait Work: Send + Sync {
 
     /// What an answer that is complete `now` is for results.
     fn judge(&self, request: &InFlight<Self::Expected>, answer: &AnswerOf<Self>, now: Nanos) -> Judged;
+
+    /// The class of the failure of a request that the peer alone has refused.
+    fn refused(refusal: &Refusal) -> Failure;
 
     /// Records what was counted and seen on a connection since it was opened, or since this was last done.
     fn record_connection(exchange: &mut Self::Exchange, is_established: bool, recorder: &mut Recorder);

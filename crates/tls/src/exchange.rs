@@ -86,8 +86,8 @@ impl<E: Exchange<Carrier = Stream>> Exchange for Tls<E> {
         self.inner.wake_at()
     }
 
-    fn timed_out(&mut self, now: Moment) {
-        self.inner.timed_out(now);
+    fn timed_out(&mut self) {
+        self.inner.timed_out();
     }
 
     fn agreement(&self) -> Option<Agreement> {

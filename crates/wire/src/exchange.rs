@@ -80,9 +80,10 @@ pub trait Exchange: Send {
         None
     }
 
-    /// The moment of [`wake_at`](Self::wake_at) has passed. What that brings is seen as after bytes that arrived: in what is
-    /// to be sent, in [`readiness`](Self::readiness) and, where [`has_input`](Self::has_input) says so, in events.
-    fn timed_out(&mut self, _now: Moment) {}
+    /// The moment of [`wake_at`](Self::wake_at) has passed: [`advance`](Self::advance) has said what time it is. What that
+    /// brings is seen as after bytes that arrived: in what is to be sent, in [`readiness`](Self::readiness) and, where
+    /// [`has_input`](Self::has_input) says so, in events.
+    fn timed_out(&mut self) {}
 
     /// What both sides have agreed on for the whole connection, once they have; nothing where a protocol leaves no choice.
     fn agreement(&self) -> Option<Agreement> {

@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{ExpectedStatus, Nanos};
 use loadcurve_record::{ConnectionLimits, Failure, Recorder, Shown, StatusClass};
-use loadcurve_wire::{BodyPart, Http2Counts, HttpExchange, Response};
+use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response};
 
 use super::redirection;
 use super::{RequestSource, TargetReader};
@@ -55,6 +55,13 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         }
     }
 
+    fn refused(refusal: &Refusal) -> Failure {
+        match refusal {
+            Refusal::Reset(code) => reset(*code),
+            Refusal::Malformed(_) => Failure::Malformed,
+        }
+    }
+
     fn record_connection(exchange: &mut E, is_established: bool, recorder: &mut Recorder) {
         if recorder.redirected_to.is_none()
             && let Some(location) = exchange.first_location()
@@ -64,6 +71,27 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         if is_established && let Some(counts) = exchange.take_counts() {
             recorder.multiplexing.add(&recorded(counts));
         }
+    }
+}
+
+/// The class of a stream that its server has reset with this code (RFC 9113, section 7).
+fn reset(code: ErrorCode) -> Failure {
+    match code {
+        ErrorCode::ProtocolError
+        | ErrorCode::FlowControlError
+        | ErrorCode::SettingsTimeout
+        | ErrorCode::StreamClosed
+        | ErrorCode::FrameSizeError
+        | ErrorCode::CompressionError => Failure::StreamProtocolError,
+        ErrorCode::InternalError => Failure::StreamInternalError,
+        ErrorCode::RefusedStream => Failure::StreamRefused,
+        ErrorCode::Cancel => Failure::StreamCancelled,
+        ErrorCode::EnhanceYourCalm => Failure::StreamExcessive,
+        ErrorCode::NoError
+        | ErrorCode::ConnectError
+        | ErrorCode::InadequateSecurity
+        | ErrorCode::Http11Required
+        | ErrorCode::Other(_) => Failure::StreamReset,
     }
 }
 

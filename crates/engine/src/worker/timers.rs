@@ -38,7 +38,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             connection.wakes_at = None;
             if connection.exchange.wake_at().is_some_and(|wake_at| Nanos::from(wake_at) <= self.now) {
                 connection.exchange.advance(self.now.into());
-                connection.exchange.timed_out(self.now.into());
+                connection.exchange.timed_out();
                 return Some(slot);
             }
             self.note_timer(slot);

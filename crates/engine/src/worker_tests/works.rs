@@ -10,7 +10,8 @@ use std::sync::Arc;
 use loadcurve_plan::{Conversation, HttpLoad, Load, Nanos, Stop};
 use loadcurve_record::{Failure, Recorder, StatusCounts};
 use loadcurve_wire::{
-    BodyPart, Carrier, DatagramBytes, Datagrams, Event, Exchange, Malformed, Readiness, Received, Stream, Tag,
+    BodyPart, Carrier, DatagramBytes, Datagrams, Event, Exchange, Malformed, Readiness, Received, Refusal,
+    Stream, Tag,
 };
 
 use super::peer::{self, Delays, Outcome, Peer, PeerIo};
@@ -113,6 +114,10 @@ impl<C: OnItsWay> Work for Numbers<C> {
 
     fn judge(&self, request: &InFlight<u8>, answer: &u8, _: Nanos) -> Judged {
         Judged { is_mismatched: request.expected != Some(*answer), shown: None }
+    }
+
+    fn refused(_: &Refusal) -> Failure {
+        unreachable!("each number is answered")
     }
 
     fn record_connection(_: &mut Doubling<C>, _: bool, _: &mut Recorder) {}
