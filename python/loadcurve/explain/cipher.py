@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -34,11 +34,7 @@ def find(subject: Subject) -> list[Finding]:
     has_aes = subject.host.get("cpu_has_aes")
     if not isinstance(has_aes, bool) or not subject.is_local:
         return []
-    seen = [
-        Observation(record, ciphered)
-        for record in subject.records
-        if (ciphered := _ciphered(record, "CHACHA20" if has_aes else "_AES_")) is not None
-    ]
+    seen = observed(subject, lambda record: _ciphered(record, "CHACHA20" if has_aes else "_AES_"))
     return merged(CODE, subject, seen, _explain)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import BurstRecord, CreditUse, PointRecord
 from loadcurve.units import rounded
@@ -24,11 +24,7 @@ def find(subject: Subject) -> list[Finding]:
     limits = subject.server.limits
     if limits is None or (burst := limits.burst) is None:
         return []
-    observations = [
-        Observation(record, use)
-        for record in subject.records
-        if (use := held_to_baseline(record)) is not None
-    ]
+    observations = observed(subject, held_to_baseline)
     return merged(CODE, subject, observations, lambda _, seen: _explain(burst, subject, seen))
 
 

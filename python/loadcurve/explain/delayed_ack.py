@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import LoadResult
 from loadcurve.units import rounded
@@ -39,16 +39,6 @@ class Delayed:
     answer_bytes: float
     acknowledgements: float | None
     """Delayed ones for each answer; ``None`` where they were not counted."""
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points at which the end of an answer came as late as a delayed acknowledgement."""
-    seen = [
-        Observation(record, delayed)
-        for record in subject.records
-        if (delayed := delayed_in(record.load)) is not None
-    ]
-    return merged(CODE, subject, seen, _explain)
 
 
 def delayed_in(load: LoadResult) -> Delayed | None:
@@ -103,4 +93,4 @@ def _explain(subject: Subject, seen: Sequence[Observation[Delayed]]) -> Explanat
     )
 
 
-RULE = Rule(170, find, CODE)
+RULE = Rule.of_records(170, CODE, lambda record: delayed_in(record.load), _explain)

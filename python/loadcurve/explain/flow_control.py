@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -40,7 +40,7 @@ class Held:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points at which many bodies, or many answers, had to wait for a window."""
-    seen = [Observation(record, held) for record in subject.records if (held := _held(record)) is not None]
+    seen = observed(subject, _held)
     bodies = [
         one for one in seen if one.detail.bodies >= TIMES_MIN and one.detail.bodies_share >= BODIES_SHARE
     ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.values import Point
 from loadcurve.result.load import MeasuredHandshakes
@@ -90,11 +90,7 @@ class Handshaking:
 def find(subject: Subject) -> list[Finding]:
     """Find points where full handshakes are many."""
     fewest = _fewest(subject)
-    seen = [
-        Observation(record, shaken)
-        for record in subject.records
-        if (shaken := _handshaking(record, fewest.get(_apart_from_handshakes(record)))) is not None
-    ]
+    seen = observed(subject, lambda record: _handshaking(record, fewest.get(_apart_from_handshakes(record))))
     many = [one for one in seen if one.detail.are_many]
     return merged(CODE, subject, many, _explain)
 

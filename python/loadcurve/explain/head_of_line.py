@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import SlowRequest
 from loadcurve.result.probe import Column, ProbeSeries
@@ -60,14 +60,8 @@ class Behind:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points at which answers waited for each other on their connection."""
-    lost = [
-        Observation(record, together)
-        for record in subject.records
-        if (together := _together(record)) is not None
-    ]
-    behind = [
-        Observation(record, waiting) for record in subject.records if (waiting := _behind(record)) is not None
-    ]
+    lost = observed(subject, _together)
+    behind = observed(subject, _behind)
     return [*merged(LOST, subject, lost, _explain_lost), *merged(LONG, subject, behind, _explain_long)]
 
 

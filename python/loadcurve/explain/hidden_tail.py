@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.records import PointRecord
@@ -36,14 +36,6 @@ class Hidden:
     percentile: str
     latency_ms: float
     service_ms: float
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points where requests on a schedule waited for a connection, as no closed loop shows."""
-    observations = [
-        Observation(record, hidden) for record in subject.records if (hidden := _hidden(record)) is not None
-    ]
-    return merged(CODE, subject, observations, _explain)
 
 
 def _hidden(record: PointRecord) -> Hidden | None:
@@ -99,4 +91,4 @@ def _explain(subject: Subject, seen: Sequence[Observation[Hidden]]) -> Explanati
     )
 
 
-RULE = Rule(260, find, CODE)
+RULE = Rule.of_records(260, CODE, _hidden, _explain)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.distribution import merged_curve
@@ -76,11 +76,7 @@ def find(subject: Subject) -> list[Finding]:
     Raises ``BadInput`` where a histogram cannot be decoded.
     """
     moments_s = syn_moments_s(subject.sysctl(LINEAR_TIMEOUTS))
-    observations = [
-        Observation(record, retried)
-        for record in subject.records
-        if (retried := _retried(record, moments_s)) is not None
-    ]
+    observations = observed(subject, lambda record: _retried(record, moments_s))
     overflown = [one for one in observations if subject.is_local and one.detail.overflows]
     others = [one for one in observations if not (subject.is_local and one.detail.overflows)]
     return [

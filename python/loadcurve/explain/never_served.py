@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import Evidence, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -29,14 +29,6 @@ class Unserved:
     waited_s: float | None
     """``None`` where no request waited through the whole window."""
     keeps_connections: bool
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points where a server answered on some connections, and on others never."""
-    observations = [
-        Observation(record, seen) for record in subject.records if (seen := _unserved(record)) is not None
-    ]
-    return merged(CODE, subject, observations, _explain)
 
 
 def _unserved(record: PointRecord) -> Unserved | None:
@@ -106,4 +98,4 @@ def _waits(details: Sequence[Unserved]) -> list[Evidence]:
     return ranged("the longest wait at the end", "s", [detail.waited_s for detail in details])
 
 
-RULE = Rule(40, find, CODE)
+RULE = Rule.of_records(40, CODE, _unserved, _explain)

@@ -14,14 +14,6 @@ GAP_MAX = 1
 Detail = TypeVar("Detail")
 
 
-class Rule:
-    """One kind of oddity: how it is looked for in a server's records, and what it may be called."""
-
-    def __init__(self, place: int, find: Callable[[Subject], list[Finding]], *codes: FindingCode) -> None:
-        """Take a place among all rules: of findings that are equal otherwise, the lower comes first."""
-        self.place, self.find, self.codes = place, find, codes
-
-
 @dataclass(frozen=True, slots=True)
 class Observation(Generic[Detail]):
     """What was seen in one point of one trial."""
@@ -42,6 +34,11 @@ class Explanation:
     advice: str
     briefly: str | None = None
     """What stands out and its shown cause, for the answer; ``None`` where it is likely only."""
+
+
+def observed(subject: Subject, look: Callable[[PointRecord], Detail | None]) -> list[Observation[Detail]]:
+    """Return what was seen in the records of a server that show anything."""
+    return [Observation(record, detail) for record in subject.records if (detail := look(record)) is not None]
 
 
 def merged(
@@ -95,3 +92,22 @@ def _stretches(
         stretches[-1].append(observation)
         last = place
     return stretches
+
+
+class Rule:
+    """One kind of oddity: how it is looked for in a server's records, and what it may be called."""
+
+    def __init__(self, place: int, find: Callable[[Subject], list[Finding]], *codes: FindingCode) -> None:
+        """Take a place among all rules: of findings that are equal otherwise, the lower comes first."""
+        self.place, self.find, self.codes = place, find, codes
+
+    @classmethod
+    def of_records(
+        cls,
+        place: int,
+        code: FindingCode,
+        look: Callable[[PointRecord], Detail | None],
+        explain: Callable[[Subject, Sequence[Observation[Detail]]], Explanation],
+    ) -> "Rule":
+        """Return a rule for what each record shows by itself."""
+        return cls(place, lambda subject: merged(code, subject, observed(subject, look), explain), code)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.machine import TAKEN
@@ -33,14 +33,6 @@ class Taken:
     def worst(self) -> CpuTime:
         """The side that lost most."""
         return max((one for one in (self.of_server, self.of_load) if one), key=lambda one: one.others)
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points of which the verdict says that other programs took CPU time."""
-    observations = [
-        Observation(record, taken) for record in subject.records if (taken := _taken(record)) is not None
-    ]
-    return merged(CODE, subject, observations, _explain)
 
 
 def _taken(record: PointRecord) -> Taken | None:
@@ -87,4 +79,4 @@ def _others(time: CpuTime | None) -> float | None:
     return None if time is None else time.others
 
 
-RULE = Rule(80, find, CODE)
+RULE = Rule.of_records(80, CODE, _taken, _explain)

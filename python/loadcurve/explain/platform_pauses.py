@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import SlowRequest
 from loadcurve.result.machine import EXPLAINED_SHARE
@@ -34,14 +34,6 @@ class Paused:
     """``None`` of a window without length."""
     longest_other_ms: float | None
     """The latency of the slowest request that no pause explains."""
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find records whose slowest requests fell into pauses of the platform."""
-    observations = [
-        Observation(record, paused) for record in subject.records if (paused := _paused(record)) is not None
-    ]
-    return merged(CODE, subject, observations, _explain)
 
 
 def _paused(record: PointRecord) -> Paused | None:
@@ -99,4 +91,4 @@ def _explain(subject: Subject, seen: Sequence[Observation[Paused]]) -> Explanati
     )
 
 
-RULE = Rule(100, find, CODE)
+RULE = Rule.of_records(100, CODE, _paused, _explain)

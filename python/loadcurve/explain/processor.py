@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.explain.cpu_credits import held_to_baseline
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import BusiestThread
 from loadcurve.result.records import KERNEL_PERIOD_MS, PointRecord
@@ -58,9 +58,7 @@ class Used:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points at which the server's processor time was the limit, each by the nearest of three causes."""
-    used = [
-        Observation(record, use) for record in subject.records if (use := _used(subject, record)) is not None
-    ]
+    used = observed(subject, lambda record: _used(subject, record))
     throttled = [one for one in used if (one.detail.throttled_share or 0) >= THROTTLED_PERIODS_SHARE]
     held = {id(one.record) for one in throttled}
     free = [one for one in used if id(one.record) not in held]

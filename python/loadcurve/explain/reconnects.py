@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from loadcurve.explain.behaviour import closes_by_default_after
 from loadcurve.explain.endings import ENDED_MIN, ConstantAnswers, answers_evidence, constant_answers, together
-from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import Certainty, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import AnswersEach, EndedByServer
 from loadcurve.result.records import PointRecord
@@ -44,14 +44,6 @@ class Reconnecting:
     closed_early: int
     think_s: float
     processes_changed: bool
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points where the server, and not the load, ended connections that the load would have kept."""
-    observations = [
-        Observation(record, made) for record in subject.records if (made := _reconnecting(record)) is not None
-    ]
-    return merged(CODE, subject, observations, _explain)
 
 
 def _reconnecting(record: PointRecord) -> Reconnecting | None:
@@ -264,4 +256,4 @@ def _lived_idle(detail: Reconnecting, idle_s: int) -> bool:
     return lifetime_ms is not None and NEAR_IDLE[0] <= lifetime_ms / 1000 / idle_s <= NEAR_IDLE[1]
 
 
-RULE = Rule(120, find, CODE)
+RULE = Rule.of_records(120, CODE, _reconnecting, _explain)

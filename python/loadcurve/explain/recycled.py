@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.endings import ENDED_MIN, answers_evidence, constant_answers, together
-from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import Certainty, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.reconnects import NEAR_LIMIT
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import EndedByServer, ErrorCode
@@ -46,16 +46,6 @@ class Recycling:
     replies_per_connection: float | None
     moved: int | None
     handshake_p50_ms: float | None
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points at which the server announced the end of many connections."""
-    seen = [
-        Observation(record, recycling)
-        for record in subject.records
-        if (recycling := _recycling(record)) is not None
-    ]
-    return merged(CODE, subject, seen, _explain)
 
 
 def _recycling(record: PointRecord) -> Recycling | None:
@@ -147,4 +137,4 @@ def _why(subject: Subject, most: Recycling, ended: EndedByServer | None) -> tupl
     )
 
 
-RULE = Rule(130, find, CODE)
+RULE = Rule.of_records(130, CODE, _recycling, _explain)

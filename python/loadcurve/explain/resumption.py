@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import Certainty, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 
@@ -58,16 +58,6 @@ class Resuming:
     def without_session(self) -> int | None:
         """How many were to resume a session and had none."""
         return None if self.refused is None else max(0, self.to_resume - self.resumed - self.refused)
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points where fewer sessions were resumed than the load asked for."""
-    seen = [
-        Observation(record, resuming)
-        for record in subject.records
-        if (resuming := _resuming(record)) is not None
-    ]
-    return merged(CODE, subject, seen, _explain)
 
 
 def _resuming(record: PointRecord) -> Resuming | None:
@@ -174,4 +164,4 @@ def _without_session(worst: Resuming) -> _Cause:
     )
 
 
-RULE = Rule(190, find, CODE)
+RULE = Rule.of_records(190, CODE, _resuming, _explain)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.records import PointRecord
@@ -40,11 +40,7 @@ class Limited:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points whose verdict says that the rig, not the server, may have been the limit."""
-    observations = [
-        Observation(record, limited)
-        for record in subject.records
-        if (limited := _limited(record, subject.run.ceiling)) is not None
-    ]
+    observations = observed(subject, lambda record: _limited(record, subject.run.ceiling))
     return merged(CODE, subject, observations, _explain)
 
 

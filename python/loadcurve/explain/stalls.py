@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from loadcurve.explain.finding import Certainty, Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import Certainty, FindingCode, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
@@ -99,16 +99,6 @@ class Stalled:
     """Of the slowest requests, those that were under way in a stall."""
     usual_server_cpus: float | None
     meanwhile: Meanwhile
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find stretches of time without an answer although requests were in flight."""
-    observations = [
-        Observation(record, stalled)
-        for record in subject.records
-        if (stalled := _stalled(record)) is not None
-    ]
-    return merged(CODE, subject, observations, _explain)
 
 
 def _stalled(record: PointRecord) -> Stalled | None:
@@ -269,4 +259,4 @@ def _worked(load: LoadKind) -> Cause:
     )
 
 
-RULE = Rule(70, find, CODE)
+RULE = Rule.of_records(70, CODE, _stalled, _explain)

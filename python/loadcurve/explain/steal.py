@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 from loadcurve.units import rounded
@@ -40,11 +40,7 @@ class Stolen:
 def find(subject: Subject) -> list[Finding]:
     """Find windows in which the host kept CPUs of the server or the load back."""
     used = set(subject.cpus) | set(subject.load_cpus)
-    observations = [
-        Observation(record, stolen)
-        for record in subject.records
-        if (stolen := _stolen(record, used)) is not None
-    ]
+    observations = observed(subject, lambda record: _stolen(record, used))
     return merged(CODE, subject, observations, _explain)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Http2Result, StreamsAllowed
 from loadcurve.result.records import PointRecord
@@ -44,11 +44,7 @@ class Waiting:
 
 def find(subject: Subject) -> list[Finding]:
     """Find points at which requests waited for a stream, and points at which streams were refused."""
-    seen = [
-        Observation(record, waiting)
-        for record in subject.records
-        if (waiting := _waiting(record)) is not None
-    ]
+    seen = observed(subject, _waiting)
     limited = [
         one
         for one in seen

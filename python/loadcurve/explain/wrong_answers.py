@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.errors import sentence
-from loadcurve.explain.finding import Evidence, Finding, FindingCode, Weight, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged
+from loadcurve.explain.finding import Evidence, FindingCode, Weight, ranged
+from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import BrokenOff, ErrorMessage, LoadResult
@@ -43,14 +43,6 @@ class Bad:
     ok_rps: float | None
     reason: ErrorMessage | None
     """The most frequent explanation of failures."""
-
-
-def find(subject: Subject) -> list[Finding]:
-    """Find points where a share of the requests got no correct answer."""
-    observations = [
-        Observation(record, bad) for record in subject.records if (bad := _bad(record)) is not None
-    ]
-    return merged(CODE, subject, observations, _explain)
 
 
 def _bad(record: PointRecord) -> Bad | None:
@@ -243,4 +235,4 @@ def _failures(details: Sequence[Bad], load: LoadKind) -> list[Evidence]:
     return [*known, *ranged(what, "", [detail.other_failed or None for detail in details])]
 
 
-RULE = Rule(30, find, CODE)
+RULE = Rule.of_records(30, CODE, _bad, _explain)
