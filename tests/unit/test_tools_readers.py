@@ -506,7 +506,8 @@ def test_links_and_empty_files_are_refused(tmp_path: Path):
 SMALL_FILES = {
     "k6-text": "k6/2.2.0-half.txt", "bombardier-json": "bombardier/1.2.6-half.json",
     "bombardier-text": "bombardier/1.2.6-closed.txt", "autocannon-json": "autocannon/9.0.0-half.json",
-    "vegeta-text": "vegeta/12.12.0-half-report.txt",
+    "vegeta-text": "vegeta/12.12.0-half-report.txt", "siege-text": "siege/4.0.7-half.txt",
+    "siege-json": "siege/4.0.7-half.json", "artillery-json": "artillery/2.0.21-half.json",
     "hey-csv": "hey.csv", "hey-text": "hey.txt", "vegeta-csv": "vegeta.csv", "vegeta-json": "vegeta.jsonl",
     "vegeta-report": "vegeta-report.json", "k6-csv": "k6.csv", "k6-json": "k6.jsonl",
     "k6-summary": "k6-export.json", "hlog": "ycsb-read.hdr", "ycsb-hdr": "ycsb-read.hdr",

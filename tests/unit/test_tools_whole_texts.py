@@ -18,6 +18,7 @@ OF_ONE_LOAD = [
     "locust_stats.csv", "vegeta-report.json", "k6-export.json", "zrk.json", "locust/0.11.0_requests.csv",
     "locust/0.14.6_stats.csv", "locust/1.0.3_stats.csv",
     "h2load/1.52.0-half.txt", "ab/2.3-closed.txt", "made/ab-2.0.txt", "made/wrk-without-indentation.txt",
+    "siege/4.0.7-half.txt", "siege/4.2.0-b4-timed.txt",
 ]  # fmt: skip
 """Files that say once, anywhere, what a load was."""
 OF_REQUESTS = ["hey.csv", "vegeta.csv", "vegeta.jsonl", "k6.jsonl", "k6.csv", "go-ycsb.csv", "h2load-log.tsv"]

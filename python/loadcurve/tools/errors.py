@@ -9,12 +9,12 @@ _CLASSES = {
     # Gatling's texts have what a check looked for, and what it has found.
     "check_failed": rf"^{CHECK_FAILED}$|\.(find|findAll|findRandom|count)\..* found ",
     "connect_refused": r"connection refused|ECONNREFUSED",
-    "connect_timeout": r"connect(ion)? timed out|connect timeout",
-    "timeout": r"timeout|timed out|deadline exceeded",
-    "reset": r"reset by peer|connection reset|broken pipe|ECONNRESET",
+    "connect_timeout": r"connect(ion)? timed out|connect timeout|connect ETIMEDOUT",
+    "timeout": r"timeout|timed out|deadline exceeded|ETIMEDOUT",
+    "reset": r"reset by peer|connection reset|broken pipe|ECONNRESET|\bEPIPE\b",
     "closed_early": r"\bEOF\b|(connection|server) closed|closed before|NoHttpResponse|RemoteDisconnected",
-    "fd_unavailable": r"too many open files",
-    "address_unavailable": r"cannot assign requested address",
+    "fd_unavailable": r"too many open files|\bEMFILE\b",
+    "address_unavailable": r"cannot assign requested address|EADDRNOTAVAIL",
     "malformed": r"malformed HTTP|invalid HTTP",
 }
 _DIALLED = "dial"

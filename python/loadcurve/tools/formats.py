@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadcurve.errors import BadInput
 from loadcurve.toml.expected import nearest
 from loadcurve.tools.ab import reader as ab
+from loadcurve.tools.artillery import reader as artillery
 from loadcurve.tools.autocannon import reader as autocannon
 from loadcurve.tools.bombardier import reader as bombardier
 from loadcurve.tools.figures import ToolFigures
@@ -30,6 +31,7 @@ from loadcurve.tools.oha import reader as oha
 from loadcurve.tools.own import reader as own
 from loadcurve.tools.percentiles import ImpossibleTimeError
 from loadcurve.tools.possible import impossible
+from loadcurve.tools.siege import reader as siege
 from loadcurve.tools.source import Source
 from loadcurve.tools.vegeta import reader as vegeta
 from loadcurve.tools.vegeta import text as vegeta_text
@@ -72,6 +74,15 @@ FORMATS: Sequence[Format] = (
     Format("bombardier-json", "bombardier", "bombardier -o json", bombardier.is_json, bombardier.read_json),
     Format("bombardier-text", "bombardier", "bombardier -l", bombardier.is_text, bombardier.read_text),
     Format("autocannon-json", "autocannon", "autocannon -j", autocannon.is_json, autocannon.read_json),
+    Format(
+        "artillery-json",
+        "artillery",
+        "artillery run --output FILE",
+        artillery.is_report,
+        artillery.read_report,
+    ),
+    Format("siege-text", "siege", "siege", siege.is_text, siege.read_text),
+    Format("siege-json", "siege", "siege -j", siege.is_json, siege.read_json),
     Format("k6-csv", "k6", "k6 run --out csv=FILE", k6.is_csv, k6.read_csv),
     Format("k6-json", "k6", "k6 run --out json=FILE", k6.is_json, k6.read_json),
     Format(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadcurve.tools.ab import reader as ab
+from loadcurve.tools.artillery import reader as artillery
 from loadcurve.tools.autocannon import reader as autocannon
 from loadcurve.tools.hdr import reader as hdr
 
@@ -20,13 +21,8 @@ def _is_gob(head: bytes) -> bool:
     return head.startswith(b"\xff") and all(name in head[:_GOB_HEAD] for name in _NAMES_OF_GOB)
 
 
-def _is_of_siege(head: bytes) -> bool:
-    in_text = b"Transaction rate:" in head and b"Longest transaction:" in head
-    return in_text or (b'"transaction_rate":' in head and b'"longest_transaction":' in head)
-
-
-def _is_of_artillery(head: bytes) -> bool:
-    return b"http.response_time" in head and b"http.requests" in head
+def _is_table_of_hdr(head: bytes) -> bool:
+    return b"1/(1-Percentile)" in head and b"TotalCount" in head
 
 
 _LOG = (
@@ -38,20 +34,19 @@ _PERCENTILES_OF_AB = (
     "text, or its table of requests (-g)"
 )
 _TEXT_OF_AUTOCANNON = "autocannon's text rounds its counts to thousands; import its JSON (autocannon -j)"
-_GOB = "vegeta's results are in an encoding of Go; import what vegeta encode -to csv makes of them"
-_SIEGE = (
-    "siege's summary is not read: it has neither percentiles nor statuses. Send the load with a tool that "
-    "has them, such as wrk --latency or hey, or with loadcurve load"
+_TABLE_OF_HDR = (
+    "a table of percentiles of an HdrHistogram does not say in what time its requests were made; import the "
+    "log of its tool (hlog), or the text or report that the table was made with"
 )
-_ARTILLERY = (
-    "artillery's report is not read. Send the load with a tool whose requests are, such as k6 run --out "
-    "csv=FILE, or with loadcurve load"
+_GOB = "vegeta's results are in an encoding of Go; import what vegeta encode -to csv makes of them"
+_TEXT_OF_ARTILLERY = (
+    "artillery's text does not say how long the load took; import its report (artillery run --output FILE)"
 )
 _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (hdr.is_log, _LOG),
     (ab.is_percentiles, _PERCENTILES_OF_AB),
     (autocannon.is_text, _TEXT_OF_AUTOCANNON),
     (_is_gob, _GOB),
-    (_is_of_siege, _SIEGE),
-    (_is_of_artillery, _ARTILLERY),
+    (_is_table_of_hdr, _TABLE_OF_HDR),
+    (artillery.is_text, _TEXT_OF_ARTILLERY),
 )
