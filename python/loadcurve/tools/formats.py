@@ -33,6 +33,7 @@ from loadcurve.tools.percentiles import ImpossibleTimeError
 from loadcurve.tools.possible import impossible
 from loadcurve.tools.siege import reader as siege
 from loadcurve.tools.source import Source
+from loadcurve.tools.text_lines import without_colours
 from loadcurve.tools.vegeta import reader as vegeta
 from loadcurve.tools.vegeta import text as vegeta_text
 from loadcurve.tools.wrk import reader as wrk
@@ -172,7 +173,8 @@ def format_of(source: Source, named: str | None) -> Format:
     known = FORMATS if named is None else _named(named)
     if len(known) == 1:
         return known[0]
-    head = source.head()
+    text = without_colours(source.head().decode("latin-1"))
+    head = text.replace("\r\n", "\n").encode("latin-1")
     if not head.strip():
         raise source.unreadable(None, "nothing: the file is empty", "the output of a load generator")
     found = [one for one in known if one.recognises(head)]

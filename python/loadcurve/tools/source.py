@@ -12,6 +12,7 @@ from loadcurve.errors import BadInput
 from loadcurve.files import open_regular
 from loadcurve.redaction import hidden
 from loadcurve.tools.figures import Unreadable
+from loadcurve.tools.marks import without_mark
 from loadcurve.tools.packed import GZIP, MAGIC_BYTES, packer_of, unpacked
 
 TEXT_BYTES_MAX = 64 * 2**20
@@ -47,7 +48,7 @@ class Source:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Open it, unpacked where gzip has packed it.
+        """Open it, unpacked where gzip has packed it, as UTF-8 without a byte-order mark where it has one.
 
         Raises as :meth:`as_it_is`, and ``Unreadable`` where it is packed otherwise, or cannot be unpacked.
         """
@@ -58,7 +59,7 @@ class Source:
                 raise self.unreadable(
                     None, f"a file that is compressed by {packer}", f"one that is not, or by {GZIP}"
                 )
-            yield file if packer is None else unpacked(self.name, file)
+            yield without_mark(self.name, file if packer is None else unpacked(self.name, file))
 
     def text(self) -> str:
         """Return the whole file; raises ``BadInput`` as :meth:`opened`, and ``Unreadable`` for no text."""

@@ -10,6 +10,8 @@ from decimal import Decimal
 from loadcurve.tools.printed import Printed
 from loadcurve.tools.source import Source, shown
 
+_CLEAR = "\x1b[2J"
+_STEERING = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 Found = tuple[int, re.Match[str]]
 """The number of a line, from 1, and what it matches."""
 
@@ -17,11 +19,22 @@ Found = tuple[int, re.Match[str]]
 class Lines:
     """The lines of a file that is read as a whole."""
 
-    def __init__(self, source: Source) -> None:
-        """Read it; raises as :meth:`Source.text`."""
+    def __init__(self, source: Source, shown_again: str | None = None) -> None:
+        """Read it; raises as :meth:`Source.text`.
+
+        ``shown_again`` is how a text begins that its tool may show again and again, clearing the terminal in
+        between: then the last one counts, and lines keep their numbers.
+        """
         self.source = source
         text = source.text()
-        self.lines = text.splitlines()
+        if shown_again is not None and _CLEAR in text:
+            begin = max(text.rfind(shown_again), 0)
+            text = "\n" * text.count("\n", 0, begin) + text[begin:]
+        text = without_colours(text)
+        lines = [line.rstrip() for line in text.splitlines()]
+        # What is quoted is indented as a whole; the first line of some tools is not, and those below are.
+        indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
+        self.lines = [line[indent:] for line in lines]
         self._ends_line = text[-1:] in {"\n", "\r"}
 
     def once(self, pattern: str, what: str) -> Found:
@@ -106,6 +119,11 @@ class Lines:
     def read(self, line: int) -> str:
         """Say how many lines precede one."""
         return f"{max(line - 1, 0):,} lines"
+
+
+def without_colours(text: str) -> str:
+    """Return a text without what steers a terminal."""
+    return _STEERING.sub("", text)
 
 
 def _counted(label: str) -> str:

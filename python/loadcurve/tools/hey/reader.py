@@ -63,7 +63,8 @@ def is_csv(head: bytes) -> bool:
 
 def is_text(head: bytes) -> bool:
     """Say whether a file begins as hey's text."""
-    return b"\nSummary:\n" in b"\n" + head and b"Response time histogram:" in head and b"secs" in head
+    is_summary = re.search(rb"^[ \t]{0,20}Summary:[ \t]{0,20}$", head, re.MULTILINE) is not None
+    return is_summary and b"Response time histogram:" in head and b"secs" in head
 
 
 def read_csv(source: Source) -> ToolFigures:
@@ -177,7 +178,10 @@ def _counts(lines: Lines, begin: int, end: int) -> tuple[dict[str, int], dict[st
             status[f"{found[1]}xx"] = status.get(f"{found[1]}xx", 0) + int(found[2])
         elif found := re.fullmatch(r"\s+\[(\d{1,15})\]\s+(.*)", line, re.ASCII):
             failures[found[2]] = failures.get(found[2], 0) + int(found[1])
-        elif line.strip() not in {"", _ERRORS}:
+        elif line and line != _ERRORS and not line[0].isspace():
+            # The prompt of a shell, behind all that hey prints.
+            break
+        elif line and line != _ERRORS:
             expected = "a status with its responses, or an error, of hey's text"
             raise lines.source.unreadable(number, repr(line[:60]), expected, lines.read(number))
     lines.require_line_end("after hey's last count")

@@ -1,4 +1,4 @@
-"""The text of ``vegeta report``, for people, of versions 7 to 12.
+"""The text of ``vegeta report``, for people, of versions 7 to 12; with ``-every`` the last one counts.
 
 Its times are of failures, too, so where there were any they are not those of answers.
 """
@@ -22,7 +22,7 @@ def is_text(head: bytes) -> bool:
 
 def read_text(source: Source) -> ToolFigures:
     """Return the figures of ``vegeta report``; raises ``Unreadable``."""
-    lines = Lines(source)
+    lines = Lines(source, shown_again="Requests  ")
     place, requests = lines.once(
         r"Requests +\[total, rate(?:, throughput)?\] +(\d{1,15}), (\d[\d.]*)(?:, \d[\d.]*)?\s*$",
         "vegeta's line Requests",
