@@ -97,3 +97,17 @@ def test_a_text_that_is_cut_off_is_refused(tmp_path: Path):
         (tmp_path / "cut").write_text("".join(lines[:count]))
         with pytest.raises(Unreadable, match="expected"):
             read_figures(Source(tmp_path / "cut"), "bombardier-text")
+
+
+def test_a_great_number_has_an_exponent_in_its_json():
+    """Its longest time is 5.02498e+06 µs."""
+    found = figures("1.2.6-slow.json")
+    assert (found.answered, found.failed, found.errors["timeout"]) == (0, 4, 4)
+    assert found.duration_s == 10.037927499
+
+
+def test_a_load_took_as_long_as_its_requests_one_after_the_other():
+    """Four requests of 5.02 s by two connections took 10.04 s; its mean rate is 4.14/s."""
+    found = figures("1.2.6-slow.txt")
+    assert found.duration_s == pytest.approx(10.04)
+    assert found.not_measured[-1].endswith("from bombardier's mean latency, as its mean rate is above that")

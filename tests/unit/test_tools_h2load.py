@@ -93,3 +93,20 @@ def test_a_rate_that_does_not_fit_requests_and_time_is_said(tmp_path: Path):
     [said] = found.contradictions
     assert said == "6,000 answers in 2 s are 3,000.0/s, and it says 2,500/s"
     assert found.answered / found.duration_s == 2500
+
+
+def test_its_log_lacks_requests_whose_connection_ended_so_failures_are_not_known():
+    """Its text counts 147 of 200 requests as errors, and none of them is in the log."""
+    text, log = figures("h2load/1.70.90-closed.txt"), figures("h2load/1.70.90-closed.tsv")
+    assert (text.answered, text.failed) == (53, 147)
+    assert (log.answered, log.failed) == (53, None)
+    assert log.not_measured == ["failures of requests whose connection ended: h2load does not log them"]
+
+
+def test_a_status_whose_body_never_ended_counts_for_no_answer():
+    """Four requests had the head of an answer, and timed out."""
+    found = figures("h2load/1.70.90-slow.txt")
+    assert (found.answered, found.ok, found.failed, found.errors["timeout"]) == (0, 0, 8, 4)
+    assert (found.status, found.contradictions) == (None, [])
+    [said] = found.not_measured
+    assert said.startswith("answers by class of their status")

@@ -284,7 +284,10 @@ def _percentiles_shown(lines: Lines, count: int) -> Times | None:
     """
     found = {int(match[1]): float(match[2]) for _, match in lines.all_of(_PERCENTILES_SHOWN)}
     if count > 1:
-        lines.once(r" +100% +\d+ \((?:longest|last) request\)$", "the last line of ab's percentiles (100%)")
+        lines.once(
+            r" +100% +\d+ \((?:longest|last) request\)$",
+            "the last line of ab's percentiles (100%), which -d leaves out",
+        )
     elif count == 1:
         lines.once(r"Total: +\d+ .*\d$", 'ab\'s line "Total:" of its connection times')
         lines.require_line_end("after ab's connection times")

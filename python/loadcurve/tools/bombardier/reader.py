@@ -40,10 +40,12 @@ class _Error(Json):
 
 
 class _Latency(Json):
+    """In µs, of which it writes a great one as Go does: ``5.02498e+06``."""
+
     mean: float = Field(ge=0)
     stddev: float = Field(ge=0)
-    max: int = Field(ge=0)
-    percentiles: dict[str, int] = Field(default_factory=dict)
+    max: float = Field(ge=0)
+    percentiles: dict[str, float] = Field(default_factory=dict)
 
 
 class _Result(Json):
@@ -150,22 +152,19 @@ def read_text(source: Source) -> ToolFigures:
     }
     answered, failed = _outcomes(source, status, int(others[1]), errors)
     asked = _asked(lines)
+    latency = _latency_of_text(lines, answered + failed)
+    duration_s, whence = _duration(lines, answered + failed, latency, asked)
     return ToolFigures(
         tool="bombardier",
         version=None,
         basis="send",
-        duration_s=asked.duration_s or _duration_by_rate(lines, answered + failed),
+        duration_s=duration_s,
         answered=answered,
         failed=failed,
         errors=errors_of(errors),
         status=status,
-        latency=_latency_of_text(lines, answered) if not failed else None,
-        not_measured=[
-            *([NO_TIMES] if failed else []),
-            "the exact length of the load: bombardier's text has what was asked for"
-            if asked.duration_s
-            else "the exact length of the load: it follows from bombardier's mean rate",
-        ],
+        latency=latency if not failed else None,
+        not_measured=[*([NO_TIMES] if failed else []), f"the exact length of the load: {whence}"],
         asked=asked,
     )
 
@@ -185,6 +184,20 @@ def _asked(lines: Lines) -> Asked:
         requests_total=int(match[2]) if match[2] else None,
         duration_s=milliseconds(match[3], 0).value / 1e3 if match[3] else None,
     )
+
+
+def _duration(lines: Lines, total: int, latency: Times, asked: Asked) -> tuple[float, str]:
+    """Return how long a load took, as far as the text says it, and by which of its figures."""
+    if asked.duration_s:
+        return asked.duration_s, "bombardier's text has what was asked for"
+    by_rate_s = _duration_by_rate(lines, total)
+    mean_ms = latency.distribution.mean
+    if mean_ms is not None and asked.connections is not None:
+        # A connection has one request at a time, so that all of them took at least as long.
+        by_latency_s = total * mean_ms / 1e3 / asked.connections
+        if by_latency_s > by_rate_s:
+            return by_latency_s, "it follows from bombardier's mean latency, as its mean rate is above that"
+    return by_rate_s, "it follows from bombardier's mean rate"
 
 
 def _duration_by_rate(lines: Lines, total: int) -> float:

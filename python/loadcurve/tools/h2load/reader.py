@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -48,6 +48,8 @@ _LOG = Table(
 )
 _LOG_FORM = Form(tool="h2load", resolution_ms=1e-3, is_epoch=True, has_failures=True)
 _FAILED = -1
+NOT_LOGGED = "failures of requests whose connection ended: h2load does not log them"
+NO_CLASSES = "answers by class of their status: h2load counts those whose body never ended with them"
 _STATUSES = 5
 
 
@@ -219,7 +221,10 @@ def read_json(source: Source) -> ToolFigures:
 
 
 def read_log(source: Source) -> ToolFigures:
-    """Return the figures of the log of all requests (``--log-file``); a status of -1 is a failure."""
+    """Return the figures of the log of requests (``--log-file``); a status of -1 is a failure.
+
+    Requests that end with their connection are not in it: without a -1 it is not known how many failed.
+    """
     left_out = LeftOut(source)
     blocks = (
         block.select(
@@ -236,7 +241,8 @@ def read_log(source: Source) -> ToolFigures:
         )
         for block in tables(source, _LOG, left_out)
     )
-    return figures_of(source, _LOG_FORM, together(blocks), left_out)
+    figures = figures_of(source, _LOG_FORM, together(blocks), left_out)
+    return replace(figures, failed=figures.failed or None, not_measured=[*figures.not_measured, NOT_LOGGED])
 
 
 def _version(generator: object) -> str | None:
@@ -264,11 +270,12 @@ def _figures(
 ) -> ToolFigures:
     """Return the figures.
 
-    A status counts when the head of an answer comes, so these may differ at the edges of the window.
+    A status counts when the head of an answer comes, also of one whose body never ends.
     """
     received, header, body = bytes_
     # Where it has a warm-up, its counts of header and body include that, and the total does not.
     is_of_window = header + body <= received
+    is_of_answers = sum(status.values()) <= ends.answered
     return ToolFigures(
         tool="h2load",
         version=version,
@@ -278,7 +285,9 @@ def _figures(
         ok=ends.succeeded,
         failed=max(ends.errored, ends.timed_out),
         errors={"timeout": ends.timed_out},
-        status={f"{first}xx": status.get(f"{first}xx", 0) for first in range(1, _STATUSES + 1)},
+        status={f"{first}xx": status.get(f"{first}xx", 0) for first in range(1, _STATUSES + 1)}
+        if is_of_answers
+        else None,
         latency=times["latency"],
         connect=times["connect"],
         first_byte=times["first_byte"],
@@ -287,6 +296,7 @@ def _figures(
         bytes_body=body if is_of_window else None,
         asked=asked,
         contradictions=[window.contradiction] if window.contradiction else [],
+        not_measured=[] if is_of_answers else [NO_CLASSES],
     )
 
 
