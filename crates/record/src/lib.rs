@@ -53,7 +53,7 @@ pub use explanation::{Explanation, Explanations};
 pub use gap::{GAPS_MAX, Gap};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
 pub use idle_ends::IdleEnds;
-pub use multiplexing::{ConnectionLimits, EndsByCode, Multiplexing};
+pub use multiplexing::{EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, Shown};
 pub use recorder::{

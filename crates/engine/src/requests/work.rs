@@ -1,7 +1,7 @@
 //! The requests of a web load as the work of its threads.
 
 use loadcurve_plan::{ExpectedStatus, Nanos};
-use loadcurve_record::{ConnectionLimits, Failure, Recorder, Shown, StatusClass};
+use loadcurve_record::{Failure, Multiplexing, Recorder, Shown, StatusClass};
 use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response};
 
 use super::redirection;
@@ -69,7 +69,7 @@ impl<E: HttpExchange> Work for RequestSource<E> {
             recorder.redirected_to = Some(redirection::in_words(location));
         }
         if is_established && let Some(counts) = exchange.take_counts() {
-            recorder.multiplexing.add(&recorded(counts));
+            add(&mut recorder.multiplexing, &counts);
         }
     }
 }
@@ -110,16 +110,67 @@ pub(crate) fn shown(response: &Response, expected: Option<ExpectedStatus>, first
     }
 }
 
-/// What was counted of a connection as results count it.
-fn recorded(counts: Http2Counts) -> ConnectionLimits {
-    ConnectionLimits {
-        streams_allowed: counts.streams_allowed,
-        was_limited: counts.was_limited,
-        ended_by: counts.ended_by,
-        streams_abandoned: counts.streams_abandoned,
-        streams_refused: counts.streams_refused,
-        bodies_delayed: counts.bodies_delayed,
-        windows_used_up: counts.windows_used_up,
-        answers_behind_long: counts.answers_behind_long,
+/// Adds what was counted of a connection to what is counted of all.
+fn add(all: &mut Multiplexing, connection: &Http2Counts) {
+    all.note_allowed(connection.streams_allowed);
+    all.connections_limited += u64::from(connection.was_limited);
+    if let Some(code) = connection.ended_by {
+        all.connections_ended.add(code);
+    }
+    all.streams_abandoned += connection.streams_abandoned;
+    all.streams_refused += connection.streams_refused;
+    all.bodies_delayed += connection.bodies_delayed;
+    all.windows_used_up += connection.windows_used_up;
+    all.answers_behind_long += connection.answers_behind_long;
+}
+
+#[cfg(test)]
+mod tests {
+    use loadcurve_plan::Nanos;
+
+    use super::{Http2Counts, Multiplexing, add};
+
+    fn connection(allowed: Option<(u32, u32)>, was_limited: bool) -> Http2Counts {
+        Http2Counts {
+            streams_allowed: allowed,
+            was_limited,
+            ended_by: allowed.map(|(least, _)| if was_limited { 0 } else { least }),
+            streams_abandoned: 5,
+            streams_refused: 1,
+            bodies_delayed: 2,
+            windows_used_up: 3,
+            answers_behind_long: 4,
+        }
+    }
+
+    #[test]
+    fn connections_add_up_and_limits_widen_in_whatever_order_recordings_merge() {
+        let connections =
+            [connection(Some((8, 8)), true), connection(None, false), connection(Some((128, 256)), false)];
+        for split in 0..=connections.len() {
+            let (mut first, mut second) = (Multiplexing::default(), Multiplexing::default());
+            connections[..split].iter().for_each(|one| add(&mut first, one));
+            connections[split..].iter().for_each(|one| add(&mut second, one));
+            first.stream_wait.record(Nanos(1_000));
+            second.stream_wait.record(Nanos(3_000));
+            first.merge(&second);
+            assert_eq!(first.streams_allowed, Some((8, 256)));
+            assert_eq!(first.connections_limited, 1);
+            // NO_ERROR is 0, and nothing is 128.
+            let ended: Vec<_> = first.connections_ended.named().collect();
+            assert_eq!(ended, [("NO_ERROR", 1), ("unknown", 1)]);
+            assert_eq!((first.connections_ended.total(), first.connections_ended.by_error()), (2, 1));
+            assert_eq!(first.streams_abandoned, 15);
+            assert_eq!((first.streams_refused, first.bodies_delayed), (3, 6));
+            assert_eq!((first.windows_used_up, first.answers_behind_long), (9, 12));
+            assert_eq!(first.stream_wait.extremes(), Some((Nanos(1_000), Nanos(3_000))));
+        }
+    }
+
+    #[test]
+    fn where_no_server_has_set_a_limit_none_is_reported() {
+        let mut all = Multiplexing::default();
+        add(&mut all, &connection(None, false));
+        assert_eq!(all.streams_allowed, None);
     }
 }

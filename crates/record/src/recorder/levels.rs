@@ -68,7 +68,7 @@ impl Recorder {
     pub fn waited_for_stream(&mut self, due: Nanos, length: Nanos) {
         let level = self.level_of(due);
         if level.window.measures(due) {
-            level.multiplexing.waited(length);
+            level.multiplexing.stream_wait.record(length);
         }
     }
 
