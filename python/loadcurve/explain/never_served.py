@@ -7,6 +7,7 @@ from loadcurve.explain.finding import Evidence, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
+from loadcurve.units import plural
 
 CODE = FindingCode(
     "never_served",
@@ -55,7 +56,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Unserved]]) -> Explana
         certainty="likely" if limit is None else "shown",
         seen=_seen(details, client)
         if limit is None
-        else f"The server serves {_count(limit, client)} at a time, however many there are.",
+        else f"The server serves {plural(limit, client)} at a time, however many there are.",
         evidence=[
             *ranged(f"{client}s answered in the window", "", [detail.served for detail in details]),
             *ranged(f"{client}s with {subject.load.requests}", "", [detail.asked for detail in details]),
@@ -73,12 +74,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Unserved]]) -> Explana
 def _seen(details: Sequence[Unserved], client: str) -> str:
     worst = min(details, key=lambda detail: detail.served / detail.asked)
     return (
-        f"The server answered on {worst.served:,} of {_count(worst.asked, client)}, and on the others never."
+        f"The server answered on {worst.served:,} of {plural(worst.asked, client)}, and on the others never."
     )
-
-
-def _count(count: int, client: str) -> str:
-    return f"{count:,} {client}{'' if count == 1 else 's'}"
 
 
 def _cause(subject: Subject, limit: int | None) -> str:

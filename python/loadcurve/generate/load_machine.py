@@ -59,38 +59,30 @@ class LoadMachine(Protocol):
 
     def receive(self, files: Sequence[str]) -> None:
         """Bring files there that plans name; raises BadInput for one that cannot be read here."""
-        ...
 
     def reach(self, host: str, port: int) -> Future[Any]:
         """Open and close one connection from there; raises NothingMeasured where none can be opened."""
-        ...
 
     def start_part(self, load: str, plan: str, share: Share) -> Future[Any]:
         """Start a share of a plan under the name ``load``; its connections are opened."""
-        ...
 
     def until_ready(self, load: str) -> Future[Any]:
         """Wait until its connections are open, as far as that is possible."""
-        ...
 
     def run_part(self, load: str, at_ns: int, report_s: float, observe: Observe) -> Future[FarPart]:
         """Let a part begin at a moment of the clock there, and wait for what it records.
 
         ``observe`` is called about every ``report_s``, in another thread.
         """
-        ...
 
     def stop_part(self, load: str) -> None:
         """Ask a part to end now; one that has begun still returns what it has measured."""
-        ...
 
     def round_trip_s(self) -> float:
         """Measure how long a question and its answer take, the slowest of a few."""
-        ...
 
     def compare_clocks(self) -> Compared:
         """Compare the clock there with the one here."""
-        ...
 
 
 class AgentMachine(LoadMachine):

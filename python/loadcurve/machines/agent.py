@@ -78,7 +78,6 @@ class Role(Protocol):
 
     def close(self) -> None:
         """End everything that was started; called once, in the main thread, while calls may be under way."""
-        ...
 
 
 class Worker:

@@ -85,11 +85,9 @@ class FarProcess(Protocol):
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end and return its status; raises ``subprocess.TimeoutExpired``."""
-        ...
 
     def kill(self) -> None:
         """End it at once."""
-        ...
 
 
 @dataclass(frozen=True)

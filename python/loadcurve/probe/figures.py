@@ -46,7 +46,6 @@ class Stamped(Protocol):
     @property
     def t_s(self) -> float:
         """When, on the monotonic clock."""
-        ...
 
 
 Read = TypeVar("Read", bound=Stamped)

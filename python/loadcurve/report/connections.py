@@ -18,8 +18,8 @@ from loadcurve.analysis.connections import (
 )
 from loadcurve.report import text
 from loadcurve.report.section import Grid, Section, grid_in_markdown
+from loadcurve.report.terminal_tables import lines_by_server
 
-NAME_WIDTH = 16
 MOST_AGREED = 3
 """At most this many different agreements of a server are named."""
 
@@ -43,13 +43,7 @@ def _said_or_absent(words: Callable[[ConnectionsOfServer], str], one: Connection
 
 def connections_in_terminal(analysis: Analysis) -> Table:
     """Return a few lines for each server, which fit 80 columns."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    names = text.shortened([one.server for one in analysis.connections], NAME_WIDTH)
-    for one in analysis.connections:
-        table.add_row(Text(names[one.server]), Text("\n".join(_lines(one))))
-    return table
+    return lines_by_server((one.server, "\n".join(_lines(one))) for one in analysis.connections)
 
 
 def _lines(one: ConnectionsOfServer) -> Iterator[str]:

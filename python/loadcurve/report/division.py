@@ -11,9 +11,9 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.division import DividedTime, ProgramPart
 from loadcurve.report import text
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
+from loadcurve.report.terminal_tables import lines_by_server
 from loadcurve.stats.interval import Estimate
 
-NAME_WIDTH = 16
 MOST_POINTS = 3
 """The terminal has at most this many points of a server."""
 CAPTION = (
@@ -48,21 +48,14 @@ def _setting(key: str, one: DividedTime) -> str:
 
 def division_in_terminal(analysis: Analysis) -> Table:
     """Return a few points of each server, which fit 80 columns."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     by_server: dict[str, list[DividedTime]] = {}
     for one in analysis.divided:
         by_server.setdefault(one.server, []).append(one)
-    names = text.shortened(by_server, NAME_WIDTH)
-    for server, found in by_server.items():
-        lines = [
-            line
-            for one in text.evenly(found, MOST_POINTS)
-            for line in _lines(one, analysis.load_kind.request)
-        ]
-        table.add_row(Text(names[server]), Text("\n".join(lines)))
-    return table
+    request = analysis.load_kind.request
+    return lines_by_server(
+        (server, "\n".join(line for one in text.evenly(found, MOST_POINTS) for line in _lines(one, request)))
+        for server, found in by_server.items()
+    )
 
 
 def _lines(one: DividedTime, request: str) -> Iterator[str]:

@@ -81,6 +81,18 @@ def facts_table(facts: Iterable[tuple[str, str | None]]) -> Table:
     return table
 
 
+def lines_by_server(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return a table of servers, each with a few lines beside its name."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    listed = list(rows)
+    names = text.shortened([server for server, _ in listed], SERVER_WIDTH)
+    for server, lines in listed:
+        table.add_row(Text(names[server]), Text(lines))
+    return table
+
+
 def figures_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Return a table whose first column is the server and whose others are figures."""
     names = text.shortened((row[0] for row in rows), SERVER_WIDTH)

@@ -18,7 +18,6 @@ class LiveProbe(Protocol):
 
     def observed(self, load: LoadResult, /) -> ProbeRecord:
         """Return what was seen during the measured window of a load that is over."""
-        ...
 
 
 class LiveServer(Protocol):
@@ -29,7 +28,6 @@ class LiveServer(Protocol):
 
     def __enter__(self) -> Self:
         """Make the server ready; raises ServerFailure where it does not become so."""
-        ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -40,7 +38,6 @@ class LiveServer(Protocol):
     @property
     def address(self) -> str:
         """Where the server listens: the numeric ``host:port`` of a web server; of a database its hosts."""
-        ...
 
     @property
     def authority(self) -> str:
@@ -50,17 +47,14 @@ class LiveServer(Protocol):
     @property
     def transport(self) -> Transport:
         """How a web server is spoken to; of a database the URL says it."""
-        ...
 
     @property
     def url(self) -> str:
         """Where the server is reached by its protocol; that of a database may hold a password."""
-        ...
 
     @property
     def configuration(self) -> Mapping[str, str]:
         """The configuration files by name, to be recorded; empty where they are not known."""
-        ...
 
     def verify(self, paths: Sequence[str] = (), load: LoadTable | None = None, /) -> None:
         """Check what it answers for these paths, asked as a load asks; of a database, what it gives back.
@@ -76,15 +70,12 @@ class LiveServer(Protocol):
 
     def probe(self, cpus: Collection[int], interval_s: float, /) -> AbstractContextManager[LiveProbe]:
         """Return what watches the server while it is entered; on these CPUs, where it is on this machine."""
-        ...
 
     def limit_use(self) -> LimitUse | None:
         """Return what limits of memory and credits have done to it since its start; ``None`` without any."""
-        ...
 
     def log_tail(self, line_count: int = ..., /) -> str:
         """Return the last lines of what the server wrote; empty where not known, and after the stop."""
-        ...
 
     def stop(self) -> None:
         """Stop the server, or leave it as it is where it was not started for the run; again does nothing."""
@@ -96,16 +87,13 @@ class Service(Protocol):
     @property
     def url(self) -> str:
         """Where it is reached, with user and password where it asks for them."""
-        ...
 
     @property
     def sign_of_life(self) -> str:
         """What a ready server does, in words that complete "it did not …"."""
-        ...
 
     def refusal(self, timeout_s: float) -> str | None:
         """Ask once whether the server is ready; ``None`` if it is, otherwise what it answered, in words."""
-        ...
 
     def verify(self, paths: Sequence[str], load: LoadTable | None, /) -> None:
         """Compare what it does with what it should do; ``paths`` and ``load`` are a web server's.
@@ -115,4 +103,3 @@ class Service(Protocol):
             ServerFailure: an answer is missing or wrong ("wrong_answer").
 
         """
-        ...

@@ -31,58 +31,46 @@ class Location(Protocol):
     @property
     def address(self) -> str:
         """The numeric address under which a server there is reached."""
-        ...
 
     @property
     def listen_address(self) -> str:
         """The address on which a server there listens, as it sees its own network."""
-        ...
 
     @property
     def is_this_machine(self) -> bool:
         """Whether paths of this machine are those of the place."""
-        ...
 
     @property
     def searched(self) -> str:
         """Where programs are searched, in words."""
-        ...
 
     @property
     def fixed_port(self) -> int | None:
         """The port of a server there that cannot be given one; ``None`` for one that can."""
-        ...
 
     def listen_port(self, port: int) -> int:
         """Return the port on which a server there listens that is reached on ``port`` here."""
-        ...
 
     def free_port(self, free_here: int) -> int:
         """Return the port on which a server is reached, for which a free port of this machine is offered."""
-        ...
 
     def own_command(self) -> list[str] | None:
         """Return the command that the place itself names, if it does."""
-        ...
 
     def program_named(self, names: Sequence[str], user: ServerUser | None = None) -> Path | None:
         """Return the absolute path of the first of these programs, names or paths, that is there.
 
         One that the user cannot run comes after all that it can.
         """
-        ...
 
     def given_program(self, program: Path) -> Path | str:
         """Return the absolute path of a program that was given by a path, or what is wrong with it."""
-        ...
 
     def first_folder(self, folders: Sequence[Path]) -> Path | None:
         """Return the first of these folders that is there, without links in its path."""
-        ...
 
     def last_file(self, pattern: str) -> Path | None:
         """Return the last match, by its name, of a pattern of the shell, without links in its path."""
-        ...
 
     def output_of(
         self,
@@ -99,11 +87,9 @@ class Location(Protocol):
             TimeoutExpired: it did not end in time.
 
         """
-        ...
 
     def processes(self) -> ServerProcesses:
         """Return what makes the processes of a new start."""
-        ...
 
 
 @dataclass(frozen=True)

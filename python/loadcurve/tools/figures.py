@@ -70,7 +70,6 @@ class ToolFigures:
 
     tool: str
     """Its folder's name, such as ``wrk``."""
-    version: str | None
     basis: LatencyBasis
     duration_s: float
     """The measured window."""
@@ -78,6 +77,7 @@ class ToolFigures:
     """Answers of any status, within the window."""
     failed: int | None
     """Requests without an answer for a reason that the tool counts; ``None`` where its files lack that."""
+    version: str | None = None
     never_sent: int | None = None
     """Requests that fell due and were never sent; ``None`` where that is not counted."""
     ok: int | None = None

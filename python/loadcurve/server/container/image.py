@@ -39,7 +39,6 @@ class ImageSource(Protocol):
 
         Raises ``ServerFailure``: that cannot be done ("image_unavailable", "not_built").
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,6 @@ def read_json(source: Source) -> ToolFigures:
     added = max((run.latency.count or total) - total, 0)
     return ToolFigures(
         tool="autocannon",
-        version=None,
         basis="send",
         duration_s=window.duration_s,
         answered=total - run.mismatches,

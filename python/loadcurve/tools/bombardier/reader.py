@@ -85,7 +85,6 @@ def read_json(source: Source) -> ToolFigures:
     answered, failed = _outcomes(source, status, result.others, errors)
     return ToolFigures(
         tool="bombardier",
-        version=None,
         basis="send",
         duration_s=result.took_s,
         answered=answered,
@@ -156,7 +155,6 @@ def read_text(source: Source) -> ToolFigures:
     duration_s, whence = _duration(lines, answered + failed, latency, asked)
     return ToolFigures(
         tool="bombardier",
-        version=None,
         basis="send",
         duration_s=duration_s,
         answered=answered,

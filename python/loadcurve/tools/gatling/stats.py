@@ -106,7 +106,6 @@ def read_stats(source: Source) -> ToolFigures:
     )
     return ToolFigures(
         tool="gatling",
-        version=None,
         basis="send",
         duration_s=requests / rate,
         answered=stats.answered,

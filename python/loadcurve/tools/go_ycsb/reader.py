@@ -180,7 +180,6 @@ def read_summary(source: Source) -> ToolFigures:
         raise lines.cut_off(what)
     return ToolFigures(
         tool="go-ycsb",
-        version=None,
         basis="send",
         duration_s=duration_s,
         answered=int(rows[_TOTAL][_COUNT]) if _TOTAL in rows else counted,

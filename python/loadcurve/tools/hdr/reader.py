@@ -114,7 +114,6 @@ def _read(source: Source, tool: str, unit_ns: int) -> ToolFigures:
     latency: Times = times_of_counts(merged, unit_ns / UNITS["ms"])
     return ToolFigures(
         tool=tool,
-        version=None,
         basis="send",
         duration_s=duration_s,
         answered=merged.total,

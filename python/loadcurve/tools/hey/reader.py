@@ -133,7 +133,6 @@ def read_text(source: Source) -> ToolFigures:
     found_bytes = lines.optional(r"\s+Total data:\s+(\d{1,18}) bytes$", "hey's line Total data")
     return ToolFigures(
         tool="hey",
-        version=None,
         basis="send",
         duration_s=window.duration_s,
         answered=answered,

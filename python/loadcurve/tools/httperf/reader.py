@@ -57,7 +57,6 @@ def read_text(source: Source) -> ToolFigures:
         raise source.unreadable(number, "a test that took no time", "the requests of a load")
     return ToolFigures(
         tool="httperf",
-        version=None,
         basis="send",
         duration_s=window.duration_s,
         answered=answered,

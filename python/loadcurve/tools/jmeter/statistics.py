@@ -83,7 +83,6 @@ def read_statistics(source: Source) -> ToolFigures:
     )
     return ToolFigures(
         tool="jmeter",
-        version=None,
         basis="send",
         duration_s=total.count / total.rate,
         answered=requests - failed,

@@ -44,7 +44,6 @@ def read_text(source: Source) -> ToolFigures:
         latency = _times(lines.all, line + 1 if failed else line, counted - failed)
     return ToolFigures(
         tool="k6",
-        version=None,
         basis="send",
         duration_s=counted / rate,
         answered=counted - failed,

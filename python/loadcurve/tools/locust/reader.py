@@ -80,7 +80,6 @@ def read_csv(source: Source) -> ToolFigures:
         require_long_window(source, requests / rate, instead)
     return ToolFigures(
         tool="locust",
-        version=None,
         basis="send",
         duration_s=requests / rate,
         answered=requests - failed,
@@ -112,7 +111,6 @@ def read_history(source: Source) -> ToolFigures:
     users = _users(sums)
     return ToolFigures(
         tool="locust",
-        version=None,
         basis="send",
         duration_s=ended - began,
         answered=requests - failed,

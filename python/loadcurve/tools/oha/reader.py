@@ -119,7 +119,6 @@ def read_json(source: Source) -> ToolFigures:
     )
     return ToolFigures(
         tool="oha",
-        version=None,
         basis="send",
         duration_s=summary.total,
         answered=answered,

@@ -33,7 +33,6 @@ def read_json(source: Source) -> ToolFigures:
     requests = result.requests
     return ToolFigures(
         tool=TOOL,
-        version=None,
         basis="due",
         duration_s=result.duration_s,
         answered=requests.answered,

@@ -197,7 +197,6 @@ def read_report(source: Source) -> ToolFigures:
         began = None
     return ToolFigures(
         tool="vegeta",
-        version=None,
         basis="send",
         duration_s=(report.duration + report.wait) / _NS_PER_S,
         answered=report.requests - failed,

@@ -42,7 +42,6 @@ def read_text(source: Source) -> ToolFigures:
     head = lines.optional(r"Error Set:\s*$", "vegeta's part Error Set")
     return ToolFigures(
         tool="vegeta",
-        version=None,
         basis="send",
         duration_s=took_s.value,
         answered=total - failed,

@@ -86,7 +86,6 @@ def read_report(source: Source, connections: int) -> ToolFigures:
         raise source.unreadable(report.line, found, "one latency of each answer that came in time")
     return ToolFigures(
         tool="wrk",
-        version=None,
         basis="send",
         duration_s=report.duration_us / 1e6,
         answered=answered,

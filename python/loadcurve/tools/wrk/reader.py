@@ -77,7 +77,6 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
         raise source.unreadable(number, "no request", "the requests of a load")
     return ToolFigures(
         tool=tool,
-        version=None,
         basis=basis,
         duration_s=window.duration_s,
         answered=answered,

@@ -27,7 +27,6 @@ def figures(wanted: WebToolRequest, output: Output) -> ToolFigures:  # noqa: ARG
     answered, failed = outcomes("wrk2", report.requests, report.failed)
     return ToolFigures(
         tool="wrk2",
-        version=None,
         basis="due",
         duration_s=report.duration_us / 1e6,
         answered=answered,

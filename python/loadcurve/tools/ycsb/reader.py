@@ -86,7 +86,6 @@ def read_text(source: Source) -> ToolFigures:
     is_due = any(name.startswith(INTENDED) for name in parts)
     return ToolFigures(
         tool="ycsb",
-        version=None,
         basis="due" if is_due else "send",
         duration_s=runtime_ms / _MS_PER_S,
         answered=answered,

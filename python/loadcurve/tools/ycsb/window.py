@@ -90,7 +90,6 @@ def read_load(output: Output, load: DatabaseLoad) -> ToolFigures:
     sent = _times([part for one in right for part in window.of(one.service)])
     return ToolFigures(
         tool="ycsb",
-        version=None,
         basis="send" if load.rate_rps is None else "due",
         duration_s=window.duration_s,
         answered=due.distribution.known_count,
