@@ -17,7 +17,7 @@ from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.find import bundled_study, find_study
 from loadcurve.study.several import studies_in
-from loadcurve.units import clock
+from loadcurve.units import clock, plural
 
 if TYPE_CHECKING:
     from loadcurve.study.model import Study
@@ -48,14 +48,15 @@ def check_command(argument: str, catalogs: Sequence[Path] = ()) -> None:
     out.print(Text(f"{file}: {studies[0].title}"), soft_wrap=True)
     for words, shown in (("in full", studies), ("with --quick", [one.quick() for one in studies])):
         points, trials = len(shown[0].points()), shown[0].trials.most
-        size = f"{sum(len(one.servers) for one in shown)} servers"
+        size = plural(sum(len(one.servers) for one in shown), "server")
         if len(shown) > 1:
             size = f"{len(shown)} loads alone and together"
         # The start of all servers of several loads counts once.
         arms = [*shown[0].arms, *(next(iter(one.arms)) for one in shown[1:])]
         duration_s = estimated_total_s(shown, dict.fromkeys(arms, trials))
         length = UNKNOWN if duration_s is None else f"about {clock(duration_s)}"
-        out.print(f"{words}: {size}, {points} points, {trials} trials of each; {length}")
+        lengths = f"{plural(points, 'point')}, {plural(trials, 'trial')} of each; {length}"
+        out.print(f"{words}: {size}, {lengths}")
     print_effects(file, out)
 
 
