@@ -133,6 +133,16 @@ def test_a_start_that_fails_costs_its_trial_and_no_point_of_it_is_named(scripted
     assert scripted.run.complete
 
 
+def test_a_server_that_fails_before_the_first_trial_is_not_started_again_and_why_is_said_once(scripted):
+    scripted.script.failures["limit", "start"] = ServerFailure("not_ready", "it is not ready")
+    scripted.measure(study_text(TWO, trials=3))
+    assert [code for _, _, code in failures(scripted)] == ["not_ready"] * 3
+    assert scripted.script.events.count("start limit") == 1
+    assert scripted.script.events.count("start simple") == 1 + 3
+    assert scripted.talk.count("it is not ready") == 1
+    assert scripted.talk.count("limit: failed as before") == 3
+
+
 def test_a_start_that_fails_names_the_point_that_it_was_for(scripted):
     scripted.script.failures["limit", "start"] = ServerFailure("not_ready", "it is not ready")
     scripted.measure(study_text(LIMIT, trials=1, restart="point"))

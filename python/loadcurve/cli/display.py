@@ -20,6 +20,7 @@ from loadcurve.loads.values import Point
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.report.ending import wide_in_words
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.server.failure import ServerFailure
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.model import Study
@@ -63,6 +64,8 @@ class RunDisplay:
         self._progress: Progress | None = None
         self._attempt = 1
         self._shown_caveats: set[tuple[str, str]] = set()
+        self._said_of: set[tuple[str, str]] = set()
+        """Servers, each with why it failed before the first trial."""
         self._file: ProgressFile | None = None
         self._other_systems: LiveLoad | None = None
 
@@ -102,6 +105,11 @@ class RunDisplay:
         """Print a sentence above the display; where it goes to a file, it stays on one line."""
         self._console.print(Text(text), soft_wrap=not self._live)
 
+    def server_failed(self, server: str, failure: ServerFailure) -> None:
+        """A server failed before the first trial; its trials, which fail for it, do not repeat the reason."""
+        self._said_of.add((server, failure.text))
+        self.note(f"{server} failed before the first trial: {failure}")
+
     def trial_begins(self, trial: PlannedTrial) -> None:
         """A server is being started."""
         self._trial, self._point, self._progress = trial, None, None
@@ -131,7 +139,8 @@ class RunDisplay:
             over_with_trial = (trial.trial + 1) * self._points_per_trial
             self._points_over = over_with_trial if self._failure_ends_trial else self._points_over + 1
             at = f" at {in_words(record.point)}" if record.point else ""
-            self.note(f"{place}: failed{at}: {record.reason.text}")
+            is_known = (record.server, record.reason.text) in self._said_of
+            self.note(f"{place}: failed{at}{' as before' if is_known else f': {record.reason.text}'}")
             self._keep(None)
             return
         # Where points follow each other without a pause, the next one has begun when a record is safe.

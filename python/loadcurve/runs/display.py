@@ -6,6 +6,7 @@ from typing import Protocol
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.server.failure import ServerFailure
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.model import Study
 
@@ -18,6 +19,9 @@ class Display(Protocol):
 
     def note(self, text: str) -> None:
         """Something that a person should know."""
+
+    def server_failed(self, server: str, failure: ServerFailure) -> None:
+        """A server failed before the first trial, as it will in each of them."""
 
     def trial_begins(self, trial: PlannedTrial) -> None:
         """A server is being started."""

@@ -235,7 +235,9 @@ class PlannedRun:
             BadInput: it cannot be written, or something has changed since the run that is resumed was begun.
 
         """
-        record = self._record(served, caveats, self._server_records(self._tried(served)))
+        tried = self._tried(served)
+        record = self._record(served, caveats, self._server_records(tried))
+        self._give_up(tried)
         if self._resumed is None:
             remember = partial(remember_begun, self.folder)
             study_text, inputs = self._study_text(), self._inputs
@@ -300,8 +302,15 @@ class PlannedRun:
                 arm, cpus = self.study.arms[name], self._cpus_of(name)
                 found[name] = tried = try_server(server, served, arm, self._context.seed, cpus)
                 if isinstance(tried, ServerFailure):
-                    self._context.display.note(f"{name} failed before the first trial: {tried}")
+                    self._context.display.server_failed(name, tried)
         return found
+
+    def _give_up(self, tried: Mapping[str, TriedServer | ServerFailure]) -> None:
+        """Let each trial of a server that has failed fail with what is known, without another attempt."""
+        for name, failure in tried.items():
+            if isinstance(failure, ServerFailure):
+                entry = self.servers[name].entry
+                self.servers[name] = MissingServer(entry, failure.text, None, fault=failure)
 
     def _server_records(self, tried: Mapping[str, TriedServer | ServerFailure]) -> Mapping[str, ServerRecord]:
         records = {}
