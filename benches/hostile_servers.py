@@ -23,12 +23,12 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.tls import TlsTable
 from loadcurve.result.records import ContentRecord
-from loadcurve.server.answers import WebSite, verify_answers
+from loadcurve.server.answers import ONLY_OK, WebSite, verify_answers
 from loadcurve.server.asked import Site
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.found import MissingServer, Overrides, ReadyQuestion
 from loadcurve.server.running import find_running_server
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
@@ -49,7 +49,9 @@ Phase = Callable[[str, int, float, Manners], str]
 def ready(scheme: str, port: int, timeout_s: float, _: Manners) -> str:
     """Ask once whether it is ready."""
     if scheme in TRANSPORTS:
-        site = WebSite("127.0.0.1", port, f"/{FILE}", Path(), CONTENT, TRANSPORTS[scheme])
+        site = WebSite(
+            "127.0.0.1", port, ReadyQuestion(f"/{FILE}", ONLY_OK), Path(), CONTENT, TRANSPORTS[scheme]
+        )
         refusal = site.refusal(timeout_s)
     else:
         refusal = RunningDatabase(url_of(scheme, port)).refusal(timeout_s)

@@ -163,7 +163,11 @@ def test_a_search_by_a_tool_is_refused_like_a_study(tmp_path):
     ("keys", "said"),
     [
         ("", "22: servers.command.start: missing; expected the command that starts the server"),
-        ('start = "sh"', '23: servers.command.start: found "sh"; expected a list of texts'),
+        (
+            "start = 5",
+            "23: servers.command.start: found 5; expected a program and its arguments, as a text or",
+        ),
+        ('start = "sh"', "23: servers.command.start: contains no {port}; expected it as"),
         (
             'start = ["sh", "{prot}"]',
             "23: servers.command.start: start names {prot}, which is unknown there",

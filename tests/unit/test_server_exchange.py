@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from loadcurve.result.records import ContentRecord
-from loadcurve.server.answers import WebSite
+from loadcurve.server.answers import ONLY_OK, WebSite
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.found import MissingServer, Overrides, ReadyQuestion
 from loadcurve.server.running import RunningServer, find_running_server
 from support.dripping_server import HEAD, dripping_server
 
@@ -47,7 +47,7 @@ def ends_in_time() -> Iterator[None]:
 @pytest.mark.parametrize("drip", [DRIPS[name] for name in DRIPS], ids=list(DRIPS))
 def test_a_dripping_head_is_not_waited_for_when_readiness_is_asked(drip: tuple[bytes, bytes]):
     with dripping_server(*drip) as port, ends_in_time():
-        refusal = WebSite("127.0.0.1", port, "/", Path(), {}).refusal(TIMEOUT_S)
+        refusal = WebSite("127.0.0.1", port, ReadyQuestion("/", ONLY_OK), Path(), {}).refusal(TIMEOUT_S)
     assert refusal is not None
     assert "the last attempt failed with" in refusal
 
@@ -84,7 +84,7 @@ def answering(*parts: bytes) -> Iterator[int]:
 def test_interim_answers_are_passed_over():
     interim = [b"HTTP/1.1 %d Interim\r\nLink: </a>\r\n\r\n" % status for status in (100, 102, 103, 199)]
     with answering(*interim, HEAD, b"\r\n") as port:
-        assert WebSite("127.0.0.1", port, "/", Path(), {}).refusal(TIMEOUT_S) is None
+        assert WebSite("127.0.0.1", port, ReadyQuestion("/", ONLY_OK), Path(), {}).refusal(TIMEOUT_S) is None
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_interim_answers_are_passed_over():
 )
 def test_an_answer_that_is_none_is_refused_in_words_that_can_be_shown(answer: bytes, words: str):
     with answering(answer) as port:
-        refusal = WebSite("127.0.0.1", port, "/", Path(), {}).refusal(TIMEOUT_S)
+        refusal = WebSite("127.0.0.1", port, ReadyQuestion("/", ONLY_OK), Path(), {}).refusal(TIMEOUT_S)
     assert refusal is not None
     assert words in refusal
     assert refusal.isprintable()

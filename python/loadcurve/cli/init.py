@@ -1,5 +1,6 @@
 """``loadcurve init``: a commented study for the servers that are installed here."""
 
+import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
 from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.server.revision import revision_of
 from loadcurve.study.estimate import estimated_duration_s
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
@@ -85,12 +87,57 @@ TAIL = """
 """
 
 
-def init_command(file: Path, catalogs: Sequence[Path]) -> None:
-    """Write a study for the servers that are installed here, and print its path.
+OWN_HEAD = """\
+# A study for `loadcurve run {name}`; with --quick it is shortened, for a first look.
+# Lines that begin with # are comments: remove the # to use one.
 
-    Raises ``BadInput``: the file is there already or cannot be written.
+title = "My application"
+question = "How many requests/s does it answer, and what happens to its latency, as connections grow?"
+# limits = "p99 < 100ms"    # the answer is up to which load they hold
+
+# A closed loop: each connection sends its next request when the previous one is answered.
+[load]
+model = "closed"
+requests = ["/"]            # several are sent in turn; each must answer with status 200
+warmup = "0.5s"             # not measured
+duration = "2s"             # measured, at each point
+# headers = {{ Authorization = {{ env = "TOKEN" }} }}
+
+# Each value is one point of the curve. Any number of [load] can be swept.
+[sweep]
+connections = [1, 4, 16, 64]
+
+# A trial is one fresh start of the application, measured at all points.
+[trials]
+count = 5
+
+# Started for each trial, in the folder of this file, with a free port. It must stay in the foreground.
+[servers.mine]
+"""
+VERSION_INSTEAD = '# version = "1.2"           # in place of the revision of its Git repository\n'
+OWN_VERSION = 'version = "1"               # for the report; in a Git repository it is the revision\n'
+OWN_TAIL = """\
+# ready = "/health"         # asked until it answers; without it, the first of the requests
+# cwd = "app"               # another folder to start it in
+# environment = { MODE = "production", DATABASE_URL = { env = "DATABASE_URL" } }
+
+# The same application with another setting, or another version, is a second curve:
+# [servers.more-workers]
+# start = "…"
+"""
+
+
+def init_command(file: Path, catalogs: Sequence[Path], command: str | None = None) -> None:
+    """Write a study, and print its path: for the servers that are installed here, or for one own command.
+
+    Raises ``BadInput``: the command has no ``{port}``, or the file is there already or cannot be written.
     """
-    text = study_text(file.name, catalog_rows(load_catalog(catalogs)))
+    if command is None:
+        text = study_text(file.name, catalog_rows(load_catalog(catalogs)))
+    else:
+        text = own_study_text(
+            file.name, command, has_revision=revision_of(file.absolute().parent) is not None
+        )
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)
@@ -106,6 +153,22 @@ def init_command(file: Path, catalogs: Sequence[Path]) -> None:
     new_console().print(file, soft_wrap=True)
     for line in next_lines(study, file):
         new_console(stderr=True).print(line, soft_wrap=True)
+
+
+def own_study_text(name: str, command: str, *, has_revision: bool) -> str:
+    """Return the study of one own application, which this command starts.
+
+    Its version is that of its folder, if this has a revision. Raises ``BadInput``: it has no ``{port}``.
+    """
+    if "{port}" not in command:
+        raise BadInput(
+            f"--command {shlex.quote(command)} contains no {{port}}: Loadcurve gives the application a free "
+            "port at each start, so write {port} in place of its number, such as "
+            '"gunicorn app:app -b 127.0.0.1:{port}"'
+        )
+    start = f"start = {json.dumps(command, ensure_ascii=False)}\n"
+    version = VERSION_INSTEAD if has_revision else OWN_VERSION
+    return "".join([OWN_HEAD.format(name=name), start, version, OWN_TAIL])
 
 
 def next_lines(study: Study, file: Path) -> list[str]:

@@ -19,7 +19,7 @@ from loadcurve.files import make_folder, sha256_of
 from loadcurve.result.inputs import CATALOG_OPTION, InputRecord, LeftOutReason, with_kept_names
 from loadcurve.server.catalog import CatalogEntry, read_entry
 from loadcurve.server.packaged import DESCRIPTION_FILE
-from loadcurve.study.inputs import NamedFile, files_of, renamed, with_names
+from loadcurve.study.inputs import NamedFile, files_of, renamed, with_names, with_working_folder
 from loadcurve.study.url_files import with_absolute_files
 from loadcurve.toml.document import TomlDocument
 
@@ -45,21 +45,30 @@ class RunInputs:
     """The inputs of one run, as they are when it begins."""
 
     def __init__(
-        self, document: TomlDocument, catalogs: Sequence[Path] = (), used: Sequence[str] = ()
+        self,
+        document: TomlDocument,
+        catalogs: Sequence[Path] = (),
+        used: Sequence[str] = (),
+        own_programs: Sequence[str] = (),
     ) -> None:
         """Look at what a study names, and at the entries with these names in the person's own catalogues.
+
+        ``own_programs`` are the servers whose program the study names, which works in the study's folder.
 
         Raises ``BadInput`` where one of these cannot be used.
         """
         self._named = files_of(document)
         self._folder = document.path.parent.absolute()
+        self._own_programs = own_programs
         self._copies: dict[Path, _Copied] = {}
         self._reasons: dict[Path, LeftOutReason] = {}
         self.records = [*self._of_study(), *self._of_catalogs(catalogs, used)]
 
     def study_text(self, text: str) -> str:
-        """Return the text of the study with the names of the copies."""
-        return renamed(text, self._named, self._name_of)
+        """Return the text of the study with the names of the copies, and with the folder of its programs."""
+        return with_working_folder(
+            renamed(text, self._named, self._name_of), self._own_programs, self._folder
+        )
 
     def recorded(self, study: dict[str, Any]) -> dict[str, Any]:
         """Return the record of a study, which has absolute paths, with the names of the copies."""

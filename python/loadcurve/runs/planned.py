@@ -50,6 +50,7 @@ from loadcurve.runs.resume import InterruptedRun, require_as_before
 from loadcurve.runs.rig_cache import kept, rig_of
 from loadcurve.runs.running_servers import utc_now
 from loadcurve.runs.servers_of_start import Member
+from loadcurve.runs.study_servers import OWN_PROGRAM, with_own_programs
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
@@ -144,6 +145,7 @@ class PlannedRun:
         self._search = search
         self._resumed = resumed
         self.folder = folder
+        study = with_own_programs(study, context.catalog)
         require_known_types(study, document)
         require_ray(study, document)
         require_generators(
@@ -288,7 +290,9 @@ class PlannedRun:
     def _inputs(self) -> RunInputs:
         """The files of the study, and of the catalogues that its servers are described in."""
         used = list(dict.fromkeys(server.use for server in self.study.servers.values()))
-        return RunInputs(TomlDocument.read(self._context.study_file), self._context.catalogs, used)
+        document = TomlDocument.read(self._context.study_file)
+        own = [name for name, server in self.study.servers.items() if server.use == OWN_PROGRAM]
+        return RunInputs(document, self._context.catalogs, used, own)
 
     def _study_record(self) -> dict[str, Any]:
         """Return the study with every default filled in, the names of its files' copies, and no password."""

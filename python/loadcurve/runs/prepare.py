@@ -12,7 +12,8 @@ from loadcurve.host.cpus import CpuDivision, UnusableCpu, cpus_apart, divide_cpu
 from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecord
 from loadcurve.runs.fitting import misfits
 from loadcurve.runs.generators import require_generators
-from loadcurve.runs.limits import limits_of, limits_record, machine_record
+from loadcurve.runs.limits import limits_record, machine_record
+from loadcurve.runs.study_servers import needs_content, overrides_of, with_own_programs
 from loadcurve.server.answers import content_name, paths_with_content
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry
@@ -20,20 +21,19 @@ from loadcurve.server.container.found import location_of
 from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, ServerOnMachine
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server, require_as_given
+from loadcurve.server.found import FoundServer, MissingServer, find_server, require_as_given
 from loadcurve.server.found_record import container_record, digest_of, files_of_start
 from loadcurve.server.here import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.live import LiveServer
-from loadcurve.server.location import THIS_MACHINE, Location
-from loadcurve.server.password import with_password
+from loadcurve.server.location import THIS_MACHINE
 from loadcurve.server.running import RunningServer, find_running_server, given_of_running
 from loadcurve.server.settings import UnusableSetting, choose_settings
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.study.several import is_of_several, parts_of
-from loadcurve.study.tables import Host, StudyServer
+from loadcurve.study.tables import StudyServer
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
@@ -159,18 +159,21 @@ def find_servers(
 
     """
     require_fitting(study, document, catalog)
+    folder = document.path.parent.absolute()
     found: dict[str, Found | MissingServer] = {}
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = _find(catalog[server.use], study.arms[name], study.host, say, machines.get(name))
+            found[name] = _find(
+                catalog[server.use], study.arms[name], study, folder, say, machine=machines.get(name)
+            )
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
             continue
         problems += map(document.report, misfits(study.arms[name], found[name], study.points()[0]))
     if problems:
         raise BadInput("\n".join(problems))
-    _build_what_is_unbuilt(study, found, say)
+    _build_what_is_unbuilt(study, folder, found, say)
     missing = {name: server for name, server in found.items() if isinstance(server, MissingServer)}
     if len(missing) == len(found):
         lines = [describe_missing(name, server) for name, server in missing.items()]
@@ -181,11 +184,16 @@ def find_servers(
 def _find(
     entry: CatalogEntry,
     arm: Arm,
-    host: Host,
+    study: Study,
+    folder: Path,
     say: Callable[[str], None],
+    *,
     machine: ServerMachine | None = None,
 ) -> Found | MissingServer:
-    """Look for a server; one whose version or image cannot be found out is as good as missing."""
+    """Look for a server; one whose version or image cannot be found out is as good as missing.
+
+    ``folder`` is that of the study.
+    """
     server = arm.server
     runs_already = entry.description.from_study == "url"
     elsewhere = None if runs_already else machine
@@ -193,7 +201,7 @@ def _find(
         location = THIS_MACHINE if elsewhere else location_of(entry, server, server.start, say)
     except ServerFailure as failure:
         return MissingServer(entry, str(failure), None, fault=failure)
-    overrides = _overrides(entry, arm, host, location)
+    overrides = overrides_of(entry, arm, study, None if elsewhere else folder, location)
     find = find_running_server if runs_already else find_server
     try:
         if elsewhere:
@@ -203,29 +211,11 @@ def _find(
         return MissingServer(entry, failure.text, None, fault=failure)
 
 
-def _overrides(entry: CatalogEntry, arm: Arm, host: Host, location: Location) -> Overrides:
-    """Return what the study says of a server; raises UnusableSetting where that cannot be."""
-    server = arm.server
-    if entry.description.from_study == "url" and server.cpus is not None:
-        text = f"not used: the server {entry.name} is already running, so Loadcurve cannot bind it to CPUs"
-        raise UnusableSetting("cpus", text)
-    return Overrides(
-        binary=server.binary,
-        start=server.start,
-        url=_url(server),
-        version=server.version,
-        version_command=server.version_command,
-        environment=server.environment,
-        user=server.user,
-        tls=arm.load.tls,
-        limits=limits_of(server, host),
-        location=location,
-    )
-
-
-def _require_as_given(entry: CatalogEntry, arm: Arm, host: Host) -> None:
+def _require_as_given(entry: CatalogEntry, arm: Arm, study: Study, folder: Path) -> None:
     """Require of a server all that is known without looking for it; raises UnusableSetting."""
-    overrides, settings = _overrides(entry, arm, host, THIS_MACHINE), arm.server.settings
+    is_here = study.server_machine_of(arm.name) is None
+    overrides = overrides_of(entry, arm, study, folder if is_here else None, THIS_MACHINE)
+    settings = arm.server.settings
     if entry.description.from_study == "url":
         given_of_running(entry, settings, overrides)
     elif arm.server.engine is not None:
@@ -248,7 +238,7 @@ def require_fitting(study: Study, document: TomlDocument, catalog: Catalog) -> N
         arm = study.arms[name]
         try:
             entry = catalog[server.use]
-            _require_as_given(entry, arm, study.host)
+            _require_as_given(entry, arm, study, document.path.parent.absolute())
         except BadInput as error:
             problems.append(document.report(Problem(_place(name, server, error), str(error))))
             continue
@@ -257,24 +247,11 @@ def require_fitting(study: Study, document: TomlDocument, catalog: Catalog) -> N
             # A server that cannot run in a container is refused for that, where the container is looked for.
             problems += map(document.report, misfits(arm, unfound, study.points()[0]))
         serves = unfound.kind is arm.kind and arm.kind.serves_content
-        if study.content is None and serves and entry.description.from_study != "url":
+        if study.content is None and serves and needs_content(entry, server):
             text = f"missing; expected files or a folder for the server {name} to serve"
             problems.append(document.report(Problem(("content",), text)))
     if problems:
         raise BadInput("\n".join(problems))
-
-
-def _url(server: StudyServer) -> str | None:
-    """Return where a server runs already, with its password; raises UnusableSetting where they do not fit."""
-    if server.password is None:
-        return server.url
-    if server.url is None:
-        text = "set without url; it is for a database that is already running"
-        raise UnusableSetting("password", text)
-    try:
-        return with_password(server.url, server.password.text)
-    except BadInput as error:
-        raise UnusableSetting("password", str(error)) from None
 
 
 def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> LiveServer:
@@ -291,7 +268,7 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
     folder, records = (None, {}) if served is None else (served.folder, served.records)
     if not found.kind.serves_content:
         folder, records = None, {}
-    elif served is None:
+    elif served is None and found.entry.description.from_study != "start":
         raise BadInput(f"The server {found.entry.name} has no content to serve: the study sets none.")
     if isinstance(found, ServerOnMachine):
         return ServerElsewhere(found, folder, records, cpus.server)
@@ -299,7 +276,7 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
 
 
 def _build_what_is_unbuilt(
-    study: Study, found: dict[str, Found | MissingServer], say: Callable[[str], None]
+    study: Study, folder: Path, found: dict[str, Found | MissingServer], say: Callable[[str], None]
 ) -> None:
     """Build the servers that lack nothing else, each once; one that cannot be built stays missing."""
     failures: dict[str, ServerFailure] = {}
@@ -316,7 +293,7 @@ def _build_what_is_unbuilt(
             fault = failures[entry.name]
             found[name] = MissingServer(entry, str(fault), None, fault=fault)
         else:
-            found[name] = _find(entry, study.arms[name], study.host, say)
+            found[name] = _find(entry, study.arms[name], study, folder, say)
 
 
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
@@ -429,6 +406,7 @@ def checked_studies(file: Path, catalog: Catalog) -> list[Study]:
         found += [(load.document, study) for load, study in parts_of(document)]
     else:
         found += [(document, document.to_model(Study))]
+    found = [(of_part, with_own_programs(study, catalog)) for of_part, study in found]
     for of_part, study in found:
         _require(study, of_part, catalog, has_other_loads=len(found) > 1)
     return [study for _, study in found]

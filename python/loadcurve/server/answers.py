@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from loadcurve.errors import BadInput
 from loadcurve.loads.http_table import HttpLoadTable
@@ -18,10 +18,13 @@ from loadcurve.result.records import ContentRecord
 from loadcurve.server.asked import Answer, Site, answers_to, as_plain, is_plain, plain_load
 from loadcurve.server.exchange import Asked, answer_within
 from loadcurve.server.failure import ServerFailure
+from loadcurve.server.found import ReadyQuestion
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
 
 ANSWER_TIMEOUT_S = 10.0
+ONLY_OK = http.HTTPStatus.OK + 1
+"""Statuses below it, from 200 on, are 200."""
 _OK: Collection[int] = (http.HTTPStatus.OK,)
 """What is expected of a path for which no list expects a status."""
 CHANGES = (
@@ -36,10 +39,10 @@ class WebSite:
 
     address: str
     port: int
-    ready_path: str | None
-    """What is asked for until it is answered; ``None`` for the first file of the content, which holds one."""
-    content_folder: Path
-    content: Mapping[str, ContentRecord]
+    ready: ReadyQuestion
+    content_folder: Path | None
+    content: Mapping[str, ContentRecord] | None
+    """``None`` where what is served is not known, so that only the status of an answer is compared."""
     transport: Transport = CLEAR_TEXT
 
     @property
@@ -50,17 +53,19 @@ class WebSite:
     @property
     def sign_of_life(self) -> str:
         """What a ready server does, in words."""
-        return f"answer GET {self._asked_path} with status 200"
+        below = self.ready.below_status
+        status = "status 200" if below == ONLY_OK else f"a status below {below}"
+        return f"answer GET {self.ready.path} with {status}"
 
     def refusal(self, timeout_s: float) -> str | None:
         """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
         try:
-            status = status_of(self.address, self.port, self._asked_path, timeout_s, self.transport)
+            status = status_of(self.address, self.port, self.ready.path, timeout_s, self.transport)
         except (OSError, http.client.HTTPException) as error:
             return f"the last attempt failed with {error or type(error).__name__}"
-        if status == http.HTTPStatus.OK:
+        if http.HTTPStatus.OK <= status < self.ready.below_status:
             return None
-        if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0:
+        if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0 and self.content_folder is not None:
             return (
                 f"the last status was {status}; because root starts it, it runs as another user, who must "
                 f"be able to enter every folder of {self.content_folder} and to read the files in it"
@@ -72,10 +77,6 @@ class WebSite:
         address = f"{self.address}:{self.port}"
         site = Site(address, address, self.transport, ANSWER_TIMEOUT_S)
         verify_answers(site, paths, self.content, load)
-
-    @property
-    def _asked_path(self) -> str:
-        return self.ready_path or "/" + quote(next(iter(self.content)))
 
 
 def status_of(address: str, port: int, path: str, timeout_s: float, transport: Transport = CLEAR_TEXT) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from loadcurve.host.cgroups import Limits
 from loadcurve.host.credits import Burst
 from loadcurve.redaction import remember
-from loadcurve.server.found import Overrides
+from loadcurve.server.found import Overrides, ReadyQuestion
 from loadcurve.server.location import Location
 from loadcurve.server.transport import Transport
 from loadcurve.study.container import ContainerTable
@@ -35,6 +35,7 @@ def asked_for(
             for name, value in overrides.environment.items()
         },
         "user": overrides.user,
+        "ready": overrides.ready and dataclasses.asdict(overrides.ready),
         "limits": _limits_as_json(overrides.limits),
         "container": table.model_dump(mode="json", include=set(ContainerTable.model_fields)),
     }
@@ -66,6 +67,7 @@ def overrides_of(asked: Mapping[str, Any], location: Location) -> Overrides:
         version_command=asked["version_command"],
         environment={name: _secret_text(**value) for name, value in asked["environment"].items()},
         user=asked["user"],
+        ready=asked["ready"] and ReadyQuestion(**asked["ready"]),
         limits=Limits(**limits, burst=None if burst is None else Burst(**burst)),
         location=location,
     )

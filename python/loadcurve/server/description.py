@@ -59,6 +59,8 @@ STUDY_KEYS = CONTAINER_KEYS | {
     "version_command",
     "driver",
     "environment",
+    "cwd",
+    "ready",
 }
 """What a study may say of any server, besides its settings."""
 

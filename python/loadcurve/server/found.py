@@ -28,6 +28,7 @@ from loadcurve.server.install import install_command_here
 from loadcurve.server.location import THIS_MACHINE, Location
 from loadcurve.server.packaged import PACKAGE_FOLDER, PACKAGED_CATALOG
 from loadcurve.server.privileges import ServerUser, user_of_server
+from loadcurve.server.revision import revision_of
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.toml.expected import show
 from loadcurve.toml.secret import SecretText
@@ -38,6 +39,14 @@ VERSION_TIMEOUT_S = 10.0
 
 ANY_VERSION = r"(\d[\w.+-]*)"
 """What is the version in the output of a study's ``version_command``: what begins with the first digit."""
+
+
+@dataclass(frozen=True)
+class ReadyQuestion:
+    """What a server is asked until it is ready: a path, and below which status its answer shows it."""
+
+    path: str
+    below_status: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,9 @@ class Overrides:
     """Variables of the server, and of what asks for its version."""
     user: str | None = None
     """The user that the server becomes where root starts it."""
+    folder: Path | None = None
+    """Where the server works; in its private folder, unless set."""
+    ready: ReadyQuestion | None = None
     limits: Limits = NO_LIMITS
     location: Location = THIS_MACHINE
     """Where the server is looked for and run."""
@@ -102,6 +114,10 @@ class FoundServer(StartableServer):
     """Variables that the study adds."""
     user: str | None = None
     """The user that the study lets it become where root starts it."""
+    folder: Path | None = None
+    """Where it works; in its private folder, unless set."""
+    ready: ReadyQuestion | None = None
+    """What shows that it is ready, in place of what its description says."""
 
 
 @dataclass(frozen=True)
@@ -176,14 +192,16 @@ def find_server(
     parts = _search_parts(entry, program, overrides.location, build)
     if isinstance(parts, str):
         return MissingServer(entry, parts, install_command_here(description.install))
-    version = overrides.version or read_version(
-        entry,
-        _version_source(entry, overrides),
-        program,
-        parts,
-        overrides.location,
-        environment={name: value.text for name, value in overrides.environment.items()},
-    )
+    version = overrides.version or _revision(overrides)
+    if version is None:
+        version = read_version(
+            entry,
+            _version_source(entry, overrides),
+            program,
+            parts,
+            overrides.location,
+            environment={name: value.text for name, value in overrides.environment.items()},
+        )
     _require_supported(entry, settings, given_settings, version)
     if not _uses_binary(start):
         start = ["{binary}", *start[1:]]
@@ -198,6 +216,8 @@ def find_server(
         location=overrides.location,
         environment=overrides.environment,
         user=overrides.user,
+        folder=overrides.folder,
+        ready=overrides.ready,
     )
 
 
@@ -258,6 +278,13 @@ def _require_known(key: str, words: Sequence[str], known: frozenset[str]) -> Non
         raise UnusableSetting(key, sentence(str(error))) from None
 
 
+def _revision(overrides: Overrides) -> str | None:
+    """Return the revision of the folder in which a study's own program works, which is its version."""
+    if overrides.folder is None or overrides.version_command is not None:
+        return None
+    return revision_of(overrides.folder)
+
+
 def _version_source(entry: CatalogEntry, overrides: Overrides) -> VersionSource:
     """Return how to ask for the version; raises ServerFailure where nobody says how."""
     if overrides.version_command is not None:
@@ -267,7 +294,8 @@ def _version_source(entry: CatalogEntry, overrides: Overrides) -> VersionSource:
     if entry.description.version is None:
         text = (
             "The version is unknown, so the server is not measured: set it in the study, such as "
-            'version = "1.2", or version_command = ["server", "--version"].'
+            'version = "1.2", or version_command = ["server", "--version"]; in a Git repository it is the '
+            "revision."
         )
         raise ServerFailure("version_unknown", text)
     return entry.description.version
@@ -310,7 +338,16 @@ def _program(
     _require_known("start", start[:1], frozenset({"entry", "native"}))
     if "/" in start[0]:
         return location.given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
-    return _search_program(entry, location, start[:1], None, user)
+    program = _search_program(entry, location, start[:1], None, user)
+    beside = _program_beside(overrides.folder, start[0])
+    return program if isinstance(program, Path) or beside is None else f"{program}; there is one at {beside}"
+
+
+def _program_beside(folder: Path | None, name: str) -> Path | None:
+    """Return where an environment in a folder has a program of this name, which nobody has activated."""
+    places = (".venv/bin", "venv/bin", "env/bin", "node_modules/.bin", "vendor/bin")
+    found = (Path(place, name) for place in places if folder and (folder / place / name).is_file())
+    return next(found, None)
 
 
 def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:

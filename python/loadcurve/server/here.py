@@ -10,15 +10,16 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, Self
+from urllib.parse import quote
 
 from loadcurve.errors import BadInput, sentence
 from loadcurve.host.cgroups import Limits
 from loadcurve.loads.table import LoadTable
 from loadcurve.result.records import ContentRecord, LimitUse
-from loadcurve.server.answers import WebSite
+from loadcurve.server.answers import ONLY_OK, WebSite
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import FailureCode, ServerFailure
-from loadcurve.server.found import FoundServer
+from loadcurve.server.found import FoundServer, ReadyQuestion
 from loadcurve.server.launch import Launch, ServerMarks
 from loadcurve.server.live import LiveServer, Service
 from loadcurve.server.location import LOOPBACK
@@ -31,6 +32,8 @@ FIRST_WAIT_S = 0.005
 LONGEST_WAIT_S = 0.1
 LEAST_ATTEMPT_S = 1.0
 """The last question before the timeout may wait so long: cut short, it would hide what the server answers."""
+OTHER_PORT_S = 4.0
+"""A study's own program that then listens elsewhere, and not where it should, has not understood its port."""
 FAILURE_LOG_LINES = 20
 PORT_TAKEN_WORDS = (os.strerror(errno.EADDRINUSE).lower(), "connection in use")
 """By which a server says that another program has its port: the system's words, and Gunicorn's."""
@@ -68,7 +71,7 @@ class Server(LiveServer):
         self._content_folder = content_folder
         self._content = content
         has_any = content_folder is not None and (description.ready.path or content)
-        if description.kind.serves_content and not has_any:
+        if description.kind.serves_content and not has_any and found.ready is None:
             raise BadInput("The server has nothing to serve: the content contains no file.")
         self._launch: Launch | None = None
 
@@ -192,17 +195,20 @@ class Server(LiveServer):
         launch = self._running
         if launch.url is not None:
             return RunningDatabase(launch.url)
-        if self._content_folder is None:
-            raise RuntimeError("a web server was made without content")
-        ready_path = self.found.entry.description.ready.path
         return WebSite(
             self.found.location.address,
             launch.port,
-            ready_path,
+            self.found.ready or self._usual_question,
             self._content_folder,
-            self._content,
+            None if self._content_folder is None else self._content,
             launch.transport,
         )
+
+    @property
+    def _usual_question(self) -> ReadyQuestion:
+        """What shows that a server of the catalogue is ready, which has content."""
+        path = self.found.entry.description.ready.path or "/" + quote(next(iter(self._content)))
+        return ReadyQuestion(path, ONLY_OK)
 
     def _require_cpus(self) -> None:
         wanted = self.found.limits.cpus
@@ -232,7 +238,8 @@ class Server(LiveServer):
 
     def _wait_until_ready(self, launch: Launch) -> None:
         timeout_s = self.found.entry.description.ready.timeout_s
-        deadline = time.monotonic() + timeout_s
+        started = time.monotonic()
+        deadline = started + timeout_s
         wait_s = FIRST_WAIT_S
         while (remaining_s := deadline - time.monotonic()) > 0:
             # Another program on the port may let the question wait for as long as there is time.
@@ -245,11 +252,27 @@ class Server(LiveServer):
                 self._require_own_port(launch)
                 launch.look_after_orphans(with_strays=True)
                 return
+            if self._is_own_program and time.monotonic() - started > OTHER_PORT_S:
+                self._require_its_port(launch)
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         expected = f"{self._service.sign_of_life} within {timeout_s:g} s"
         text = sentence(f"{self._title} runs but did not {expected}: {refusal}")
         self._fail("not_ready", text + launch.advice_on_user())
+
+    @property
+    def _is_own_program(self) -> bool:
+        """Whether it is a program of the study's, which may not know how it was given its port."""
+        return self.found.entry.description.from_study == "start"
+
+    def _require_its_port(self, launch: Launch) -> None:
+        if ports := launch.ports_instead():
+            named = ("port " if len(ports) == 1 else "ports ") + ", ".join(map(str, sorted(ports)))
+            self._fail(
+                "not_ready",
+                f"{self._title} listens on {named}, and not on {launch.port}, which is the {{port}} of its "
+                "command: give it that as the port to listen on.",
+            )
 
     def _require_own_port(self, launch: Launch) -> None:
         if launch.foreign_listeners():

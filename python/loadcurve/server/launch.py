@@ -28,7 +28,13 @@ from loadcurve.server.ledger import KILL_TIMEOUT_S, MARK_VARIABLE, LedgerEntry, 
 from loadcurve.server.preparation import PREPARE_LOG, prepare
 from loadcurve.server.private_folder import log_tail, template_names, write_private_folder
 from loadcurve.server.privileges import ServerUser, user_of_server
-from loadcurve.server.processes import held_sockets, is_running, listening_sockets, send_signal
+from loadcurve.server.processes import (
+    held_sockets,
+    is_running,
+    listening_ports,
+    listening_sockets,
+    send_signal,
+)
 from loadcurve.server.reach import reachable_part, reachable_program, require_reachable
 from loadcurve.server.settings import SettingValue
 from loadcurve.server.start import StartCommand
@@ -68,6 +74,7 @@ class Launch:
         self.configuration: dict[str, str] = {}
         self._entry = found.entry
         self._start_command = found.start
+        self._own_folder = found.folder
         self._added_environment = found.environment
         self._user = user_of_server(found.entry.description.user, found.user)
         self._names: dict[str, object] = {
@@ -150,7 +157,7 @@ class Launch:
                     title=self._title,
                     argv=self._filled(self._start_command),
                     user=self._user,
-                    folder=self._folder,
+                    folder=self._own_folder or self._folder,
                     log=self._console_log,
                     content=content,
                     certificates=None if self._certificates is None else self._certificates.folder,
@@ -216,6 +223,15 @@ class Launch:
                 return set()
             foreign -= held
         return foreign
+
+    def ports_instead(self) -> set[int]:
+        """Return the ports on which the server listens, where its own is not one of them."""
+        if not self._processes.on_this_network:
+            return set()
+        ports = listening_ports()
+        held = (held_sockets(process.identity) or set() for process in processes_of(self._start_record))
+        found = {ports[inode] for sockets in held for inode in sockets & ports.keys()}
+        return set() if self.port in found else found
 
     def log_tail(self, line_count: int) -> str:
         """Return the last lines of what the server printed and of each of its logs; empty after the end."""
@@ -338,8 +354,8 @@ class Launch:
             for name in self._entry.description.part_names:
                 part = Path(str(self._names[name]))
                 self._names[name] = str(reachable_part(user, part, cache_folder(), copies))
-        if content is not None:
-            require_reachable(self._title, user, content)
+        for folder in filter(None, (content, self._own_folder)):
+            require_reachable(self._title, user, folder)
         temporary = self._start_record.private_folder
         require_reachable(
             self._title, user, temporary, advice="Set TMPDIR to a folder that other users can enter"

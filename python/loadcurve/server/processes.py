@@ -136,7 +136,12 @@ def send_signal(process: ProcessIdentity, signal_number: signal.Signals) -> None
 
 def listening_sockets(port: int) -> set[int]:
     """Return the inodes of the TCP sockets of this network that listen on a port, on any address."""
-    inodes = set()
+    return {inode for inode, listening_port in listening_ports().items() if listening_port == port}
+
+
+def listening_ports() -> dict[int, int]:
+    """Return the port of each TCP socket of this network that listens, on any address, by its inode."""
+    ports = {}
     for table in ("tcp", "tcp6"):
         try:
             lines = (PROC / "net" / table).read_text(encoding="ascii").splitlines()[1:]
@@ -145,9 +150,9 @@ def listening_sockets(port: int) -> set[int]:
         for line in lines:
             fields = line.split()
             local_port = int(fields[1].rpartition(":")[2], 16)
-            if fields[3] == LISTEN_STATE and local_port == port:
-                inodes.add(int(fields[9]))
-    return inodes
+            if fields[3] == LISTEN_STATE:
+                ports[int(fields[9])] = local_port
+    return ports
 
 
 def held_sockets(process: ProcessIdentity) -> set[int] | None:

@@ -61,7 +61,9 @@ def _of_server(name: str, table: Mapping[str, Any]) -> Iterator[Effect]:
     """Return the entry of the catalogue that a server is of, and the variables that it gets."""
     entry = table.get("use", name)
     where = f"servers.{name}"
-    if isinstance(entry, str) and entry not in FROM_STUDY and "url" not in table:
+    # Its own command is named for itself.
+    is_own = "use" not in table and "start" in table
+    if isinstance(entry, str) and entry not in FROM_STUDY and "url" not in table and not is_own:
         yield Effect("command", f"the catalogue's {entry}", where)
     environment = table.get("environment")
     if isinstance(environment, dict):
@@ -130,6 +132,7 @@ _KEYS: Mapping[str, Callable[[object, tuple[str, ...]], Iterator[Effect]]] = {
     "url": _host,
     "ssh": _host,
     "address": _host,
+    "cwd": _file,
     "folder": _file_of_content,
     "body": _file_with_mark,
     "requests": _file,

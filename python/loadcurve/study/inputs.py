@@ -6,7 +6,7 @@ A study is read here as its file has it, before any model: what names a file is 
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -79,6 +79,22 @@ def renamed(text: str, files: list[NamedFile], name_of: Callable[[NamedFile], st
     return text
 
 
+def with_working_folder(text: str, servers: Sequence[str], folder: Path) -> str:
+    """Return the text of a study that says where the programs of these servers work, where it did not."""
+    data, offsets = tomllib.loads(text), _offsets(text)
+    for name in reversed(servers):
+        key: KeyPath = ("servers", name)
+        table = _table(data, key)
+        if "start" not in table or "cwd" in table or "engine" in table:
+            continue
+        begin = offsets[(*key, "start")]
+        ends_line = not text[:begin].rpartition("\n")[2].strip()
+        line = f"cwd = {json.dumps(str(folder), ensure_ascii=False)}" + ("\n" if ends_line else ", ")
+        text = text[:begin] + line + text[begin:]
+        offsets = _offsets(text)
+    return text
+
+
 def with_names(text: str, names: list[NamedFile], name_of: Callable[[NamedFile], str]) -> str:
     """Return a text with other names for its files."""
     # What is hidden in a URL has no place there.
@@ -124,6 +140,7 @@ def _of_servers(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
         server: KeyPath = ("servers", name)
         yield from _plain(data, (*server, "binary"), folder, "program")
         yield from _plain(data, (*server, "rootfs"), folder, "image")
+        yield from _plain(data, (*server, "cwd"), folder, "program")
         yield from _of_url(data, (*server, "url"), folder)
         yield from _secrets(data, server, folder)
         yield from _secrets(data, (*server, "environment"), folder)
@@ -147,11 +164,13 @@ def _of_url(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[Nam
 def _of_command(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:
     """Yield what a command names in the folder of its study; its program may be named by a relative path."""
     words = _value(data, key)
-    for place, word in enumerate(words if isinstance(words, list) else []):
+    for place, word in enumerate(words if isinstance(words, list) else [words]):
         if not isinstance(word, str):
             continue
-        if place == 0 and "/" in word and not word.startswith(("/", "{")):
-            yield NamedFile(key, word, 0, len(word), folder / word)
+        # A command that is one text begins with its program.
+        program = word if isinstance(words, list) else word.partition(" ")[0]
+        if place == 0 and "/" in program and not program.startswith(("/", "{")):
+            yield NamedFile(key, word, 0, len(program), folder / program)
         for found in _STUDY_FOLDER.finditer(word):
             yield NamedFile(key, word, found.start(), found.end(), folder / (found["name"] or ""))
 

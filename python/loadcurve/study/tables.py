@@ -1,6 +1,7 @@
 """The tables of a study file beside the load, and the types of their values, each checked for itself."""
 
 import re
+import shlex
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -133,11 +134,35 @@ def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
     return [program, *arguments]
 
 
+SHELL_CHARACTERS = "|&;<>$`\n"
+"""What a shell would act on in a command: none is between the command and the program."""
+
+
+def _words_of(command: object) -> object:
+    """Divide a command that is one text as a shell does, which is not asked for anything else."""
+    if not isinstance(command, str):
+        return command
+    try:
+        parts = shlex.shlex(command, posix=True, punctuation_chars=SHELL_CHARACTERS)
+        parts.whitespace_split, parts.commenters = True, ""
+        words = list(parts)
+    except ValueError as error:
+        raise own_problem(f"found {show(command)}, which is not a command: {error}".lower()) from None
+    for word in words:
+        if word and all(character in SHELL_CHARACTERS for character in word):
+            raise own_problem(
+                f"found {show(word)} in {show(command)}: no shell runs it; expected one program and its "
+                'arguments, or a shell that is named, such as ["sh", "-c", "…"]'
+            )
+    return words
+
+
 StudyCommand = Annotated[
     list[Text],
     Field(min_length=1),
+    BeforeValidator(_words_of),
     AfterValidator(_in_the_studys_folder),
-    Expected('a list of texts, a program and its arguments, such as ["server", "--port", "{port}"]'),
+    Expected('a program and its arguments, as a text or a list of texts, such as "server --port {port}"'),
 ]
 
 
@@ -383,7 +408,15 @@ class StudyServer(ContainerTable, extra="allow"):
     password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
     """The password of the user that the URL of a database names; only with `use = "url"`."""
     start: StudyCommand | None = None
-    """Another command than the catalogue's, with its placeholders."""
+    """Another command than the catalogue's, with its placeholders; of a name that the catalogue does not
+    have, the program itself.
+    """
+    cwd: Annotated[StudyPath, AfterValidator(_existing_folder)] | None = None
+    """The folder in which the study's own program works: that of the study, unless set."""
+    ready: Annotated[Text, Field(pattern="^/"), Expected('a path, such as "/health"')] | None = None
+    """The path whose answer, of a status below 400, shows that the server is ready. The study's own program
+    is ready, unless this is set, when it answers its load's first request with a status below 500.
+    """
     version: Text | None = None
     """The version, if no program can print it."""
     version_command: StudyCommand | None = None

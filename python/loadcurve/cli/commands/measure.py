@@ -73,13 +73,20 @@ def init(
         Path,
         typer.Argument(metavar="STUDY.toml", help="The new file; an existing file is never overwritten."),
     ] = Path("study.toml"),
+    command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="A study of your own application instead, started by this command with {port} in it.",
+        ),
+    ] = None,
     catalog: CatalogOption = None,
 ) -> None:
-    """Write a commented study for the servers found here."""
+    """Write a commented study for the servers found here, or for your own application."""
     from loadcurve.cli.init import init_command
 
     raise_on_interrupts()
-    init_command(file, tuple(catalog or ()))
+    init_command(file, tuple(catalog or ()), command)
 
 
 def capacity(

@@ -1,0 +1,100 @@
+"""What a study says of a server, as whoever looks for it and starts it takes it."""
+
+import http
+from pathlib import Path
+from typing import Final
+
+from loadcurve.errors import BadInput
+from loadcurve.runs.limits import limits_of
+from loadcurve.server.catalog import Catalog, CatalogEntry
+from loadcurve.server.found import Overrides, ReadyQuestion
+from loadcurve.server.location import Location
+from loadcurve.server.password import with_password
+from loadcurve.server.settings import UnusableSetting
+from loadcurve.study.arm import Arm
+from loadcurve.study.model import Study
+from loadcurve.study.tables import StudyServer
+
+OWN_PROGRAM: Final = "command"
+"""The entry of the catalogue for a program that the study itself names."""
+
+
+def with_own_programs(study: Study, catalog: Catalog) -> Study:
+    """Return the study with ``use = "command"`` for servers with ``start`` that are not in the catalogue."""
+    own = {
+        name: server.model_copy(update={"use": OWN_PROGRAM})
+        for name, server in study.servers.items()
+        if server.start is not None and server.use == name and name not in catalog
+    }
+    return study.model_copy(update={"servers": {**study.servers, **own}}) if own else study
+
+
+def overrides_of(
+    entry: CatalogEntry, arm: Arm, study: Study, folder: Path | None, location: Location
+) -> Overrides:
+    """Return what the study says of a server; raises UnusableSetting where that cannot be.
+
+    ``folder`` is that of the study, if the server runs where it is.
+    """
+    server = arm.server
+    if entry.description.from_study == "url":
+        for key, given in (("cpus", server.cpus), ("ready", server.ready)):
+            if given is not None:
+                text = f"not used: the server {entry.name} is already running, so Loadcurve does not start it"
+                raise UnusableSetting(key, text)
+    return Overrides(
+        binary=server.binary,
+        start=server.start,
+        url=_url(server),
+        version=server.version,
+        version_command=server.version_command,
+        environment=server.environment,
+        user=server.user,
+        folder=_working_folder(entry, server, folder),
+        ready=_ready_question(entry, arm, has_content=study.content is not None),
+        tls=arm.load.tls,
+        limits=limits_of(server, study.host),
+        location=location,
+    )
+
+
+def _working_folder(entry: CatalogEntry, server: StudyServer, folder: Path | None) -> Path | None:
+    """Return where a study's own program works; ``None`` for a server that works in its private folder."""
+    is_own = entry.description.from_study == "start"
+    if folder is not None and server.engine is None and is_own:
+        return server.cwd or folder
+    if server.cwd is not None:
+        where = "is one of the catalogue" if not is_own else "runs in a container or on another machine"
+        raise UnusableSetting("cwd", f"not used: the server {where}; it works in a folder of its own")
+    return None
+
+
+def _ready_question(entry: CatalogEntry, arm: Arm, *, has_content: bool) -> ReadyQuestion | None:
+    """Return what shows that a server is ready, where its description does not say it."""
+    if arm.server.ready is not None:
+        return ReadyQuestion(arm.server.ready, http.HTTPStatus.BAD_REQUEST)
+    if has_content or entry.description.from_study != "start":
+        return None
+    first, *_ = arm.paths_to_verify(0)
+    return ReadyQuestion(first, http.HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def needs_content(entry: CatalogEntry, server: StudyServer) -> bool:
+    """Whether a server serves the content of the study; its own program does where it is given it."""
+    if entry.description.from_study != "start":
+        return entry.description.from_study is None
+    variables = [one.text for one in server.environment.values() if one.source is None]
+    return any("{content}" in text for text in [*(server.start or ()), *variables])
+
+
+def _url(server: StudyServer) -> str | None:
+    """Return where a server runs already, with its password; raises UnusableSetting where they do not fit."""
+    if server.password is None:
+        return server.url
+    if server.url is None:
+        text = "set without url; it is for a database that is already running"
+        raise UnusableSetting("password", text)
+    try:
+        return with_password(server.url, server.password.text)
+    except BadInput as error:
+        raise UnusableSetting("password", str(error)) from None

@@ -1,0 +1,81 @@
+"""`loadcurve run` on one's own application: a study of eight lines, and the mistakes of the first hour."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from loadcurve.result.folder import read_run
+from loadcurve.server.found import NATIVE_FOLDER
+from support.sandbox import Sandbox
+
+STUDY = """\
+title = "Mine"
+load = {{ model = "closed", requests = ["/{path}"], warmup = "0s", requests_total = 40 }}
+sweep = {{ connections = [1, 2] }}
+trials = {{ count = 2 }}
+[servers.mine]
+start = "{start}"
+"""
+PROGRAM = f"{NATIVE_FOLDER}/loadcurve-server"
+SERVES_ITS_FOLDER = f"{PROGRAM} limit --listen 127.0.0.1:{{port}} --root ."
+MISTAKES = {
+    "another port": (
+        f"sh -c 'exec {PROGRAM} limit --listen 127.0.0.1:0 --root .' {{port}}",
+        "hello.txt",
+        ", which is the {port} of its command: give it that as the port to listen on.",
+    ),
+    "a path that it does not have": (
+        SERVES_ITS_FOLDER,
+        "gone.txt",
+        "GET /gone.txt was answered with status 404",
+    ),
+    "a module that is missing": (
+        "sh -c 'echo no module named app; exit 3' {port}",
+        "hello.txt",
+        "ended with status 3 before it was ready. Its output:\n    no module named app",
+    ),
+    "a program that cannot be run": (
+        "sh -c ./hello.txt {port}",
+        "hello.txt",
+        "ended with status 126 before it was ready.",
+    ),
+    "a program that goes into the background": (
+        "sh -c 'sleep 60 &' {port}",
+        "hello.txt",
+        "It still runs in the background: its start command must keep it in the foreground.",
+    ),
+}
+
+
+@pytest.fixture
+def application(sandbox: Sandbox) -> Sandbox:
+    """A Git repository with what an application serves."""
+    sandbox.write("app/hello.txt", "hello")
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "safe.directory=*")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run(["git", "-C", str(sandbox.work / "app"), *identity, *words], check=True)
+    return sandbox
+
+
+def test_a_study_of_one_command_measures_it_in_its_own_folder(application: Sandbox):
+    application.write("app/mine.toml", STUDY.format(path="hello.txt", start=SERVES_ITS_FOLDER))
+    finished = application.run("run", "app/mine.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    run = read_run(application.work / "run")
+    assert [point.load.requests.ok for point in run.points] == [40] * 4
+    assert run.run.servers["mine"].version.startswith("git ")
+    # The run is repeated from a copy of its folder, which does not have the application.
+    shutil.copytree(application.work / "run", application.work / "copy")
+    again = application.run("run", "copy/study.toml", "--out", "again")
+    assert again.returncode == 0, again.stderr
+    assert len(read_run(application.work / "again").points) == 4
+
+
+@pytest.mark.parametrize(("start", "path", "said"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_of_the_first_hour_is_said_once(application: Sandbox, start: str, path: str, said: str):
+    application.write("app/mine.toml", STUDY.format(path=path, start=start))
+    finished = application.run("run", "app/mine.toml", "--out", "run")
+    assert finished.returncode == 4
+    assert finished.stderr.count(said) == 1
+    assert finished.stderr.count("mine: failed as before") == 2

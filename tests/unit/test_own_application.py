@@ -1,0 +1,184 @@
+"""A study of one's own application: its command, where it works, what shows that it is ready, its version."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from loadcurve.cli.init import own_study_text
+from loadcurve.errors import BadInput
+from loadcurve.runs.prepare import checked_studies
+from loadcurve.runs.study_servers import overrides_of
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.found import ReadyQuestion
+from loadcurve.server.location import THIS_MACHINE
+from loadcurve.server.revision import revision_of
+from loadcurve.study.effects import effects_of
+from loadcurve.study.inputs import files_of, with_working_folder
+from loadcurve.toml.document import TomlDocument
+
+STUDY = """\
+title = "Mine"
+[load]
+model = "closed"
+requests = ["/first", "/second"]
+duration = "1s"
+[sweep]
+connections = [1, 2]
+[servers.mine]
+"""
+
+
+def own(folder: Path, server: str, *, before: str = "") -> TomlDocument:
+    """The study of one application, in a folder."""
+    file = folder / "mine.toml"
+    file.write_text(before + STUDY + server)
+    return TomlDocument.read(file)
+
+
+def said_of(folder: Path, server: str, *, before: str = ""):
+    """What is taken of the study when its server is looked for."""
+    document = own(folder, server, before=before)
+    [study] = checked_studies(document.path, load_catalog())
+    arm = study.arms["mine"]
+    return overrides_of(load_catalog()[arm.server.use], arm, study, folder, THIS_MACHINE)
+
+
+def refusal(folder: Path, server: str) -> str:
+    with pytest.raises(BadInput) as caught:
+        said_of(folder, server)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("app --port {port}", ["app", "--port", "{port}"]),
+        ("app -b '127.0.0.1:{port}' \\\"two words\\\"", ["app", "-b", "127.0.0.1:{port}", "two words"]),
+        ("bin/app {port} #1", ["{folder}/bin/app", "{port}", "#1"]),
+        (
+            "app --query a=1,b=2 http://x/?a=1 {port}",
+            ["app", "--query", "a=1,b=2", "http://x/?a=1", "{port}"],
+        ),
+    ],
+)
+def test_a_command_in_one_text_is_divided_as_a_shell_does(tmp_path, text, words):
+    found = said_of(tmp_path, f'start = "{text}"')
+    assert list(found.start) == [word.replace("{folder}", str(tmp_path)) for word in words]
+
+
+@pytest.mark.parametrize("text", ["cd app && run {port}", "run {port} | tee log", "run {port} > log"])
+def test_what_only_a_shell_can_do_is_refused_with_how_to_name_one(tmp_path, text):
+    said = refusal(tmp_path, f'start = "{text}"')
+    assert "mine.toml:9: servers.mine.start: found " in said
+    assert (
+        'no shell runs it; expected one program and its arguments, or a shell that is named, such as ["sh"'
+        in said
+    )
+
+
+def test_a_quotation_without_end_is_no_command(tmp_path):
+    assert "which is not a command: no closing quotation" in refusal(tmp_path, 'start = "run \'x {port}"')
+
+
+def test_a_name_of_the_catalogue_keeps_its_entry_and_another_one_is_the_programs_own(tmp_path):
+    text = STUDY.replace("[servers.mine]", '[content]\n"first" = "1KiB"\n"second" = "1KiB"\n[servers.mine]')
+    file = tmp_path / "two.toml"
+    file.write_text(text + 'start = "run {port}"\n[servers.limit]\nstart = "{binary} limit {port}"')
+    [study] = checked_studies(file, load_catalog())
+    assert {name: server.use for name, server in study.servers.items()} == {
+        "mine": "command",
+        "limit": "limit",
+    }
+
+
+def test_it_works_in_the_folder_of_the_study_unless_another_one_is_named(tmp_path):
+    (tmp_path / "app").mkdir()
+    assert said_of(tmp_path, 'start = "run {port}"').folder == tmp_path
+    assert said_of(tmp_path, 'start = "run {port}"\ncwd = "app"').folder == tmp_path / "app"
+    assert "no such folder" in refusal(tmp_path, 'start = "run {port}"\ncwd = "gone"')
+
+
+def test_a_server_of_the_catalogue_has_a_folder_of_its_own(tmp_path):
+    text = '[content]\n"first" = "1KiB"\n"second" = "1KiB"\n'
+    document = own(tmp_path, 'use = "limit"\ncwd = "."\n' + text)
+    with pytest.raises(BadInput, match=r"mine.toml:10: servers.mine.cwd: not used: the server is one of the"):
+        checked_studies(document.path, load_catalog())
+
+
+def test_it_is_ready_by_the_first_request_of_its_load_or_by_the_path_that_is_named(tmp_path):
+    assert said_of(tmp_path, 'start = "run {port}"').ready == ReadyQuestion("/first", 500)
+    assert said_of(tmp_path, 'start = "run {port}"\nready = "/health"').ready == ReadyQuestion("/health", 400)
+    assert "expected a path, such as" in refusal(tmp_path, 'start = "run {port}"\nready = "health"')
+    with_files = '[content]\n"first" = "1KiB"\n"second" = "1KiB"\n'
+    assert said_of(tmp_path, 'start = "run {port}"\n' + with_files).ready is None
+
+
+def test_content_is_required_where_the_command_names_it(tmp_path):
+    assert "content: missing; expected files or a folder" in refusal(
+        tmp_path, 'start = "run {port} {content}"'
+    )
+
+
+def test_its_command_is_named_by_what_shows_what_a_study_runs(tmp_path):
+    effects = effects_of(own(tmp_path, 'start = "run --port {port}"\ncwd = "app"').data)
+    assert [(one.kind, one.name) for one in effects] == [("command", "run --port {port}"), ("file", "app")]
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+    subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
+
+
+def test_its_version_is_the_revision_of_its_folder(tmp_path):
+    assert revision_of(tmp_path) is None
+    git(tmp_path, "init", "-q")
+    assert revision_of(tmp_path) is None
+    (tmp_path / "app.py").write_text("1")
+    git(tmp_path, "add", "app.py")
+    git(tmp_path, "commit", "-qm", "one")
+    head = subprocess.run(
+        ["git", "-C", str(tmp_path), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout
+    assert revision_of(tmp_path) == f"git {head[:12]}"
+    (tmp_path / "run").mkdir()
+    assert revision_of(tmp_path / "run") == f"git {head[:12]}"
+    (tmp_path / "app.py").write_text("2")
+    assert revision_of(tmp_path) == f"git {head[:12]}, changed"
+    git(tmp_path, "tag", "v1.2")
+    assert revision_of(tmp_path) == "git v1.2, changed"
+
+
+@pytest.mark.parametrize(
+    ("table", "kept"),
+    [
+        ('[servers.mine]\nstart = "run"\n', '[servers.mine]\ncwd = "/the/folder"\nstart = "run"\n'),
+        (
+            '[servers]\nmine = { start = "run" }\n',
+            '[servers]\nmine = { cwd = "/the/folder", start = "run" }\n',
+        ),
+        ('[servers.mine]\ncwd = "x"\nstart = "run"\n', '[servers.mine]\ncwd = "x"\nstart = "run"\n'),
+    ],
+)
+def test_the_study_in_a_run_folder_says_where_its_program_works(table, kept):
+    assert with_working_folder(table, ["mine"], Path("/the/folder")) == kept
+
+
+def test_the_program_of_a_command_in_one_text_is_an_input(tmp_path):
+    [found] = files_of(own(tmp_path, 'start = "bin/app --port {port}"'))
+    assert (found.text[found.begin : found.end], found.file) == ("bin/app", tmp_path / "bin/app")
+
+
+@pytest.mark.parametrize("has_revision", [True, False])
+def test_init_writes_a_study_of_a_command_that_a_run_would_accept(tmp_path, has_revision):
+    file = tmp_path / "own.toml"
+    command = "run \"two words\" 'x' {port}"
+    file.write_text(own_study_text("own.toml", command, has_revision=has_revision))
+    [study] = checked_studies(file, load_catalog())
+    assert study.servers["mine"].start == ["run", "two words", "x", "{port}"]
+    assert study.servers["mine"].version == (None if has_revision else "1")
+
+
+def test_init_refuses_a_command_that_is_not_given_its_port():
+    with pytest.raises(BadInput, match=r"contains no \{port\}: .* such as \"gunicorn app:app -b 127"):
+        own_study_text("own.toml", "gunicorn app:app", has_revision=True)
