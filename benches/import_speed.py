@@ -1,45 +1,81 @@
 """What ten million lines of CSV take to import by the command: seconds, and the most memory of its process.
 
-    python -m benches.import_speed [LINES]
+    python -m benches.import_speed [--lines N] [--pairs N] [--before COMMAND]
 
-Each tool's file is made first, of random times, in its own folder that is removed.
+Each tool's file is made first, of random times, in its own folder that is removed. Given are the medians, and
+with the ``loadcurve`` of another checkout, which takes turns, those of the ratios. Modules are compiled.
 """
 
+import argparse
 import json
+import multiprocessing
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy
 import polars
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
+from benches.pairs import pairs_in_turn
+from benches.rig import machine
+
+LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 LINES = 10_000_000
-GOAL_S, GOAL_BYTES = 10.0, 10**9
+GOAL_S, GOAL_BYTES = 5.0, 600 * 10**6
+GOAL_RATIO = 0.7
 BLOCK = 1_000_000
 
 
 def main() -> int:
-    """Print a line for each tool; return 1 where one is above a goal."""
-    lines = int(sys.argv[1]) if len(sys.argv) > 1 else LINES
-    worst = 0
-    for tool, block_of in TOOLS.items():
+    """Print a line for each tool; return 1 where one is above its goal."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--lines", type=int, default=LINES)
+    parser.add_argument("--pairs", type=int, default=5, help="or imports, where nothing is compared")
+    parser.add_argument("--before", metavar="COMMAND", help="what the command is compared with")
+    parser.add_argument("--tools", nargs="+", choices=[*TOOLS], default=[*TOOLS])
+    asked = parser.parse_args()
+    print(f"{machine()}; {asked.lines:,} lines")
+    met = []
+    for tool in asked.tools:
         with tempfile.TemporaryDirectory(prefix="loadcurve-import-") as place:
             file = Path(place, "file.csv")
-            _write(file, block_of, lines)
-            found = imported(file, Path(place, "run"))
-            is_met = found.seconds < GOAL_S and found.bytes < GOAL_BYTES
-            worst |= not is_met
-            print(
-                f"{tool}: {lines:,} lines, {file.stat().st_size / 1e9:.2f} GB, in {found.seconds:.1f} s "
-                f"with at most {found.bytes / 1e9:.2f} GB of memory; {found.answered:,} answers"
-            )
-    return worst
+            _written(file, tool, asked.lines)
+            now = partial(imported, LOADCURVE, file)
+            imported(LOADCURVE, file)
+            if asked.before is None:
+                found = [now() for _ in range(asked.pairs)]
+                met.append(_shown(tool, file, found))
+                continue
+            before = partial(imported, asked.before, file)
+            before()
+            pairs = pairs_in_turn(before, now, asked.pairs)
+            met.append(_shown(tool, file, [after for _, after in pairs], [one for one, _ in pairs]))
+    return not all(met)
+
+
+def _shown(tool: str, file: Path, now: Sequence["Imported"], before: Sequence["Imported"] = ()) -> bool:
+    """Print the medians of one tool; return whether it is below a goal."""
+    seconds = statistics.median(one.seconds for one in now)
+    most = max(one.bytes for one in now)
+    size = file.stat().st_size
+    words = f"{tool}: {size / 1e9:.2f} GB in {seconds:.1f} s, at most {most / 1e9:.2f} GB of memory"
+    ratio = None
+    if before:
+        ratio = statistics.median(one.seconds / other.seconds for one, other in zip(now, before, strict=True))
+        before_s = statistics.median(one.seconds for one in before)
+        before_bytes = max(one.bytes for one in before)
+        words += f"; before {before_s:.1f} s and {before_bytes / 1e9:.2f} GB, ratio of the times {ratio:.2f}"
+    print(f"{words}; {now[0].answered:,} answers", flush=True)
+    return most <= GOAL_BYTES and (seconds <= GOAL_S or (ratio is not None and ratio <= GOAL_RATIO))
 
 
 @dataclass(frozen=True)
@@ -53,21 +89,31 @@ class Imported:
     answered: int
 
 
-def imported(file: Path, folder: Path) -> Imported:
-    """Import a file by the command into a folder; raises ``CalledProcessError`` where that fails."""
-    words = [str(LOADCURVE), "import", str(file), "--point", "connections=50", "--out", str(folder)]
-    begin = time.perf_counter()
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - begin
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, words)
-    records = map(json.loads, (folder / "trials.jsonl").read_text().splitlines())
-    answered = sum(
-        one["measurements"]["load"]["requests"]["answered"] for one in records if one["kind"] == "point"
-    )
-    return Imported(seconds, used.ru_maxrss * 1024, answered)
+def imported(command: str, file: Path) -> Imported:
+    """Import a file by a command; raises ``CalledProcessError`` where that fails."""
+    environment = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory(prefix="loadcurve-imported-") as place:
+        folder = Path(place, "run")
+        words = [command, "import", str(file), "--point", "connections=50", "--out", str(folder)]
+        begin = time.perf_counter()
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment) as process:
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - begin
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, words)
+        records = map(json.loads, (folder / "trials.jsonl").read_text().splitlines())
+        points = (one["measurements"]["load"]["requests"] for one in records if one["kind"] == "point")
+        return Imported(seconds, used.ru_maxrss * 1024, sum(one["answered"] for one in points))
+
+
+def _written(file: Path, tool: str, lines: int) -> None:
+    """Write a file in another process: the memory of this one counts as that of those that it starts."""
+    writing = multiprocessing.get_context("spawn").Process(target=_write, args=(file, TOOLS[tool], lines))
+    writing.start()
+    writing.join()
+    if writing.exitcode:
+        sys.exit(f"the file of {tool} could not be written")
 
 
 def _write(file: Path, block_of: Callable[[int, int], polars.DataFrame], lines: int) -> None:

@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Self, final
 
+import numpy
+from numpy.typing import NDArray
+
 __all__ = [
     "ClockEcho",
     "Database",
@@ -12,11 +15,14 @@ __all__ = [
     "Load",
     "LocalPorts",
     "PauseWatch",
+    "PeriodSums",
     "RequestList",
     "ask",
     "body_length",
     "clock_exchanges",
+    "count_of",
     "counted_times",
+    "encoded_counters",
     "is_expected_status",
     "judge",
     "make_certificates",
@@ -246,6 +252,38 @@ class PauseWatch:
         """
 
 @final
+class PeriodSums:
+    """What is summed up of the answers in each period of a window."""
+
+    def __new__(cls, periods: int, width_ns: int, digits: int) -> Self:
+        """Begin with none; ``digits`` are the significant ones of the histograms, 1 to 5.
+
+        Raises:
+            ValueError: there is no period, it has no width, or the digits are others.
+
+        """
+
+    def add(
+        self,
+        done_ns: NDArray[numpy.int64],
+        times_ns: NDArray[numpy.int64],
+        body_bytes: NDArray[numpy.int64] | None = None,
+    ) -> None:
+        """Add answers, by when they were done since the window's begin, their times and their bodies.
+
+        Raises:
+            ValueError: the arrays have different lengths.
+
+        """
+
+    def periods(self) -> list[tuple[int, int, int, int, int, bytes]]:
+        """Return the answers of each period.
+
+        That is how many, the shortest and the longest time and the sum of all in ns, the sum of the bodies'
+        lengths in bytes, and the counters (int64) of the histogram of the times.
+        """
+
+@final
 class RequestList:
     """A file with a path and perhaps a weight, or a time, on each line, checked; only an index is held."""
 
@@ -344,6 +382,12 @@ def counted_times(times_ns: list[int], counts: list[int]) -> tuple[str, str]:
 
     The first text is the distribution in ms as JSON, the second its HdrHistogram of nanoseconds in base64.
     """
+
+def count_of(byte: int, block: bytes, end: int | None = None) -> int:
+    """Return how often a byte occurs in a block, before ``end`` where that is given."""
+
+def encoded_counters(indices: NDArray[numpy.int64], counts: NDArray[numpy.int64]) -> bytes:
+    """Return the counters (int64, in the order of their indices) of a histogram in its interchange format."""
 
 def table_columns(block: bytes, separator: int, kinds: str) -> list[tuple[bytes, list[str]]] | None:
     """Return the values of the used columns of a block of lines, and the texts that differ.

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput
-from loadcurve.runs.study import new_folder
+from loadcurve.result.run_files import new_folder
 from support import synthetic_run as synthetic
 
 

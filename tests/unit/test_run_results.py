@@ -9,7 +9,7 @@ from rich.console import Console
 from loadcurve.analysis import analysis
 from loadcurve.cli import main
 from loadcurve.cli.report import report_command
-from loadcurve.cli.run import show_results
+from loadcurve.cli.results import show_results
 from loadcurve.errors import LoadcurveError
 from loadcurve.explain import all as explain
 from loadcurve.explain.observation import Rule

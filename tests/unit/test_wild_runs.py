@@ -22,7 +22,7 @@ from rich.console import Console
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.numbers import Numbers
-from loadcurve.cli.run import show_results
+from loadcurve.cli.results import show_results
 from loadcurve.report.comparison import comparison_json, comparison_lines
 from loadcurve.report.findings import findings_text
 from loadcurve.report.formats.write import FORMATS

@@ -41,6 +41,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(histogram::counted_times, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::pause_delays, module)?)?;
+    module.add_class::<table::PeriodSums>()?;
+    module.add_function(wrap_pyfunction!(table::count_of, module)?)?;
+    module.add_function(wrap_pyfunction!(table::encoded_counters, module)?)?;
     module.add_function(wrap_pyfunction!(table::table_columns, module)?)?;
     module.add_function(wrap_pyfunction!(tables::tables, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;

@@ -15,7 +15,7 @@ mod interchange;
 pub use compact::CompactHistogram;
 
 /// The longest time told apart from longer ones: one hour.
-const LONGEST: Nanos = Nanos(3_600_000_000_000);
+pub(crate) const LONGEST: Nanos = Nanos(3_600_000_000_000);
 
 /// The most times that a histogram is believed to have counted: whole numbers until here are exact in 64-bit floats.
 const COUNT_MAX: u64 = 1 << 53;

@@ -35,6 +35,7 @@ mod idle_ends;
 mod multiplexing;
 mod operation;
 mod outcome;
+mod periods;
 mod recorder;
 mod series;
 mod slowest;
@@ -56,11 +57,12 @@ pub use idle_ends::IdleEnds;
 pub use multiplexing::{EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, Shown};
+pub use periods::{PeriodSum, PeriodSums, encoded_counters};
 pub use recorder::{
     ConnectionCounts, Loss, LostServer, Recorder, RequestCounts, SlowCandidate, Unbalanced, Unserved,
     WarmUpCounts,
 };
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};
-pub use table::{ColumnKind, ColumnValues, table_columns};
+pub use table::{ColumnKind, ColumnValues, count_of, table_columns};
 pub use window::Window;

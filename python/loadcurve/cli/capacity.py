@@ -9,7 +9,8 @@ from loadcurve.analysis.limits import observed
 from loadcurve.analysis.shape import shapes
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.run import followed, measured, note_disturbance, show_results
+from loadcurve.cli.results import show_results
+from loadcurve.cli.run import followed, measured, note_disturbance
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.host.look import Look
 from loadcurve.report.shape_words import enough_words, limited

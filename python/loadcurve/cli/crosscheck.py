@@ -11,9 +11,9 @@ from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.loads.values import ENGINE_NAME
-from loadcurve.result.run_files import RUN_FILE
+from loadcurve.result.run_files import RUN_FILE, new_folder
 from loadcurve.runs.generators import require_exact_at
-from loadcurve.runs.study import RunOptions, new_folder
+from loadcurve.runs.study import RunOptions
 from loadcurve.server.catalog import Catalog, load_catalog
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.study.bundled import study_name

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from loadcurve.cli.console import new_console
-from loadcurve.cli.run import show_results
+from loadcurve.cli.results import results_prepared, show_results
 from loadcurve.errors import BadInput
 from loadcurve.imported.access_log import RequestFilter
 from loadcurve.imported.folder import write_run
@@ -17,7 +17,7 @@ from loadcurve.imported.pattern import named_files, point_of
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.recording import write_recording
 from loadcurve.imported.weighted import write_requests
-from loadcurve.runs.study import new_folder
+from loadcurve.result.run_files import new_folder
 
 _METHOD = re.compile(r"[A-Za-z]{1,20}", re.ASCII)
 _STATUS = re.compile(r"[1-5](?:xx|\d\d)", re.ASCII)
@@ -52,7 +52,8 @@ def import_command(
         raise BadInput(
             f"--method and --status: expected --as {AS_REQUESTS} or --as {AS_RECORDING}, and an access log"
         )
-    read = read_files(named_files(files, trials), named, server, point_of(point))
+    with results_prepared():
+        read = read_files(named_files(files, trials), named, server, point_of(point))
     folder = out or new_folder("import")
     command = ["loadcurve", "import", *files]
     for option, value in (("--as", named), ("--server", server), ("--trials", trials or None)):

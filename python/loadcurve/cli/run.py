@@ -14,7 +14,8 @@ from rich.text import Text
 from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.live_metrics import published
-from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, NothingMeasured, refusal, sentence
+from loadcurve.cli.results import show_results
+from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.host.look import Look, warning
 from loadcurve.result.folder import Run
@@ -172,61 +173,6 @@ def measured(study_run: StudyRun) -> bool:
             f"no point could be measured; {study_run.folder}/trials.jsonl records the reason for each trial"
         )
     return False
-
-
-def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | None:
-    """Print the summary and write the report, its path last, on stdout; return the run, if there is any.
-
-    Raises ``LoadcurveError``: the report cannot be made; what was measured is kept.
-    """
-    if interrupted and not (folder / "run.json").exists():
-        talk.print("interrupted before anything was measured")
-        return None
-    try:
-        return _show_results(folder, talk, interrupted=interrupted)
-    except (BadInput, ImportError, OSError, MemoryError) as error:
-        said = _in_words(error)
-        raise LoadcurveError(
-            f"the report could not be written: {sentence(said)} What was measured is kept. To write the "
-            f"report: loadcurve report {folder}"
-        ) from error
-
-
-def _in_words(error: Exception) -> str:
-    if isinstance(error, MemoryError):
-        return NO_MEMORY
-    return refusal(error) if isinstance(error, OSError) else str(error)
-
-
-def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
-    # An exception in the middle of an import may be lost or turned into another one by native code.
-    with interrupts_deferred():
-        from loadcurve.analysis.analysis import analyse
-        from loadcurve.analysis.numbers import keep_numbers
-        from loadcurve.cli.damage import fail_where_left_out
-        from loadcurve.report.html import write_page
-        from loadcurve.report.run_summary import numbers_of
-        from loadcurve.report.section import Report
-        from loadcurve.report.terminal import print_results
-        from loadcurve.result.folder import read_run
-        from loadcurve.result.summary import source_of
-
-    if interrupted:
-        talk.print("interrupted: what was measured is kept")
-    source = source_of(folder)
-    run = read_run(folder)
-    # The report is written first: it stays, whatever becomes of stdout.
-    analysis = analyse(run)
-    keep_numbers(folder, numbers_of(analysis, source))
-    report = Report(run, analysis)
-    page = write_page(report)
-    out = new_console()
-    print_results(report, out)
-    out.print(page, soft_wrap=True)
-    if interrupted and run.run.search is None and not analysis.complete:
-        talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)
-    fail_where_left_out(analysis.not_computed)
-    return run
 
 
 def _is_usable(run: Run, talk: Console) -> bool:

@@ -10,10 +10,11 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy
 from numpy.typing import NDArray
+
+import loadcurve._engine as native
 
 Times = NDArray[numpy.int64]
 """Whole numbers, of nanoseconds unless something else is said."""
@@ -94,30 +95,12 @@ def encoded(times: Times, digits: int, counts: NDArray[numpy.int64] | None = Non
 
 def encoded_counters(indices: Times, counts: NDArray[numpy.int64], digits: int) -> str:
     """Return the histogram of counters, whose indices rise, in ns up to an hour."""
-    payload = bytearray()
-    expected = 0
-    for index, count in zip(indices.tolist(), counts.tolist(), strict=True):
-        if not count:
-            continue
-        if gap := index - expected:
-            # A row of n zeros is the number -n, and a single one 0.
-            payload += _variable_length(0 if gap == 1 else 2 * gap - 1)
-        payload += _variable_length(2 * count)
-        expected = index + 1
+    payload = native.encoded_counters(
+        numpy.ascontiguousarray(indices, numpy.int64), numpy.ascontiguousarray(counts, numpy.int64)
+    )
     plain = _HEADER.pack(_COOKIE, len(payload), 0, digits, 1, LONGEST_NS, 1.0) + payload
     packed = zlib.compress(plain)
     return base64.b64encode(struct.pack(">II", _COMPRESSED_COOKIE, len(packed)) + packed).decode()
-
-
-# Most counts are small and occur often.
-@lru_cache(maxsize=1024)
-def _variable_length(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:  # noqa: PLR2004 -- seven bits
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def merged(parts: Sequence[Counted]) -> Counted:

@@ -1,6 +1,7 @@
 """The names of the files in a run folder; a light module, for a look before anything heavy is imported."""
 
 import os
+import time
 from pathlib import Path
 
 from loadcurve.errors import BadInput
@@ -19,6 +20,16 @@ LOADS_FILE = "loads.json"
 """That of a folder of several loads at once, in which each has a run folder."""
 RUN_BYTES_MAX = 4 * 2**20
 """Many times what is written into any of the files that do not grow with the points."""
+_FOLDER_MARK_BYTES = 2
+
+
+def new_folder(name: str) -> Path:
+    """Return a folder under loadcurve-runs that is named after the study and the time of day.
+
+    Random digits at its end tell it from that of a run which begins in the same second.
+    """
+    began = time.strftime("%Y%m%d-%H%M%S")
+    return RUNS_FOLDER / f"{name}-{began}-{os.urandom(_FOLDER_MARK_BYTES).hex()}"
 
 
 def has_several_loads(folder: Path) -> bool:

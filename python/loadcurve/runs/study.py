@@ -1,11 +1,9 @@
 """One run: a study from its file to its folder of results."""
 
 import random
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Self
@@ -20,7 +18,7 @@ from loadcurve.result.inputs import CATALOG_OPTION
 from loadcurve.result.measures import point_key
 from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord
-from loadcurve.result.run_files import RUNS_FOLDER
+from loadcurve.result.run_files import new_folder
 from loadcurve.result.several import (
     LoadOfSeveral,
     SeveralLoadsRecord,
@@ -52,7 +50,6 @@ from loadcurve.toml.document import TomlDocument
 ALL_TOGETHER = ""
 """What the start of all servers goes by among those of one; no server has this name."""
 LARGEST_SEED = 2**31 - 1
-FOLDER_MARK_BYTES = 2
 
 
 @dataclass(frozen=True)
@@ -411,12 +408,3 @@ def _changed(study: Study, options: RunOptions) -> Study:
         chosen = {name: server for name, server in study.servers.items() if name in names}
         study = study.model_copy(update={"servers": chosen})
     return study
-
-
-def new_folder(name: str) -> Path:
-    """Return a folder under loadcurve-runs that is named after the study and the time of day.
-
-    Random digits at its end tell it from that of a run which begins in the same second.
-    """
-    began = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    return RUNS_FOLDER / f"{name}-{began}-{secrets.token_hex(FOLDER_MARK_BYTES)}"

@@ -1,17 +1,15 @@
 """From the times of single requests to figures, by the engine's rules.
 
 Percentiles are order statistics, given where the samples bound them from both sides; see
-docs/methodology/times.md. Arrays are of whole nanoseconds.
+docs/methodology/times.md. Arrays are of whole nanoseconds, in any width.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
 
 import numpy
-from numpy.typing import NDArray
 
+import loadcurve._engine as native
 from loadcurve.result.distribution import PERCENTILES, WHOLE, Distribution
 from loadcurve.result.histograms import (
     LONGEST_NS,
@@ -24,15 +22,15 @@ from loadcurve.result.histograms import (
 )
 from loadcurve.result.load import SeriesPeriod
 from loadcurve.tools.figures import Completeness, Times
+from loadcurve.tools.numbers import Whole
 from loadcurve.tools.percentiles import distribution
-
-Nanoseconds = NDArray[numpy.int64]
 
 _NS_PER_MS = 1e6
 _NS_PER_S = 10**9
 DIGITS, SERIES_DIGITS = 3, 2
-SLICE = 1_000_000
-"""How many times are computed with at once, which bounds the memory that this takes."""
+SLICE, SHORT_SLICE = 1_000_000, 100_000
+"""How many times are computed with at once, which bounds the memory that this takes: in floats, and as whole
+numbers of full width."""
 PERIODS_MAX = 600
 """The most periods of a series, as the engine has them."""
 
@@ -41,7 +39,7 @@ def _rank(share: int, count: int) -> int:
     return -(-count * share // WHOLE)
 
 
-def distribution_of(rising: Nanoseconds) -> Distribution:
+def distribution_of(rising: Whole) -> Distribution:
     """Return the distribution of times that rise."""
     count = len(rising)
     if not count:
@@ -59,11 +57,11 @@ def distribution_of(rising: Nanoseconds) -> Distribution:
     )
 
 
-def _mean(times: Nanoseconds) -> float:
+def _mean(times: Whole) -> float:
     return float(numpy.mean(times, dtype=numpy.float64))
 
 
-def _stddev(times: Nanoseconds) -> float:
+def _stddev(times: Whole) -> float:
     mean = _mean(times)
     squares = (((times[first : first + SLICE] - mean) ** 2).sum() for first in range(0, len(times), SLICE))
     return math.sqrt(float(sum(squares)) / (len(times) - 1))
@@ -97,11 +95,15 @@ def distribution_of_counts(
     )
 
 
-def times_of(
-    times_ns: Nanoseconds, resolution_ms: float | None, completeness: Completeness = "complete"
-) -> Times:
+def times_of(times_ns: Whole, resolution_ms: float | None, completeness: Completeness = "complete") -> Times:
     """Return the figures of single times, and their histogram."""
-    rising = numpy.sort(times_ns)
+    return times_of_rising(numpy.sort(times_ns), resolution_ms, completeness)
+
+
+def times_of_rising(
+    rising: Whole, resolution_ms: float | None, completeness: Completeness = "complete"
+) -> Times:
+    """Return the same of times that rise."""
     return Times(
         distribution=distribution_of(rising),
         completeness=completeness,
@@ -110,12 +112,14 @@ def times_of(
     )
 
 
-def _histogram_of(rising: Nanoseconds) -> str:
+def _histogram_of(rising: Whole) -> str:
     """Return the histogram of times that rise, of which the counters' bounds are looked up."""
-    longest = numpy.minimum(rising[-1:], LONGEST_NS)
+    longest = numpy.minimum(rising[-1:].astype(numpy.int64), LONGEST_NS)
     indices = numpy.arange(int(bucket_of(longest, DIGITS)[0]) + 1)
     bounds = counted_in(indices, indices, DIGITS).lowest
-    counts = numpy.diff(numpy.append(numpy.searchsorted(rising, bounds), len(rising)))
+    # Looked up as what they are looked up among, which is not converted for it.
+    places = numpy.searchsorted(rising, bounds.astype(rising.dtype))
+    counts = numpy.diff(numpy.append(places, len(rising)))
     return encoded_counters(indices, counts, DIGITS)
 
 
@@ -131,96 +135,62 @@ def times_of_counts(counted: Counted, resolution_ms: float | None) -> Times:
 
 
 def series_of(
-    done_ns: Nanoseconds,
-    times_ns: Nanoseconds,
-    window_ns: int,
+    done_ns: Whole,
+    times_ns: Whole,
+    window_ns: tuple[int, int],
     *,
-    failed_ns: Nanoseconds | None = None,
-    body_bytes: NDArray[numpy.int64] | None = None,
+    failed_at_ns: Whole,
+    body_bytes: Whole | None = None,
 ) -> list[SeriesPeriod]:
     """Return a window's periods, each a power of two seconds wide, at most 600, the last one cut at its end.
 
-    ``done_ns`` are the moments of the answers, from the window's begin, and ``failed_ns`` those of failures.
+    ``done_ns`` are the moments of the answers, ``failed_at_ns`` those of failures, and ``window_ns`` those of
+    the window's begin and end, all of one clock.
     """
-    if window_ns <= 0:
+    begin_ns, end_ns = window_ns
+    length_ns = end_ns - begin_ns
+    if length_ns <= 0:
         return []
-    width = period_width_ns(window_ns)
-    periods = int(-(-window_ns // width))
-    failed = numpy.zeros(periods, numpy.int64)
-    if failed_ns is not None and len(failed_ns):
-        failed = numpy.bincount(numpy.clip(failed_ns // width, 0, periods - 1), minlength=periods)
-    longest = min(int(times_ns.max()), LONGEST_NS) if len(times_ns) else 0
-    sums = _Sums.of(periods, buckets=int(bucket_of(numpy.array([longest]), SERIES_DIGITS)[0]) + 1)
-    for first in range(0, len(times_ns), SLICE):
-        part = slice(first, first + SLICE)
-        places = numpy.clip(done_ns[part] // width, 0, periods - 1)
-        sums.add(places, times_ns[part], None if body_bytes is None else body_bytes[part])
+    width_ns = period_width_ns(length_ns)
+    periods = -(-length_ns // width_ns)
+    failed_in = numpy.clip((failed_at_ns.astype(numpy.int64) - begin_ns) // width_ns, 0, periods - 1)
+    failed = numpy.bincount(failed_in, minlength=periods)
+    sums = native.PeriodSums(periods, width_ns, SERIES_DIGITS)
+    for first in range(0, len(times_ns), SHORT_SLICE):
+        part = slice(first, first + SHORT_SLICE)
+        bodies = None if body_bytes is None else body_bytes[part].astype(numpy.int64)
+        sums.add(done_ns[part].astype(numpy.int64) - begin_ns, times_ns[part].astype(numpy.int64), bodies)
     return [
-        sums.period(number, (number * width, min((number + 1) * width, window_ns)), int(failed[number]))
-        for number in range(periods)
+        _period((number * width_ns, min((number + 1) * width_ns, length_ns)), found, int(failed[number]))
+        for number, found in enumerate(sums.periods())
     ]
 
 
-@dataclass(slots=True)
-class _Sums:
-    """What is summed up of the answers in each period: arrays with an element for each."""
-
-    answered: NDArray[numpy.int64]
-    shortest_ns: Nanoseconds
-    longest_ns: Nanoseconds
-    sum_ns: NDArray[numpy.float64]
-    body_bytes: NDArray[numpy.int64]
-    counters: NDArray[numpy.int64]
-    """A row for each period, of the counters of its histogram."""
-
-    @classmethod
-    def of(cls, periods: int, *, buckets: int) -> Self:
-        """Begin with none, of which the longest will be in the last of these buckets."""
-        return cls(
-            answered=numpy.zeros(periods, numpy.int64),
-            shortest_ns=numpy.full(periods, numpy.iinfo(numpy.int64).max),
-            longest_ns=numpy.zeros(periods, numpy.int64),
-            sum_ns=numpy.zeros(periods),
-            body_bytes=numpy.zeros(periods, numpy.int64),
-            counters=numpy.zeros((periods, buckets), numpy.int64),
+def _period(
+    bounds_ns: tuple[int, int], found: tuple[int, int, int, int, int, bytes], failed: int
+) -> SeriesPeriod:
+    """Return one period, between two moments of the window, of what the engine has found of its answers."""
+    begin_ns, end_ns = bounds_ns
+    answered, shortest_ns, longest_ns, sum_ns, body_bytes, counters = found
+    counts = numpy.frombuffer(counters, numpy.int64)
+    [indices] = counts.nonzero()
+    counts = counts[indices]
+    latency = distribution(0)
+    if answered:
+        latency = distribution_of_counts(
+            counted_in(indices, counts, SERIES_DIGITS),
+            extremes=(shortest_ns, longest_ns),
+            mean_ns=sum_ns / answered,
         )
-
-    def add(
-        self, places: NDArray[numpy.int64], times_ns: Nanoseconds, body_bytes: NDArray[numpy.int64] | None
-    ) -> None:
-        """Add answers to the periods at these places."""
-        periods, buckets = self.counters.shape
-        self.answered += numpy.bincount(places, minlength=periods)
-        self.sum_ns += numpy.bincount(places, weights=times_ns, minlength=periods)
-        numpy.minimum.at(self.shortest_ns, places, times_ns)
-        numpy.maximum.at(self.longest_ns, places, times_ns)
-        if body_bytes is not None:
-            numpy.add.at(self.body_bytes, places, body_bytes)
-        found = places * buckets + bucket_of(numpy.minimum(times_ns, LONGEST_NS), SERIES_DIGITS)
-        self.counters += numpy.bincount(found, minlength=self.counters.size).reshape(periods, buckets)
-
-    def period(self, number: int, bounds_ns: tuple[int, int], failed: int) -> SeriesPeriod:
-        """Return one period, between two moments of the window."""
-        begin_ns, end_ns = bounds_ns
-        answered = int(self.answered[number])
-        [indices] = self.counters[number].nonzero()
-        counts = self.counters[number][indices]
-        latency = distribution(0)
-        if answered:
-            latency = distribution_of_counts(
-                counted_in(indices, counts, SERIES_DIGITS),
-                extremes=(int(self.shortest_ns[number]), int(self.longest_ns[number])),
-                mean_ns=float(self.sum_ns[number]) / answered,
-            )
-        return SeriesPeriod(
-            t_s=begin_ns / _NS_PER_S,
-            width_s=(end_ns - begin_ns) / _NS_PER_S,
-            answered=answered,
-            failed=failed,
-            body_bytes=int(self.body_bytes[number]),
-            latency_ms=latency,
-            latency_histogram=encoded_counters(indices, counts, SERIES_DIGITS),
-        )
+    return SeriesPeriod(
+        t_s=begin_ns / _NS_PER_S,
+        width_s=(end_ns - begin_ns) / _NS_PER_S,
+        answered=answered,
+        failed=failed,
+        body_bytes=body_bytes,
+        latency_ms=latency,
+        latency_histogram=encoded_counters(indices, counts, SERIES_DIGITS),
+    )
 
 
 def period_width_ns(window_ns: int) -> int:

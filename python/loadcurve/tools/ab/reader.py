@@ -25,7 +25,6 @@ from loadcurve.tools.requests import (
     Form,
     figures_of,
     require_long_window,
-    together,
     whole_nanoseconds,
 )
 from loadcurve.tools.source import Source
@@ -248,7 +247,7 @@ def read_requests(source: Source) -> ToolFigures:
         )
         for block in tables(source, _REQUESTS, left_out)
     )
-    figures = figures_of(source, _REQUESTS_FORM, together(blocks), left_out)
+    figures = figures_of(source, _REQUESTS_FORM, blocks, left_out)
     require_long_window(source, figures.duration_s, "import ab's text, which has its time")
     return figures
 

@@ -71,4 +71,4 @@ def figures_of_requests(source: Source, version: str, requests: Requests, left_o
         is_epoch=True,
         has_failures=True,
     )
-    return figures_of(source, form, requests.table() if len(requests) else None, left_out)
+    return figures_of(source, form, [requests.table()] if len(requests) else [], left_out)

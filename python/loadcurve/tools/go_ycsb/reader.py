@@ -147,9 +147,9 @@ def _figures(
 ) -> ToolFigures:
     form = Form(tool="go-ycsb", resolution_ms=1e-3, is_epoch=True, has_failures=True, window=window)
     if table is None:
-        return figures_of(source, form, None, left_out)
+        return figures_of(source, form, [], left_out)
     table = possible(source, table, left_out)
-    figures = figures_of(source, form, _whole(table), left_out)
+    figures = figures_of(source, form, [_whole(table)], left_out)
     if figures.answered + (figures.failed or 0) == len(table):
         return figures
     both = table.filter(polars.col(OPERATION).cast(polars.String) == _BOTH.lower())

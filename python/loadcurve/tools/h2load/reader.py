@@ -23,7 +23,6 @@ from loadcurve.tools.requests import (
     TIME,
     Form,
     figures_of,
-    together,
     whole_nanoseconds,
 )
 from loadcurve.tools.source import Source, shown
@@ -241,7 +240,7 @@ def read_log(source: Source) -> ToolFigures:
         )
         for block in tables(source, _LOG, left_out)
     )
-    figures = figures_of(source, _LOG_FORM, together(blocks), left_out)
+    figures = figures_of(source, _LOG_FORM, blocks, left_out)
     return replace(figures, failed=figures.failed or None, not_measured=[*figures.not_measured, NOT_LOGGED])
 
 

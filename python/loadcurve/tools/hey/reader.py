@@ -23,7 +23,6 @@ from loadcurve.tools.requests import (
     Form,
     figures_of,
     nanoseconds,
-    together,
 )
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
@@ -87,7 +86,7 @@ def read_csv(source: Source) -> ToolFigures:
         for block in tables(source, CSV, left_out)
     )
     form = Form(tool="hey", resolution_ms=RESOLUTION_MS, is_epoch=False, has_failures=False)
-    return figures_of(source, form, together(blocks), left_out)
+    return figures_of(source, form, blocks, left_out)
 
 
 def read_text(source: Source) -> ToolFigures:

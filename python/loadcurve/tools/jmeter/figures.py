@@ -1,5 +1,7 @@
 """From all of JMeter's samples to figures of its requests: sums of others are left out, and it is said."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import polars
@@ -9,17 +11,27 @@ from loadcurve.tools.figures import Asked, ToolFigures
 from loadcurve.tools.jmeter.requests import HAS_URL, IDLE, SAMPLES, THREAD
 from loadcurve.tools.jmeter.structure import may_have_parts, sums_of
 from loadcurve.tools.left_out import LeftOut
-from loadcurve.tools.requests import BEGIN, ERROR, OPERATION, STATUS, TIME, Form, figures_of
+from loadcurve.tools.requests import BEGIN, ERROR, OPERATION, STATUS, TIME, Form, collected, together
 from loadcurve.tools.source import Source
 
 
+@dataclass
+class Read:
+    """Samples as requests, and what is known of them when all have been taken."""
+
+    blocks: Iterable[polars.DataFrame]
+    left_out: LeftOut
+    threads: int = 0
+    """The most at once."""
+
+
 class Samples(Protocol):
-    """Reads all samples, as requests."""
+    """Reads all samples."""
 
-    def __call__(self, *, with_structure: bool) -> tuple[polars.DataFrame | None, int, LeftOut]:
-        """Return them, the most threads at once, and what is left out.
+    def __call__(self, *, with_structure: bool) -> Read:
+        """Return them; ``with_structure`` asks for what tells sums from requests.
 
-        ``with_structure`` asks for what tells sums from requests: ``THREAD`` and ``HAS_URL``.
+        That is ``THREAD`` and ``HAS_URL``.
         """
 
 
@@ -27,31 +39,64 @@ def figures_of_samples(
     source: Source, samples: Samples, *, has_threads: bool, is_epoch: bool = True
 ) -> ToolFigures:
     """Return the figures of samples; raises ``Unreadable`` where sums look like requests."""
-    table, threads, left_out = samples(with_structure=False)
+    read = samples(with_structure=False)
+    look = _Look()
+    requests = collected(source, look.without_stated_sums(read.blocks))
     window = None
-    if table is not None and _may_have_sums(source, table, left_out, has_threads=has_threads):
-        table, threads, left_out = samples(with_structure=True)
+    if look.columns and _may_have_sums(source, look, read.left_out, has_threads=has_threads):
+        read = samples(with_structure=True)
+        look = _Look()
+        table = together(read.blocks)
+        blocks = []
         if table is not None:
-            table, window = _requests(source, table, left_out)
+            table, window = _requests(source, table, read.left_out)
+            blocks = [table]
+        requests = collected(source, look.without_stated_sums(blocks))
+    if look.stated:
+        read.left_out.note(f"{_rows(look.stated)} of transaction controllers were left out")
     form = Form(
         tool="jmeter",
         resolution_ms=1.0,
         is_epoch=is_epoch,
         has_failures=True,
         window=window,
-        asked=Asked(threads=threads or None),
+        asked=Asked(threads=read.threads or None),
     )
-    if table is not None:
-        table = _without_stated_sums(table, left_out)
-    return figures_of(source, form, table, left_out)
+    return requests.figures(form, read.left_out)
 
 
-def _may_have_sums(source: Source, table: polars.DataFrame, left_out: LeftOut, *, has_threads: bool) -> bool:
+class _Look:
+    """What blocks show while they are taken."""
+
+    def __init__(self) -> None:
+        self.columns: Sequence[str] = ()
+        """None without a sample."""
+        self.labels: set[str] = set()
+        self.stated = 0
+        """How many samples say themselves that they are sums."""
+
+    def without_stated_sums(self, blocks: Iterable[polars.DataFrame]) -> Iterator[polars.DataFrame]:
+        """Yield the samples that do not."""
+        for block in blocks:
+            if not len(block):
+                continue
+            self.columns = block.columns
+            if OPERATION in self.columns:
+                self.labels.update(map(str, block[OPERATION].unique()))
+            if SAMPLES in self.columns:
+                stated = len(block) - block[SAMPLES].null_count()
+                self.stated += stated
+                yield block.filter(polars.col(SAMPLES).is_null()) if stated else block
+            else:
+                yield block
+
+
+def _may_have_sums(source: Source, look: _Look, left_out: LeftOut, *, has_threads: bool) -> bool:
     """Say whether some samples may be sums of others, so that it has to be found out by threads."""
-    has_names, is_stated = OPERATION in table.columns, SAMPLES in table.columns
-    has_parts = has_names and may_have_parts(map(str, table[OPERATION].unique()))
+    has_names, is_stated = OPERATION in look.columns, SAMPLES in look.columns
+    has_parts = has_names and may_have_parts(look.labels)
     if has_threads and has_names:
-        return has_parts or not is_stated or table[SAMPLES].null_count() < len(table)
+        return has_parts or not is_stated or look.stated > 0
     if has_parts:
         names = "names of samples and of their parts, such as NAME and NAME-0"
         raise source.unreadable(None, names, "the column threadName, by which the two are told apart")
@@ -109,16 +154,6 @@ def _window(samples: polars.DataFrame) -> tuple[int, int]:
     )
     begin, end = ends.row(0)
     return int(begin), int(end)
-
-
-def _without_stated_sums(table: polars.DataFrame, left_out: LeftOut) -> polars.DataFrame:
-    """Return the table without samples that say themselves that they are sums."""
-    if SAMPLES not in table.columns:
-        return table
-    if count := len(table) - table[SAMPLES].null_count():
-        table = table.filter(polars.col(SAMPLES).is_null())
-        left_out.note(f"{_rows(count)} of transaction controllers were left out")
-    return table.drop(SAMPLES)
 
 
 def sums_of_parts(count: int) -> str:

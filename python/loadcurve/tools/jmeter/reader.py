@@ -3,6 +3,8 @@
 What tells sums from requests beside their names is read only where a file may have sums.
 """
 
+from collections.abc import Iterator
+
 import polars
 
 from loadcurve.tools.delimited import (
@@ -14,11 +16,11 @@ from loadcurve.tools.delimited import (
     tables,
 )
 from loadcurve.tools.figures import ToolFigures
-from loadcurve.tools.jmeter.figures import figures_of_samples
+from loadcurve.tools.jmeter.figures import Read, figures_of_samples
 from loadcurve.tools.jmeter.layout import Layout, is_laid_out, layout_of
 from loadcurve.tools.jmeter.requests import requests_of
 from loadcurve.tools.left_out import LeftOut
-from loadcurve.tools.requests import require_long_window, together
+from loadcurve.tools.requests import require_long_window
 from loadcurve.tools.source import Source
 
 _USED = {
@@ -44,7 +46,7 @@ def read_csv(source: Source) -> ToolFigures:
     """Return the figures of a JTL file in CSV."""
     layout = layout_of(source)
 
-    def samples(*, with_structure: bool) -> tuple[polars.DataFrame | None, int, LeftOut]:
+    def samples(*, with_structure: bool) -> Read:
         return _samples(source, layout, with_structure=with_structure)
 
     has_threads = "threadName" in layout.names
@@ -54,10 +56,8 @@ def read_csv(source: Source) -> ToolFigures:
     return figures
 
 
-def _samples(
-    source: Source, layout: Layout, *, with_structure: bool
-) -> tuple[polars.DataFrame | None, int, LeftOut]:
-    """Return all samples as requests, the most threads at once, and what is left out."""
+def _samples(source: Source, layout: Layout, *, with_structure: bool) -> Read:
+    """Return all samples as requests."""
     used = {"timeStamp": layout.moments, **_USED, **(_OF_STRUCTURE if with_structure else {})}
     form = Table(
         what="a line of JMeter's CSV (JTL)",
@@ -66,9 +66,13 @@ def _samples(
         has_header=layout.has_header,
         separator=layout.separator,
     )
-    left_out, threads, blocks = LeftOut(source), 0, []
-    for block in tables(source, form, left_out):
-        if "allThreads" in layout.names and len(block):
-            threads = max(threads, int(block["allThreads"].max() or 0))  # type: ignore[arg-type]
-        blocks.append(requests_of(layout.in_ms(block)))
-    return together(blocks), threads, left_out
+    left_out = LeftOut(source)
+
+    def blocks() -> Iterator[polars.DataFrame]:
+        for block in tables(source, form, left_out):
+            if "allThreads" in layout.names and len(block):
+                read.threads = max(read.threads, int(block["allThreads"].max() or 0))  # type: ignore[arg-type]
+            yield requests_of(layout.in_ms(block))
+
+    read = Read(blocks(), left_out)
+    return read

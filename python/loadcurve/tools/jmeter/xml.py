@@ -9,7 +9,7 @@ import polars
 
 from loadcurve.tools.delimited import ANY_TEXT, OPTIONAL_NUMBER, TRUE_OR_FALSE, WHOLE_NUMBER
 from loadcurve.tools.figures import ToolFigures
-from loadcurve.tools.jmeter.figures import figures_of_samples, sums_of_parts
+from loadcurve.tools.jmeter.figures import Read, figures_of_samples, sums_of_parts
 from loadcurve.tools.jmeter.requests import requests_of
 from loadcurve.tools.left_out import LeftOut
 from loadcurve.tools.requests import together
@@ -54,8 +54,8 @@ def read_xml(source: Source) -> ToolFigures:
     if reader.sums:
         reader.left_out.note(sums_of_parts(reader.sums))
 
-    def samples(*, with_structure: bool) -> tuple[polars.DataFrame | None, int, LeftOut]:  # noqa: ARG001
-        return table, reader.threads, reader.left_out
+    def samples(*, with_structure: bool) -> Read:  # noqa: ARG001
+        return Read([] if table is None else [table], reader.left_out, reader.threads)
 
     return figures_of_samples(source, samples, has_threads=True)
 

@@ -178,7 +178,7 @@ def _figures(
         ERROR,
     )
     form = Form(tool="k6", resolution_ms=1e-6, is_epoch=True, has_failures=True, window=window)
-    figures = figures_of(source, form, table, left_out)
+    figures = figures_of(source, form, [table], left_out)
     in_whole_seconds = not int((samples["done"] % _NS_PER_S).sum())
     if in_whole_seconds and window is None:
         instead = "with K6_CSV_TIME_FORMAT=unix_nano k6 writes exact moments"

@@ -22,7 +22,6 @@ from loadcurve.tools.requests import (
     Form,
     figures_of,
     nanoseconds,
-    together,
 )
 from loadcurve.tools.source import Json, Source, json_of
 
@@ -94,7 +93,7 @@ def read_csv(source: Source) -> ToolFigures:
         for block in tables(source, CSV, left_out)
     )
     form = Form(tool="oha", resolution_ms=1e-6, is_epoch=False, has_failures=False, has_body=True)
-    return figures_of(source, form, together(blocks), left_out)
+    return figures_of(source, form, blocks, left_out)
 
 
 def read_json(source: Source) -> ToolFigures:

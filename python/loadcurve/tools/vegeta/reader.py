@@ -19,7 +19,7 @@ from loadcurve.tools.json_lines import json_lines
 from loadcurve.tools.left_out import LeftOut
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, contradiction_of
-from loadcurve.tools.requests import BEGIN, BODY, ERROR, STATUS, TIME, Form, figures_of, together
+from loadcurve.tools.requests import BEGIN, BODY, ERROR, STATUS, TIME, Form, figures_of
 from loadcurve.tools.source import Json, Source, json_of
 
 _NS_PER_S, _NS_PER_MS = 1e9, 1e6
@@ -98,7 +98,7 @@ def read_csv(source: Source) -> ToolFigures:
     """Return the figures of ``vegeta encode -to csv``."""
     left_out = LeftOut(source)
     blocks = map(_requests, tables(source, _form(source), left_out))
-    return figures_of(source, _REQUESTS, together(blocks), left_out)
+    return figures_of(source, _REQUESTS, blocks, left_out)
 
 
 def _form(source: Source) -> Table:
@@ -127,7 +127,7 @@ def read_json(source: Source) -> ToolFigures:
     return figures_of(
         source,
         _REQUESTS,
-        together(
+        (
             _requests(
                 block.with_columns(
                     moment.cast(polars.Int64).alias("timestamp"), polars.col("error").fill_null("")
