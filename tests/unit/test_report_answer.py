@@ -16,6 +16,7 @@ from loadcurve.report.answer import MOST_CAUSES, Answer, Group, answer, causes, 
 from loadcurve.report.appearance import appearances
 from loadcurve.report.figures import parts
 from loadcurve.report.leader import leader_words
+from loadcurve.report.ranking import ranking_content
 from loadcurve.report.shape_words import never_words
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import MEASURES
@@ -54,6 +55,34 @@ def test_a_ranking_at_one_point_names_the_point_and_no_curve(tmp_path: Path):
     found = answer_of(read_run(synthetic.write_points(tmp_path, 10)))
     apache, tiny = (times(server, [10]) for server in ("apache", "tiny"))
     assert found.sentences == [f"At connections = 10, nginx has the highest throughput, {apache} and {tiny}."]
+
+
+@pytest.mark.parametrize(
+    ("kept", "where", "extent"),
+    [
+        (
+            [10],
+            "At connections = 10, the only load at which servers can be compared, ",
+            "3 blocks, 1 of 8 points",
+        ),
+        (
+            [1, 10],
+            "At connections = 1 to 10, the loads at which servers can be compared, ",
+            "3 blocks, 2 of 8 points",
+        ),
+    ],
+)
+def test_where_the_others_have_few_usable_points_the_ranking_names_those(run: Run, kept, where, extent):
+    records = [
+        synthetic.spoiled(one)
+        if one.kind == "point" and one.server != "nginx" and one.point["connections"] not in kept
+        else one
+        for one in run.records
+    ]
+    found = analyse(synthetic.with_records(run, records), None)
+    apache, tiny = (times(server, kept) for server in ("apache", "tiny"))
+    assert answer(found).sentences == [f"{where}nginx has the highest throughput, {apache} and {tiny}."]
+    assert ranking_content(found).extent == extent
 
 
 def test_limits_that_were_asked_for_come_before_the_ranking():

@@ -42,6 +42,11 @@ class RunRanking:
     at_points: tuple[PointRanking, ...]
     left_out: tuple[LeftOut, ...]
 
+    @property
+    def compared_points(self) -> list[Point]:
+        """The points at which two servers or more have usable figures, on which the whole ranking rests."""
+        return [one.point for one in self.at_points if len(one.ranking.ranks) > 1]
+
 
 def rank_run(found: Sequence[Curve], measure: Measure) -> RunRanking:
     """Rank the servers of a run over the curve and at each point; invalid points enter neither.

@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
+from loadcurve.analysis.ranking import RunRanking
 from loadcurve.analysis.reasons import MainReason
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import SliceShapes
@@ -88,7 +89,7 @@ def answer(analysis: Analysis) -> Answer:
     ranking = ranked.over_curve if ranked else None
     limited = [words for part in analysis.shapes if (words := _by_capacity(load, part)) is not None]
     inconclusive = inconclusive_words(analysis, measure)
-    ahead = inconclusive or _by_ranking(analysis, ranking, measure)
+    ahead = inconclusive or _by_ranking(analysis, ranked, measure)
     said = _without_usable_points(analysis) or [*limited, *ahead] or _without_the_measure(analysis, measure)
     return Answer(
         sentences=said,
@@ -197,12 +198,14 @@ def _safe_load(judged: tuple[str, Capacity]) -> float:
     return judged[1].safe_load
 
 
-def _by_ranking(analysis: Analysis, ranking: Ranking | None, measure: Measure) -> list[str]:
-    if ranking is None:
+def _by_ranking(analysis: Analysis, ranked: RunRanking | None, measure: Measure) -> list[str]:
+    if ranked is None:
         return []
+    ranking = ranked.over_curve
     if len(ranking.ranks) > 1 and ranking.decides:
         shown = Shown.of(analysis, measure)
-        return [f"{_where(analysis.points)}{leader_words(ranking, measure, shown)}."]
+        where = _where(ranked.compared_points, analysis.points)
+        return [f"{where}{leader_words(ranking, measure, shown)}."]
     undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
     each = _each_server(analysis, measure)
     return [*each, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
@@ -216,11 +219,15 @@ def _without_the_measure(analysis: Analysis, measure: Measure) -> list[str]:
     return [unknown, *_each_server(analysis, THROUGHPUT)]
 
 
-def _where(points: Sequence[Point]) -> str:
-    """Say what a ranking rests on: the whole curve, or one point, which has a name where it is swept."""
-    if len(points) > 1:
+def _where(compared: Sequence[Point], points: Sequence[Point]) -> str:
+    """Say what a ranking rests on: the whole curve, a part of it, or one point, by its name if it has one."""
+    if len(points) == 1:
+        return f"At {text.point(points[0])}, " if any(points) else ""
+    if len(compared) == len(points):
         return "Over the curve, "
-    return f"At {text.point(points[0])}, " if any(points) else ""
+    if len(compared) == 1:
+        return f"At {text.point(compared[0])}, the only load at which servers can be compared, "
+    return f"At {points_in_words(compared)}, the loads at which servers can be compared, "
 
 
 Known = list[tuple[Estimate, Point]]

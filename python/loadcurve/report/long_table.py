@@ -213,11 +213,14 @@ def summary_table(analysis: Analysis) -> Table:
     """
     names = text.shortened(analysis.run.servers, SERVER_WIDTH)
     measured = {curve.server: _measured(curve) for curve in analysis.curves}
+    failed = {one.server for one in analysis.failures}
     rows: list[_Summary] = []
     for name, server in analysis.run.servers.items():
         points = text.evenly(measured.get(name, []), MOST_IN_TERMINAL)
         if not points:
-            reason = "missing" if server.status == "missing" else "not measured"
+            reason = (
+                "missing" if server.status == "missing" else "failed" if name in failed else "not measured"
+            )
             rows.append(_Summary(names[name], None, Text(reason, style="dim")))
         for place, at in enumerate(points):
             verdict = Text(at.verdict or "not measured", style=_STYLES[at.verdict])

@@ -130,8 +130,10 @@ Rankings = Sequence[tuple[Measure, RunRanking]]
 
 
 def _extent(rankings: Rankings) -> str:
-    points = rankings[0][1].at_points
-    return f"{units.plural(_blocks(rankings), 'block')}, {units.plural(len(points), 'point')}"
+    ranked = rankings[0][1]
+    points, compared = len(ranked.at_points), len(ranked.compared_points)
+    part = f"{compared} of " if compared < points else ""
+    return f"{units.plural(_blocks(rankings), 'block')}, {part}{units.plural(points, 'point')}"
 
 
 def _blocks(rankings: Rankings) -> int:
