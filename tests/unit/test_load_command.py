@@ -87,7 +87,7 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
         (["-R", 0], '--rate: "0" is not a rate above 0'),
         (["-R", "inf"], '--rate: "inf" is not a rate above 0'),
         (["-R", "NaN"], '--rate: "NaN" is not a rate above 0'),
-        (["-R", "1e12"], '--rate: "1e12" is not a rate above 0'),
+        (["-R", "1e12"], "--rate: a rate of 1e12 cannot be scheduled"),
         (["-R", "100-"], '--rate: "100-" is not a rate above 0'),
         (["-R", 2_000_000_000], "--rate: a rate of 2000000000 cannot be scheduled; expected at most 1,000,"),
         (["-R", "100-200:0s"], '--rate: "100-200:0s" lasts 0 s; expected above 0'),

@@ -8,7 +8,12 @@ from loadcurve.loads.rates import RateStretch, parse_rate
 
 
 @pytest.mark.parametrize(
-    ("text", "rate"), [("1000", 1000.0), ("0.5", 0.5), (" 7 ", 7.0), ("1000000000", 1e9)]
+    ("text", "rate"),
+    [
+        *(("1000", 1000.0), ("0.5", 0.5), (" 7 ", 7.0), ("1000000000", 1e9)),
+        *(("10k", 1e4), ("2.5k", 2500.0), ("1M", 1e6), ("1e6", 1e6), ("1.5e+3", 1500.0), ("1e3", 1e3)),
+        *(("6/min", 0.1), ("1/h", 1 / 3600), ("5/s", 5.0), ("90k/min", 1500.0), ("1e3/min", 1000 / 60)),
+    ],
 )
 def test_a_number_is_a_rate_that_stays(text, rate):
     assert parse_rate(text) == rate
@@ -23,6 +28,7 @@ def test_a_number_is_a_rate_that_stays(text, rate):
         ("0-100:1m,100:1h", [(60.0, 0.0, 100.0), (3600.0, 100.0, 100.0)]),
         ("0:5s, 20:1", [(5.0, 0.0, 0.0), (1.0, 20.0, 20.0)]),
         (" 1 - 2.5 : 3s ", [(3.0, 1.0, 2.5)]),
+        ("6/min-1k:1m, 1e3:2s", [(60.0, 0.1, 1000.0), (2.0, 1000.0, 1000.0)]),
     ],
 )
 def test_stretches_are_ramps_and_steps_one_after_the_other(text, stretches):
@@ -38,7 +44,11 @@ def test_stretches_are_ramps_and_steps_one_after_the_other(text, stretches):
         ("", '"" is not a rate'),
         ("0", '"0" is not a rate above 0'),
         ("-5", '"-5" is not a rate'),
-        ("1e3", '"1e3" is not a rate'),
+        ("1e-3", '"1e-3" is not a rate'),
+        ("1K", '"1K" is not a rate'),
+        ("5/m", '"5/m" is not a rate'),
+        ("1e99", "at most 1,000,000,000 per second"),
+        ("1.2.3", '"1.2.3" is not a rate'),
         ("100-200", '"100-200" is not a rate'),
         ("5:1s,", '"" is not a rate'),
         ("5:10q", '"10q" is not a duration'),

@@ -20,7 +20,7 @@ class LoadOptions(TypedDict, total=False):
     requests: int | None
     """End after N requests instead of after a duration."""
     rate: str | float | None
-    """Open loop: requests or operations per second, or ramps and steps such as 100-1000:30s."""
+    """Open loop: requests or operations per second, 10k, 6/min, or ramps such as 100-1000:30s."""
     warmup: str | None
     """Load before the measurement, not measured."""
     timeout: str | None

@@ -136,7 +136,7 @@ class OpenLoadTable(KeptConnectionsTable):
         RatePerSecond | None,
         CommandLine(
             "-R/--rate",
-            help="Open loop: requests or operations per second, or ramps and steps such as 100-1000:30s.",
+            help="Open loop: requests or operations per second, 10k, 6/min, or ramps such as 100-1000:30s.",
             metavar="RPS",
             place=50,
         ),

@@ -1,6 +1,7 @@
-"""Rates as people write them: ``"1000"``, ``"100-1000:30s"``, ``"500:10s, 1000:10s"``."""
+"""Rates as people write them: ``"1000"``, ``"6/min"``, ``"100-1k:30s"``, ``"500:10s, 1000:10s"``."""
 
 import re
+from fractions import Fraction
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf
@@ -19,9 +20,13 @@ RATE_IN_WORDS = (
     f'{CONSTANT_RATE_IN_WORDS}, or a profile such as "100-1000:30s" (a ramp) or "500:10s, 1000:10s" (steps)'
 )
 
-_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
-_CONSTANT = re.compile(_NUMBER)
-_STRETCH = re.compile(rf"(?P<start>{_NUMBER})(?: ?- ?(?P<end>{_NUMBER}))? ?: ?(?P<length>.+)")
+_FACTORS = {"": 1, "k": 1_000, "M": 1_000_000}
+_PERIODS_S = {"s": 1, "min": 60, "h": 3_600}
+# A power of ten has no minus: "1-2" is a ramp.
+_RATE = r"[0-9]{1,15}(?:\.[0-9]{1,15})?(?:e\+?[0-9]{1,2}|[kM])?(?:/(?:s|min|h))?"
+_PARTS = re.compile(r"(?P<number>[0-9.]+(?:e\+?[0-9]+)?)(?P<factor>[kM]?)(?:/(?P<period>\w+))?")
+_CONSTANT = re.compile(_RATE)
+_STRETCH = re.compile(rf"(?P<start>{_RATE})(?: ?- ?(?P<end>{_RATE}))? ?: ?(?P<length>.+)")
 
 
 class RateStretch(Record):
@@ -38,6 +43,9 @@ Rate = float | list[RateStretch]
 
 def parse_rate(text: str) -> Rate:
     """Read a rate per second: a number, or stretches of time with commas between them.
+
+    A number may be followed by ``k`` or ``M``, thousand or million, or be a power such as ``1e6``, and then
+    by ``/min`` or ``/h`` where it is no rate per second. The result is the float nearest to the exact value.
 
     A stretch is ``RATE:DURATION``, in which the rate is constant, or ``FROM-TO:DURATION``, in which it
     changes evenly. The stretches follow each other; after the last one its end rate continues.
@@ -73,7 +81,11 @@ def _stretch(text: str) -> RateStretch:
 
 
 def _rate(text: str) -> float:
-    rate = float(text)
+    parts = _PARTS.fullmatch(text)
+    if parts is None:
+        raise ValueError(f'"{text}" is not {RATE_IN_WORDS}')
+    factor = Fraction(_FACTORS[parts["factor"]], _PERIODS_S[parts["period"] or "s"])
+    rate = float(Fraction(parts["number"]) * factor)
     if rate > RATE_MAX:
         raise ValueError(f"a rate of {text} cannot be scheduled; expected at most {RATE_MAX:,.0f} per second")
     return rate

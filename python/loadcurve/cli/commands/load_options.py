@@ -62,7 +62,7 @@ LOAD_OPTIONS: Final = (
     Row("think", "--think", str, help="Pause between an answer and the next request.", metavar="TIME",
         panel="Arrivals and connections", place=80, default="0s"),
     Row("rate", "-R/--rate", str,
-        help="Open loop: requests or operations per second, or ramps and steps such as 100-1000:30s.",
+        help="Open loop: requests or operations per second, 10k, 6/min, or ramps such as 100-1000:30s.",
         metavar="RPS", place=50),
     Row("arrivals", "--arrivals", Literal["constant", "poisson", "recorded"],
         help="Distribution of arrivals in time; recorded: the times of --urls.",
