@@ -239,6 +239,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 
 bench-long: setup ## Measure what takes hours or root: a long point, imports, lists, other machines, pauses, few trials
 	$(BIN)/python -m benches.import_speed
+	$(BIN)/python -m benches.many_runs
 	$(BIN)/python -m benches.request_lists
 	$(BIN)/python -m benches.pauses
 	$(BIN)/python -m benches.what_tools_hide

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from rich.console import Console
 
+from loadcurve.report import runs as listed_runs
 from loadcurve.report.runs import COMPUTED_AT_LEAST, RunList, list_runs, runs_json, runs_table
 from loadcurve.result.checksum import sealed
 from support import synthetic_run as synthetic
@@ -149,6 +150,19 @@ def test_a_list_computes_answers_for_a_while_and_shows_the_other_runs_without_th
     )
     # Each list computes some more.
     assert list_runs(many, computing_s=0).unanswered == left - COMPUTED_AT_LEAST
+    assert list_runs(many).unanswered == 0
+
+
+def test_answers_that_many_runs_lack_are_computed_by_request_alone(many: Path, monkeypatch):
+    left = MANY - COMPUTED_AT_LEAST
+    assert list_runs(many, computing_s=0).unanswered == left
+    monkeypatch.setattr(listed_runs, "LEFT_MAX", left - 1)
+    assert list_runs(many, computing_s=60).unanswered == left
+    record = synthetic.run_record()
+    synthetic.write_run(many / "new", record, synthetic.trial_records(record)[:1])
+    again = list_runs(many, computing_s=60)
+    [new] = [one for one in again.runs if one.name == "new"]
+    assert (new.summary.answer is not None, again.unanswered) == (True, left)
     assert list_runs(many).unanswered == 0
 
 

@@ -13,7 +13,7 @@ from loadcurve.report.runs import COMPUTING_S, list_runs, runs_json, runs_table
 def runs_command(folder: Path, *, json_output: bool, html: bool, every_answer: bool = False) -> None:
     """List the runs in a folder as a table or as JSON; with ``html``, write the index page, too.
 
-    Answers that nobody has computed yet are computed for a second, or all of them, as for the page.
+    Answers that nobody has computed yet are computed for half a second, or all of them, as for the page.
 
     Raises ``LoadcurveError``: the folder cannot be listed, or the page cannot be written.
     """

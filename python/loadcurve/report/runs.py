@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -23,15 +23,19 @@ from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.errors import BadInput, LoadcurveError
 from loadcurve.report.listed_summary import ListedSummary
 from loadcurve.report.summary_cache import KeptSummary, files_state, keep_summaries, read_summaries
-from loadcurve.result.run_files import RUN_FILE, has_several_loads, require_run_folder
+from loadcurve.result.run_files import LOADS_FILE, RUN_FILE, require_run_folder
 from loadcurve.units import ABSENT, plural
 
 DATE_WIDTH = 10
 MEASURED_WIDTH = 13
-COMPUTING_S = 1.0
-"""How long a list computes answers that nobody has computed yet; it shows the other runs without theirs."""
+COMPUTING_S = 0.5
+"""How long a list computes answers that nobody has computed yet, imports included; it shows the other runs
+without theirs."""
 COMPUTED_AT_LEAST = 5
 """Answers that a list computes however long that takes, so that short lists are whole."""
+LEFT_MAX = 100
+"""Where former lists left more runs without their answers, these are computed by request alone: otherwise one
+list after the other would be late for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class _Lister:
     until_s: float | None
     """When no more answers are computed, by the monotonic clock; ``None`` for never."""
     sections: Sections = field(default_factory=Sections)
+    working_folder: str = field(default_factory=os.getcwd)
     found: dict[str, KeptSummary] = field(default_factory=dict)
     """The summaries of this list, to be kept."""
     computed: int = 0
@@ -104,12 +109,20 @@ class _Lister:
             return False
         return time.monotonic() > self.until_s
 
+    @cached_property
+    def _leaves_answers(self) -> bool:
+        """Whether answers that former lists have left out are not computed."""
+        left = sum(one.summary.answer is None for one in self.kept.values())
+        return self.until_s is not None and left > LEFT_MAX
+
     def _summary(self, folder: Path) -> ListedSummary | None:
-        key, files = str(folder.absolute()), files_state(folder)
+        key, files = os.path.join(self.working_folder, folder), files_state(folder)  # noqa: PTH118 -- is quicker
         kept = self.kept.get(key)
         if kept is not None and kept.files == files:
-            self.found[key] = kept
-            return kept.summary
+            is_left = kept.summary.answer is None and not self._leaves_answers and not self._is_late
+            if not is_left:
+                self.found[key] = kept
+                return kept.summary
         require_run_folder(folder)
         # What checks a summary takes longer to import than a list to be shown.
         from loadcurve.result.summary import read_summary  # noqa: PLC0415
@@ -117,7 +130,9 @@ class _Lister:
         summary = read_summary(folder)
         if summary is None:
             if self._is_late:
-                return _unanswered(folder)
+                unanswered = _unanswered(folder)
+                self.found[key] = KeptSummary(files, unanswered)
+                return unanswered
             # Statistics take longer to import than a hundred summaries to read.
             from loadcurve.report.run_summary import make_summary  # noqa: PLC0415
 
@@ -169,7 +184,7 @@ def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
 
 def _run_folders(folder: Path) -> list[Path]:
     """Return the folder, or those of its loads where it has several."""
-    if not has_several_loads(folder):
+    if not os.path.lexists(f"{folder}/{LOADS_FILE}"):
         return [folder]
     inside = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     return sorted(path for path in inside if not path.name.startswith("."))

@@ -50,7 +50,8 @@ class KeptSummary:
 
 def files_state(folder: Path) -> FilesState:
     """Return the state of the files in a run folder that its summary depends on."""
-    return tuple(_state(f"{folder}/{name}") for name in (RUN_FILE, TRIALS_FILE, NUMBERS_FILE))
+    place = os.fspath(folder)
+    return _state(f"{place}/{RUN_FILE}"), _state(f"{place}/{TRIALS_FILE}"), _state(f"{place}/{NUMBERS_FILE}")
 
 
 def read_summaries(folder: Path) -> Mapping[str, KeptSummary]:
