@@ -48,6 +48,9 @@ _SCHEME_CHARACTERS_MAX = 64
 """Of a text before ``://``, where a scheme is looked for. No scheme is as long."""
 _SCHEME = re.compile(rf"[A-Za-z][\w+.-]{{0,{_SCHEME_CHARACTERS_MAX}}}\Z")
 _REST_OF_URL = re.compile(r"\S+")
+_SPACE = re.compile(r"\s")
+_LOOKED_AT = 4_096
+"""In characters, many times what a message shows: a longer text is cut at the next space behind them."""
 _CLOSING = "\"'`,;:.)]}>"
 """What follows a URL in a text, and not at its end."""
 
@@ -98,9 +101,24 @@ def holds_secret(text: str) -> bool:
 
 def hidden(text: str) -> str:
     """Return a text of somebody else's without the remembered secrets, and without passwords in URLs."""
+    return _without_users(_without_remembered(text))
+
+
+def hidden_start(text: str, characters_max: int) -> str:
+    """Return the start of a text as :func:`hidden` has it, which ends with ``…`` where it is not all.
+
+    Of a long text little more is looked at: it is cut between two words, and so within no URL.
+    """
+    text = _without_remembered(text)
+    end = _SPACE.search(text, _LOOKED_AT)
+    start = _without_users(text if end is None else text[: end.start()])
+    return start if end is None and len(start) <= characters_max else f"{start[:characters_max]}…"
+
+
+def _without_remembered(text: str) -> str:
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return _without_users(text)
+    return text
 
 
 def may_be_secret(header: str) -> bool:

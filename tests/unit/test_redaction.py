@@ -17,6 +17,7 @@ import loadcurve
 from loadcurve.errors import BadInput
 from loadcurve.redaction import (
     hidden,
+    hidden_start,
     hosts_of,
     remember,
     remember_url,
@@ -404,3 +405,18 @@ def test_the_examples_in_our_own_messages_are_taken_for_no_passwords():
 )
 def test_a_text_without_secrets_stays_as_it_was(text: str):
     assert hidden(text) == text
+
+
+def test_the_start_of_a_long_text_has_lost_what_the_whole_loses():
+    text = "see as://u:pw@h/d for more, " * 1_000
+    assert hidden_start(text, 60) == f"{hidden(text)[:60]}…"
+    assert hidden_start("as://it:is@here", 60) == hidden("as://it:is@here")
+
+
+def test_no_part_of_a_secret_is_at_the_start_of_a_long_text():
+    # However long they are, they are cut behind them.
+    password = "Q" * 10_000
+    assert "Q" not in hidden_start(f"as://u:{password}@h and more", 60)
+    remembered = "Z " * 10_000
+    remember(remembered)
+    assert "Z" not in hidden_start(f"{remembered}and more", 60)

@@ -4,12 +4,22 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
+from rich.console import Group
+from rich.text import Text
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
 from loadcurve.report.section import Report
 from loadcurve.report.terminal import closing, summary
-from loadcurve.report.terminal_tables import NAMES, Column, column_table, point_column
+from loadcurve.report.terminal_tables import (
+    CHARACTERS_MAX,
+    NAMES,
+    Column,
+    as_it_is,
+    bounded,
+    column_table,
+    point_column,
+)
 from loadcurve.report.text import listing
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
@@ -104,3 +114,16 @@ def test_the_heading_of_the_points_breaks_between_words_however_narrow_it_gets(k
     table = column_table(["1"], [point_column(keys, str), Column("x" * 70, lambda _: "", NAMES)])
     lines = terminal.printed(table).splitlines()
     assert [line[:12].strip() for line in lines[: len(heading)]] == heading
+
+
+def test_texts_that_nobody_reads_to_the_end_are_cut():
+    words = "word " * 200_000
+    shown = bounded(Group(Text(words), Text("short", style="bold"), Group(Text(words))))
+    assert isinstance(shown, Group)
+    long, short, inside = shown.renderables
+    assert isinstance(inside, Group)
+    assert short == Text("short", style="bold")
+    for one in (long, *inside.renderables, as_it_is(words)):
+        assert isinstance(one, Text)
+        assert one.plain == f"{words[:CHARACTERS_MAX]}…"
+    assert as_it_is("short").plain == "short"

@@ -21,6 +21,7 @@ from loadcurve.report.comparison import (
     difference_line,
     unusable_in_words,
 )
+from loadcurve.report.terminal_tables import bounded
 from loadcurve.result.differences import ConditionDifference
 from loadcurve.toml.quantities import parse_share
 
@@ -52,7 +53,7 @@ def compare_command(options: CompareOptions, *, json_output: bool) -> int:
     if json_output:
         sys.stdout.write(json.dumps(comparison_json(comparison, regressions), indent=2) + "\n")
     else:
-        new_console().print(comparison_lines(comparison))
+        new_console().print(bounded(comparison_lines(comparison)))
     fail_where_left_out(comparison.not_computed)
     if regressions is None:
         return EXIT_DONE

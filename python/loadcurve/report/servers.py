@@ -14,6 +14,7 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.report import text
 from loadcurve.report.section import Report, Section
+from loadcurve.report.terminal_tables import as_it_is
 
 _ADDRESS = re.compile(r"https?://[\w.~/%?=&#+:-]+", re.ASCII)
 """An address in which nothing is markup, in any form of the report."""
@@ -79,9 +80,9 @@ def servers_table(servers: Sequence[MeasuredServer]) -> Table:
     for address, documented in groupby(servers, lambda server: server.documentation):
         for server in documented:
             what = ", ".join(filter(None, [server.what, server.limits]))
-            table.add_row(Text(names[server.name]), Text(what))
+            table.add_row(Text(names[server.name]), as_it_is(what))
         if address is not None:
-            table.add_row("", Text(address, style="dim"))
+            table.add_row("", Text(as_it_is(address).plain, style="dim"))
     return table
 
 

@@ -11,6 +11,7 @@ from loadcurve.report.section import Report
 from loadcurve.report.sections import SECTIONS
 from loadcurve.report.shapes import SHAPES
 from loadcurve.report.sparkline import sparklines
+from loadcurve.report.terminal_tables import bounded
 
 APART = (NUMBERS, SHAPES, FOUND, CLAIMS)
 """Sections with a place of their own: the table is first, the others follow the summary."""
@@ -18,10 +19,10 @@ APART = (NUMBERS, SHAPES, FOUND, CLAIMS)
 
 def print_results(report: Report, out: Console) -> None:
     """Print what a run ends with: the table of points, shapes, findings, the answer and the curves."""
-    out.print(summary(report))
+    out.print(bounded(summary(report)))
     print_shapes(report, out)
     print_findings(report, out)
-    out.print(closing(report))
+    out.print(bounded(closing(report)))
 
 
 def summary(report: Report) -> RenderableType:
@@ -37,13 +38,13 @@ def summary(report: Report) -> RenderableType:
 def print_shapes(report: Report, out: Console) -> None:
     """Print peak, knee and capacity of each server as tables, one for each slice, and what follows."""
     for part in report.drawn(SHAPES, SHAPES.terminal):
-        out.print(part)
+        out.print(bounded(part))
 
 
 def print_findings(report: Report, out: Console) -> None:
     """Print what was found, and why."""
     shown = report.drawn(FOUND, FOUND.terminal)
-    out.print(Group(*shown) if report.analysis.findings else "")
+    out.print(bounded(Group(*shown)) if report.analysis.findings else "")
 
 
 def closing(report: Report) -> RenderableType:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Generic, Literal, NamedTuple, TypedDict, TypeVar
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -12,6 +13,26 @@ from loadcurve.report import text
 SERVER_WIDTH = 16
 POINT_WIDTH = 14
 Item = TypeVar("Item")
+
+
+CHARACTERS_MAX = 16_384
+"""Of one text: a terminal shows no more, and folding a text of a million characters takes a second."""
+
+
+def as_it_is(words: str) -> Text:
+    """Return words as they are and not as markup; what is longer than anybody reads ends in dots."""
+    return Text(words if len(words) <= CHARACTERS_MAX else f"{words[:CHARACTERS_MAX]}…")
+
+
+def bounded(shown: RenderableType) -> RenderableType:
+    """Return what is shown, in which texts that are longer than anybody reads end in dots."""
+    if isinstance(shown, Group):
+        return Group(*map(bounded, shown.renderables))
+    if not isinstance(shown, Text) or len(shown) <= CHARACTERS_MAX:
+        return shown
+    short = shown.copy()
+    short.right_crop(len(short) - CHARACTERS_MAX)
+    return short.append("…")
 
 
 class Layout(TypedDict, total=False):
@@ -66,7 +87,7 @@ def column_table(
         table.add_column(Text(one.title), **one.layout)
     for row in rows:
         cells = [one.cell(row) for one in columns]
-        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+        table.add_row(*(as_it_is(cell) if isinstance(cell, str) else cell for cell in cells))
     return table
 
 
@@ -77,7 +98,7 @@ def facts_table(facts: Iterable[tuple[str, str | None]]) -> Table:
     table.add_column(overflow="fold")
     for name, value in facts:
         if value:
-            table.add_row(name, Text(value))
+            table.add_row(name, as_it_is(value))
     return table
 
 
@@ -89,7 +110,7 @@ def lines_by_server(rows: Iterable[tuple[str, str]]) -> Table:
     listed = list(rows)
     names = text.shortened([server for server, _ in listed], SERVER_WIDTH)
     for server, lines in listed:
-        table.add_row(Text(names[server]), Text(lines))
+        table.add_row(Text(names[server]), as_it_is(lines))
     return table
 
 

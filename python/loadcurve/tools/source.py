@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from loadcurve.errors import BadInput
 from loadcurve.files import open_regular
-from loadcurve.redaction import hidden
+from loadcurve.redaction import hidden_start
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.marks import without_mark
 from loadcurve.tools.packed import GZIP, MAGIC_BYTES, packer_of, unpacked
@@ -98,9 +98,7 @@ def as_text(name: str, data: bytes) -> str:
 
 def shown(text: str, characters_max: int = SHOWN_CHARACTERS_MAX) -> str:
     """Return a text of a file as messages quote it: on one line, not too long, and without secrets."""
-    text = hidden(text)
-    short = text if len(text) <= characters_max else text[:characters_max] + "…"
-    return repr(short)
+    return repr(hidden_start(text, characters_max))
 
 
 class Json(BaseModel):
