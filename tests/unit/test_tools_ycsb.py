@@ -409,6 +409,18 @@ def test_a_read_modify_write_is_one_operation():
     assert "5,000 operations were a read and an update" in found.notes[0].text
 
 
+def test_a_read_modify_write_is_one_operation_in_what_ycsb_wrote():
+    """Of 2,000 operations in 79 ms, 990 are a read and an update, which YCSB lists once more."""
+    found, _ = read_figures(Source(DATA / "ycsb-rmw.txt"), None)
+    assert (found.answered, found.failed, found.duration_s) == (2_000, 0, 0.079)
+    assert found.answered / found.duration_s == pytest.approx(25316.45569620253)
+    assert {one.operation: one.answered for one in found.operations} == {
+        "read": 2_000,
+        "update": 990,
+        "read_modify_write": 990,
+    }
+
+
 def test_failures_that_only_a_status_counts_are_not_answered(tmp_path: Path):
     """Until 0.1.4 all are among the operations, and their times among the latencies."""
     text = (
