@@ -48,7 +48,7 @@ CAMPAIGNS: Sequence[Campaign] = (
     Campaign(
         "mutated_imports", "damaged files of other generators", ("--trials", "10000"), ("--trials", "20")
     ),
-    Campaign("credentials", "credentials that may show", (), ("--count", "40")),
+    Campaign("credentials", "credentials that may show", ("--count", "700"), ("--count", "40")),
     Campaign("killed_runs", "runs that are killed", (), ("--kills", "10")),
     Campaign("lost_machines", "machines whose connection ends", (), ("--tries", "2")),
 )

@@ -189,6 +189,19 @@ def test_a_header_of_the_environment_is_in_no_message(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "given", ["sesame-of-the-test", "sesame=of-the-test and more", "key=sesame of the test"]
+)
+def test_a_header_of_the_environment_that_is_a_mistake_is_in_no_warning(monkeypatch, given):
+    """What is not a name and an encoded value the library shows as it is."""
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"first=1,{given}")
+    lines: list[str] = []
+    with published(None, "http://127.0.0.1:9", None, lines.append):
+        pass
+    assert "sesame" not in " ".join(lines)
+
+
+@pytest.mark.parametrize(
     "url", ["http://me:cret@:4318", "me:cret@collector", "http://me:cret@collector:port"]
 )
 def test_a_collector_that_cannot_be_one_is_refused_without_its_login(url):

@@ -34,6 +34,8 @@ def remember_secrets(url: str) -> None:
         remember(base64.b64encode(login.encode()).decode())
     for variable in _VARIABLES_WITH_HEADERS:
         for field in os.environ.get(variable, "").split(","):
+            # A field without a name, or with a part of the secret as its name, is shown by a warning.
+            remember(field)
             remember(field.partition("=")[2])
 
 
