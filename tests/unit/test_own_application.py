@@ -7,6 +7,7 @@ import pytest
 
 from loadcurve.cli.init import own_study_text
 from loadcurve.errors import BadInput
+from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.runs.study_servers import overrides_of
 from loadcurve.server.catalog import load_catalog
@@ -167,6 +168,16 @@ def test_the_study_in_a_run_folder_says_where_its_program_works(table, kept):
 def test_the_program_of_a_command_in_one_text_is_an_input(tmp_path):
     [found] = files_of(own(tmp_path, 'start = "bin/app --port {port}"'))
     assert (found.text[found.begin : found.end], found.file) == ("bin/app", tmp_path / "bin/app")
+
+
+def test_the_folder_of_a_program_is_an_input_that_the_run_folder_does_not_hold(tmp_path):
+    inputs = RunInputs(own(tmp_path, 'start = "run {port}"'), own_programs=["mine"])
+    [record] = inputs.records
+    assert (record.key, record.name, record.left_out) == ("servers.mine.cwd", str(tmp_path), "program")
+    assert (
+        RunInputs(own(tmp_path, 'start = "run {port}"\nengine = "podman"'), own_programs=["mine"]).records
+        == []
+    )
 
 
 @pytest.mark.parametrize("has_revision", [True, False])

@@ -107,7 +107,7 @@ LEFT_OUT = {"load.tls.key": "private key", "load.headers.Authorization": "secret
 def found_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each server of the catalogue be found, as the one that Loadcurve has itself."""
     here = find_server(load_catalog()["limit"], {}, Overrides())
-    monkeypatch.setattr(prepare, "_find", lambda entry, *_: dataclasses.replace(here, entry=entry))
+    monkeypatch.setattr(prepare, "_find", lambda entry, *_, **__: dataclasses.replace(here, entry=entry))
 
 
 @pytest.fixture

@@ -19,7 +19,14 @@ from loadcurve.files import make_folder, sha256_of
 from loadcurve.result.inputs import CATALOG_OPTION, InputRecord, LeftOutReason, with_kept_names
 from loadcurve.server.catalog import CatalogEntry, read_entry
 from loadcurve.server.packaged import DESCRIPTION_FILE
-from loadcurve.study.inputs import NamedFile, files_of, renamed, with_names, with_working_folder
+from loadcurve.study.inputs import (
+    NamedFile,
+    files_of,
+    in_the_studys_folder,
+    renamed,
+    with_names,
+    with_working_folder,
+)
 from loadcurve.study.url_files import with_absolute_files
 from loadcurve.toml.document import TomlDocument
 
@@ -59,7 +66,7 @@ class RunInputs:
         """
         self._named = files_of(document)
         self._folder = document.path.parent.absolute()
-        self._own_programs = own_programs
+        self._own_programs = in_the_studys_folder(document.data, own_programs)
         self._copies: dict[Path, _Copied] = {}
         self._reasons: dict[Path, LeftOutReason] = {}
         self.records = [*self._of_study(), *self._of_catalogs(catalogs, used)]
@@ -102,6 +109,9 @@ class RunInputs:
                 yield InputRecord(key=shown, name=name, kept_as=None, left_out=kind)
             else:
                 yield self._kept(shown, name, file, self._free_name(file))
+        for server in self._own_programs:
+            place = f"servers.{server}.cwd"
+            yield InputRecord(key=place, name=str(self._folder), kept_as=None, left_out="program")
 
     def _of_catalogs(self, catalogs: Sequence[Path], used: Sequence[str]) -> Iterator[InputRecord]:
         for number, catalog in enumerate(catalogs, start=1):

@@ -79,19 +79,19 @@ def renamed(text: str, files: list[NamedFile], name_of: Callable[[NamedFile], st
     return text
 
 
+def in_the_studys_folder(data: Mapping[str, Any], servers: Sequence[str]) -> list[str]:
+    """Return the servers whose program works in the folder of the study, because that names no other one."""
+    tables = {name: _table(data, ("servers", name)) for name in servers}
+    return [name for name, one in tables.items() if "start" in one and not {"cwd", "engine"} & one.keys()]
+
+
 def with_working_folder(text: str, servers: Sequence[str], folder: Path) -> str:
     """Return the text of a study that says where the programs of these servers work, where it did not."""
-    data, offsets = tomllib.loads(text), _offsets(text)
-    for name in reversed(servers):
-        key: KeyPath = ("servers", name)
-        table = _table(data, key)
-        if "start" not in table or "cwd" in table or "engine" in table:
-            continue
-        begin = offsets[(*key, "start")]
+    for name in in_the_studys_folder(tomllib.loads(text), servers):
+        begin = _offsets(text)["servers", name, "start"]
         ends_line = not text[:begin].rpartition("\n")[2].strip()
         line = f"cwd = {json.dumps(str(folder), ensure_ascii=False)}" + ("\n" if ends_line else ", ")
         text = text[:begin] + line + text[begin:]
-        offsets = _offsets(text)
     return text
 
 
