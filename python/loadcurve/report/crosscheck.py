@@ -14,7 +14,7 @@ from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts
 from loadcurve.report import text
 from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.section import Report, Section
-from loadcurve.report.terminal_tables import NAMES, Column, column_table
+from loadcurve.report.terminal_tables import WRAPPED, WRAPPED_FIGURES, Column, column_table
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES
 from loadcurve.units import ABSENT, number, time_step
@@ -85,8 +85,8 @@ Row = tuple[str, dict[str, RatioCell]]
 
 
 def _table(one: GeneratorsContent) -> Table:
-    where: Column[Row] = Column("", lambda row: row[0], NAMES)
-    figures = [Column(title, partial(_in_lines, title), {"justify": "right"}) for title in one.titles]
+    where: Column[Row] = Column("", lambda row: row[0], WRAPPED)
+    figures = [Column(title, partial(_in_lines, title), WRAPPED_FIGURES) for title in one.titles]
     return column_table(one.rows.items(), [where, *figures])
 
 

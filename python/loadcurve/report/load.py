@@ -14,7 +14,15 @@ from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
-from loadcurve.report.terminal_tables import FIGURES, NAMES, WORDS, Column, column_table
+from loadcurve.report.terminal_tables import (
+    FIGURES,
+    NAMES,
+    WORDS,
+    WRAPPED,
+    WRAPPED_FIGURES,
+    Column,
+    column_table,
+)
 from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness, LoadMachines, MachinePart
@@ -149,9 +157,11 @@ def _latency_table(result: LoadResult) -> Table:
     if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
         rows.pop("service time", None)
-    name: Column[tuple[str, Distribution]] = Column("ms", lambda row: row[0], NAMES)
+    name: Column[tuple[str, Distribution]] = Column("ms", lambda row: row[0], WRAPPED)
     figures = {"mean": "mean", **PERCENTILES, "max": "max"}
-    times = [Column(title, partial(_time_of_row, figure)) for figure, title in figures.items()]
+    times = [
+        Column(title, partial(_time_of_row, figure), WRAPPED_FIGURES) for figure, title in figures.items()
+    ]
     return column_table(rows.items(), [name, *times])
 
 
@@ -172,11 +182,11 @@ def _time_of_operation(figure: str, one: Operation) -> str:
 
 
 _OPERATIONS: Sequence[Column[Operation]] = (
-    Column("operation", lambda one: one.operation, NAMES),
-    Column("answered", lambda one: f"{one.answered:,}"),
-    Column("failed", lambda one: f"{one.failed:,}"),
+    Column("operation", lambda one: one.operation, WRAPPED),
+    Column("answered", lambda one: f"{one.answered:,}", WRAPPED_FIGURES),
+    Column("failed", lambda one: f"{one.failed:,}", WRAPPED_FIGURES),
     *(
-        Column(f"{figure}, ms", partial(_time_of_operation, figure))
+        Column(f"{figure}, ms", partial(_time_of_operation, figure), WRAPPED_FIGURES)
         for figure in ("mean", "p50", "p90", "p99", "max")
     ),
 )

@@ -47,6 +47,7 @@ class Layout(TypedDict, total=False):
 
 
 FIGURES: Layout = {"justify": "right", "no_wrap": True}
+WRAPPED_FIGURES: Layout = {"justify": "right"}
 WORDS: Layout = {"overflow": "fold"}
 """They break into lines."""
 WRAPPED: Layout = {}
