@@ -2,7 +2,8 @@
 //!
 //! Line ends between two answers are discarded (RFC 9112 §2.2, §9.2). A last answer that no request has asked for, such as
 //! a 408 after the server's idle timeout, ends the connection and concerns no request. Those that were written behind the
-//! last answer are given back.
+//! last answer are given back, and so are those that such a 408 has crossed: the server has received none of them when it
+//! gives up waiting, so they may be repeated (RFC 9110 §15.5.9), as browsers do on connections that were used before.
 
 mod refused;
 mod unasked;
@@ -39,8 +40,19 @@ pub struct Http1 {
     cut_off: Option<ClosedEarly>,
     /// What the peer has sent that cannot be read.
     refused: Option<Refused>,
-    /// The status of an answer by which the peer has ended the connection while nothing was under way.
+    /// The status of an answer by which the peer has ended the connection while nothing was under way, for all it knew.
     ended_with: Option<u16>,
+    /// What the answer that is being read is good for.
+    reading: Reading,
+}
+
+/// What an answer is good for that arrives while requests are under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// It answers the oldest of them.
+    Answer,
+    /// It has crossed them.
+    Crossing,
 }
 
 /// A request under way.
@@ -97,6 +109,7 @@ impl Exchange for Http1 {
             cut_off: None,
             refused: None,
             ended_with: None,
+            reading: Reading::Answer,
         }
     }
 
@@ -110,6 +123,7 @@ impl Exchange for Http1 {
         self.cut_off = None;
         self.refused = None;
         self.ended_with = None;
+        self.reading = Reading::Answer;
     }
 
     fn readiness(&self) -> Readiness {
@@ -192,8 +206,12 @@ impl Exchange for Http1 {
         let is_begin = self.parser.is_idle();
         let blank = if is_begin { unasked::line_ends(bytes) } else { 0 };
         let bytes = &bytes[blank..];
+        if is_begin {
+            self.reading = self.reading_of(bytes);
+        }
         let read = match self.awaited.front() {
             _ if bytes.is_empty() => Ok(Received { consumed: 0, event: None }),
+            Some(_) if self.reading == Reading::Crossing => self.receive_crossing(bytes),
             Some(&Awaited { tag, kind, .. }) => self.receive_answer(bytes, tag, kind, take_body),
             None => self.receive_unasked(bytes),
         };
@@ -212,7 +230,9 @@ impl Exchange for Http1 {
 
     fn end_of_input(&mut self) -> Option<Event> {
         self.is_over = true;
-        if self.given_back.is_none() && self.cut_off.is_none() {
+        if self.reading == Reading::Crossing {
+            self.crossed();
+        } else if self.given_back.is_none() && self.cut_off.is_none() {
             match self.parser.end_of_input() {
                 Ok(Some(response)) => {
                     let Some(Awaited { tag, .. }) = self.awaited.pop_front() else {
@@ -284,6 +304,30 @@ impl Http1 {
             consumed -= 1;
         }
         Ok(Received { consumed, event: Some(Event::Answered(tag, response)) })
+    }
+
+    /// What an answer is good for that begins so. On a connection that was used before a timeout has crossed the requests
+    /// under way, but not where one of them may come in too slowly.
+    fn reading_of(&self, bytes: &[u8]) -> Reading {
+        let can_cross = self.has_answered && !self.awaited.is_empty() && self.upload.is_none();
+        if can_cross && unasked::says_timeout(bytes) { Reading::Crossing } else { Reading::Answer }
+    }
+
+    /// Reads the peer's last answer, which has crossed the requests under way.
+    fn receive_crossing(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
+        let progress = self.parser.feed(bytes, RequestKind::Other)?;
+        if progress.response.is_none() {
+            return Ok(Received { consumed: progress.consumed, event: None });
+        }
+        self.crossed();
+        Ok(self.give_back(bytes))
+    }
+
+    /// The peer has ended the connection before it received the requests under way.
+    fn crossed(&mut self) {
+        self.is_over = true;
+        self.ended_with = Some(unasked::REQUEST_TIMEOUT);
+        self.given_back = Some(GivenBack::Announced);
     }
 
     /// Reads what no request has asked for: the peer's last answer, by which it ends the connection.

@@ -111,6 +111,38 @@ fn an_answer_that_nobody_has_asked_for_and_that_ends_the_connection_ends_it_and_
 }
 
 #[test]
+fn requests_that_a_timeout_of_the_peer_has_crossed_are_given_back() {
+    for timeout in TIMEOUTS {
+        // As far as its status, so that nothing was taken for an answer.
+        for cut in "HTTP/1.1 408".len()..=timeout.len() {
+            let mut exchange = with_requests(&[(0, "GET"), (1, "HEAD"), (2, "POST")]);
+            events_of(&mut exchange, ANSWER).unwrap();
+            let mut events = Vec::new();
+            for part in [&timeout[..cut], &timeout[cut..]] {
+                events.extend(events_of(&mut exchange, part).unwrap());
+            }
+            events.extend(std::iter::from_fn(|| exchange.end_of_input()));
+            assert_eq!(events, [Event::Moved(1), Event::Moved(2)], "cut at {cut}");
+            assert_eq!((exchange.readiness(), exchange.ended_with()), (Readiness::Closed, Some(408)));
+        }
+    }
+}
+
+#[test]
+fn the_first_answer_of_a_connection_and_one_to_a_body_under_way_are_answers_whatever_their_status() {
+    let timeout = TIMEOUTS[2];
+    let is_answered = |exchange: &mut Http1| {
+        let events = events_of(exchange, timeout).unwrap();
+        assert!(matches!(events[..], [Event::Answered(0, Response { status: 408, .. })]), "{events:?}");
+    };
+    is_answered(&mut with_requests(&[(0, "GET")]));
+    let mut exchange = with_requests(&[(0, "GET")]);
+    events_of(&mut exchange, ANSWER).unwrap();
+    begin_request(&mut exchange, &Request { body: Body::Following(10), ..request("PUT") });
+    is_answered(&mut exchange);
+}
+
+#[test]
 fn a_connection_that_the_peer_is_about_to_end_is_leaving_until_it_has() {
     let mut exchange = with_requests(&[]);
     events_of(&mut exchange, &TIMEOUTS[0][..30]).unwrap();

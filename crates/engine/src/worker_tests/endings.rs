@@ -106,6 +106,26 @@ fn a_408_on_an_idle_connection_costs_no_request_in_however_many_pieces_it_and_th
 }
 
 #[test]
+fn a_408_that_crosses_a_request_is_not_its_answer_and_the_request_is_sent_again() {
+    // The next request is sent after 205 ms; the server has given up waiting for it a moment before.
+    for pieces in [
+        vec![(ms(207), TIMEOUT), (ms(207), END)],
+        vec![(ms(207), TIMEOUT)],
+        vec![(ms(206), &TIMEOUT[..40]), (ms(207), &TIMEOUT[40..])],
+    ] {
+        let outcome = run(&thinking(10, 0.2), move |number| match number {
+            0 => [(ms(5), ANSWER)].into_iter().chain(pieces.clone()).collect(),
+            _ => vec![],
+        });
+        assert_eq!(counts(&outcome), (10, 10, 0, 10));
+        assert_eq!(outcome.recorder.requests.moved, 9);
+        // They count from when they were due, and wait for another connection.
+        assert_eq!(outcome.latencies()[1..], [ms(2) + CONNECTING + ms(5); 9]);
+        assert!(matches!(idle_ends(&outcome)[..], [(408, 9 | 10)]));
+    }
+}
+
+#[test]
 fn a_408_on_a_connection_that_has_carried_nothing_costs_no_request() {
     // Two connections, of which an open loop of one request in 400 ms takes one after the other; each ends after 300 ms.
     let model = Model::Open { connections: 2, rate_rps: Rate::Constant(2.5), arrivals: Arrivals::Constant };

@@ -8,7 +8,12 @@ use crate::request::RequestKind;
 use crate::response::ResponseParser;
 
 /// With this status a server says that it ends the connection, even where it does not say so in words (RFC 9110 §15.5.9).
-const REQUEST_TIMEOUT: u16 = 408;
+pub(super) const REQUEST_TIMEOUT: u16 = 408;
+
+/// Whether an answer begins so by which a server says that it has waited for a request in vain.
+pub(super) fn says_timeout(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"HTTP/1.1 408") || bytes.starts_with(b"HTTP/1.0 408")
+}
 
 /// How many bytes are line ends, which may be between two answers.
 #[inline]
