@@ -1,5 +1,6 @@
 """The runs in a folder: what each asked, what it answered, and how far it can be trusted."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from rich.cells import cell_len, chop_cells
@@ -86,6 +88,9 @@ class _Lister:
     found: dict[str, KeptSummary] = field(default_factory=dict)
     """The summaries of this list, to be kept."""
     computed: int = 0
+    computes: bool = False
+    """Whether answers are computed now; before that, runs without one wait."""
+    waiting: list[Path] = field(default_factory=list)
 
     def listed(self, folder: Path) -> ListedRun | UnreadableRun:
         """Return a folder as the list has it."""
@@ -118,30 +123,46 @@ class _Lister:
     def _summary(self, folder: Path) -> ListedSummary | None:
         key, files = os.path.join(self.working_folder, folder), files_state(folder)  # noqa: PTH118 -- is quicker
         kept = self.kept.get(key)
-        if kept is not None and kept.files == files:
-            is_left = kept.summary.answer is None and not self._leaves_answers and not self._is_late
-            if not is_left:
-                self.found[key] = kept
-                return kept.summary
+        if kept is not None and kept.files == files and self._stays(kept):
+            self.found[key] = kept
+            return kept.summary
         require_run_folder(folder)
         # What checks a summary takes longer to import than a list to be shown.
         from loadcurve.result.summary import read_summary  # noqa: PLC0415
 
         summary = read_summary(folder)
-        if summary is None:
-            if self._is_late:
-                unanswered = _unanswered(folder)
-                self.found[key] = KeptSummary(files, unanswered)
-                return unanswered
+        if summary is not None:
+            listed = ListedSummary.of(summary)
+        elif self.computes:
             # Statistics take longer to import than a hundred summaries to read.
             from loadcurve.report.run_summary import make_summary  # noqa: PLC0415
 
             self.computed += 1
-            summary = make_summary(folder)
+            listed = ListedSummary.of(make_summary(folder))
             files = files_state(folder)
-        listed = ListedSummary.of(summary)
+        else:
+            self._will_compute(folder)
+            listed = _unanswered(folder)
         self.found[key] = KeptSummary(files, listed)
         return listed
+
+    def _stays(self, kept: KeptSummary) -> bool:
+        """Say whether nothing is to be added to a summary."""
+        return kept.summary.answer is not None or self._leaves_answers
+
+    def _will_compute(self, folder: Path) -> None:
+        """Leave an answer until all others are listed, while what computes it is imported."""
+        if not self.waiting:
+            Thread(target=_import_statistics).start()
+        self.waiting.append(folder)
+
+    def computed_ones(self) -> Iterator[tuple[Path, ListedRun | UnreadableRun]]:
+        """Yield runs whose answers have waited, with these, as long as there is time."""
+        self.computes = True
+        for folder in self.waiting:
+            if self._is_late:
+                return
+            yield folder, self.listed(folder)
 
 
 def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
@@ -170,6 +191,7 @@ def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
     lister = _Lister(folder, read_summaries(folder), until_s)
     folders = sorted((path for one in inside for path in _run_folders(one)), key=_changed_ns, reverse=True)
     by_folder = {one: lister.listed(one) for one in folders}
+    by_folder.update(lister.computed_ones())
     if lister.found != lister.kept:
         keep_summaries(folder, lister.found)
     found = [by_folder[one] for one in sorted(by_folder, key=os.fspath)]
@@ -180,6 +202,12 @@ def list_runs(folder: Path, *, computing_s: float | None = None) -> RunList:
         unreadable=tuple(one for one in found if isinstance(one, UnreadableRun)),
         not_computed=tuple(lister.sections.not_computed),
     )
+
+
+def _import_statistics() -> None:
+    # What fails here fails again where it is needed, and is reported there.
+    with contextlib.suppress(Exception):
+        import loadcurve.report.run_summary  # noqa: F401, PLC0415
 
 
 def _run_folders(folder: Path) -> list[Path]:
