@@ -145,7 +145,7 @@ def _requests(block: polars.DataFrame) -> polars.DataFrame:
         polars.col("latency").alias(TIME),
         polars.col("code").cast(polars.Int16, strict=False).alias(STATUS),
         polars.col("bytes_in").alias(BODY),
-        polars.col("error").cast(polars.Categorical).alias(ERROR),
+        polars.col("error").alias(ERROR),
     )
 
 
