@@ -12,6 +12,7 @@ from docs.generate.command import read_command
 
 from loadcurve.api import one_load, run_folder
 from loadcurve.cli.main import app
+from loadcurve.runs.study_servers import with_own_programs
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.settings import choose_settings
 from loadcurve.study.claims import ClaimsFile
@@ -93,7 +94,9 @@ RECORDED_PATHS = ["/1k.txt", "/2k.txt"]
 
 
 def whole_study(tables):
-    """A study of what an example gives, with the tables that it leaves out."""
+    """A study of what an example gives, with the tables that it leaves out; one with a title is whole."""
+    if "title" in tables:
+        return tables
     load = tables.get("load", {})
     if "workload" in load:
         missing, sweep, content = {"model": "ycsb", "operations": 10}, {"threads": [1]}, {}
@@ -125,6 +128,7 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
         lines = (f"{path} @{moment_s}\n" for moment_s, path in enumerate(RECORDED_PATHS))
         (tmp_path / requests).write_text("".join(lines))
     study = Study.model_validate(whole_study(tables), context={"folder": folder})
+    study = with_own_programs(study, CATALOG)
     for server in study.servers.values():
         choose_settings(server.use, CATALOG[server.use].description.settings, server.settings)
 

@@ -6,7 +6,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.redaction import hidden, study_without_secrets
-from loadcurve.runs.prepare import _url
+from loadcurve.runs.study_servers import _url
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import FoundServer, find_server
 from loadcurve.server.launch import Launch

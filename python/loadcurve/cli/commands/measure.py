@@ -82,7 +82,7 @@ def init(
     ] = None,
     catalog: CatalogOption = None,
 ) -> None:
-    """Write a commented study for the servers found here, or for your own application."""
+    """Write a commented study: servers found here, or your own."""
     from loadcurve.cli.init import init_command
 
     raise_on_interrupts()
