@@ -291,13 +291,24 @@ impl Http1 {
         let Some(response) = progress.response else {
             return Ok(Received { consumed: progress.consumed, event: Some(Event::Begun(tag)) });
         };
-        if self.awaited.len() == 1 && progress.consumed < bytes.len() {
-            unasked::check_behind_answer(&bytes[progress.consumed..])?;
+        self.answered(tag, response, progress.consumed, bytes)
+    }
+
+    /// The answer to the oldest request is complete after this many of the bytes.
+    #[inline]
+    fn answered(
+        &mut self,
+        tag: Tag,
+        response: Response,
+        mut consumed: usize,
+        bytes: &[u8],
+    ) -> Result<Received, Malformed> {
+        if self.awaited.len() == 1 && consumed < bytes.len() {
+            unasked::check_behind_answer(&bytes[consumed..])?;
         }
         self.awaited.pop_front();
         self.has_answered = true;
         self.is_over = !response.keep_alive;
-        let mut consumed = progress.consumed;
         if self.is_over && !self.awaited.is_empty() {
             self.given_back = Some(GivenBack::Announced);
             // The last byte is consumed with the last event.
@@ -313,14 +324,21 @@ impl Http1 {
         if can_cross && unasked::says_timeout(bytes) { Reading::Crossing } else { Reading::Answer }
     }
 
-    /// Reads the peer's last answer, which has crossed the requests under way.
+    /// Reads what may be the peer's last answer, which has crossed the requests under way: one that keeps the connection is
+    /// an answer that an application gives.
     fn receive_crossing(&mut self, bytes: &[u8]) -> Result<Received, Malformed> {
         let progress = self.parser.feed(bytes, RequestKind::Other)?;
-        if progress.response.is_none() {
-            return Ok(Received { consumed: progress.consumed, event: None });
+        match (progress.response, self.awaited.front()) {
+            (None, _) => Ok(Received { consumed: progress.consumed, event: None }),
+            (Some(response), Some(&Awaited { tag, .. })) if response.keep_alive => {
+                self.reading = Reading::Answer;
+                self.answered(tag, response, progress.consumed, bytes)
+            }
+            (Some(_), _) => {
+                self.crossed();
+                Ok(self.give_back(bytes))
+            }
         }
-        self.crossed();
-        Ok(self.give_back(bytes))
     }
 
     /// The peer has ended the connection before it received the requests under way.

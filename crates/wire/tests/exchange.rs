@@ -112,7 +112,7 @@ fn an_answer_that_nobody_has_asked_for_and_that_ends_the_connection_ends_it_and_
 
 #[test]
 fn requests_that_a_timeout_of_the_peer_has_crossed_are_given_back() {
-    for timeout in TIMEOUTS {
+    for timeout in &TIMEOUTS[..3] {
         // As far as its status, so that nothing was taken for an answer.
         for cut in "HTTP/1.1 408".len()..=timeout.len() {
             let mut exchange = with_requests(&[(0, "GET"), (1, "HEAD"), (2, "POST")]);
@@ -126,6 +126,20 @@ fn requests_that_a_timeout_of_the_peer_has_crossed_are_given_back() {
             assert_eq!((exchange.readiness(), exchange.ended_with()), (Readiness::Closed, Some(408)));
         }
     }
+}
+
+#[test]
+fn a_timeout_that_keeps_the_connection_is_an_applications_answer() {
+    let mut exchange = with_requests(&[(0, "GET"), (1, "GET"), (2, "GET")]);
+    events_of(&mut exchange, ANSWER).unwrap();
+    for tag in [1, 2] {
+        let events = events_of(&mut exchange, TIMEOUTS[3]).unwrap();
+        assert!(
+            matches!(events[..], [Event::Answered(of, Response { status: 408, .. })] if of == tag),
+            "{events:?}"
+        );
+    }
+    assert_eq!((exchange.readiness(), exchange.ended_with()), (Readiness::Ready, None));
 }
 
 #[test]
