@@ -3,12 +3,22 @@
 import base64
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from benches.credentials import SIGN, shown, shown_in_files, tried
 
 
-def test_no_credential_shows_in_what_commands_write_or_in_a_list_of_processes(sandbox, tmp_path):
+@pytest.fixture
+def given():
+    """A folder for studies, in which a program that root starts as another user may work."""
+    with tempfile.TemporaryDirectory(prefix="loadcurve-given-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_no_credential_shows_in_what_commands_write_or_in_a_list_of_processes(sandbox, given):
     def command(words, variables):
         return sandbox.run(*words, **variables)
 
@@ -22,7 +32,7 @@ def test_no_credential_shows_in_what_commands_write_or_in_a_list_of_processes(sa
             check=False,
         )
 
-    outcome = tried(16, 2, tmp_path, sandbox.folder, command=command, python=python)
+    outcome = tried(16, 2, given, sandbox.folder, command=command, python=python)
     assert outcome.found == []
     assert outcome.missed == []
     assert outcome.looks > 1
