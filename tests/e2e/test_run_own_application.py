@@ -1,5 +1,6 @@
 """`loadcurve run` on one's own application: a study of eight lines, and the mistakes of the first hour."""
 
+import os
 import shutil
 import subprocess
 
@@ -70,6 +71,27 @@ def test_a_study_of_one_command_measures_it_in_its_own_folder(application: Sandb
     again = application.run("run", "copy/study.toml", "--out", "again")
     assert again.returncode == 0, again.stderr
     assert len(read_run(application.work / "again").points) == 4
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's programs become another user")
+def test_in_a_folder_that_its_user_cannot_enter_it_works_elsewhere_and_a_failure_says_so(
+    application: Sandbox,
+):
+    folder = application.work / "app"
+    text = STUDY.format(path="hello.txt", start=SERVES_ITS_FOLDER)
+    (folder / "mine.toml").write_text(text)
+    (folder / "made.toml").write_text(
+        text.replace("--root .", "--root {content}") + '[content]\n"hello.txt" = { text = "hello" }\n'
+    )
+    folder.chmod(0o700)
+    assert application.run("run", "app/made.toml", "--out", "made").returncode == 0
+    finished = application.run("run", "app/mine.toml", "--out", "run")
+    assert finished.returncode == 4
+    assert f"in an empty folder, because that user cannot enter {folder}: move the study" in finished.stderr
+    with (folder / "mine.toml").open("a") as opened:
+        opened.write('cwd = "."\n')
+    named = application.run("run", "app/mine.toml", "--out", "named")
+    assert f"that user cannot reach {folder}, because other users have no access" in named.stderr
 
 
 @pytest.mark.parametrize(("start", "path", "said"), MISTAKES.values(), ids=MISTAKES)

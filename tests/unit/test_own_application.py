@@ -11,7 +11,7 @@ from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.runs.study_servers import overrides_of
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.found import ReadyQuestion
+from loadcurve.server.found import ReadyQuestion, WorkingFolder
 from loadcurve.server.location import THIS_MACHINE
 from loadcurve.server.revision import revision_of
 from loadcurve.study.effects import effects_of
@@ -95,8 +95,9 @@ def test_a_name_of_the_catalogue_keeps_its_entry_and_another_one_is_the_programs
 
 def test_it_works_in_the_folder_of_the_study_unless_another_one_is_named(tmp_path):
     (tmp_path / "app").mkdir()
-    assert said_of(tmp_path, 'start = "run {port}"').folder == tmp_path
-    assert said_of(tmp_path, 'start = "run {port}"\ncwd = "app"').folder == tmp_path / "app"
+    assert said_of(tmp_path, 'start = "run {port}"').folder == WorkingFolder(tmp_path, is_given=False)
+    named = said_of(tmp_path, 'start = "run {port}"\ncwd = "app"')
+    assert named.folder == WorkingFolder(tmp_path / "app", is_given=True)
     assert "no such folder" in refusal(tmp_path, 'start = "run {port}"\ncwd = "gone"')
 
 

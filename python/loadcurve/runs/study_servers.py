@@ -7,7 +7,7 @@ from typing import Final
 from loadcurve.errors import BadInput
 from loadcurve.runs.limits import limits_of
 from loadcurve.server.catalog import Catalog, CatalogEntry
-from loadcurve.server.found import Overrides, ReadyQuestion
+from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder
 from loadcurve.server.location import Location
 from loadcurve.server.password import with_password
 from loadcurve.server.settings import UnusableSetting
@@ -58,11 +58,11 @@ def overrides_of(
     )
 
 
-def _working_folder(entry: CatalogEntry, server: StudyServer, folder: Path | None) -> Path | None:
+def _working_folder(entry: CatalogEntry, server: StudyServer, folder: Path | None) -> WorkingFolder | None:
     """Return where a study's own program works; ``None`` for a server that works in its private folder."""
     is_own = entry.description.from_study == "start"
     if folder is not None and server.engine is None and is_own:
-        return server.cwd or folder
+        return WorkingFolder(server.cwd or folder, is_given=server.cwd is not None)
     if server.cwd is not None:
         where = "is one of the catalogue" if not is_own else "runs in a container or on another machine"
         raise UnusableSetting("cwd", f"not used: the server {where}; it works in a folder of its own")

@@ -50,6 +50,15 @@ class ReadyQuestion:
 
 
 @dataclass(frozen=True)
+class WorkingFolder:
+    """Where a study's own program works."""
+
+    path: Path
+    is_given: bool
+    """Whether the study names it; one that it does not is left, where the program's user cannot enter it."""
+
+
+@dataclass(frozen=True)
 class Overrides:
     """What a study says of a server besides its settings; each replaces what the catalogue says, if given."""
 
@@ -65,7 +74,7 @@ class Overrides:
     """Variables of the server, and of what asks for its version."""
     user: str | None = None
     """The user that the server becomes where root starts it."""
-    folder: Path | None = None
+    folder: WorkingFolder | None = None
     """Where the server works; in its private folder, unless set."""
     ready: ReadyQuestion | None = None
     limits: Limits = NO_LIMITS
@@ -114,7 +123,7 @@ class FoundServer(StartableServer):
     """Variables that the study adds."""
     user: str | None = None
     """The user that the study lets it become where root starts it."""
-    folder: Path | None = None
+    folder: WorkingFolder | None = None
     """Where it works; in its private folder, unless set."""
     ready: ReadyQuestion | None = None
     """What shows that it is ready, in place of what its description says."""
@@ -282,7 +291,7 @@ def _revision(overrides: Overrides) -> str | None:
     """Return the revision of the folder in which a study's own program works, which is its version."""
     if overrides.folder is None or overrides.version_command is not None:
         return None
-    return revision_of(overrides.folder)
+    return revision_of(overrides.folder.path)
 
 
 def _version_source(entry: CatalogEntry, overrides: Overrides) -> VersionSource:
@@ -339,14 +348,14 @@ def _program(
     if "/" in start[0]:
         return location.given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
     program = _search_program(entry, location, start[:1], None, user)
-    beside = _program_beside(overrides.folder, start[0])
+    beside = None if overrides.folder is None else _program_beside(overrides.folder.path, start[0])
     return program if isinstance(program, Path) or beside is None else f"{program}; there is one at {beside}"
 
 
-def _program_beside(folder: Path | None, name: str) -> Path | None:
+def _program_beside(folder: Path, name: str) -> Path | None:
     """Return where an environment in a folder has a program of this name, which nobody has activated."""
     places = (".venv/bin", "venv/bin", "env/bin", "node_modules/.bin", "vendor/bin")
-    found = (Path(place, name) for place in places if folder and (folder / place / name).is_file())
+    found = (Path(place, name) for place in places if (folder / place / name).is_file())
     return next(found, None)
 
 

@@ -145,7 +145,7 @@ class Server(LiveServer):
             self._service.verify(paths, load)
         except ServerFailure as failure:
             self._fail_if_it_is_ending()
-            self._fail(failure.code, f"{self._title}: {failure.text}")
+            self._fail(failure.code, f"{self._title}: {failure.text}{self._running.advice_on_user()}")
 
     def raise_if_exited(self) -> None:
         """Do nothing as long as the main process runs.

@@ -35,7 +35,7 @@ from loadcurve.server.processes import (
     listening_sockets,
     send_signal,
 )
-from loadcurve.server.reach import reachable_part, reachable_program, require_reachable
+from loadcurve.server.reach import closed_folder, reachable_part, reachable_program, require_reachable
 from loadcurve.server.settings import SettingValue
 from loadcurve.server.start import StartCommand
 from loadcurve.server.transport import CERTIFICATE, CERTIFICATE_KINDS, CLEAR_TEXT, Transport, transport_of
@@ -75,6 +75,8 @@ class Launch:
         self._entry = found.entry
         self._start_command = found.start
         self._own_folder = found.folder
+        self._closed_folder: Path | None = None
+        """The folder in which it would work, if its user could enter it."""
         self._added_environment = found.environment
         self._user = user_of_server(found.entry.description.user, found.user)
         self._names: dict[str, object] = {
@@ -157,7 +159,7 @@ class Launch:
                     title=self._title,
                     argv=self._filled(self._start_command),
                     user=self._user,
-                    folder=self._own_folder or self._folder,
+                    folder=self._own_folder.path if self._own_folder else self._folder,
                     log=self._console_log,
                     content=content,
                     certificates=None if self._certificates is None else self._certificates.folder,
@@ -242,6 +244,12 @@ class Launch:
     def advice_on_user(self, said: str = "") -> str:
         """Return a sentence on the server's user, where what it said or logged asks for one; else ""."""
         refused = os.strerror(errno.EACCES).lower() in (said or self.log_tail(ADVICE_LOG_LINES)).lower()
+        if self._user is not None and self._closed_folder is not None:
+            return (
+                f" It ran as the user {self._user.name}, because root started it, and in an empty folder, "
+                f"because that user cannot enter {self._closed_folder}: move the study to where other users "
+                'can, or set user = "root" in the table of the server.'
+            )
         if self._user is None or not refused:
             return ""
         return (
@@ -354,12 +362,22 @@ class Launch:
             for name in self._entry.description.part_names:
                 part = Path(str(self._names[name]))
                 self._names[name] = str(reachable_part(user, part, cache_folder(), copies))
-        for folder in filter(None, (content, self._own_folder)):
-            require_reachable(self._title, user, folder)
+        if content is not None:
+            require_reachable(self._title, user, content)
+        self._let_enter(user)
         temporary = self._start_record.private_folder
         require_reachable(
             self._title, user, temporary, advice="Set TMPDIR to a folder that other users can enter"
         )
+
+    def _let_enter(self, user: ServerUser) -> None:
+        """Require that another user can enter the folder where it is to work; leave one that is not named."""
+        if self._own_folder is None:
+            return
+        if self._own_folder.is_given:
+            require_reachable(self._title, user, self._own_folder.path)
+        elif closed_folder(user, self._own_folder.path / "*") is not None:
+            self._closed_folder, self._own_folder = self._own_folder.path, None
 
     def _filled(self, texts: Iterable[str], **secrets: str) -> list[str]:
         """Return texts of the description with the names of this start filled in."""
