@@ -18,7 +18,7 @@ from loadcurve.server.catalog import load_catalog, read_entry
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, require_reached
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.found import NOTHING_ELSE, MissingServer, Overrides
+from loadcurve.server.found import NATIVE_FOLDER, NOTHING_ELSE, MissingServer, Overrides, ReadyQuestion
 from loadcurve.server.location import LOOPBACK
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.container import ContainerTable
@@ -79,6 +79,16 @@ def test_an_encrypted_one_is_verified_by_the_authority_of_its_start(machine, con
     with server_there(machine, content_folder, tls=True) as server:
         server.verify(["/1k.txt"])
         assert server.transport.is_encrypted
+
+
+def test_a_program_without_content_is_verified_by_its_status_alone(machine, content_folder):
+    program = [str(NATIVE_FOLDER / "loadcurve-server"), "limit", "--listen", "{address}:{port}"]
+    start = [*program, "--root", str(content_folder)]
+    overrides = Overrides(start=start, version="1", ready=ReadyQuestion("/1k.txt", 500))
+    with ServerElsewhere(found(machine, "command", overrides), None, {}) as server:
+        server.verify(["/1k.txt"])
+        with pytest.raises(ServerFailure, match=r"GET /gone was answered with status 404"):
+            server.verify(["/gone"])
 
 
 def test_its_fitness_is_looked_at_there(machine):

@@ -1,5 +1,6 @@
 """A study of one's own application: its command, where it works, what shows that it is ready, its version."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -114,6 +115,19 @@ def test_it_is_ready_by_the_first_request_of_its_load_or_by_the_path_that_is_nam
     assert "expected a path, such as" in refusal(tmp_path, 'start = "run {port}"\nready = "health"')
     with_files = '[content]\n"first" = "1KiB"\n"second" = "1KiB"\n'
     assert said_of(tmp_path, 'start = "run {port}"\n' + with_files).ready is None
+
+
+def test_a_load_on_databases_is_refused_and_a_database_has_no_path_to_be_ready_by(tmp_path):
+    file = tmp_path / "ycsb.toml"
+    load = STUDY.replace('"closed"', '"ycsb"').replace('requests = ["/first", "/second"]', 'workload = "a"')
+    load = load.replace('duration = "1s"', "operations = 10").replace("connections", "threads")
+    for server, said in {
+        '[servers.mine]\nstart = "run {port}"': "8: servers.mine: ",
+        '[servers.postgresql]\nready = "/x"': "9: servers.postgresql.ready: not used: postgresql is a",
+    }.items():
+        file.write_text(load.replace("[servers.mine]\n", "") + server)
+        with pytest.raises(BadInput, match=re.escape(said)):
+            checked_studies(file, load_catalog())
 
 
 def test_content_is_required_where_the_command_names_it(tmp_path):

@@ -60,28 +60,32 @@ def overrides_of(
 
 def _working_folder(entry: CatalogEntry, server: StudyServer, folder: Path | None) -> WorkingFolder | None:
     """Return where a study's own program works; ``None`` for a server that works in its private folder."""
-    is_own = entry.description.from_study == "start"
+    is_own = entry.description.is_own_program
     if folder is not None and server.engine is None and is_own:
         return WorkingFolder(server.cwd or folder, is_given=server.cwd is not None)
     if server.cwd is not None:
         where = "is one of the catalogue" if not is_own else "runs in a container or on another machine"
-        raise UnusableSetting("cwd", f"not used: the server {where}; it works in a folder of its own")
+        raise UnusableSetting("cwd", f"not used: the server {where}; it works in its private folder")
     return None
 
 
 def _ready_question(entry: CatalogEntry, arm: Arm, *, has_content: bool) -> ReadyQuestion | None:
     """Return what shows that a server is ready, where its description does not say it."""
     if arm.server.ready is not None:
+        if not entry.description.kind.serves_content:
+            text = f"not used: {entry.name} is a database, which is ready when it lets a client in"
+            raise UnusableSetting("ready", text)
         return ReadyQuestion(arm.server.ready, http.HTTPStatus.BAD_REQUEST)
-    if has_content or entry.description.from_study != "start":
+    # A load on databases, which no such program can be put under, has no paths.
+    paths = arm.paths_to_verify(0)
+    if has_content or not paths or not entry.description.is_own_program:
         return None
-    first, *_ = arm.paths_to_verify(0)
-    return ReadyQuestion(first, http.HTTPStatus.INTERNAL_SERVER_ERROR)
+    return ReadyQuestion(paths[0], http.HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def needs_content(entry: CatalogEntry, server: StudyServer) -> bool:
     """Whether a server serves the content of the study; its own program does where it is given it."""
-    if entry.description.from_study != "start":
+    if not entry.description.is_own_program:
         return entry.description.from_study is None
     variables = [one.text for one in server.environment.values() if one.source is None]
     return any("{content}" in text for text in [*(server.start or ()), *variables])

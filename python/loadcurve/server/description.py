@@ -294,6 +294,11 @@ class ServerDescription(TomlTable):
         return kind_of_protocol(self.protocol)
 
     @property
+    def is_own_program(self) -> bool:
+        """Whether a study names the program itself, which serves what it likes on the port it is given."""
+        return self.from_study == "start"
+
+    @property
     def kinds(self) -> tuple[LoadKind, ...]:
         """The kinds of load that a study may put it under; what runs already is known by its URL alone."""
         return KINDS if self.from_study == "url" else (self.kind,)

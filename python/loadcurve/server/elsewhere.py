@@ -314,10 +314,9 @@ class ServerElsewhere(LiveServer):
             ServerFailure: an answer is missing or wrong, or the server has ended instead.
 
         """
+        content = None if self._content_folder is None else self._content
         try:
-            verify_from_here(
-                self, self._found.kind, paths, load, content=self._content, timeout_s=ANSWER_TIMEOUT_S
-            )
+            verify_from_here(self, self._found.kind, paths, load, content=content, timeout_s=ANSWER_TIMEOUT_S)
         except ServerFailure as failure:
             self._call(far_calls.RAISE_IF_EXITED)
             title = self._found.entry.description.title

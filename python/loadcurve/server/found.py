@@ -266,7 +266,7 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     takes_port = any("port" in placeholders(word) for word in start) or any(
         "{port}" in one for one in variables
     )
-    if description.from_study == "start" and not takes_port and overrides.location.fixed_port is None:
+    if description.is_own_program and not takes_port and overrides.location.fixed_port is None:
         text = "contains no {port}; expected it as the port to listen on"
         raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):

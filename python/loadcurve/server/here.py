@@ -252,18 +252,13 @@ class Server(LiveServer):
                 self._require_own_port(launch)
                 launch.look_after_orphans(with_strays=True)
                 return
-            if self._is_own_program and time.monotonic() - started > OTHER_PORT_S:
+            if self.found.entry.description.is_own_program and time.monotonic() - started > OTHER_PORT_S:
                 self._require_its_port(launch)
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         expected = f"{self._service.sign_of_life} within {timeout_s:g} s"
         text = sentence(f"{self._title} runs but did not {expected}: {refusal}")
         self._fail("not_ready", text + launch.advice_on_user())
-
-    @property
-    def _is_own_program(self) -> bool:
-        """Whether it is a program of the study's, which may not know how it was given its port."""
-        return self.found.entry.description.from_study == "start"
 
     def _require_its_port(self, launch: Launch) -> None:
         if ports := launch.ports_instead():
