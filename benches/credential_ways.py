@@ -215,7 +215,7 @@ def abilities(tool: Tool) -> Abilities:
 
 
 def driven_study(tools: Sequence[Tool], credentials: Credentials, **load: object) -> str:
-    """Return a study whose load is sent by each of these tools of one model, to a server of its own."""
+    """Return a study whose load is sent by each of these tools of one model, each to another server."""
     model = abilities(tools[0]).models[0]
     sweep, more = OF_MODELS[model]
     study = DRIVEN.format(model=in_toml(model), sweep=sweep, load=more)

@@ -80,15 +80,15 @@ def shown_on_databases(credentials: Credentials) -> list[str]:
 
 
 @contextmanager
-def repeating_collector() -> Iterator[int]:
-    """Refuse metrics, and repeat the login in the reason; yields the port."""
+def refusing(refuse: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Let each client that connects be refused so, one after the other; yields the port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=_refuse_metrics, args=(listener,), daemon=True).start()
+        threading.Thread(target=_refuse_all, args=(listener, refuse), daemon=True).start()
         yield listener.getsockname()[1]
         listener.shutdown(socket.SHUT_RDWR)
 
 
-def _refuse_metrics(listener: socket.socket) -> None:
+def _refuse_all(listener: socket.socket, refuse: Callable[[socket.socket], None]) -> None:
     while True:
         try:
             client, _ = listener.accept()
@@ -96,39 +96,27 @@ def _refuse_metrics(listener: socket.socket) -> None:
             return
         with client, suppress(OSError):
             client.settimeout(10)
-            head = b""
-            while b"\r\n\r\n" not in head and (more := client.recv(65536)):
-                head += more
-            given = [
-                line
-                for line in head.split(b"\r\n")
-                if line.lower().startswith((b"authorization", b"api-key", b"x-"))
-            ]
-            client.sendall(b"HTTP/1.1 403 not " + b" nor ".join(given) + b"\r\nContent-Length: 0\r\n\r\n")
+            refuse(client)
 
 
-@contextmanager
-def repeating_database() -> Iterator[int]:
-    """Serve PostgreSQL's protocol as far as to ask for a password and to repeat it; yields the port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=_refuse_all, args=(listener,), daemon=True).start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
+def repeat_login_of_metrics(client: socket.socket) -> None:
+    """Refuse metrics as a collector does that repeats the login in the reason."""
+    head = b""
+    while b"\r\n\r\n" not in head and (more := client.recv(65536)):
+        head += more
+    given = [
+        line for line in head.split(b"\r\n") if line.lower().startswith((b"authorization", b"api-key", b"x-"))
+    ]
+    client.sendall(b"HTTP/1.1 403 not " + b" nor ".join(given) + b"\r\nContent-Length: 0\r\n\r\n")
 
 
-def _refuse_all(listener: socket.socket) -> None:
-    while True:
-        try:
-            client, _ = listener.accept()
-        except OSError:
-            return
-        with client, suppress(OSError):
-            client.settimeout(10)
-            client.recv(4096)
-            client.sendall(b"R" + (8).to_bytes(4) + (3).to_bytes(4))
-            password = client.recv(4096)[5:].rstrip(b"\0")
-            said = b"SFATAL\0VFATAL\0C28P01\0Mthe password " + password + b" is not mine\0\0"
-            client.sendall(b"E" + (len(said) + 4).to_bytes(4) + said)
+def repeat_password(client: socket.socket) -> None:
+    """Speak PostgreSQL's protocol as far as to ask for a password and to repeat it."""
+    client.recv(4096)
+    client.sendall(b"R" + (8).to_bytes(4) + (3).to_bytes(4))
+    password = client.recv(4096)[5:].rstrip(b"\0")
+    said = b"SFATAL\0VFATAL\0C28P01\0Mthe password " + password + b" is not mine\0\0"
+    client.sendall(b"E" + (len(said) + 4).to_bytes(4) + said)
 
 
 class CommandLines:
@@ -309,7 +297,7 @@ def tried(
     said: dict[str, list[subprocess.CompletedProcess[str]]] = {}
     with ExitStack() as stack:
         database, collector = (
-            stack.enter_context(one()) for one in (repeating_database, repeating_collector)
+            stack.enter_context(refusing(one)) for one in (repeat_password, repeat_login_of_metrics)
         )
         lines = stack.enter_context(CommandLines())
         ways: Mapping[str, Callable[[], Iterator[subprocess.CompletedProcess[str]]]] = {

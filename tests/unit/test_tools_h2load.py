@@ -96,7 +96,7 @@ def test_a_rate_that_does_not_fit_requests_and_time_is_said(tmp_path: Path):
 
 
 def test_its_log_lacks_requests_whose_connection_ended_so_failures_are_not_known():
-    """Its text counts 147 of 200 requests as errors, and none of them is in the log."""
+    """Its text counts 147 of 200 requests as errors, and its log has no line of them."""
     text, log = figures("h2load/1.70.90-closed.txt"), figures("h2load/1.70.90-closed.tsv")
     assert (text.answered, text.failed) == (53, 147)
     assert (log.answered, log.failed) == (53, None)

@@ -110,6 +110,11 @@ def nanoseconds(column: str, per_unit: int) -> polars.Expr:
     return (polars.col(column) * per_unit).round().cast(polars.Int64, strict=False)
 
 
+def nanoseconds_above_zero(column: str, per_unit: int) -> polars.Expr:
+    """Return the same of a phase that is 0 where it did not take place; those are null."""
+    return polars.when(polars.col(column) > 0).then(nanoseconds(column, per_unit))
+
+
 def whole_nanoseconds(column: str, per_unit: int) -> polars.Expr:
     """Return whole times in a unit as ns; those that do not fit are greater than any that is read."""
     most = _INT64_MAX // per_unit

@@ -23,6 +23,7 @@ from loadcurve.tools.requests import (
     Form,
     figures_of,
     nanoseconds,
+    nanoseconds_above_zero,
 )
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
@@ -78,9 +79,7 @@ def read_csv(source: Source) -> ToolFigures:
             nanoseconds("offset", _NS_PER_S).alias(BEGIN),
             nanoseconds("response-time", _NS_PER_S).alias(TIME),
             polars.col("status-code").cast(polars.Int16, strict=False).alias(STATUS),
-            polars.when(polars.col("DNS+dialup") > 0)
-            .then(nanoseconds("DNS+dialup", _NS_PER_S))
-            .alias(CONNECT),
+            nanoseconds_above_zero("DNS+dialup", _NS_PER_S).alias(CONNECT),
             nanoseconds("Response-delay", _NS_PER_S).alias(FIRST_BYTE),
         )
         for block in tables(source, CSV, left_out)

@@ -22,6 +22,7 @@ from loadcurve.tools.requests import (
     Form,
     figures_of,
     nanoseconds,
+    nanoseconds_above_zero,
 )
 from loadcurve.tools.source import Json, Source, json_of
 
@@ -82,12 +83,8 @@ def read_csv(source: Source) -> ToolFigures:
             nanoseconds("request-start", _NS_PER_S).alias(BEGIN),
             nanoseconds("request-duration", _NS_PER_S).alias(TIME),
             polars.col("status").cast(polars.Int16, strict=False).alias(STATUS),
-            polars.when(polars.col("DNS+dialup") > 0)
-            .then(nanoseconds("DNS+dialup", _NS_PER_S))
-            .alias(CONNECT),
-            polars.when(polars.col("Response-delay") > 0)
-            .then(nanoseconds("Response-delay", _NS_PER_S))
-            .alias(FIRST_BYTE),
+            nanoseconds_above_zero("DNS+dialup", _NS_PER_S).alias(CONNECT),
+            nanoseconds_above_zero("Response-delay", _NS_PER_S).alias(FIRST_BYTE),
             polars.col("bytes").alias(BODY),
         )
         for block in tables(source, CSV, left_out)
