@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
@@ -18,6 +19,24 @@ def end_on_interrupts() -> None:
 def raise_on_interrupts() -> None:
     """From now on an interrupt is an exception, so that what was started is stopped and results are kept."""
     _handle_interrupts(_interrupt)
+
+
+def wait_for_an_interrupt() -> NoReturn:
+    """Wait until an interrupt is raised, however long that takes.
+
+    Python runs its handlers between two of its own instructions. A signal that arrives just before a system
+    call begins, or that the kernel gives to another thread, leaves the call waiting for as long as it would
+    have waited without the signal. The descriptor that is written to when a signal arrives ends this wait.
+    """
+    woken, waking = socket.socketpair()
+    with woken, waking:
+        waking.settimeout(0)
+        before = signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
+        try:
+            while True:
+                woken.recv(1)
+        finally:
+            signal.set_wakeup_fd(before)
 
 
 def _handle_interrupts(handler: Callable[[int, FrameType | None], NoReturn]) -> None:

@@ -2,11 +2,13 @@
 
 import contextlib
 import os
+import threading
 from pathlib import Path
 
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.interrupts import wait_for_an_interrupt
 from loadcurve.result.folder import Run
 from loadcurve.result.run_files import no_run_folder
 from loadcurve.watch.address import ANY_LOOPBACK_PORT, Address, Listener, announcement
@@ -29,7 +31,8 @@ def watch_command(folder: Path, address: str | None) -> None:
     with WatchServer(listener, folder) as server:
         talk = new_console(stderr=True)
         talk.print(Text(announcement(listener)), soft_wrap=not talk.is_terminal)
-        server.serve()
+        threading.Thread(target=server.serve, daemon=True).start()
+        wait_for_an_interrupt()
 
 
 def _stand_aside(run: Run) -> None:
