@@ -124,9 +124,14 @@ open: rate = 100 -> rate = -100
     :9: load.rate: found -100; expected {rate}
 open: rate = 100 -> rate = [100]
     :9: load.rate: found [100]; expected {rate}
-open: rate = 100 -> rate = "100-0:1s"
-    :9: load.rate: "100-0:1s" ends with a rate of 0, at which the load would never end; end with a rate
-    above 0
+open: rate = 100 -> rate = "0:1s"
+    :9: load.rate: "0:1s" is a rate of 0 throughout; expected a stretch with a rate above 0
+open: duration = "1s"\nrate = 100 -> requests_total = 5\nrate = "100-0:3s"
+    :8: load.requests_total: cannot be combined with a rate that ends at 0, at which nothing more falls
+    due; expected a duration
+open: rate = 100 -> rate = "100-0:3s, 0:1s"\nwarmup = 3
+    :9: load.rate: the rate is 0 from 3 s on, within the warm-up of 3 s; expected a shorter warm-up, such
+    as "0s"
 open: rate = 100 ->
     :4: load.rate: missing; expected a positive number here, or a list of them in [sweep]
 open: arrivals = "poison"

@@ -315,6 +315,25 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_that_ends_at_zero_has_a_duration_and_begins_to_be_measured_before() {
+        let down = RateStretch { length_s: 2.0, from_rps: 10.0, to_rps: 0.0 };
+        let ending = |stop, warmup_s| HttpLoad {
+            model: Model::Open {
+                connections: 2,
+                rate_rps: Rate::Changing(vec![down]),
+                arrivals: Arrivals::Constant,
+            },
+            stop,
+            warmup_s,
+            ..plan()
+        };
+        assert_eq!(ending(Stop::DurationS(5.0), 1.9).validate(), Ok(()));
+        let refusal = |plan: HttpLoad| plan.validate().unwrap_err().to_string();
+        assert!(refusal(ending(Stop::RequestsTotal(9), 0.0)).contains("9 may never fall due"));
+        assert!(refusal(ending(Stop::DurationS(5.0), 2.0)).contains("within the warm-up of 2 s"));
+    }
+
+    #[test]
     fn a_plan_is_read_as_it_is_written_and_a_key_that_is_none_is_refused_wherever_it_stands() {
         let model = Model::Open {
             connections: 2,

@@ -1,7 +1,7 @@
 //! When what a load asks for arrives, and when the load ends: the same for every kind of load.
 
 use crate::limits::{DURATION_S_MAX, WARMUP_S_MAX};
-use crate::{Arrivals, InvalidPlan, Nanos, Rate, Replay, Schedule, Share, Stop};
+use crate::{Arrivals, InvalidPlan, Nanos, Rate, RateProfile, Replay, Schedule, Share, Stop};
 
 /// What arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,25 @@ impl Pace {
             _ if self.stop == Stop::Recording => {
                 Err(InvalidPlan("only a replay ends with its recording: give a duration".into()))
             }
-            _ => self.schedule(Share::whole()).map(drop),
+            Some(Arriving::Rated { rate, .. }) => self.validate_end(&rate.profile()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that a rate that ends asks for something in the window, which then has an end.
+    fn validate_end(&self, profile: &RateProfile) -> Result<(), InvalidPlan> {
+        let Some(silent_from_s) = profile.silent_from_s() else { return Ok(()) };
+        if silent_from_s <= self.warmup_s {
+            return Err(InvalidPlan(format!(
+                "the rate is 0 from {silent_from_s} s on, within the warm-up of {} s: give a shorter warm-up",
+                self.warmup_s
+            )));
+        }
+        match self.stop {
+            Stop::RequestsTotal(total) | Stop::ConnectionsTotal(total) => Err(InvalidPlan(format!(
+                "the rate ends at 0, so {total} may never fall due: give a duration"
+            ))),
+            Stop::DurationS(_) | Stop::Recording => Ok(()),
         }
     }
 }

@@ -28,7 +28,8 @@ impl fmt::Display for InvalidRate {
     }
 }
 
-/// A rate over time: stretches one after the other, and the last one's end rate from then on.
+/// A rate over time: stretches one after the other, and the last one's end rate from then on; where that is 0, nothing
+/// more arrives.
 ///
 /// What matters is its integral, the number of arrivals expected by a time, and the inverse of that: arrival number
 /// `n` of a process of rate 1 happens, at this rate, when the integral reaches `n` (time rescaling, Çinlar 1975). The
@@ -61,13 +62,13 @@ impl RateProfile {
     /// A rate that steps or ramps through `stretches` and then stays.
     ///
     /// # Errors
-    /// When there is no stretch, a length is not above zero, or a rate is negative, above [`RATE_MAX`], or zero
-    /// where the profile ends.
+    /// When there is no stretch, a length is not above zero, a rate is negative or above [`RATE_MAX`], or all are zero.
     pub fn of_stretches(stretches: &[RateStretch]) -> Result<Self, InvalidRate> {
         let Some(last) = stretches.last() else {
             return Err(InvalidRate("a changing rate requires at least one stretch".into()));
         };
-        let mut profile = Self { stretches: Vec::new(), ..Self::constant(last.to_rps)? };
+        let mut profile =
+            Self { stretches: Vec::new(), end_s: 0.0, end_arrivals: 0.0, final_rps: last.to_rps };
         for stretch in stretches {
             let RateStretch { length_s, from_rps, to_rps } = *stretch;
             if !(length_s > 0.0 && length_s <= STRETCH_S_MAX) {
@@ -85,7 +86,20 @@ impl RateProfile {
             profile.end_s += length_s;
             profile.end_arrivals += length_s * f64::midpoint(from_rps, to_rps);
         }
+        if profile.end_arrivals == 0.0 && profile.final_rps == 0.0 {
+            return Err(InvalidRate("a rate of 0 throughout asks for nothing".into()));
+        }
         Ok(profile)
+    }
+
+    /// From when on, in seconds, nothing more arrives; `None` where the rate goes on.
+    #[must_use]
+    pub fn silent_from_s(&self) -> Option<f64> {
+        if self.final_rps > 0.0 {
+            return None;
+        }
+        let sounding = self.stretches.iter().rev().find(|(one, ..)| one.from_rps.max(one.to_rps) > 0.0);
+        sounding.map(|(stretch, start_s, _)| start_s + stretch.length_s)
     }
 
     /// How many arrivals are expected before `time_s`, as a real number.
@@ -101,10 +115,14 @@ impl RateProfile {
         before + within_s * (stretch.from_rps + slope * within_s / 2.0)
     }
 
-    /// When `arrivals` are expected, in seconds: the inverse of [`Self::arrivals_before`].
+    /// When `arrivals` are expected, in seconds: the inverse of [`Self::arrivals_before`]; infinite where the rate has ended
+    /// before.
     #[must_use]
     pub fn time_of(&self, arrivals: f64) -> f64 {
         if arrivals >= self.end_arrivals {
+            if self.final_rps == 0.0 {
+                return f64::INFINITY;
+            }
             return self.end_s + (arrivals - self.end_arrivals) / self.final_rps;
         }
         let index = self.stretches.partition_point(|(_, _, before)| *before <= arrivals).saturating_sub(1);
@@ -152,11 +170,25 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_may_rest_at_zero_but_not_end_there() {
+    fn a_rate_may_rest_at_zero() {
         let pause = RateProfile::of_stretches(&[stretch(1.0, 0.0, 0.0), stretch(1.0, 10.0, 10.0)]).unwrap();
         assert_near(pause.arrivals_before(1.0), 0.0);
         assert_near(pause.time_of(5.0), 1.5);
-        assert!(RateProfile::of_stretches(&[stretch(1.0, 10.0, 0.0)]).is_err());
+        assert_eq!(pause.silent_from_s(), None);
+    }
+
+    #[test]
+    fn after_a_ramp_down_to_zero_nothing_arrives() {
+        let ramps = [stretch(30.0, 0.0, 100.0), stretch(30.0, 100.0, 0.0), stretch(5.0, 0.0, 0.0)];
+        let profile = RateProfile::of_stretches(&ramps).unwrap();
+        // Each ramp has 30 s × 50 per second. Of the second one, 15 s before its end, a quarter is left.
+        assert_near(profile.arrivals_before(60.0), 3_000.0);
+        assert_near(profile.arrivals_before(45.0), 3_000.0 - 375.0);
+        assert_near(profile.time_of(2_625.0), 45.0);
+        assert_near(profile.arrivals_before(1e6), 3_000.0);
+        assert!(profile.time_of(2_999.0) < 60.0);
+        assert!(profile.time_of(3_000.0).is_infinite());
+        assert_eq!(profile.silent_from_s(), Some(60.0));
     }
 
     #[test]
@@ -167,6 +199,7 @@ mod tests {
         assert!(RateProfile::of_stretches(&[]).is_err());
         assert!(RateProfile::of_stretches(&[stretch(0.0, 1.0, 1.0)]).is_err());
         assert!(RateProfile::of_stretches(&[stretch(1.0, -1.0, 1.0)]).is_err());
+        assert!(RateProfile::of_stretches(&[stretch(1.0, 0.0, 0.0), stretch(2.0, 0.0, 0.0)]).is_err());
     }
 
     proptest! {

@@ -108,7 +108,8 @@ impl Schedule {
         Self { source, share, taken: 0, next_due }
     }
 
-    /// When the next request of this share is due, counted from the start; never, after the last one of a recording.
+    /// When the next request of this share is due, counted from the start; never, after the last one of a recording or of a
+    /// rate that ends.
     #[must_use]
     pub fn next_due(&self) -> Nanos {
         self.next_due
@@ -188,22 +189,24 @@ mod tests {
         prop_oneof![Just(Arrivals::Constant), Just(Arrivals::Poisson)]
     }
 
-    /// Constant rates, and steps and ramps that end in one.
+    /// Constant rates, and steps and ramps that end in one or at zero.
     fn profiles() -> impl Strategy<Value = RateProfile> {
         let stretch = (0.01_f64..0.3, 0.0_f64..5_000.0, 0.0_f64..5_000.0, any::<bool>()).prop_map(
             |(length_s, from_rps, to_rps, is_step)| {
                 (length_s, from_rps, if is_step { from_rps } else { to_rps })
             },
         );
-        (prop::collection::vec(stretch, 0..5), 0.5_f64..5_000.0).prop_map(|(stretches, final_rps)| {
-            let last = (0.01, final_rps, final_rps);
-            let stretches: Vec<RateStretch> = stretches
-                .into_iter()
-                .chain([last])
-                .map(|(length_s, from_rps, to_rps)| RateStretch { length_s, from_rps, to_rps })
-                .collect();
-            RateProfile::of_stretches(&stretches).unwrap()
-        })
+        (prop::collection::vec(stretch, 0..5), 0.5_f64..5_000.0, any::<bool>()).prop_map(
+            |(stretches, rps, ends)| {
+                let last = (0.01, rps, if ends { 0.0 } else { rps });
+                let stretches: Vec<RateStretch> = stretches
+                    .into_iter()
+                    .chain([last])
+                    .map(|(length_s, from_rps, to_rps)| RateStretch { length_s, from_rps, to_rps })
+                    .collect();
+                RateProfile::of_stretches(&stretches).unwrap()
+            },
+        )
     }
 
     /// Up to 200 requests within 0.6 s, many of them at the same moment, at some speed.
@@ -276,6 +279,26 @@ mod tests {
         for (number, due) in due.iter().enumerate() {
             assert!((due.as_secs_f64() - (number as f64 / 5.0).sqrt()).abs() < 1e-8, "request {number}");
         }
+    }
+
+    #[test]
+    fn a_ramp_down_to_zero_brings_its_requests_ever_further_apart_and_then_none() {
+        let ramp = RateStretch { length_s: 10.0, from_rps: 100.0, to_rps: 0.0 };
+        let profile = RateProfile::of_stretches(&[ramp]).unwrap();
+        let whole = Schedule::new(profile.clone(), Arrivals::Constant, 0, Share::whole());
+        let due = taken_before(whole.clone(), Nanos::NEVER);
+        // What is left at time t is 5·(10 − t)², so request k is due at 10 − √((500 − k)/5).
+        assert_eq!(due.len(), 500);
+        for (number, due) in due.iter().enumerate() {
+            let expected_s = 10.0 - ((500 - number) as f64 / 5.0).sqrt();
+            assert!((due.as_secs_f64() - expected_s).abs() < 1e-7, "request {number}");
+        }
+        // In the last five seconds a quarter of them.
+        assert_eq!(whole.untaken_between(Nanos::from_millis(5_000), Nanos::NEVER), 125);
+        let random = Schedule::new(profile, Arrivals::Poisson, 7, Share::whole());
+        // The standard deviation of their number is √500.
+        let count = taken_before(random, Nanos::NEVER).len() as f64;
+        assert!((count - 500.0).abs() < 4.0 * 500_f64.sqrt(), "{count}");
     }
 
     proptest! {

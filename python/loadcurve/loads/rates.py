@@ -1,5 +1,6 @@
 """Rates as people write them: ``"1000"``, ``"6/min"``, ``"100-1k:30s"``, ``"500:10s, 1000:10s"``."""
 
+import math
 import re
 from fractions import Fraction
 from typing import Annotated, Final, Literal
@@ -48,11 +49,12 @@ def parse_rate(text: str) -> Rate:
     by ``/min`` or ``/h`` where it is no rate per second. The result is the float nearest to the exact value.
 
     A stretch is ``RATE:DURATION``, in which the rate is constant, or ``FROM-TO:DURATION``, in which it
-    changes evenly. The stretches follow each other; after the last one its end rate continues.
+    changes evenly. The stretches follow each other; after the last one its end rate continues, which may be
+    0.
 
     Raises:
         ValueError: the text is not such a rate, a rate is above 10⁹ per second or a stretch longer than
-            10⁶ s, or the rate that continues is 0.
+            10⁶ s, or all rates are 0.
 
     """
     if _CONSTANT.fullmatch(text.strip()):
@@ -61,11 +63,18 @@ def parse_rate(text: str) -> Rate:
             raise ValueError(f'"{text}" is not {RATE_IN_WORDS}')
         return rate
     stretches = [_stretch(part.strip()) for part in text.split(",")]
-    if stretches[-1].to_rps == 0:
-        raise ValueError(
-            f'"{text}" ends with a rate of 0, at which the load would never end; end with a rate above 0'
-        )
+    if all(one.from_rps == one.to_rps == 0 for one in stretches):
+        raise ValueError(f'"{text}" is a rate of 0 throughout; expected a stretch with a rate above 0')
     return stretches
+
+
+def silent_from_s(rate: object) -> float | None:
+    """Return from when on, in seconds, nothing falls due at a rate; ``None`` where it goes on, or is none."""
+    stretches = rate if isinstance(rate, list) else []
+    if not stretches or not isinstance(stretches[-1], RateStretch) or stretches[-1].to_rps > 0:
+        return None
+    last = max(index for index, one in enumerate(stretches) if one.from_rps or one.to_rps)
+    return math.fsum(one.length_s for one in stretches[: last + 1])
 
 
 def _stretch(text: str) -> RateStretch:

@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, ValidationError, computed_field
 
 from loadcurve.loads.kinds import LoadKind, WorkName
 from loadcurve.loads.option import ASKED, CommandLine, OtherTools, Planned
+from loadcurve.loads.rates import silent_from_s
 from loadcurve.loads.values import Duration, Timeout, Warmup
 from loadcurve.loads.verification import AnswerRule
 from loadcurve.toml.document import TomlTable
@@ -185,6 +186,22 @@ class LoadTable(TomlTable):
         if not counted and not timed and not self.ends_by_itself:
             text = f'missing; expected duration, such as "10s", or {self.counted_end}'
             yield Problem(("load", "duration"), text)
+        yield from self._after_the_rate(at)
+
+    def _after_the_rate(self, at: "Swept") -> Iterator[Problem]:
+        """Check of a rate that ends at 0 that something falls due in the window, which then has an end."""
+        for key, name in attributes(type(self)).items():
+            silent_s = silent_from_s(getattr(self, name))
+            if silent_s is None:
+                continue
+            if at.values(self.counted_end):
+                text = (
+                    "cannot be combined with a rate that ends at 0, at which nothing more falls due; expected"
+                )
+                yield Problem(at.place(self.counted_end), f"{text} a duration")
+            if (warmup_s := max(at.values("warmup"))) >= silent_s:
+                text = f"the rate is 0 from {silent_s:g} s on, within the warm-up of {warmup_s:g} s"
+                yield Problem(at.place(key), f'{text}; expected a shorter warm-up, such as "0s"')
 
     def paths_to_verify(self, seed: int) -> list[str]:  # noqa: ARG002
         """Return the paths whose answers a trial verifies; none of a database, which must keep records."""
