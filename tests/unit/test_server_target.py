@@ -1,10 +1,12 @@
 """Where URLs lead: what is looked up, what is sent as `Host`, and where connections go."""
 
+import socket
+
 import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.server import target
-from loadcurve.server.lookup import Endpoint
+from loadcurve.server.lookup import Endpoint, endpoints_of
 from loadcurve.server.target import reachable_address, read_url
 
 
@@ -39,6 +41,28 @@ def test_a_host_whose_ascii_form_depends_on_the_rule_is_to_be_written_in_ascii(h
     with pytest.raises(BadInput) as refusal:
         read_url(f"http://{host}/")
     assert "write its ASCII form, xn--…" in str(refusal.value)
+
+
+@pytest.mark.parametrize("host", ["localhost", "shop.localhost", "a.b.LOCALHOST", "a.localhost."])
+@pytest.mark.parametrize("known", [[], ["192.0.2.7"], ["192.0.2.7", "127.0.0.9"]])
+def test_names_below_localhost_are_of_this_machine_whatever_the_resolver_knows(monkeypatch, host, known):
+    ask = socket.getaddrinfo
+
+    def resolver(name, port, **kind):
+        if name != host:
+            return ask(name, port, **kind)
+        if not known:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return [one for address in known for one in ask(address, port, **kind)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    found = [one.address[0] for one in endpoints_of(host, 80, 1)]
+    assert found == (["127.0.0.9"] if "127.0.0.9" in known else ["127.0.0.1", "::1"])
+
+
+def test_a_name_that_only_ends_alike_is_looked_up():
+    with pytest.raises(OSError, match="not known|resolution"):
+        endpoints_of("notlocalhost.invalid", 80, 5)
 
 
 def test_connections_to_a_link_local_address_go_through_its_zone(monkeypatch):

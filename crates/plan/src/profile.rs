@@ -92,7 +92,7 @@ impl RateProfile {
         Ok(profile)
     }
 
-    /// From when on, in seconds, nothing more arrives; `None` where the rate goes on.
+    /// From when on, in seconds, nothing more arrives; `None` if it never ends.
     #[must_use]
     pub fn silent_from_s(&self) -> Option<f64> {
         if self.final_rps > 0.0 {

@@ -69,7 +69,7 @@ def parse_rate(text: str) -> Rate:
 
 
 def silent_from_s(rate: object) -> float | None:
-    """Return from when on, in seconds, nothing falls due at a rate; ``None`` where it goes on, or is none."""
+    """Return from when on, in seconds, nothing falls due at a rate; ``None`` if it never ends."""
     stretches = rate if isinstance(rate, list) else []
     if not stretches or not isinstance(stretches[-1], RateStretch) or stretches[-1].to_rps > 0:
         return None

@@ -1,5 +1,6 @@
 """Addresses of a host, within a time that is a total: the system's resolver knows none."""
 
+import ipaddress
 import queue
 import socket
 import threading
@@ -16,8 +17,14 @@ class Endpoint(NamedTuple):
     address: Any
 
 
+LOOPBACK = ("127.0.0.1", "::1")
+
+
 def endpoints_of(host: str, port: int, timeout_s: float) -> list[Endpoint]:
     """Return the addresses of a host, in the system's order of preference.
+
+    Those of ``localhost`` and of every name below it are of this machine, whatever the resolver knows (RFC
+    6761, 6.3).
 
     Raises:
         OSError: there is no such host; ``TimeoutError`` where the name servers do not answer in time.
@@ -28,11 +35,9 @@ def endpoints_of(host: str, port: int, timeout_s: float) -> list[Endpoint]:
 
     def ask() -> None:
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            answers.put(_of_this_machine(host, port) if _is_of_this_machine(host) else _asked(host, port))
         except (OSError, UnicodeError) as error:
             answers.put(error)
-        else:
-            answers.put([Endpoint(*one) for one in found])
 
     # Nothing can interrupt the resolver. A daemon's end is waited for by nobody.
     threading.Thread(target=ask, daemon=True).start()
@@ -43,3 +48,21 @@ def endpoints_of(host: str, port: int, timeout_s: float) -> list[Endpoint]:
     if isinstance(answer, Exception):
         raise answer
     return answer
+
+
+def _asked(host: str, port: int) -> list[Endpoint]:
+    return [Endpoint(*one) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def _is_of_this_machine(host: str) -> bool:
+    return f".{host.lower().removesuffix('.')}".endswith(".localhost")
+
+
+def _of_this_machine(host: str, port: int) -> list[Endpoint]:
+    """Return the loopback addresses that the resolver knows of a name, or else all."""
+    try:
+        found = _asked(host, port)
+    except socket.gaierror:
+        found = []
+    own = [one for one in found if ipaddress.ip_address(one.address[0]).is_loopback]
+    return own or [one for address in LOOPBACK for one in _asked(address, port)]
