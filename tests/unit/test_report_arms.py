@@ -8,10 +8,12 @@ from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.noise import same_servers
+from loadcurve.report.arms import own_settings
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
 from loadcurve.report.section import Report
 from loadcurve.report.sections import everything, summary_words
+from loadcurve.report.servers import measured_servers
 from loadcurve.report.terminal import summary
 from loadcurve.result.differences import condition_differences, conditions_of
 from loadcurve.result.folder import Run
@@ -114,6 +116,38 @@ def test_one_machine_for_all_servers_is_named_once(run: Run):
     assert everything(content)["own_loads"] == {}
     [sentence] = [one for one in summary_words(content) if "ran on machine" in one]
     assert sentence.endswith("ran on machine web.")
+
+
+def with_settings(run: Run, **settings: dict[str, object]) -> Run:
+    """The run, with arms of one server of the catalogue that have these settings."""
+    first = run.run.servers["nginx"]
+    servers = {
+        name.replace("_", "-"): first.model_copy(update={"settings": own}) for name, own in settings.items()
+    }
+    return dataclasses.replace(
+        run, run=run.run.model_copy(update={"servers": {**run.run.servers, **servers}})
+    )
+
+
+def test_arms_of_one_server_are_named_with_the_settings_in_which_they_differ(run: Run):
+    arms = with_settings(
+        run, nginx={"workers": 1, "tls": False, "log": True}, more={"workers": 4, "tls": False, "log": True}
+    )
+    content = Report(arms, analyse(arms))
+    assert everything(content)["own_loads"] == {"nginx": "workers = 1", "more": "workers = 4"}
+    assert any(one.what.endswith(", workers = 4") for one in measured_servers(analyse(arms)))
+
+
+def test_a_setting_that_is_in_the_name_of_its_arm_is_not_repeated(run: Run):
+    arms = with_settings(run, nginx={"workers": 1, "log": False}, nginx_workers_2={"workers": 2, "log": True})
+    found = own_settings(analyse(arms).run.servers)
+    assert found["nginx-workers-2"] == ["log = true"]
+    assert found["nginx"] == ["workers = 1", "log = false"]
+
+
+def test_of_many_settings_that_differ_the_number_is_said(run: Run):
+    arms = with_settings(run, nginx=dict.fromkeys("abcd", 1), more=dict.fromkeys("abcd", 2))
+    assert own_settings(analyse(arms).run.servers)["more"] == ["4 other settings"]
 
 
 def test_equal_loads_are_not_spoken_of(run: Run):

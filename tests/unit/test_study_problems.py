@@ -161,8 +161,8 @@ load_cpus = [1] -> probe_interval = "5ms"
 [servers.nginx] -> [servers."my server"]
     :17: servers."my server": found "my server"; expected a name of letters, digits, hyphens, underscores
     and dots that begins with a letter or a digit
-workers = 2 -> workers = [2]
-    :20: servers.other.workers: found [2]; expected a text in quotes, a number, true or false
+workers = 2 -> workers = {}
+    :20: servers.other.workers: found an empty table; expected a text in quotes, a number, true or false
 use = "nginx" -> use = 5
     :19: servers.other.use: found 5; expected a text in quotes, not empty
 """

@@ -8,6 +8,7 @@ from rich.text import Text
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.loads.models import keys_of
+from loadcurve.loads.workload import in_words
 from loadcurve.report import text
 from loadcurve.report.section import Section
 
@@ -16,6 +17,8 @@ NAMED_MAX = 8
 """Of more load machines only the number is shown."""
 LONGEST_VALUE = 40
 """Longer values are not shown, in characters."""
+SETTINGS_MAX = 3
+"""Of more settings in which arms differ only the number is shown."""
 
 
 def own_loads(analysis: Analysis) -> dict[str, str]:
@@ -24,10 +27,12 @@ def own_loads(analysis: Analysis) -> dict[str, str]:
 
 
 def arms_in_words(model: str | None, servers: Mapping[str, ServerFacts]) -> dict[str, str]:
-    """Return how servers differ in load, machines and CPUs, as ``calls = 1, on web, CPU 1``, if they do."""
+    """Return how servers differ in settings, load, machines and CPUs, as ``calls = 1, on web``, if they do."""
     are_apart, are_loaded_apart = len(_by_machine(servers)) > 1, len(_by_load_machines(servers)) > 1
+    settings = own_settings(servers)
     words = {
         name: [
+            *settings.get(name, ()),
             *([own_load_in_words(model, server.load)] if server.load else []),
             *([f"on {server.facts.get('server_machine') or THIS_MACHINE}"] if are_apart else []),
             *([f"load from {_senders(_load_machines(server))}"] if are_loaded_apart else []),
@@ -36,6 +41,24 @@ def arms_in_words(model: str | None, servers: Mapping[str, ServerFacts]) -> dict
         for name, server in servers.items()
     }
     return {name: ", ".join(said) for name, said in words.items() if said}
+
+
+def own_settings(servers: Mapping[str, ServerFacts]) -> dict[str, list[str]]:
+    """Return in what settings arms of one server of the catalogue differ, where their names do not say it."""
+    settings: dict[str, dict[str, dict[str, Any]]] = {}
+    for name, server in servers.items():
+        if server.status == "found":
+            of_entry = settings.setdefault(str(server.facts.get("catalog_entry")), {})
+            of_entry[name] = dict(server.facts.get("settings") or {})
+    words = {}
+    for arms in settings.values():
+        keys = dict.fromkeys(key for one in arms.values() for key in one)
+        differing = [key for key in keys if len({str(one.get(key)) for one in arms.values()}) > 1]
+        for name, one in arms.items():
+            own = [(key, in_words(one[key])) for key in differing if key in one]
+            unsaid = [f"{key} = {value}" for key, value in own if f"-{key}-{value}" not in name]
+            words[name] = unsaid if len(unsaid) <= SETTINGS_MAX else [f"{len(unsaid)} other settings"]
+    return words
 
 
 def own_load_in_words(model: str | None, own: Mapping[str, Any]) -> str:

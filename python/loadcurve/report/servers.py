@@ -13,6 +13,7 @@ from rich.text import Text
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.report import text
+from loadcurve.report.arms import own_settings
 from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import as_it_is
 
@@ -27,7 +28,7 @@ class MeasuredServer:
 
     name: str
     what: str
-    """Title and version."""
+    """Title, version, and the settings in which it differs from another arm of the same server."""
     limits: str
     """What it was held to; empty where that was nothing."""
     documentation: str | None
@@ -35,10 +36,11 @@ class MeasuredServer:
 
 def measured_servers(analysis: Analysis) -> list[MeasuredServer]:
     """Return every server that was found, in the order of the study."""
+    settings = own_settings(analysis.run.servers)
     return [
         MeasuredServer(
             name,
-            f"{server.title} {server.version or ''}".strip(),
+            ", ".join([f"{server.title} {server.version or ''}".strip(), *settings[name]]),
             limits_in_words(server),
             documentation_address(server.documentation),
         )

@@ -20,13 +20,21 @@ OWN_PROGRAM: Final = "command"
 
 
 def with_own_programs(study: Study, catalog: Catalog) -> Study:
-    """Return the study with ``use = "command"`` for servers with ``start`` that are not in the catalogue."""
+    """Return the study with ``use = "command"`` for servers with ``start`` that are not in the catalogue.
+
+    An arm of such a server is named after it, with what is swept behind a hyphen.
+    """
     own = {
-        name: server.model_copy(update={"use": OWN_PROGRAM})
+        name: server.model_copy(update={"use": OWN_PROGRAM}).with_settings_filled_in()
         for name, server in study.servers.items()
-        if server.start is not None and server.use == name and name not in catalog
+        if server.start is not None and _is_own_program(name, server, catalog)
     }
     return study.model_copy(update={"servers": {**study.servers, **own}}) if own else study
+
+
+def _is_own_program(name: str, server: StudyServer, catalog: Catalog) -> bool:
+    is_named_so = f"{name}-".startswith(f"{server.use}-") and server.use not in catalog
+    return server.use == OWN_PROGRAM or is_named_so
 
 
 def overrides_of(

@@ -25,7 +25,7 @@ from loadcurve.study.consistency import (
     unknown_machines,
     warmup_inconsistencies,
 )
-from loadcurve.study.more_arms import beside_machines
+from loadcurve.study.more_arms import with_all_arms
 from loadcurve.study.published import Published
 from loadcurve.study.quick import (
     QuickTable,
@@ -92,7 +92,8 @@ class Study(TomlTable):
     sweep: Sweep
     """What is swept: each key of the load with its values; several keys give every combination.
 
-    ``server_machine`` with names of ``[machines]`` gives every server a curve on each of them.
+    ``server_machine`` with names of ``[machines]`` gives every server a curve on each of them, and a setting
+    of servers with its values a curve for each value.
     """
     trials: Trials = Trials()
     """How often each server is measured."""
@@ -201,8 +202,8 @@ class Study(TomlTable):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_an_arm_for_each_machine(cls, study: object) -> object:
-        return beside_machines(study)
+    def _has_all_arms(cls, study: object) -> object:
+        return with_all_arms(study)
 
     @model_validator(mode="after")
     def _parts_fit_together(self, info: ValidationInfo) -> Self:

@@ -1,32 +1,133 @@
-"""Studies with more arms: each server on several machines, or under the same load of other generators."""
+"""Studies with more arms for each server: by settings, by machines, and by generators of the same load."""
 
 import dataclasses
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loadcurve.loads.models import TABLES
+from loadcurve.loads.table import attributes
+from loadcurve.loads.workload import in_words
+from loadcurve.study.tables import StudyServer
 from loadcurve.toml.document import TomlDocument
-from loadcurve.toml.expected import show
-from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.expected import nearest, show
+from loadcurve.toml.problems import KeyPath, Problem, own_problems
 
 KEY = "server_machine"
+_KEYS_OF_LOADS = sorted({key for table in TABLES.values() for key in attributes(table)})
+_KEYS_OF_SERVERS = frozenset(StudyServer.model_fields)
+_LENT = ("connections", "rate", "connection_rate", "threads")
+"""Keys that a load gives to a sweep that would otherwise be empty, so that its curves have a point."""
+_NAME_CHARACTERS = re.compile(r"[A-Za-z0-9._-]+")
 
 
-def beside_machines(study: object) -> object:
-    """Return the tables of a study with an arm for each of its servers on each of the swept machines.
+def with_all_arms(study: object) -> object:
+    """Return the tables of a study with an arm for each swept value that is no number of the load.
 
-    A sweep is of numbers along which a curve is drawn, and machines are compared, so each becomes an arm:
-    the server ``nginx`` on the machine ``small`` is ``nginx-small``. A server's own ``server_machine`` holds.
+    A sweep is of numbers along which a curve is drawn. Settings of servers and machines are compared, so each
+    of their values is an arm: ``nginx`` with ``workers = [1, 2]`` is ``nginx-workers-1`` and
+    ``nginx-workers-2``, and on the machine ``small`` it is ``nginx-small``.
     """
-    sweep = study.get("sweep") if isinstance(study, dict) else None
-    if not isinstance(study, dict) or not isinstance(sweep, dict) or KEY not in sweep:
+    if not isinstance(study, dict) or not isinstance(study.get("servers"), dict):
         return study
-    machines, servers = _names(sweep[KEY]), study.get("servers")
-    rest = {key: values for key, values in sweep.items() if key != KEY}
-    if not isinstance(servers, dict):
-        return {**study, "sweep": rest}
+    return _with_a_point(study, _beside_machines(_beside_settings(study)))
+
+
+def _with_a_point(written: Mapping[str, object], study: Mapping[str, Any]) -> Mapping[str, object]:
+    """Let the load give a key to a sweep that had only what is compared."""
+    load = study.get("load")
+    if not written.get("sweep") or study["sweep"] or not isinstance(load, dict):
+        return study
+    key = next((key for key in _LENT if isinstance(load.get(key), int | float)), None)
+    if key is None:
+        return study
+    rest = {name: value for name, value in load.items() if name != key}
+    return {**study, "load": rest, "sweep": {key: [load[key]]}}
+
+
+def _beside_settings(study: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the study with an arm for each value of each setting, of the sweep or of a server's table."""
+    given = study.get("sweep")
+    sweep: Mapping[str, object] = given if isinstance(given, dict) else {}
+    swept = {key: values for key, values in sweep.items() if _is_of_servers(key)}
     arms: dict[str, Any] = {}
-    for name, server in servers.items():
-        arms.update(_on_each(machines, name, server))
+    for name, server in study["servers"].items():
+        _add(arms, _with_each_value(name, server, swept) if isinstance(server, dict) else {name: server})
+    if not swept:
+        return {**study, "servers": arms}
+    rest = {key: values for key, values in sweep.items() if key not in swept}
+    return {**study, "sweep": rest, "servers": arms}
+
+
+def _is_of_servers(key: str) -> bool:
+    """Say whether a swept key is a setting of servers: none of a load, nor a mistyped one."""
+    return not (key == KEY or "." in key or key in _KEYS_OF_LOADS or nearest(key, _KEYS_OF_LOADS))
+
+
+def _with_each_value(
+    name: str, server: Mapping[str, Any], swept: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Return the arms of a server; one that runs already has no settings."""
+    own = {key: value for key, value in server.items() if key not in _KEYS_OF_SERVERS}
+    common = {key: values for key, values in swept.items() if key not in own and "url" not in server}
+    lists = {key: _values(("sweep", key), values) for key, values in common.items()}
+    for key, value in own.items():
+        if isinstance(value, list):
+            lists[key] = _values(("servers", name, key), value)
+    if not lists:
+        return {name: server}
+    chosen = [
+        list(zip(lists, values, strict=True)) for values in itertools.product(*map(list, lists.values()))
+    ]
+    return {
+        "-".join([name, *(f"{key}-{lists[key][value]}" for key, value in one)]): {
+            "use": name,
+            **server,
+            **dict(one),
+        }
+        for one in chosen
+    }
+
+
+def _values(place: KeyPath, values: object) -> Mapping[Any, str]:
+    """Return what a setting is to be, in turn, and what it is called in the name of an arm."""
+    if (
+        not isinstance(values, list)
+        or not values
+        or not all(isinstance(value, bool | int | float | str) for value in values)
+        or len(set(values)) < len(values)
+    ):
+        text = f"found {show(values)}; expected different values of a setting, such as [1, 2, 4]"
+        raise own_problems([Problem(place, text)])
+    words = [in_words(value) for value in values]
+    return {
+        value: word if _NAME_CHARACTERS.fullmatch(word) else str(number)
+        for number, (value, word) in enumerate(zip(values, words, strict=True), start=1)
+    }
+
+
+def _add(arms: dict[str, Any], more: Mapping[str, object]) -> None:
+    """Add arms, each of which must have a name that no server has."""
+    for name, server in more.items():
+        if name in arms:
+            text = (
+                "is the name of an arm, too, which another server has by what is swept; choose another name"
+            )
+            raise own_problems([Problem(("servers", name), text)])
+        arms[name] = server
+
+
+def _beside_machines(study: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the study with an arm for each server on each of the swept machines; its own machine holds."""
+    sweep = study.get("sweep")
+    if not isinstance(sweep, dict) or KEY not in sweep:
+        return study
+    machines = _names(sweep[KEY])
+    rest = {key: values for key, values in sweep.items() if key != KEY}
+    arms: dict[str, Any] = {}
+    for name, server in study["servers"].items():
+        _add(arms, _on_each(machines, name, server))
     return {**study, "sweep": rest, "servers": arms}
 
 

@@ -20,6 +20,7 @@ from loadcurve.loads.limits import RATE_MAX
 from loadcurve.loads.models import DURATION_KEYS, WrittenLoad
 from loadcurve.loads.rates import CONSTANT_RATE_IN_WORDS
 from loadcurve.loads.values import Duration, PositiveCount, SettingValue
+from loadcurve.loads.workload import in_words
 from loadcurve.machines.table import HERE, RAY
 from loadcurve.protocol import with_lower_case_scheme
 from loadcurve.redaction import is_secret_variable, remember, remember_url
@@ -453,6 +454,30 @@ class StudyServer(ContainerTable, extra="allow"):
             text = 'requires a machine type, such as machine = "t2.micro"; without one, put it into limits'
             raise own_problems([Problem(("burst",), text)])
         return self
+
+    def with_settings_filled_in(self) -> Self:
+        """Return the same with each setting filled in where the command or the environment has it in braces.
+
+        So a program that no catalogue describes has settings, which are those that it names.
+        """
+        settings, used = self.settings, set()
+        names = "|".join(map(re.escape, settings))
+
+        def value(found: re.Match[str]) -> str:
+            used.add(found[1])
+            return in_words(settings[found[1]])
+
+        def filled(text: str) -> str:
+            return re.sub(rf"(?<!\{{)\{{({names})\}}(?!\}})", value, text)
+
+        start = None if self.start is None else [filled(word) for word in self.start]
+        environment = {
+            name: given if given.source is not None else SecretText(filled(given.text))
+            for name, given in self.environment.items()
+        }
+        changed = self.model_copy(update={"start": start, "environment": environment})
+        changed.__pydantic_extra__ = {name: given for name, given in settings.items() if name not in used}
+        return changed
 
     @property
     def settings(self) -> dict[str, str | int | float | bool]:
