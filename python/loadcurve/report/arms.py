@@ -27,7 +27,7 @@ def own_loads(analysis: Analysis) -> dict[str, str]:
 
 
 def arms_in_words(model: str | None, servers: Mapping[str, ServerFacts]) -> dict[str, str]:
-    """Return how servers differ in settings, load, machines and CPUs, as ``calls = 1, on web``, if they do."""
+    """Return how servers differ in settings, load, machines and CPUs, as ``calls = 1, on web``, if any."""
     are_apart, are_loaded_apart = len(_by_machine(servers)) > 1, len(_by_load_machines(servers)) > 1
     settings = own_settings(servers)
     words = {
