@@ -36,7 +36,7 @@ from support.terminal import printed
 REASON = "OverflowError: math range error"
 NO_SECTIONS = {
     analysis: {"analyse", "_facts", "servers_of", "conditions_of", "server_facts", "unknown_ending",
-               "unknown_disturbance", "unknown_noise", "unranked", "kinds_of", "measures_of", "kind_of_work",
+               "unknown_disturbance", "unknown_noise", "unranked", "labels_in", "measures_of", "kind_of_work",
                "place_of", "missing_in_words"},
     comparison: {"compare_runs", "condition_differences", "server_differences", "_adjusted", "holm_adjusted",
                  "measures", "between_reported", "is_imported"},

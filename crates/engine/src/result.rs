@@ -357,6 +357,7 @@ pub struct PauseSummary {
 pub struct Operation {
     pub operation: String,
     pub answered: u64,
+    pub ok: u64,
     pub failed: u64,
     pub latency_ms: Distribution,
 }

@@ -1,9 +1,11 @@
 //! From what the threads of a load measured to its result: merged first, summarised once.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use loadcurve_plan::Pace;
-use loadcurve_record::{Recorder, SlowRequest};
+use loadcurve_record::{OperationTally, Recorder, SlowRequest};
 
 use crate::gathered::Gathered;
 use crate::merged::Merged;
@@ -101,14 +103,25 @@ impl Summary {
     }
 }
 
+/// The operations by their labels, in the order in which these come first: requests of one label are one operation.
 fn operations(recorder: &Recorder, labels: &[String]) -> Vec<Operation> {
-    recorder
-        .operations
-        .iter()
-        .zip(labels)
-        .map(|(tally, label)| Operation {
+    let mut places: HashMap<&String, usize> = HashMap::new();
+    let mut found: Vec<(&String, Cow<'_, OperationTally>)> = Vec::new();
+    for (tally, label) in recorder.operations.iter().zip(labels) {
+        match places.entry(label) {
+            Entry::Occupied(place) => found[*place.get()].1.to_mut().merge(tally),
+            Entry::Vacant(place) => {
+                place.insert(found.len());
+                found.push((label, Cow::Borrowed(tally)));
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(label, tally)| Operation {
             operation: label.clone(),
             answered: tally.answered,
+            ok: tally.answered - tally.answered_wrongly,
             failed: tally.failed,
             latency_ms: (&tally.latency).into(),
         })
@@ -126,4 +139,32 @@ fn error_messages(recorder: &Recorder, labels: &[String]) -> Vec<ErrorMessage> {
             count: explanation.count,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use loadcurve_plan::Nanos;
+    use loadcurve_record::{OperationTally, Recorder};
+
+    use super::operations;
+
+    #[test]
+    fn requests_of_one_label_are_one_operation_with_all_their_figures() {
+        let mut recorder = Recorder::new(3);
+        for (place, (answered, answered_wrongly, latency)) in
+            [(2, 0, 1_000), (5, 1, 3_000), (1, 1, 2_000)].into_iter().enumerate()
+        {
+            let tally = &mut recorder.operations[place];
+            *tally = OperationTally { answered, answered_wrongly, failed: 1, ..OperationTally::default() };
+            for _ in 0..answered {
+                tally.latency.record(Nanos(latency));
+            }
+        }
+        let found = operations(&recorder, &["GET /a", "POST /b", "GET /a"].map(str::to_owned));
+        let counts: Vec<_> =
+            found.iter().map(|one| (one.operation.as_str(), one.answered, one.ok, one.failed)).collect();
+        assert_eq!(counts, [("GET /a", 3, 2, 2), ("POST /b", 5, 4, 1)]);
+        assert_eq!((found[0].latency_ms.count, found[1].latency_ms.count), (3, 5));
+        assert_eq!(found[0].latency_ms.max, Some(0.002));
+    }
 }

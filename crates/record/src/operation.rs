@@ -9,6 +9,8 @@ use crate::TimeHistogram;
 pub struct OperationTally {
     /// Requests answered.
     pub answered: u64,
+    /// Those that were answered with another status than is expected of them.
+    pub answered_wrongly: u64,
     /// Requests failed.
     pub failed: u64,
     /// The shortest and the longest body of an answer of status 2xx, in bytes.
@@ -36,8 +38,9 @@ impl OperationTally {
     }
 
     /// Adds the same part of another recording.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.answered += other.answered;
+        self.answered_wrongly += other.answered_wrongly;
         self.failed += other.failed;
         if let Some((shortest, longest)) = other.body_bytes {
             self.note_body(shortest);

@@ -335,6 +335,7 @@ impl Recorder {
         self.expected_statuses += u64::from(shown.was_expected);
         if !shown.is_right {
             self.wrong_status.add(shown.class);
+            self.tally(answer.operation).answered_wrongly += 1;
         }
         if shown.has_content {
             self.tally(answer.operation).note_body(shown.body_bytes);

@@ -15,7 +15,7 @@ from loadcurve.analysis.curves import (
     Curve,
     VerdictStatus,
     curves,
-    kinds_of,
+    labels_in,
     measures_of,
     protocol_measures_in,
 )
@@ -97,8 +97,8 @@ class Analysis:
 
     run: RunFacts
     ending: Ending
-    kinds: list[str]
-    """The kinds of operations of loads on databases."""
+    labels: list[str]
+    """Of the operations that have curves: kinds of those on databases, or requests of a load with several."""
     points: list[Point]
     """The settings along the curves."""
     curves: list[Curve]
@@ -163,7 +163,7 @@ class Analysis:
     @property
     def measures(self) -> list[Measure]:
         """What the run is measured by, in the words of its loads."""
-        return [*measures_of(self.load_kind, self.kinds), *protocol_measures_in(self.curves)]
+        return [*measures_of(self.load_kind, self.labels), *protocol_measures_in(self.curves)]
 
     @property
     def verdicts(self) -> dict[VerdictStatus, int]:
@@ -207,7 +207,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
     return Analysis(
         run=_facts(run),
         ending=sections.get("how the run ended", partial(ending, run), unknown_ending(run)),
-        kinds=kinds_of(run),
+        labels=labels_in(run),
         points=run.sweep_points,
         curves=found,
         ranked_by=MEASURES[run.default_measure].column,

@@ -22,11 +22,11 @@ from loadcurve.result.measures import (
     Measure,
     PointKey,
     measures,
-    operation_measures,
     point_key,
     protocol_measures,
     wrong_answers,
 )
+from loadcurve.result.operations import measured_labels, operation_measures
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers
@@ -127,24 +127,21 @@ class Curve:
     points: list[CurvePoint]
 
 
-def kinds_of(run: Run) -> list[str]:
-    """Return the kinds of operations of a run on databases, such as ``read``; none of one on web servers."""
-    if not run.kind.by_operation:
-        return []
-    operations = (one for record in run.points for one in record.load.operations)
-    return list(dict.fromkeys(one.operation for one in operations))
+def labels_in(run: Run) -> list[str]:
+    """Return the labels of the operations of a run that have curves, such as ``read`` or ``GET /json``."""
+    return measured_labels(run.kind, run.points)
 
 
-def measures_of(load: LoadKind, kinds: Sequence[str]) -> list[Measure]:
-    """Return what a run with a kind of load is measured by, whose operations are of these kinds."""
-    of_kinds = [measure for kind in kinds for measure in operation_measures(kind)]
-    return [*measures(load).values(), *of_kinds, *([LOADING] if kinds else [])]
+def measures_of(load: LoadKind, labels: Sequence[str]) -> list[Measure]:
+    """Return what a run with a kind of load is measured by, whose operations have these labels."""
+    of_operations = [measure for label in labels for measure in operation_measures(load, label)]
+    return [*measures(load).values(), *of_operations, *([LOADING] if load.by_operation else [])]
 
 
 def curves(run: Run, by: Sequence[Measure] | None = None) -> list[Curve]:
     """Return the curve of every server that was found, in the order of the study; by all measures or some."""
     if by is None:
-        by = [*measures_of(run.kind, kinds_of(run)), *protocol_measures(run.points)]
+        by = [*measures_of(run.kind, labels_in(run)), *protocol_measures(run.points)]
     ends = list(run.curve_ends.values())
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:

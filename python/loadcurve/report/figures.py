@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.curves import Curve, kinds_of, protocol_measures_in
+from loadcurve.analysis.curves import Curve, labels_in, protocol_measures_in
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.explain.all import FINDINGS
@@ -30,9 +30,9 @@ from loadcurve.result.measures import (
     PointKey,
     is_usable,
     measures,
-    operation_measures,
     point_key,
 )
+from loadcurve.result.operations import latency_of, operation_measures
 from loadcurve.result.rig import Ceiling, CeilingCurve
 from loadcurve.stats.price import MILLION, scaled
 from loadcurve.stats.slo import LATENCY_FIELDS
@@ -53,6 +53,8 @@ LATENCY_TITLES = {
     "max": "Longest",
 }
 """By the names of the measures; all of these are latencies."""
+MOST_REQUESTS = 6
+"""Of more requests than these, the slowest are drawn; the table below has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Part:
     throughput_latency: Figure | None
     """Throughput and latency on one figure with two axes."""
     operations: dict[str, dict[str, Figure]]
-    """Of a database: the figures of each kind of operation, by their titles."""
+    """Of a database the figures of each kind of operation by their titles; of several requests a
+    percentile of each of the slowest."""
     loading: Figure | None
     """Of a database: how fast its records were loaded."""
     main_latency: str | None
@@ -103,9 +106,7 @@ def curve_parts(
     """Return the curves of every slice of the sweep in which anything was measured."""
     shown, named = slices(run.sweep_points), measures(run.kind)
     resources = {named[name].heading: named[name] for name in SHOWN_RESOURCES}
-    operations = {
-        kind: {measure.heading: measure for measure in operation_measures(kind)} for kind in kinds_of(run)
-    }
+    operations = _operations(run, found)
     connections = {measure.heading: measure for measure in protocol_measures_in(found)}
     found_parts = []
     for one in shown:
@@ -133,13 +134,33 @@ def curve_parts(
                 errors=errors_figure(one, found, looks, run.kind),
                 throughput_latency=throughput_latency_figure(one, found, looks, run.kind),
                 operations={
-                    kind: _figures(of_kind, one, found, looks) for kind, of_kind in operations.items()
+                    title: drawn
+                    for title, titled in operations.items()
+                    if (drawn := _figures(titled, one, found, looks))
                 },
                 loading=measure_figure(LOADING, one, found, looks),
                 main_latency=wanted if wanted in known else next(iter(known), None),
             )
         )
     return found_parts
+
+
+def _operations(run: Run, found: Sequence[Curve]) -> dict[str, dict[str, Measure]]:
+    """Return what is drawn of operations, by their titles within those of groups."""
+    kind, labels = run.kind, labels_in(run)
+    if kind.by_operation:
+        return {label: {one.heading: one for one in operation_measures(kind, label)} for label in labels}
+    by_name = {name: {label: latency_of(kind, label, name) for label in labels} for name in ("p99", "p50")}
+    # One panel beside the others is compared with them, so all have the same percentile: one that all know.
+    name = "p99" if all(_greatest(one, found) for one in by_name["p99"].values()) else "p50"
+    slowest = sorted(labels, key=lambda label: _greatest(by_name[name][label], found), reverse=True)
+    drawn = {label: by_name[name][label] for label in slowest[:MOST_REQUESTS]}
+    return {f"{LATENCY_TITLES[name]} of the latency, ms": drawn}
+
+
+def _greatest(measure: Measure, found: Sequence[Curve]) -> float:
+    estimates = (at.estimate(measure) for curve in found for at in curve.points)
+    return max((one.value for one in estimates if one is not None), default=0.0)
 
 
 def _main_latency(run: Run, overlay: Overlay) -> str:
@@ -269,7 +290,7 @@ LATENCY: Section[list[Part]] = Section(
     "latency", "the figures of latency", lambda report: report.of(PARTS), [], page="latency"
 )
 OPERATIONS: Section[list[Part]] = Section(
-    "operations", "the figures of operations", _parts_with("operations"), [], page="operations"
+    "operations", "the figures of operations", _parts_with("operations"), []
 )
 LOADING_RECORDS: Section[list[Part]] = Section(
     "loading", "the figures of loading", _parts_with("loading"), [], page="loading"

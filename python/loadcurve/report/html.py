@@ -92,6 +92,7 @@ def _values(report: Report) -> dict[str, Any]:
         "paused_words": text.PAUSED_WORDS,
         "moment": text.moment,
         "key_title": text.key_title,
+        "setting": lambda point, key: text.point_values(point, [key]),
         "plural": units.plural,
         "trial_titles": trial_titles(run.kind),
         "load_kind": run.kind,

@@ -14,6 +14,7 @@ from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
+from loadcurve.report.operations import operations_of_load
 from loadcurve.report.terminal_tables import (
     FIGURES,
     NAMES,
@@ -31,7 +32,6 @@ from loadcurve.result.load import (
     ErrorMessage,
     Http2Result,
     LoadResult,
-    Operation,
     SlowRequest,
     TlsResult,
     WaitedThrough,
@@ -93,8 +93,7 @@ def load_summary(result: LoadResult) -> RenderableType:
     """Return the figures of one load as tables that fit 80 columns."""
     kind = result.load.kind
     tables: list[RenderableType] = [_latency_table(result)]
-    if kind.by_operation:
-        tables.append(column_table(result.operations, _OPERATIONS))
+    tables += operations_of_load(result)
     tables.append(_counts_table(result, kind))
     if result.machines is not None:
         tables.append(machines_table(result.machines))
@@ -177,19 +176,6 @@ def _time_of_row(figure: str, row: tuple[str, Distribution]) -> str:
     return milliseconds(getattr(row[1], figure))
 
 
-def _time_of_operation(figure: str, one: Operation) -> str:
-    return milliseconds(getattr(one.latency_ms, figure))
-
-
-_OPERATIONS: Sequence[Column[Operation]] = (
-    Column("operation", lambda one: one.operation, WRAPPED),
-    Column("answered", lambda one: f"{one.answered:,}", WRAPPED_FIGURES),
-    Column("failed", lambda one: f"{one.failed:,}", WRAPPED_FIGURES),
-    *(
-        Column(f"{figure}, ms", partial(_time_of_operation, figure), WRAPPED_FIGURES)
-        for figure in ("mean", "p50", "p90", "p99", "max")
-    ),
-)
 _MESSAGES: Sequence[Column[ErrorMessage]] = (
     Column("failed", lambda one: f"{one.count:,}", FIGURES),
     Column("operation", lambda one: one.operation, NAMES),

@@ -82,7 +82,7 @@ def _columns(report: Report) -> list[_Column]:
     kind = report.run.kind
     return [
         *(_Column(text.key_title(key), partial(_setting_cell, key)) for key in report.analysis.keys),
-        _Column(kind.per_second, partial(_measure_cell, THROUGHPUT)),
+        _Column(kind.per_second, partial(measure_cell, THROUGHPUT)),
         *(
             _Column(f"{name}, ms", partial(_percentile_cell, name))
             for name in SHOWN_LATENCIES
@@ -90,7 +90,7 @@ def _columns(report: Report) -> list[_Column]:
         ),
         _Column("longest, ms", lambda at: Cell(units.number(at.latency_max_ms), at.latency_max_ms)),
         *(
-            _Column(measures(kind)[name].heading, partial(_measure_cell, MEASURES[name]), on_page_alone=True)
+            _Column(measures(kind)[name].heading, partial(measure_cell, MEASURES[name]), on_page_alone=True)
             for name in SHOWN_RESOURCES
         ),
         _Column(f"failed {kind.requests}", _failed_cell, on_page_alone=True),
@@ -101,7 +101,8 @@ def _setting_cell(key: str, at: CurvePoint) -> Cell:
     return Cell(units.setting(at.point[key]), at.point[key]) if key in at.point else Cell(units.ABSENT, None)
 
 
-def _measure_cell(measure: Measure, at: CurvePoint) -> Cell:
+def measure_cell(measure: Measure, at: CurvePoint) -> Cell:
+    """Return the estimate of a measure at a point, with its interval as the margin."""
     estimate = at.estimate(measure)
     value = estimate.value if estimate else None
     # A line may break before the upper end, in narrow columns, but not within two words of it.
@@ -110,7 +111,7 @@ def _measure_cell(measure: Measure, at: CurvePoint) -> Cell:
 
 
 def _percentile_cell(statistic: str, at: CurvePoint) -> Cell:
-    cell = _measure_cell(MEASURES[statistic], at)
+    cell = measure_cell(MEASURES[statistic], at)
     return replace(cell, shown=text.marked(cell.shown, paused=at.is_marked(statistic)))
 
 

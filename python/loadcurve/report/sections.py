@@ -25,6 +25,7 @@ from loadcurve.report.figures import (
 )
 from loadcurve.report.findings import FOUND, LIMIT
 from loadcurve.report.long_table import NUMBERS
+from loadcurve.report.operations import BY_OPERATION
 from loadcurve.report.published_content import PUBLISHED
 from loadcurve.report.ranking import RANKING
 from loadcurve.report.reasons import CAVEATS, FAILURES, NOTES, RUN_CAVEATS, VERDICTS
@@ -50,6 +51,7 @@ SECTIONS: tuple[Section[Any], ...] = (
     THROUGHPUT,
     LATENCY,
     OPERATIONS,
+    BY_OPERATION,
     LOADING_RECORDS,
     BOTH,
     ERRORS,

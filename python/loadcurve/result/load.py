@@ -290,8 +290,20 @@ class Operation(Record):
 
     operation: str
     answered: Count
+    ok: Count | None = None
+    """Those answered with the status that is expected of them; ``None`` where nobody counted these."""
     failed: Count
     latency_ms: Distribution
+
+    @property
+    def ended(self) -> int:
+        """How many have ended: answered or failed."""
+        return self.answered + self.failed
+
+    @property
+    def errors(self) -> int:
+        """How many failed, or were answered with another status than is expected of them."""
+        return self.failed + (0 if self.ok is None else self.answered - self.ok)
 
 
 class Silence(Record):

@@ -8,7 +8,6 @@ from typing import Literal
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.result.distribution import Distribution
-from loadcurve.result.load import Operation
 from loadcurve.result.records import LOAD_PHASE, PointRecord
 
 Better = Literal["higher", "lower"]
@@ -37,6 +36,10 @@ class Measure:
     """It is drawn along a linear axis that begins at zero; other measures along a logarithmic one."""
     value: Callable[[PointRecord], float | None]
     """The figure of a trial; ``None`` where it was not measured."""
+    operation: str | None = None
+    """The operation whose figure alone it is, by its label; ``None`` of the whole load."""
+    column_of_operation: str | None = None
+    """Its name in tables that name the operation beside it; ``None`` of the whole load."""
 
 
 def is_usable(record: PointRecord) -> bool:
@@ -62,7 +65,8 @@ def wrong_answers(record: PointRecord) -> int:
     return (requests.failed or 0) + requests.answered - ok
 
 
-def _statistic(times_ms: Distribution | None, name: str) -> float | None:
+def statistic_of(times_ms: Distribution | None, name: str) -> float | None:
+    """Return a figure of times, such as ``p99``; ``None`` where it is not known."""
     figure: float | None = getattr(times_ms, name, None)
     return figure
 
@@ -77,7 +81,7 @@ def _latency(name: str) -> Measure:
         unit="ms",
         better="lower",
         from_zero=False,
-        value=lambda trial: _statistic(trial.load.latency_ms, name),
+        value=lambda trial: statistic_of(trial.load.latency_ms, name),
     )
 
 
@@ -239,7 +243,7 @@ def _times(name: str, title: str, of: Callable[[PointRecord], Distribution | Non
 def _time(
     trial: PointRecord, of: Callable[[PointRecord], Distribution | None], statistic: str
 ) -> float | None:
-    return _statistic(of(trial), statistic)
+    return statistic_of(of(trial), statistic)
 
 
 def _received_kib_per_s(trial: PointRecord) -> float | None:
@@ -277,9 +281,6 @@ PUBLISHED_MEASURES: dict[str, Measure] = {
 }
 """By name: what published figures may have."""
 
-OPERATION_STATISTICS = ("p50", "p99", "max")
-"""The statistics of latency that are given by kind of operation."""
-
 
 def _loaded_rps(trial: PointRecord) -> float | None:
     loading = trial.measurements.get(LOAD_PHASE)
@@ -297,45 +298,6 @@ LOADING = Measure(
     value=_loaded_rps,
 )
 """How many records were loaded per second before a point."""
-
-
-def operation_measures(kind: str) -> list[Measure]:
-    """Return the measures of one kind of operation on a database; the kinds' throughputs add up."""
-    name = kind.replace("-", "_")
-    rate = Measure(
-        f"{name}_rps",
-        column=f"{name}_rps",
-        title=f"throughput of {kind}",
-        heading="operations/s",
-        unit="operations/s",
-        better="higher",
-        from_zero=True,
-        value=partial(_operation_rps, kind=kind),
-    )
-    return [rate, *(_operation_latency(name, kind, statistic) for statistic in OPERATION_STATISTICS)]
-
-
-def _operation_latency(name: str, kind: str, statistic: str) -> Measure:
-    def value(trial: PointRecord) -> float | None:
-        one = _of_kind(trial, kind)
-        return None if one is None else _statistic(one.latency_ms, statistic)
-
-    column = f"{name}_latency_{statistic}_ms"
-    heading = f"latency {statistic}, ms"
-    return Measure(column, column, f"{statistic} of {kind}", heading, "ms", "lower", False, value)  # noqa: FBT003
-
-
-def _operation_rps(trial: PointRecord, kind: str) -> float | None:
-    """Return how many operations of a kind were answered per second: their share of the throughput."""
-    load, one = trial.load, _of_kind(trial, kind)
-    answered = sum(operation.answered for operation in load.operations)
-    if load.rate_rps.answered is None or one is None or not answered:
-        return None
-    return load.rate_rps.answered * one.answered / answered
-
-
-def _of_kind(trial: PointRecord, kind: str) -> Operation | None:
-    return next((one for one in trial.load.operations if one.operation == kind), None)
 
 
 PROTOCOL_STATISTICS = ("p50", "p99")

@@ -165,6 +165,7 @@ fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
     }
     first.merge(&second);
     assert_eq!(first.operations[0].body_bytes, Some((20, 30)));
+    assert_eq!((first.operations[0].answered, first.operations[0].answered_wrongly), (3, 1));
     assert_eq!(first.operations[0].mismatched_body, Some(MismatchedBody { number: 7, bytes: 5 }));
     assert_eq!(
         (first.failures[Failure::Mismatch], first.requests.failed, first.requests.answered),

@@ -66,7 +66,9 @@ def operations_table(run: Run) -> "polars.DataFrame":
         rows,
         [
             *columns("server trial:int block:int started_at point:point", within="record"),
-            *columns("phase operation=one.operation answered:int=one.answered failed:int=one.failed"),
+            *columns(
+                "phase operation=one.operation answered:int=one.answered ok:int=one.ok failed:int=one.failed"
+            ),
             *_figures("latency_ms", "one"),
         ],
         _sweep_keys(run),

@@ -33,6 +33,7 @@ def report_tables(report: Report) -> dict[str, polars.DataFrame]:
     makers: dict[str, Callable[[], polars.DataFrame | None]] = {
         "estimates": lambda: table(_estimates(analysis), _ESTIMATES, keys),
         "points": lambda: points_table(run),
+        "operation_estimates": lambda: _unless_empty(_of_operations(analysis), _OPERATION_ESTIMATES, keys),
         "operations": lambda: operations_table(run),
         "ranking": lambda: table(_ranks(analysis), _RANKING, keys),
         "ratios": lambda: table(_ratios(analysis), _RATIOS, keys),
@@ -75,16 +76,30 @@ class _EstimateRow(NamedTuple):
 
 
 def _estimates(analysis: Analysis) -> Iterator[_EstimateRow]:
-    """Yield one row for each measure, server and point, rising along each slice of the sweep."""
+    """Yield one row for each measure, server and point, rising along each slice of the sweep.
+
+    Requests are as many as a load has, so that their measures are a table of their own; kinds of operations
+    on databases are in both.
+    """
+    kept = analysis.load_kind.by_operation
+    return _rows_of(analysis, [one for one in analysis.measures if one.operation is None or kept])
+
+
+def _of_operations(analysis: Analysis) -> list[_EstimateRow]:
+    """Return the rows of the measures of each operation, where it was measured."""
+    rows = _rows_of(analysis, [one for one in analysis.measures if one.operation is not None])
+    return [row for row in rows if row.estimate is not None]
+
+
+def _rows_of(analysis: Analysis, measures: Sequence[Measure]) -> Iterator[_EstimateRow]:
     along = [point for part in slices(analysis.points) for point in part.rising]
-    for measure in analysis.measures:
+    for measure in measures:
         for curve in analysis.curves:
             for at in points_in(curve, along):
                 yield _EstimateRow(measure, curve.server, at, at.estimate(measure))
 
 
-_ESTIMATES = [
-    *columns("measure=measure.column unit=measure.unit server point:point=at.point"),
+_ESTIMATE_FIGURES = [
     *columns("value:float low:float high:float", "estimate"),
     # It is 0 where nothing usable was measured.
     column("n:int", lambda row: row.estimate.n if row.estimate else 0),
@@ -93,6 +108,15 @@ _ESTIMATES = [
     # Those in which pauses of the platform alone explain half or more of a percentile.
     column("trials_of_pauses:int", lambda row: len(row.at.pauses_explain.get(row.measure.name, []))),
     *columns("verdict=at.verdict"),
+]
+_ESTIMATES = [
+    *columns("measure=measure.column unit=measure.unit server point:point=at.point"),
+    *_ESTIMATE_FIGURES,
+]
+_OPERATION_ESTIMATES = [
+    *columns("operation=measure.operation measure=measure.column_of_operation unit=measure.unit server"),
+    *columns("point:point=at.point"),
+    *_ESTIMATE_FIGURES,
 ]
 
 

@@ -1,0 +1,239 @@
+"""The figures of each operation: of requests by their labels, or of the kinds of operations on databases."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from loadcurve import units
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.curves import CurvePoint
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.report import text
+from loadcurve.report.long_table import Cell, measure_cell
+from loadcurve.report.markdown import table_of_words
+from loadcurve.report.section import Report, Section
+from loadcurve.report.terminal_tables import (
+    SERVER_WIDTH,
+    SERVERS,
+    WORDS,
+    WRAPPED_FIGURES,
+    Column,
+    column_table,
+    point_column,
+)
+from loadcurve.result.load import LoadResult, Operation
+from loadcurve.result.operations import errors_of, latency_of, operations_of, throughput_of
+
+MOST_IN_TERMINAL = 10
+"""The terminal has this many rows, of the slowest operations; the others are counted."""
+MOST_POINTS = 4
+"""The page has each operation at this many points of a server at most: the first, the last, some between."""
+MOST_ROWS = 100
+"""The page has this many rows at most, with fewer points where there are many operations or servers."""
+LATENCIES = ("p50", "p99")
+
+
+def operations_of_load(result: LoadResult) -> list[RenderableType]:
+    """Return a row for each operation of a load, the slowest first, in 80 columns.
+
+    Nothing where the load has a single request, whose figures are its own. The rows that are too many are
+    counted below.
+    """
+    kind, found = result.load.kind, operations_of(result)
+    if len(found) < (1 if kind.by_operation else 2):
+        return []
+    ordered = sorted(found, key=lambda one: -_slowness_ms(one.latency_ms.p99, one.latency_ms.max))
+    answered = sum(one.answered for one in found)
+    per_answer = (result.rate_rps.answered or 0.0) / answered if answered else 0.0
+    columns: Sequence[Column[Operation]] = (
+        Column(kind.request, lambda one: one.operation, WORDS),
+        Column(kind.per_second, lambda one: units.rate(one.answered * per_answer), WRAPPED_FIGURES),
+        Column("share", lambda one: _share(one.answered, answered)),
+        Column("errors", lambda one: f"{one.errors:,}"),
+        *(Column(f"{name}, ms", partial(_time_of, name)) for name in (*LATENCIES, "max")),
+    )
+    shown, rest = ordered[:MOST_IN_TERMINAL], ordered[MOST_IN_TERMINAL:]
+    return [column_table(shown, columns), *_counted(kind, rest)]
+
+
+def _counted(kind: LoadKind, rest: Sequence[Operation]) -> list[Text]:
+    if not rest:
+        return []
+    answered, errors = sum(one.answered for one in rest), sum(one.errors for one in rest)
+    more = units.plural(len(rest), f"more {kind.request}")
+    return [Text(f"{more}, faster than these: {answered:,} answered, {units.plural(errors, 'error')}", "dim")]
+
+
+def _slowness_ms(p99_ms: float | None, max_ms: float | None) -> float:
+    """Return by what operations are ordered; one without any answer is the slowest."""
+    known = max_ms if p99_ms is None else p99_ms
+    return math.inf if known is None else known
+
+
+def _share(answered: int, of_all: int) -> str:
+    return units.percent(answered / of_all) if of_all else units.ABSENT
+
+
+def _time_of(statistic: str, one: Operation) -> str:
+    return units.milliseconds(getattr(one.latency_ms, statistic))
+
+
+class Row(NamedTuple):
+    """One operation of one server at one point."""
+
+    server: str
+    at: CurvePoint
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByOperation:
+    """The table of operations: its columns between operation and server, and its rows."""
+
+    columns: Mapping[str, Callable[[Row], Cell]]
+    rows: list[Row]
+    last: list[Row]
+    """Each operation at the last usable point of each server, the slowest of a server first."""
+    shortened: bool
+    """Whether points or rows are left out."""
+
+
+def _by_operation(report: Report) -> ByOperation | None:
+    """Return the table; ``None`` where no operation has figures that are not the load's."""
+    analysis = report.analysis
+    usable = {
+        curve.server: [at for at in curve.points if at.usable and _labels_at(analysis, at)]
+        for curve in analysis.curves
+    }
+    measured = {server: points for server, points in usable.items() if points}
+    if not measured:
+        return None
+    each = MOST_ROWS // (len(measured) * len(analysis.labels))
+    chosen = {
+        server: text.evenly(points, min(each, MOST_POINTS)) if each > 1 else points[-1:]
+        for server, points in measured.items()
+    }
+    rows = [
+        Row(server, at, label)
+        for server, points in chosen.items()
+        for at in points
+        for label in _labels_at(analysis, at)
+    ]
+    last = [
+        row
+        for server, points in measured.items()
+        for row in sorted(
+            (Row(server, points[-1], label) for label in _labels_at(analysis, points[-1])),
+            key=partial(_slowest_first, analysis.load_kind),
+        )
+    ]
+    left_out = len(rows) > MOST_ROWS or sum(map(len, chosen.values())) < sum(map(len, measured.values()))
+    return ByOperation(_columns(analysis.load_kind), rows[:MOST_ROWS], last, left_out)
+
+
+def _labels_at(analysis: Analysis, at: CurvePoint) -> list[str]:
+    kind = analysis.load_kind
+    return [label for label in analysis.labels if at.estimate(throughput_of(kind, label)) is not None]
+
+
+def _slowest_first(kind: LoadKind, row: Row) -> float:
+    p99, longest = (row.at.estimate(latency_of(kind, row.operation, name)) for name in ("p99", "max"))
+    return -_slowness_ms(p99.value if p99 else None, longest.value if longest else None)
+
+
+def _columns(kind: LoadKind) -> dict[str, Callable[[Row], Cell]]:
+    return {
+        kind.per_second: lambda row: measure_cell(throughput_of(kind, row.operation), row.at),
+        **{f"{name}, ms": partial(_latency_cell, kind, name) for name in LATENCIES},
+        "longest, ms": lambda row: _longest(kind, row),
+        **({} if kind.by_operation else {"errors": _errors}),
+    }
+
+
+def _latency_cell(kind: LoadKind, statistic: str, row: Row) -> Cell:
+    return measure_cell(latency_of(kind, row.operation, statistic), row.at)
+
+
+def _longest(kind: LoadKind, row: Row) -> Cell:
+    """Return the longest latency of any usable trial: a maximum merges by taking the greatest."""
+    values = row.at.values(latency_of(kind, row.operation, "max"))
+    known = [value for place in row.at.usable if (value := values[place]) is not None]
+    longest = max(known, default=None)
+    return Cell(units.number(longest), longest)
+
+
+def _errors(row: Row) -> Cell:
+    known = [value for value in row.at.values(errors_of(row.operation)) if value is not None]
+    return Cell(f"{sum(known):,.0f}", sum(known)) if known else Cell(units.ABSENT, None)
+
+
+def _in_terminal(report: Report, found: ByOperation | None) -> Iterable[RenderableType]:
+    if found is None:
+        return
+    analysis, servers = report.analysis, list(dict.fromkeys(row.server for row in found.last))
+    each = max(1, MOST_IN_TERMINAL // len(servers))
+    by_server = {server: [row for row in found.last if row.server == server] for server in servers}
+    shown = [row for rows in by_server.values() for row in rows[:each]]
+    names = text.shortened(servers, SERVER_WIDTH)
+    firsts = {id(rows[0]) for rows in by_server.values()}
+    columns: list[Column[Row]] = [
+        Column("server", lambda row: names[row.server] if id(row) in firsts else "", SERVERS),
+        point_column(
+            analysis.keys,
+            lambda row: text.point_values(row.at.point, analysis.keys) if id(row) in firsts else "",
+        ),
+        Column(analysis.load_kind.request, lambda row: row.operation, WORDS),
+        *(
+            Column(title, partial(_shown, cell))
+            for title, cell in found.columns.items()
+            if title != "longest, ms"
+        ),
+    ]
+    at = " at the last point" if analysis.keys else ""
+    yield Text(f"\neach {analysis.load_kind.request}{at}, the slowest first", style="bold")
+    yield column_table(shown, columns)
+    if len(found.last) > len(shown):
+        more = units.plural(len(found.last) - len(shown), "more row")
+        yield Text(f"{more}, faster than these, in the report", style="dim")
+
+
+def _shown(cell: Callable[[Row], Cell], row: Row) -> str:
+    return cell(row).shown
+
+
+def _in_markdown(report: Report, found: ByOperation | None) -> Iterable[str]:
+    if found is None:
+        return []
+    keys, kind = report.analysis.keys, report.analysis.load_kind
+    columns: dict[str, Callable[[Row], str]] = {
+        "server": lambda row: row.server,
+        **{text.key_title(key): partial(_setting, key) for key in keys},
+        kind.request: lambda row: row.operation,
+        **{title: partial(_with_margin, cell) for title, cell in found.columns.items()},
+    }
+    return [f"### Each {kind.request}", table_of_words(found.rows, columns)]
+
+
+def _setting(key: str, row: Row) -> str:
+    return text.point_values(row.at.point, [key])
+
+
+def _with_margin(cell: Callable[[Row], Cell], row: Row) -> str:
+    found = cell(row)
+    return f"{found.shown} ({found.margin})" if found.margin else found.shown
+
+
+BY_OPERATION: Section[ByOperation | None] = Section(
+    "by_operation",
+    "the table of operations",
+    _by_operation,
+    None,
+    page="operations",
+    terminal=_in_terminal,
+    markdown=_in_markdown,
+)

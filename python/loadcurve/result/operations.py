@@ -1,0 +1,138 @@
+"""The operations of a load: requests by their labels, such as ``GET /json``, or kinds such as ``read``."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.result.load import LoadResult, Operation
+from loadcurve.result.measures import LATENCIES, THROUGHPUT, Measure, statistic_of
+from loadcurve.result.records import PointRecord
+
+STATISTICS = ("p50", "p99", "max")
+"""The statistics of latency that are given by operation."""
+MOST_MEASURED = 20
+"""Of more requests, those that were answered most often have curves; records have the figures of all."""
+
+
+def operations_of(load: LoadResult) -> list[Operation]:
+    """Return the operations of a load that have their own figures.
+
+    Another generator counts all requests under the name of the first: these are no operation.
+    """
+    if load.tool is not None and len(load.operations) == 1 and not load.load.kind.by_operation:
+        return []
+    return load.operations
+
+
+def operation_of(load: LoadResult, label: str) -> Operation | None:
+    """Return one operation of a load; ``None`` where the load has none of this label."""
+    return next((one for one in operations_of(load) if one.operation == label), None)
+
+
+def labels_of(loads: Iterable[LoadResult]) -> list[str]:
+    """Return the labels of all operations, in the order in which they first appear."""
+    return list(dict.fromkeys(one.operation for load in loads for one in operations_of(load)))
+
+
+def measured_labels(kind: LoadKind, records: Sequence[PointRecord]) -> list[str]:
+    """Return the labels that have curves: every kind of operation, or the most frequent of several requests.
+
+    Where no load has more than one request, its figures are those of the load.
+    """
+    loads = [record.load for record in records]
+    if kind.by_operation:
+        return labels_of(loads)
+    several = [load for load in loads if len(operations_of(load)) > 1]
+    answered = Counter[str]()
+    for load in several:
+        answered.update({one.operation: one.ended for one in load.operations})
+    most = {label for label, _ in answered.most_common(MOST_MEASURED)}
+    return [label for label in labels_of(several) if label in most]
+
+
+def operation_measures(kind: LoadKind, label: str) -> list[Measure]:
+    """Return the measures of one operation; the throughputs of all of them add up to the load's."""
+    errors = [] if kind.by_operation else [errors_of(label)]
+    return [throughput_of(kind, label), *(latency_of(kind, label, one) for one in STATISTICS), *errors]
+
+
+def throughput_of(kind: LoadKind, label: str) -> Measure:
+    """Return how many of an operation were answered per second: its share of the throughput."""
+    name, column = _names(kind, label, "rps", THROUGHPUT.column, "throughput")
+    return Measure(
+        name,
+        column=column,
+        title=f"throughput of {label}",
+        heading=kind.per_second,
+        unit=kind.per_second,
+        better="higher",
+        from_zero=True,
+        value=partial(_rps, label=label),
+        operation=label,
+        column_of_operation=THROUGHPUT.column,
+    )
+
+
+def latency_of(kind: LoadKind, label: str, statistic: str) -> Measure:
+    """Return one of the statistics of an operation's latency."""
+    words = statistic.replace("_", ".")
+    in_table = LATENCIES[statistic].column
+    name, column = _names(kind, label, in_table, in_table, words)
+    return Measure(
+        name,
+        column=column,
+        title=f"{words} of {label}",
+        heading=f"latency {words}, ms",
+        unit="ms",
+        better="lower",
+        from_zero=False,
+        value=partial(_latency, label=label, statistic=statistic),
+        operation=label,
+        column_of_operation=in_table,
+    )
+
+
+def errors_of(label: str) -> Measure:
+    """Return how many of a request failed or were answered with another status than is expected of them."""
+    return Measure(
+        f'errors of "{label}"',
+        column=f"errors of {label}",
+        title=f"errors of {label}",
+        heading="errors",
+        unit="",
+        better=None,
+        from_zero=True,
+        value=partial(_errors, label=label),
+        operation=label,
+        column_of_operation="errors",
+    )
+
+
+def _names(kind: LoadKind, label: str, of_kind: str, column: str, words: str) -> tuple[str, str]:
+    """Return a measure's name and its column.
+
+    The kinds of operations on databases are few and known, so that columns may begin with them.
+    """
+    if kind.by_operation:
+        own = f"{label.replace('-', '_')}_{of_kind}"
+        return own, own
+    return f'{words} of "{label}"', f"{column} of {label}"
+
+
+def _rps(trial: PointRecord, label: str) -> float | None:
+    load, one = trial.load, operation_of(trial.load, label)
+    if load.rate_rps.answered is None or one is None:
+        return None
+    answered = sum(operation.answered for operation in load.operations)
+    return load.rate_rps.answered * one.answered / answered if answered else None
+
+
+def _latency(trial: PointRecord, label: str, statistic: str) -> float | None:
+    one = operation_of(trial.load, label)
+    return None if one is None else statistic_of(one.latency_ms, statistic)
+
+
+def _errors(trial: PointRecord, label: str) -> float | None:
+    one = operation_of(trial.load, label)
+    return None if one is None else one.errors
