@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import psutil
 import pytest
 
+from loadcurve.files import sha256_of
+from loadcurve.server.found import NATIVE_FOLDER
 from support.limit_server import limit_server
 from support.tiny_study import study_text
 
@@ -21,6 +24,17 @@ def content(sandbox):
 def study_of(url, keys='version = "1"', content='folder = "site"'):
     server = f'[servers.staging]\nuse = "url"\nurl = "{url}"\n{keys}'
     return study_text(server, content=content, connections="[1]", trials=1)
+
+
+def listener_of(address):
+    """Return the id of the process that listens at an address."""
+    port = int(address.partition(":")[2])
+    (found,) = [
+        one.pid
+        for one in psutil.net_connections("tcp")
+        if one.status == psutil.CONN_LISTEN and one.laddr.port == port
+    ]
+    return found
 
 
 def run(sandbox, text):
@@ -73,10 +87,33 @@ def test_a_server_that_runs_already_is_verified_measured_and_left_running(sandbo
     assert finished.returncode == 0, finished.stderr
     record, (trial,) = records_of(sandbox)
     server = record["servers"]["staging"]
-    assert (server["status"], server["version"], server["binary"]) == ("found", "1", None)
+    assert (server["status"], server["version"]) == ("found", "1")
+    assert server["binary"] == str((NATIVE_FOLDER / "loadcurve-server").resolve())
+    assert server["binary_sha256"] == sha256_of(NATIVE_FOLDER / "loadcurve-server")
     assert server["settings"] == {"url": f"http://{address}"}
     assert trial["measurements"]["load"]["requests"]["answered"] > 0
     assert trial["measurements"]["load"]["errors"]["mismatch"] == 0
+    port = address.partition(":")[2]
+    assert finished.stderr.count("staging: CPU and memory are those of process ") == 1
+    assert f" (loadcurve-serve), which listens on port {port}, with all that it starts" in finished.stderr
+    used = trial["probe"]["server"]
+    assert used["processes"] == {"min": 1, "max": 1}
+    assert used["memory_peak_bytes"] > 1 << 20
+    assert used["cpu_share"] is not None
+    codes = [caveat["code"] for caveat in trial["probe"]["caveats"]]
+    assert codes in ([], ["cpus_shared"], ["not_alone"], ["cpus_shared", "not_alone"])
+
+
+def test_a_process_that_does_not_listen_there_is_refused_at_its_line_before_anything(sandbox, content):
+    with limit_server(content) as address, limit_server(content) as other:
+        pid = int(listener_of(other))
+        finished = run(sandbox, study_of(f"http://{address}", keys=f'version = "1"\npid = {pid}'))
+    assert finished.returncode == 2
+    port, of_other = address.partition(":")[2], other.partition(":")[2]
+    said = " ".join(finished.stderr.split())
+    assert f"servers.staging.pid: found {pid} (loadcurve-serve), which does not listen on port {port}" in said
+    assert f", but on port {of_other}: process " in said
+    assert not (sandbox.work / "run").exists()
 
 
 def test_without_content_any_answer_with_status_200_is_a_right_one(sandbox):

@@ -44,8 +44,10 @@ class Subject:
 
     @property
     def is_local(self) -> bool:
-        """Whether it was started by the run, so that the counters of its machine are known."""
-        return self.server.catalog_entry != RUNNING_SERVER
+        """Whether the run saw its machine's counters: it started the server, or saw its processes."""
+        if self.server.catalog_entry != RUNNING_SERVER:
+            return True
+        return any(record.probe.tcp is not None for record in self.records)
 
     def by_place(self) -> list[list[PointRecord]]:
         """Return the records of every point of the sweep, in the sweep's order."""

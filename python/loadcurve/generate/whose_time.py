@@ -13,14 +13,11 @@ from loadcurve.host.process_times import ProcessTable, used_by
 from loadcurve.host.processor_times import ProcessorTimes
 from loadcurve.host.strangers import kernel_threads_s, named, own_family, strangers
 from loadcurve.result.cpu_time import CpuTime, Spent, divided
+from loadcurve.server.listeners import FORWARDERS
 from loadcurve.server.processes import ProcessIdentity, held_sockets, listening_sockets
 
 LOOK_MAX_S: Final = 0.1
 """Looking for the server among all open files of the machine ends here, and it is unknown."""
-FORWARDERS: Final = frozenset(
-    {"docker-proxy", "rootlessport", "slirp4netns", "pasta", "ssh", "sshd", "kubectl"}
-)
-"""Programs that listen for a server that is another process, perhaps of another machine."""
 
 
 @dataclass(frozen=True)

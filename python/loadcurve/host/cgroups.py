@@ -213,8 +213,19 @@ def control_group_trees(proc: Path = Path("/proc/self")) -> dict[Controller, Tre
 def unified_group(proc: Path = Path("/proc/self")) -> Path | None:
     """Return the folder of a process's group of version 2; ``None`` where this machine does not show one."""
     group = dict(_own_groups(proc)).get("")
-    mount_point = next((place for place, kind, _ in _mounts(Path("/proc/self")) if kind == "cgroup2"), None)
+    mount_point = _unified_mount()
     return None if group is None or mount_point is None else _inside(mount_point, group)
+
+
+def unified_folder(group: str) -> Path | None:
+    """Return the folder of a group of version 2 by its path; ``None`` where this machine does not show it."""
+    mount_point = _unified_mount()
+    folder = None if mount_point is None else mount_point / group.lstrip("/")
+    return folder if folder is not None and folder != mount_point and folder.is_dir() else None
+
+
+def _unified_mount() -> Path | None:
+    return next((place for place, kind, _ in _mounts(Path("/proc/self")) if kind == "cgroup2"), None)
 
 
 def used_cpu_s(folders: Iterable[Path]) -> float:

@@ -22,7 +22,12 @@ from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, ServerOnMachine
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server, require_as_given
-from loadcurve.server.found_record import container_record, digest_of, files_of_start
+from loadcurve.server.found_record import (
+    container_record,
+    digest_of,
+    digest_of_running,
+    files_of_start,
+)
 from loadcurve.server.here import Server
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import LedgerEntry
@@ -206,9 +211,12 @@ def _find(
     try:
         if elsewhere:
             return elsewhere.find(entry, server.settings, overrides, server, say)
-        return find(entry, server.settings, overrides)
+        found = find(entry, server.settings, overrides)
     except ServerFailure as failure:
         return MissingServer(entry, failure.text, None, fault=failure)
+    if isinstance(found, RunningServer):
+        say(f"{arm.name}: {found.what_is_measured}")
+    return found
 
 
 def _require_as_given(entry: CatalogEntry, arm: Arm, study: Study, folder: Path) -> None:
@@ -382,6 +390,8 @@ def _digest(server: Found | MissingServer) -> str | None:
     """Return the digest of a program where it runs; ``None`` where it cannot be read."""
     if isinstance(server, ServerOnMachine):
         return server.binary_sha256
+    if isinstance(server, RunningServer):
+        return digest_of_running(server)
     return digest_of(server) if isinstance(server, FoundServer) else None
 
 

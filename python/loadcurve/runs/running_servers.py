@@ -1,16 +1,19 @@
 """The servers of a start while they live, and the records of what was measured on them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from loadcurve.generate.generator import Plan
+from loadcurve.host.cpus import CpuDivision
 from loadcurve.loads.values import Point
 from loadcurve.result.cpu_time import with_more_of_server
 from loadcurve.result.load import LoadResult
-from loadcurve.result.machine import judged
+from loadcurve.result.machine import judged, numbers_in_runs
+from loadcurve.result.outcomes import Caveat
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import MEASURED, FailureRecord, LimitUse, Loads, PointRecord
+from loadcurve.runs.other_runs import disturbing
 from loadcurve.runs.servers_of_start import Member
 from loadcurve.runs.under_load import UnderLoad
 from loadcurve.server.failure import ServerFailure
@@ -34,6 +37,12 @@ class Live:
     under_load: UnderLoad
     probe: LiveProbe
 
+    @property
+    def cpus(self) -> CpuDivision:
+        """The CPUs of both sides: of a server that the run has not bound, those where it may run."""
+        own = self.server.own_cpus
+        return self.member.cpus if own is None else self.member.cpus.with_server(own)
+
     def warmup(self, seed: int) -> Plan | None:
         """Return the plan of the load before the first point of a start; ``None`` where there is none."""
         return self.under_load.warmup(self.member.study.trials, seed)
@@ -55,11 +64,12 @@ class Live:
         attempt: int = 1,
     ) -> PointRecord:
         """Return the record of a point, with what its machine gives as reasons for doubt."""
-        if self.member.cpus.overlap:
+        cpus = self.cpus
+        if cpus.overlap:
             # What sends the load runs there too, and has the time of both.
-            seen = seen.model_copy(update={"cpu_time": None})
+            seen = seen.model_copy(update={"cpu_time": None, "caveats": [*seen.caveats, *self._shared()]})
         others = {name: judged(load) for name, load in loads.items() if name != MEASURED}
-        measured = judged(loads[MEASURED], seen, self.member.cpus.server)
+        measured = judged(loads[MEASURED], seen, cpus.server)
         return PointRecord(
             kind="point",
             **self.member.trial.model_dump(),
@@ -70,6 +80,16 @@ class Live:
             limit_use=limit_use,
             attempt=attempt,
         )
+
+    def _shared(self) -> Iterator[Caveat]:
+        """Yield what must be known of a server that the run has not bound to CPUs of its own."""
+        if self.server.own_cpus is not None:
+            cpus = numbers_in_runs(self.cpus.overlap)
+            yield disturbing(
+                "cpus_shared",
+                f"the server was not started by this run and may use CPU {cpus} of the load, unless it is "
+                f"bound to others (taskset -acp {numbers_in_runs(self.member.cpus.server)} PID)",
+            )
 
 
 def together(lives: Sequence[Live], probes: Sequence[ProbeRecord]) -> list[ProbeRecord]:
@@ -84,11 +104,11 @@ def together(lives: Sequence[Live], probes: Sequence[ProbeRecord]) -> list[Probe
 
 def _beside(live: Live, lives: Sequence[Live], probes: Sequence[ProbeRecord]) -> float:
     """Return which share of a server's CPUs the other servers used, where they may run there."""
-    cpus = set(live.member.cpus.server)
+    cpus = set(live.cpus.server)
     used = [
         seen.server.cpu_share or 0.0
         for other, seen in zip(lives, probes, strict=True)
-        if other is not live and seen.server is not None and cpus.intersection(other.member.cpus.server)
+        if other is not live and seen.server is not None and cpus.intersection(other.cpus.server)
     ]
     return sum(used) / len(cpus)
 

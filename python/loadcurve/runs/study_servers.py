@@ -9,6 +9,7 @@ from loadcurve.runs.limits import limits_of
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder
 from loadcurve.server.location import Location
+from loadcurve.server.members import ByContainer, ByPid, ByUnit, Named
 from loadcurve.server.password import with_password
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.arm import Arm
@@ -60,10 +61,20 @@ def overrides_of(
         user=server.user,
         folder=_working_folder(entry, server, folder),
         ready=_ready_question(entry, arm, has_content=study.content is not None),
+        named=_named(server),
         tls=arm.load.tls,
         limits=limits_of(server, study.host),
         location=location,
     )
+
+
+def _named(server: StudyServer) -> Named | None:
+    """Return by what the processes of a server that runs already are named."""
+    if server.pid is not None:
+        return ByPid(server.pid)
+    if server.unit is not None:
+        return ByUnit(server.unit)
+    return None if server.container is None else ByContainer(server.container)
 
 
 def _working_folder(entry: CatalogEntry, server: StudyServer, folder: Path | None) -> WorkingFolder | None:

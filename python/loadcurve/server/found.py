@@ -26,6 +26,7 @@ from loadcurve.server.description import (
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
 from loadcurve.server.location import THIS_MACHINE, Location
+from loadcurve.server.members import Named, key_of
 from loadcurve.server.packaged import PACKAGE_FOLDER, PACKAGED_CATALOG
 from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.revision import revision_of
@@ -77,6 +78,8 @@ class Overrides:
     folder: WorkingFolder | None = None
     """Where the server works; in its private folder, unless set."""
     ready: ReadyQuestion | None = None
+    named: Named | None = None
+    """By what the processes of a server that runs already are known; by where it listens, unless set."""
     limits: Limits = NO_LIMITS
     location: Location = THIS_MACHINE
     """Where the server is looked for and run."""
@@ -258,6 +261,9 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     if overrides.url is not None:
         text = f'not used: the server {entry.name} is started by the run; expected use = "url" with it'
         raise UnusableSetting("url", text)
+    if overrides.named is not None:
+        text = f'not used: the server {entry.name} is started by the run; expected use = "url" with it'
+        raise UnusableSetting(key_of(overrides.named), text)
     if start is None:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)

@@ -7,6 +7,9 @@ from loadcurve.files import sha256_of
 from loadcurve.result.records import ContainerRecord
 from loadcurve.server.container.location import InContainer
 from loadcurve.server.found import FoundServer
+from loadcurve.server.members import SeenProcesses
+from loadcurve.server.processes import PROC
+from loadcurve.server.running import RunningServer
 
 LARGEST_FILE = 64 << 20
 """Bytes of a file that is digested because the command of a server names it."""
@@ -18,6 +21,17 @@ def digest_of(server: FoundServer) -> str | None:
         return None
     try:
         return sha256_of(server.binary)
+    except OSError:
+        return None
+
+
+def digest_of_running(server: RunningServer) -> str | None:
+    """Return the digest of the program that a server executes which runs already, where that may be read."""
+    if not isinstance(server.processes, SeenProcesses):
+        return None
+    try:
+        # Its file may be in a container, or replaced since.
+        return sha256_of(PROC / str(server.processes.roots[0].pid) / "exe")
     except OSError:
         return None
 

@@ -52,14 +52,16 @@ ENDED_IN_GOOD_ORDER = "ended with status 0"
 class ServerMarks:
     """What the processes of a running server are known by, and the folder that goes away with them."""
 
-    session: int
-    variable: str
+    session: int | None
+    variable: str | None
     """A variable of their environment, as ``NAME=value``."""
     group: Path | None
     """The folder of the control group of version 2 that holds them and nothing else, where there is one."""
     folder: Path
     on_this_network: bool = True
     """Whether its sockets are among those of this machine."""
+    pids: tuple[int, ...] = ()
+    """Processes that belong to it with all that they start."""
 
 
 class Launch:

@@ -53,6 +53,11 @@ class LiveServer(Protocol):
         """Where the server is reached by its protocol; that of a database may hold a password."""
 
     @property
+    def own_cpus(self) -> Collection[int] | None:
+        """The CPUs that a server may use, where the run has not bound it and can know them."""
+        return None
+
+    @property
     def configuration(self) -> Mapping[str, str]:
         """The configuration files by name, to be recorded; empty where they are not known."""
 

@@ -59,7 +59,9 @@ class BesideWatch:
             length_s=self._moment_s - then_s,
             uses=uses,
             strangers=[
-                use for use in found if not carries_variable(ProcessIdentity(*use.process.identity), variable)
+                use
+                for use in found
+                if variable is None or not carries_variable(ProcessIdentity(*use.process.identity), variable)
             ],
             probe_s=sum(use.own_s for use in of_probe if use.process.cpu in self._cpus),
         )
@@ -67,7 +69,7 @@ class BesideWatch:
     def _of_server(self) -> set[int]:
         session = self._marks.session
         members = [one.pid for one in self._table.processes.values() if session in (one.session, one.pid)]
-        return self._table.with_descendants([*members, *_of_group(self._marks.group)])
+        return self._table.with_descendants([*members, *self._marks.pids, *_of_group(self._marks.group)])
 
 
 def _of_group(folder: Path | None) -> Iterator[int]:
@@ -90,6 +92,18 @@ LEAST_FREE_BYTES = 64 * 1024
 """With less a disk counts as full: a file system gives space by pages and blocks."""
 KEPT_BEFORE_S = 30.0
 """How much of the past is kept for the next window: what is read rarely may be as old."""
+
+
+def _known_by(marks: ServerMarks) -> Iterator[str]:
+    """Yield the options by which the probe knows the processes of a server."""
+    if marks.session is not None:
+        yield from ("--session", str(marks.session))
+    if marks.variable is not None:
+        yield from ("--mark", marks.variable)
+    if marks.group is not None:
+        yield from ("--cgroup", str(marks.group))
+    for pid in marks.pids:
+        yield from ("--pid", str(pid))
 
 
 @dataclass(frozen=True)
@@ -126,12 +140,12 @@ class Probe:
     def __init__(
         self,
         marks: ServerMarks,
-        address: str,
+        address: str | None,
         cpus: Collection[int],
         interval_s: float,
         server_cpus: Collection[int] = (),
     ) -> None:
-        """Prepare the probe, on ``cpus``, of a server that listens at the numeric ``host:port``.
+        """Prepare the probe, on ``cpus``, of a server that listens at the numeric ``host:port``, if known.
 
         Pauses of ``server_cpus`` are looked for by a thread that runs on these.
         """
@@ -202,13 +216,13 @@ class Probe:
         return record
 
     def _started(self, marks: ServerMarks) -> RunningProbe:
-        group = [] if marks.group is None else ["--cgroup", str(marks.group)]
-        listen = ["--listen", self._address] if marks.on_this_network else []
+        listens = self._address is not None and marks.on_this_network
         command = [
             str(PROGRAM),
-            *("--session", str(marks.session), "--mark", marks.variable, *group),
+            *_known_by(marks),
             *(["--cpus", ",".join(map(str, self._server_cpus))] if self._server_cpus else []),
-            *(*listen, "--interval", f"{self._interval_ms}ms"),
+            *(["--listen", str(self._address)] if listens else []),
+            *("--interval", f"{self._interval_ms}ms"),
         ]
         samples_file, complaints_file = marks.folder / SAMPLES_FILE, marks.folder / COMPLAINTS_FILE
         with (

@@ -7,8 +7,10 @@ start time, and a signal goes through a pidfd whose process was compared with th
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -141,7 +143,22 @@ def listening_sockets(port: int) -> set[int]:
 
 def listening_ports() -> dict[int, int]:
     """Return the port of each TCP socket of this network that listens, on any address, by its inode."""
-    ports = {}
+    return {listener.inode: listener.port for listener in listeners()}
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A TCP socket that listens on the network of this process."""
+
+    inode: int
+    address: IPv4Address | IPv6Address
+    port: int
+    user: int
+    """The id of the user who made it."""
+
+
+def listeners() -> Iterator[Listener]:
+    """Yield each TCP socket of this network that listens."""
     for table in ("tcp", "tcp6"):
         try:
             lines = (PROC / "net" / table).read_text(encoding="ascii").splitlines()[1:]
@@ -149,10 +166,16 @@ def listening_ports() -> dict[int, int]:
             continue
         for line in lines:
             fields = line.split()
-            local_port = int(fields[1].rpartition(":")[2], 16)
             if fields[3] == LISTEN_STATE:
-                ports[int(fields[9])] = local_port
-    return ports
+                address, _, port = fields[1].rpartition(":")
+                yield Listener(int(fields[9]), _address(address), int(port, 16), int(fields[7]))
+
+
+def _address(digits: str) -> IPv4Address | IPv6Address:
+    """Return an address that the kernel writes as words of 32 bits in the machine's order of bytes."""
+    words = [digits[start : start + 8] for start in range(0, len(digits), 8)]
+    address = ip_address(b"".join(int(word, 16).to_bytes(4, sys.byteorder) for word in words))
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def held_sockets(process: ProcessIdentity) -> set[int] | None:

@@ -3,7 +3,8 @@
 import http.client
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from loadcurve._engine import DatabaseError
@@ -17,11 +18,14 @@ from loadcurve.server.database import explanation_of, version_at
 from loadcurve.server.exchange import Asked, answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides
+from loadcurve.server.listeners import Place
+from loadcurve.server.members import Named, SeenProcesses, UnseenProcesses, processes_of
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
 from loadcurve.server.target import Target, reachable_address, read_url
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 ANSWER_TIMEOUT_S = 5.0
+NOT_LOOKED_FOR = UnseenProcesses("nobody has looked for its processes")
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,15 @@ class RunningServer:
     """What is spoken with it, as the scheme of the URL says."""
     transport: Transport = CLEAR_TEXT
     """How a web server is spoken to."""
+    named: Named | None = None
+    """By what the study names its processes."""
+    place: Place | None = None
+    """Where it listens, if that is one address."""
+    processes: SeenProcesses | UnseenProcesses = NOT_LOOKED_FOR
 
     status: ClassVar[Literal["found"]] = "found"
     is_started_here: ClassVar[bool] = False
     has_trials: ClassVar[bool] = True
-    binary: ClassVar[None] = None
     install: ClassVar[None] = None
     reason: ClassVar[None] = None
 
@@ -53,6 +61,18 @@ class RunningServer:
     def kind(self) -> LoadKind:
         """The kind of load that it is put under."""
         return kind_of_protocol(self.protocol)
+
+    @property
+    def binary(self) -> Path | None:
+        """The program of its main process, where that can be seen."""
+        return self.processes.program if isinstance(self.processes, SeenProcesses) else None
+
+    @property
+    def what_is_measured(self) -> str:
+        """Whose CPU and memory are measured, as a sentence without its end."""
+        if isinstance(self.processes, UnseenProcesses):
+            return f"CPU and memory of the server are not measured: {self.processes.reason}"
+        return "; ".join([f"CPU and memory are those of {self.processes.text}", *self.processes.missing])
 
 
 def given_of_running(
@@ -92,22 +112,58 @@ def find_running_server(
     settings, url = given_of_running(entry, given_settings, overrides)
     protocol = protocol_of_url(url)
     if protocol is not None and kind_of_protocol(protocol).has_driver:
-        return _running_database(entry, url, protocol, overrides.version, settings, timeout_s=timeout_s)
+        found = _running_database(entry, url, protocol, overrides, settings, timeout_s=timeout_s)
+    else:
+        found = _running_web_server(entry, url, overrides, settings, timeout_s=timeout_s)
+    if isinstance(found, MissingServer):
+        return found
+    return replace(found, processes=processes_of(found.named, found.place))
+
+
+def _running_web_server(
+    entry: CatalogEntry,
+    url: str,
+    overrides: Overrides,
+    settings: Mapping[str, SettingValue],
+    *,
+    timeout_s: float,
+) -> RunningServer | MissingServer:
+    """Ask a web server for its version, unless the study has it."""
     target = _target(url)
     try:
         address = reachable_address(target, timeout_s)
     except NothingMeasured as error:
-        return MissingServer(entry, str(error), None, fault=ServerFailure("not_ready", sentence(str(error))))
+        text = f"{error}{_where_it_listens(overrides.named)}"
+        return MissingServer(entry, text, None, fault=ServerFailure("not_ready", sentence(text)))
     transport = Transport(target.scheme, overrides.tls)
     version = overrides.version or _announced_version(url, target, address, transport, timeout_s)
-    return RunningServer(entry, url, address, target.authority, version, settings, "http", transport)
+    return RunningServer(
+        entry,
+        url,
+        address,
+        target.authority,
+        version,
+        settings,
+        "http",
+        transport,
+        named=overrides.named,
+        place=Place.of_web_server(address),
+    )
+
+
+def _where_it_listens(named: Named | None) -> str:
+    """Return where the processes that a study names listen, as the continuation of a sentence."""
+    if named is None or isinstance(seen := processes_of(named, None), UnseenProcesses):
+        return ""
+    ports = ", ".join(map(str, seen.ports()))
+    return f"; {seen.text} listens on {'port ' + ports if ports else 'no port'}"
 
 
 def _running_database(
     entry: CatalogEntry,
     url: str,
     protocol: ProtocolName,
-    version: str | None,
+    overrides: Overrides,
     settings: Mapping[str, SettingValue],
     *,
     timeout_s: float,
@@ -121,7 +177,17 @@ def _running_database(
     except ValueError as error:
         raise UnusableSetting("url", str(error)) from None
     address = hosts_of(url)
-    return RunningServer(entry, url, address, address, version or said, settings, protocol)
+    return RunningServer(
+        entry,
+        url,
+        address,
+        address,
+        overrides.version or said,
+        settings,
+        protocol,
+        named=overrides.named,
+        place=Place.of_database(url),
+    )
 
 
 def _target(url: str) -> Target:

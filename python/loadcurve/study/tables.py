@@ -50,6 +50,8 @@ _NAME_IN_WORDS = (
     "a name of letters, digits, hyphens, underscores and dots that begins with a letter or a digit"
 )
 
+_UNIT = r"^[A-Za-z0-9_][A-Za-z0-9:_.@\\-]*$"
+
 
 def _durations_in_seconds(sweep: object) -> object:
     """Read the texts among the values of the keys that are durations."""
@@ -408,6 +410,18 @@ class StudyServer(ContainerTable, extra="allow"):
     """The URL of a server that runs already; only with `use = "url"`."""
     password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
     """The password of the user that the URL of a database names; only with `use = "url"`."""
+    pid: Annotated[int, Field(ge=1), Expected("the id of a process, such as 1234")] | None = None
+    """The main process of a server that runs already on this machine, whose CPU and memory are measured with
+    those of all that it starts; unless it, `unit` or `container` is given, that which listens at the URL.
+    """
+    unit: (
+        Annotated[Text, Field(pattern=_UNIT), Expected('the name of a unit, such as "nginx.service"')] | None
+    ) = None
+    """The unit of systemd whose processes are a server that runs already."""
+    container: Annotated[Text, Field(pattern=_NAME), Expected("the name or the id of a container")] | None = (
+        None
+    )
+    """The container, of podman or docker, whose processes are a server that runs already."""
     start: StudyCommand | None = None
     """Another command than the catalogue's, with its placeholders; of a name that the catalogue does not
     have, the program itself.
@@ -453,6 +467,14 @@ class StudyServer(ContainerTable, extra="allow"):
         if self.burst is not None and self.machine is None:
             text = 'requires a machine type, such as machine = "t2.micro"; without one, put it into limits'
             raise own_problems([Problem(("burst",), text)])
+        return self
+
+    @model_validator(mode="after")
+    def _processes_once(self) -> Self:
+        named = [key for key in ("pid", "unit", "container") if getattr(self, key) is not None]
+        if len(named) > 1:
+            text = f"cannot be combined with {named[0]}; keep one of the two"
+            raise own_problems([Problem((key,), text) for key in named[1:]])
         return self
 
     def with_settings_filled_in(self) -> Self:

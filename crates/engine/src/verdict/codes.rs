@@ -325,7 +325,8 @@ table! {
     }
     ProcessesUnknown {
         code: "processes_unknown", kind: Kind::Caveat,
-        meaning: "of a point: the server was not started by the run, so its processes are not measured",
+        meaning: "of a point: the server was not started by the run, and its processes, or some of what they used, \
+        could not be seen",
     }
     ClockDrift {
         code: "clock_drift", kind: Kind::Caveat,

@@ -1,0 +1,390 @@
+"""The processes of a server that runs already: those that a study names, or that listen where it is."""
+
+import os
+import pwd
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import assert_never
+
+from loadcurve.host.process_times import ProcessTable, ProcessTime
+from loadcurve.server.container.engine import Engine
+from loadcurve.server.container.running import first_process_of
+from loadcurve.server.group import group_of_its_own, members_of_groups
+from loadcurve.server.listeners import FORWARDERS, Place, holders_of
+from loadcurve.server.processes import (
+    PROC,
+    Listener,
+    ProcessIdentity,
+    held_sockets,
+    is_running,
+    listeners,
+    read_status,
+)
+from loadcurve.server.settings import UnusableSetting
+from loadcurve.server.unit import processes_of_unit, unit_of
+
+INIT_PID = 1
+
+
+@dataclass(frozen=True)
+class ByPid:
+    """A process by its id, with all that it has started and starts."""
+
+    pid: int
+
+
+@dataclass(frozen=True)
+class ByUnit:
+    """A unit of systemd by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ByContainer:
+    """A container by its name or id, of whichever engine knows it."""
+
+    name: str
+
+
+Named = ByPid | ByUnit | ByContainer
+"""By what a study names the processes of a server that runs already."""
+
+
+@dataclass(frozen=True)
+class SeenProcesses:
+    """The processes of a server that runs already, which the probe can follow."""
+
+    text: str
+    """Which they are, in words."""
+    roots: tuple[ProcessIdentity, ...]
+    """Those whose descendants the others are; the first is the main one."""
+    group: Path | None = None
+    """The control group of version 2 that holds them and nothing else, where there is one."""
+    missing: tuple[str, ...] = ()
+    """What of them cannot be seen, and why."""
+    on_this_network: bool = field(default=True)
+    """Whether their sockets are among those of this machine."""
+
+    @property
+    def cpus(self) -> frozenset[int]:
+        """The CPUs on which they may run."""
+        pids = members_of_groups([self.group]) if self.group else _family(self.roots)
+        found: set[int] = set()
+        for pid in pids:
+            with suppress(OSError):
+                found |= os.sched_getaffinity(pid)
+        return frozenset(found)
+
+    @property
+    def program(self) -> Path | None:
+        """The file that the main process executes, by its path there; ``None`` where that may not be read."""
+        try:
+            return (PROC / str(self.roots[0].pid) / "exe").readlink()
+        except OSError:
+            return None
+
+    @property
+    def ended(self) -> list[ProcessIdentity]:
+        """The roots that do not run any more; of a control group none, which is followed as a whole."""
+        return [] if self.group is not None else [root for root in self.roots if not is_running(root)]
+
+    def ports(self) -> list[int]:
+        """Return the ports of this network on which they listen."""
+        return _ports(_family(self.roots), listeners())
+
+
+@dataclass(frozen=True)
+class UnseenProcesses:
+    """The processes of a server that runs already cannot be seen."""
+
+    reason: str
+    """Why, as the end of a sentence."""
+
+
+class _UnseenError(Exception):
+    """The processes of a server cannot be seen; the text says why, as the end of a sentence."""
+
+
+def processes_of(named: Named | None, place: Place | None) -> SeenProcesses | UnseenProcesses:
+    """Return the processes of a server that is reached at ``place``; where none are named, those that listen.
+
+    Raises ``UnusableSetting``: what is named is not there, or is not the server's.
+    """
+    try:
+        match named:
+            case None:
+                return _of_place(place)
+            case ByPid(pid):
+                seen = _of_pid(pid, place)
+            case ByUnit(name):
+                seen = _of_unit(name, place)
+            case ByContainer(name):
+                seen = _of_container(name)
+            case _:
+                assert_never(named)
+    except _UnseenError as unseen:
+        return UnseenProcesses(str(unseen))
+    if place is not None and seen.on_this_network and not place.is_here:
+        text = f"not used: the server is reached at {place.address}, which is no address of this machine"
+        raise UnusableSetting(key_of(named), text)
+    return seen
+
+
+def key_of(named: Named) -> str:
+    """Return the key of a study by which processes are named so."""
+    return {ByPid: "pid", ByUnit: "unit", ByContainer: "container"}[type(named)]
+
+
+def _of_place(place: Place | None) -> SeenProcesses:
+    """Return the processes that listen where the server is reached."""
+    if place is None:
+        raise _UnseenError("its URL names no single address and port; name them with pid, unit or container")
+    sockets = _sockets_at(place)
+    table = ProcessTable.now()
+    holders = holders_of(sockets, table)
+    if not holders.found:
+        raise _UnseenError(_why_nobody_is_found(place, sockets, are_all_read=not holders.unread))
+    if forwarder := next((one for one in holders.found if one.name in FORWARDERS), None):
+        raise _UnseenError(
+            f"{_named(forwarder)} listens on port {place.port}, and only passes connections on; name the "
+            "server with container or pid"
+        )
+    roots = _roots(holders.found, table)
+    if [one.pid for one in roots] == [INIT_PID] and roots[0].name == "systemd":
+        raise _UnseenError(f"systemd itself listens on port {place.port}; name the server with unit")
+    if os.getpid() in table.with_descendants(one.pid for one in roots):
+        raise _UnseenError(
+            f"{_named(roots[0])} listens on port {place.port} and has started this command, whose own use "
+            "would be its, too"
+        )
+    return _seen(roots, f"which listens on port {place.port}", table)
+
+
+def _sockets_at(place: Place) -> list[Listener]:
+    """Return the sockets that accept the load's connections; raises _UnseenError where none here does."""
+    if not place.is_here:
+        raise _UnseenError(f"it is reached at {place.address}, which is no address of this machine")
+    if sockets := place.listeners():
+        return sockets
+    raise _UnseenError(
+        f"no socket of this machine listens on port {place.port}: its connections are passed on, as into the "
+        "network of a container; name them with container or pid"
+    )
+
+
+def _why_nobody_is_found(place: Place, sockets: Collection[Listener], *, are_all_read: bool) -> str:
+    owner = _user(next(iter(sockets)).user)
+    if are_all_read:
+        return f"port {place.port} is that of a process that cannot be seen here, such as one of a container"
+    return (
+        f"port {place.port} is that of a process of the user {owner}, and which one only that user and root "
+        "may see: name it with pid or unit, or run as root"
+    )
+
+
+def _roots(holders: Iterable[ProcessTime], table: ProcessTable) -> list[ProcessTime]:
+    """Return the holders of a socket that no other one has started, or the program that has started them all.
+
+    The first process of a machine, which may have opened the socket for a service, is none beside others.
+    """
+    found = list(holders)
+    if len(found) > 1:
+        found = [one for one in found if one.pid != INIT_PID]
+    pids = {one.pid for one in found}
+    below = [one for one in found if pids.isdisjoint(_ancestors(one, table))]
+    parents = {one.parent for one in below}
+    parent = _by_pid(table).get(min(parents)) if len(parents) == 1 and len(below) > 1 else None
+    is_theirs = (
+        parent is not None
+        and parent.pid != INIT_PID
+        and _executable(parent.pid) in set(map(_executable, pids)) - {None}
+    )
+    return [parent] if parent is not None and is_theirs else sorted(below, key=lambda one: one.identity[::-1])
+
+
+def _of_pid(pid: int, place: Place | None) -> SeenProcesses:
+    status = read_status(pid)
+    table = ProcessTable.now()
+    process = None if status is None or status.ended else _by_pid(table).get(pid)
+    if process is None:
+        raise UnusableSetting("pid", f"found {pid}; {_no_such_process(pid)}")
+    if os.getpid() in table.with_descendants([pid]):
+        text = (
+            f"found {pid} ({process.name}), which has started this command; expected the server's main "
+            "process"
+        )
+        raise UnusableSetting("pid", text)
+    seen = _seen([process], "", table)
+    if place is not None and seen.on_this_network and place.is_here:
+        _require_owner("pid", f"{pid} ({process.name})", {pid}, place, table)
+    return seen
+
+
+def _no_such_process(pid: int) -> str:
+    with suppress(OSError, StopIteration, ValueError):
+        lines = (PROC / str(pid) / "status").read_text(encoding="utf-8", errors="replace").splitlines()
+        leader = int(next(line for line in lines if line.startswith("Tgid:")).split()[1])
+        if leader != pid:
+            return f"that is a thread; expected the id of its process, {leader}"
+    return "there is no such process here; expected the id of the server's main process"
+
+
+def _require_owner(key: str, what: str, pids: Collection[int], place: Place, table: ProcessTable) -> None:
+    """Raise UnusableSetting where others than these processes are known to listen where the server is."""
+    sockets = place.listeners()
+    holders = holders_of(sockets, table)
+    of_named = table.with_descendants(pids)
+    outside = [one for one in holders.found if one.pid not in of_named and one.pid != INIT_PID]
+    if not any(one.pid in of_named for one in holders.found):
+        if not of_named.isdisjoint(holders.unread) or (not holders.found and holders.unread):
+            # It may be one of those whose open files may not be read.
+            return
+        ports = _ports(of_named, listeners())
+        instead = f", but on {_in_words(ports)}" if ports else ""
+        who = _expected(key, _roots(outside, table)) if outside else "no process that can be seen does"
+        raise UnusableSetting(
+            key, f"found {what}, which does not listen on port {place.port}{instead}: {who}"
+        )
+    parents = [one for one in outside if one.pid in {_by_pid(table)[pid].parent for pid in pids}]
+    if key == "pid" and parents:
+        text = (
+            f"found {what}, one of several processes that {_named(parents[0])} has started to listen on port "
+            f"{place.port}; expected that one, pid = {parents[0].pid}, or no pid"
+        )
+        raise UnusableSetting("pid", text)
+
+
+def _expected(key: str, owners: Collection[ProcessTime]) -> str:
+    owner = next(iter(owners))
+    unit = unit_of(owner.pid)
+    instead = f'unit = "{unit}"' if key == "unit" and unit else f"pid = {owner.pid}"
+    return f"{_named(owner)} does; expected {instead}, or no {key}"
+
+
+def _of_unit(name: str, place: Place | None) -> SeenProcesses:
+    unit = processes_of_unit(name)
+    table = ProcessTable.now()
+    known = _by_pid(table)
+    pids = [pid for pid in unit.pids if pid in known]
+    if not pids:
+        raise UnusableSetting("unit", f'found "{name}", whose processes cannot be seen from here')
+    if os.getpid() in pids:
+        raise UnusableSetting("unit", f'found "{name}", to which this command itself belongs')
+    below = [pid for pid in pids if set(pids).isdisjoint(_ancestors(known[pid], table))]
+    roots = sorted((known[pid] for pid in below), key=lambda one: (one.pid != unit.main_pid, one.identity[1]))
+    if place is not None and place.is_here:
+        _require_owner("unit", f'"{name}"', pids, place, table)
+    return _seen(roots, f"the unit {name}", table, group=unit.group, is_named=True)
+
+
+def _of_container(name: str) -> SeenProcesses:
+    engine, pid = first_process_of(name, [Engine("podman"), Engine("docker")])
+    table = ProcessTable.now()
+    first = _by_pid(table).get(pid)
+    if first is None:
+        raise _UnseenError(
+            f"by {engine}, the first process of the container {name} is {pid}, which cannot be seen from "
+            "here: it is on another machine, or outside this container"
+        )
+    group = group_of_its_own(pid)
+    return _seen([first], f"the container {name}", table, group=group, is_named=True)
+
+
+def _seen(
+    roots: Collection[ProcessTime],
+    which: str,
+    table: ProcessTable,
+    *,
+    group: Path | None = None,
+    is_named: bool = False,
+) -> SeenProcesses:
+    listed = list(roots)
+    main = listed[0]
+    pids = members_of_groups([group]) if group else table.with_descendants(one.pid for one in listed)
+    if is_named:
+        text = (
+            f"{which} ({_named(main)} and {len(pids) - 1} more)"
+            if len(pids) > 1
+            else f"{which} ({_named(main)})"
+        )
+    else:
+        others = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
+        text = f"{_named(main)}{others}{', ' if which else ''}{which}, with all that it starts"
+    return SeenProcesses(
+        text=text,
+        roots=tuple(ProcessIdentity(*one.identity) for one in listed),
+        group=group,
+        missing=tuple(_missing(pids)),
+        on_this_network=_is_on_this_network(main.pid),
+    )
+
+
+def _missing(pids: Collection[int]) -> Iterator[str]:
+    """Yield what cannot be seen of another user's processes."""
+    table_status = [read_status(pid) for pid in pids]
+    hidden = [one for one in table_status if one is not None and held_sockets(one.identity) is None]
+    if hidden:
+        with suppress(OSError):
+            owner = _user((PROC / str(hidden[0].identity.pid)).stat().st_uid)
+            yield (
+                f"open files, proportional memory and disk reads of processes of the user {owner} are not "
+                "measured, as only that user and root may see them"
+            )
+
+
+def _is_on_this_network(pid: int) -> bool:
+    try:
+        return (PROC / str(pid) / "ns/net").readlink() == (PROC / "self/ns/net").readlink()
+    except OSError:
+        # Another user's, of which this is not known, is mostly on it.
+        return True
+
+
+def _ports(pids: Iterable[int], sockets: Iterable[Listener]) -> list[int]:
+    ports = {one.inode: one.port for one in sockets}
+    statuses = [status for pid in pids if (status := read_status(pid)) is not None]
+    return sorted(
+        {ports[held] for one in statuses for held in (held_sockets(one.identity) or set()) & ports.keys()}
+    )
+
+
+def _family(roots: Iterable[ProcessIdentity]) -> set[int]:
+    return ProcessTable.now().with_descendants(root.pid for root in roots)
+
+
+def _by_pid(table: ProcessTable) -> dict[int, ProcessTime]:
+    return {one.pid: one for one in table.processes.values()}
+
+
+def _ancestors(process: ProcessTime, table: ProcessTable) -> set[int]:
+    by_pid, found = _by_pid(table), set[int]()
+    parent = by_pid.get(process.parent)
+    while parent is not None and parent.pid not in found:
+        found.add(parent.pid)
+        parent = by_pid.get(parent.parent)
+    return found
+
+
+def _executable(pid: int) -> Path | None:
+    try:
+        return (PROC / str(pid) / "exe").readlink()
+    except OSError:
+        return None
+
+
+def _named(process: ProcessTime) -> str:
+    return f"process {process.pid} ({process.name})"
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _in_words(ports: Collection[int]) -> str:
+    return f"{'port' if len(ports) == 1 else 'ports'} {', '.join(map(str, ports))}"
