@@ -1,16 +1,39 @@
 """Loadcurve: load curves of real servers, with an interval on every number and a verdict on every point.
 
-From Python, ``loadcurve.load`` puts one load on a URL, ``loadcurve.run`` runs a study, and ``loadcurve.Run``
-reads a run folder: see :mod:`loadcurve.api`.
+From Python, ``loadcurve.load`` puts one load on a URL, ``run``, ``capacity``, ``crosscheck``, ``compare`` and
+``import_`` do what the commands do, and ``Run`` reads a run folder: see :mod:`loadcurve.api`.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from loadcurve.api import Load, Run, load, run
+    from loadcurve.api import (
+        Comparison,
+        Crosscheck,
+        Load,
+        Run,
+        capacity,
+        compare,
+        crosscheck,
+        import_,
+        load,
+        run,
+    )
 
 __version__: str
-__all__ = ["Load", "Run", "__version__", "load", "run"]
+__all__ = [
+    "Comparison",
+    "Crosscheck",
+    "Load",
+    "Run",
+    "__version__",
+    "capacity",
+    "compare",
+    "crosscheck",
+    "import_",
+    "load",
+    "run",
+]
 
 
 def __dir__() -> list[str]:

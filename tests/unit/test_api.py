@@ -1,6 +1,8 @@
 """Loadcurve from Python: options as words, errors as exceptions, a run folder as tables and pictures."""
 
 import html
+import inspect
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +20,16 @@ from loadcurve.api import command
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from loadcurve.result.load import LoadResult
 from support import synthetic_run as synthetic
+
+WRK = """Running 10s test @ http://127.0.0.1:8080/
+  2 threads and 10 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     1.00ms    0.10ms   5.00ms   90.00%
+    Req/Sec   617.25      10.00     1.00k    70.00%
+  12345 requests in 10.00s, 3.00MB read
+Requests/sec:   1234.50
+Transfer/sec:    307.20KB
+"""
 
 
 @pytest.fixture(scope="module")
@@ -117,14 +129,91 @@ def test_a_notebook_shows_each_cause_with_what_to_do(run):
     assert type(findings)()._repr_html_() == "<p>No findings.</p>"
 
 
-@pytest.mark.parametrize("function", [api.load, api.run])
+FUNCTIONS = [api.load, api.run, api.capacity, api.compare, api.crosscheck, api.import_]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_long_option_of_the_command_is_a_typed_keyword_argument(function):
     _, subcommands = read_command()
-    [subcommand] = [one for one in subcommands if one.name == f"loadcurve {function.__name__}"]
+    name = function.__name__.removesuffix("_")
+    [subcommand] = [one for one in subcommands if one.name == f"loadcurve {name}"]
     long = {name for one in subcommand.options for name in re.findall(r"--([a-z-]+)", one.names)}
     (keywords,) = get_args(get_type_hints(function)["options"])
     known = {name.removesuffix("_").replace("_", "-") for name in get_type_hints(keywords)}
-    assert known == long - {"help", "json", "operations"}
+    assert known == long - {"help", "json", "operations"} - ({"slo"} if name == "capacity" else set())
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_help_names_every_option(function):
+    (keywords,) = get_args(get_type_hints(function)["options"])
+    parameters = inspect.signature(function).parameters
+    assert set(get_type_hints(keywords)) <= set(parameters)
+    assert "options" not in parameters
+
+
+def test_two_runs_are_compared_as_a_table(run, tmp_path):
+    other = synthetic.write_run(tmp_path / "run")
+    compared = loadcurve.compare(run, other)
+    assert compared.regressions is None
+    whole = compared.ratios.filter(polars.col("connections").is_null())
+    assert set(whole["server"]) == set(run.points["server"])
+    assert set(compared.ratios["connections"].drop_nulls()) == set(run.points["connections"])
+    # A run differs from itself by a factor of 1.
+    assert whole["ratio"].to_list() == pytest.approx([1.0] * whole.height)
+    assert repr(compared) == f"<Comparison: {compared.ratios.height} ratios, 0 differences shown>"
+
+
+def test_a_gate_passes_what_has_not_become_worse(run):
+    gate = loadcurve.compare(run, run.folder, fail_on_regression="5%")
+    assert gate.passes
+    assert (gate.regressions.height, gate.regressions.columns) == (0, gate.ratios.columns)
+
+
+def test_a_gate_does_not_pass_a_server_that_is_lost():
+    data = {"curves": [], "points": [], "regressions": [], "lost": [{"server": "nginx"}]}
+    assert not api.Comparison(data).passes
+
+
+def test_crosschecked_generators_are_a_table(monkeypatch):
+    ratio = {"measure": "throughput", "point": {"connections": 5}, "ratio": 0.9, "differs": True}
+    printed = json.dumps({"pairs": [{"arm": "nginx-wrk", "ratios": [ratio]}]})
+    monkeypatch.setattr(command, "PROGRAM", f"print({printed!r})")
+    assert loadcurve.crosscheck("quickstart").ratios.to_dicts() == [
+        {"arm": "nginx-wrk", "measure": "throughput", "connections": 5, "ratio": 0.9, "differs": True}
+    ]
+
+
+def test_files_of_another_generator_become_a_run(tmp_path):
+    file = tmp_path / "out.txt"
+    file.write_text(WRK)
+    imported = loadcurve.import_(file, server="nginx", out=tmp_path / "run")
+    assert imported.folder == tmp_path / "run"
+    assert imported.points["throughput_rps"].to_list() == [1234.5]
+    with pytest.raises(BadInput, match="makes a list of requests and no run"):
+        loadcurve.import_(file, as_="requests")
+
+
+def test_the_charts_of_a_run_are_objects_that_can_be_changed_and_saved(run, tmp_path):
+    chart = run.charts["throughput"].properties(title="Mine")
+    chart.save(tmp_path / "mine.svg")
+    assert "Mine" in (tmp_path / "mine.svg").read_text()
+
+
+def test_reports_are_written_where_they_are_asked_for(run, tmp_path):
+    paths = run.report(formats=["md", "json"], out=tmp_path)
+    assert {path.name for path in paths} == {"report.md", "report.json"}
+    assert all(path.parent == tmp_path and path.stat().st_size for path in paths)
+
+
+def test_what_the_command_says_meanwhile_is_handed_on_line_by_line(monkeypatch):
+    program = (
+        "import sys; print('trial 1', file=sys.stderr); print('no such server', file=sys.stderr); sys.exit(2)"
+    )
+    monkeypatch.setattr(command, "PROGRAM", program)
+    heard: list[str] = []
+    with pytest.raises(BadInput, match="trial 1\nno such server"):
+        command.printed_by(["run"], heard.append)
+    assert heard == ["trial 1", "no such server"]
 
 
 def test_what_is_no_run_folder_is_refused(tmp_path):
@@ -144,4 +233,6 @@ def test_another_name_is_an_error_that_names_it():
 
 
 def test_what_the_package_offers_is_listed():
-    assert {"Load", "Run", "load", "run"} <= set(dir(loadcurve))
+    assert {"Load", "Run", "capacity", "compare", "crosscheck", "import_", "load", "run"} <= set(
+        dir(loadcurve)
+    )

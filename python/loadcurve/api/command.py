@@ -8,7 +8,9 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO
 
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
@@ -18,6 +20,8 @@ ENDED_WELL = frozenset({EXIT_DONE, EXIT_INVALID})
 """An invalid result is a result: its verdict says why it is invalid."""
 PROGRAM = "from loadcurve.cli.given_words import main; main()"
 PREFIX = "loadcurve: "
+Progress = Callable[[str], object]
+"""Is called with each line that the command says of what it does, in another thread."""
 ERRORS = {error.exit_code: error for error in (LoadcurveError, BadInput, NothingMeasured)}
 
 
@@ -40,8 +44,10 @@ def words_of(options: Mapping[str, object]) -> list[str]:
     return words
 
 
-def printed_by(words: Sequence[str]) -> str:
+def printed_by(words: Sequence[str], progress: Progress | None = None) -> str:
     """Run the command to its end and return what it has printed on stdout.
+
+    ``progress`` is called with what it says meanwhile, line by line, such as how many points are measured.
 
     The words go through a pipe: headers, bodies and passwords may be among them, and the arguments of a
     process are shown to every user of the machine.
@@ -63,7 +69,7 @@ def printed_by(words: Sequence[str]) -> str:
         start_new_session=True,
     )
     try:
-        results, said = process.communicate(json.dumps([*words]))
+        results, said = _communicate(process, json.dumps([*words]), progress)
     except KeyboardInterrupt:
         process.send_signal(signal.SIGINT)
         process.communicate()
@@ -71,3 +77,25 @@ def printed_by(words: Sequence[str]) -> str:
     if process.returncode in ENDED_WELL:
         return results
     raise ERRORS.get(process.returncode, LoadcurveError)(said.strip().removeprefix(PREFIX))
+
+
+def _communicate(process: subprocess.Popen[str], given: str, progress: Progress | None) -> tuple[str, str]:
+    """Return what a process prints and what it says, having handed on what it says line by line."""
+    if progress is None:
+        return process.communicate(given)
+    assert process.stderr is not None, "asked for"  # noqa: S101
+    said = process.stderr
+    # It is read in the thread alone.
+    process.stderr = None
+    with said, ThreadPoolExecutor(1) as reader:
+        lines = reader.submit(_handed_on, said, progress)
+        results, _ = process.communicate(given)
+        return results, lines.result()
+
+
+def _handed_on(said: IO[str], progress: Progress) -> str:
+    lines = []
+    for line in said:
+        lines.append(line)
+        progress(line.rstrip())
+    return "".join(lines)

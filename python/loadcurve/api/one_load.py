@@ -9,6 +9,7 @@ from rich.console import Console
 
 from loadcurve.api.command import printed_by, words_of
 from loadcurve.api.options import LoadOptions
+from loadcurve.api.signature import with_options
 from loadcurve.report.load import load_summary
 from loadcurve.result.load import LoadResult
 from loadcurve.units import number
@@ -53,6 +54,7 @@ class Load:
         return f'<pre style="{TABLE_STYLE}">{html.escape(str(self))}</pre>'
 
 
+@with_options(LoadOptions)
 def load(url: str, **options: Unpack[LoadOptions]) -> Load:
     """Put one load on a web server or a database, and return what was measured.
 

@@ -1,25 +1,31 @@
-"""A run folder as tables, findings and pictures, and the run of a study."""
+"""A run folder as tables, findings, charts and files, and what makes one: a run, a search, an import."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
+import altair
 import polars
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.numbers import read_analysed
-from loadcurve.api.command import printed_by, words_of
-from loadcurve.api.options import RunOptions
+from loadcurve.api.command import Progress, printed_by, words_of
+from loadcurve.api.options import CapacityOptions, ImportOptions, RunOptions
+from loadcurve.api.signature import with_options
+from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Finding
 from loadcurve.report.answer import answer_words
 from loadcurve.report.findings import CAUSE_TITLES, FindingGroup, grouped
+from loadcurve.report.formats.figures import pictures
 from loadcurve.report.formats.pictures import drawing
 from loadcurve.report.formats.tables import TABLES
 from loadcurve.report.section import Report
 
 SHOWN = ("throughput", "latency")
 """The figures that a notebook shows, by their beginning names."""
+LISTS = ("requests", "recording")
+"""What an import makes of an access log in place of a run."""
 
 
 class Findings(list[Finding]):
@@ -83,6 +89,33 @@ class Run:
         return Findings(self.analysis.findings)
 
     @property
+    def charts(self) -> Mapping[str, altair.TopLevelMixin]:
+        """Every figure by the name of its file, as a chart of Altair that can be shown, changed and saved."""
+        return {
+            picture.name: altair.Chart.from_dict(picture.specification) for picture in pictures(self._report)
+        }
+
+    def report(
+        self,
+        *others: str | Path,
+        formats: Sequence[str] = ("html",),
+        out: str | Path | None = None,
+        slo: str | None = None,
+    ) -> list[Path]:
+        """Write the report, or one of this run and others side by side, and return the paths of the files.
+
+        ``formats`` are those of ``loadcurve report --help``, ``out`` is the folder of the files, by default
+        the run folder, and ``slo`` are limits such as ``"p99 < 10ms"``.
+
+        Raises:
+            BadInput: a format or a limit is unknown, or a folder is no run folder.
+
+        """
+        options = words_of({"format": ",".join(formats), "out": out, "slo": slo})
+        printed = printed_by(["report", *options, "--", str(self.folder), *map(str, others)])
+        return [Path(line) for line in printed.splitlines() if Path(line).is_file()]
+
+    @property
     def answer(self) -> str:
         """What the run says to its study's question."""
         return answer_words(self.analysis)
@@ -101,11 +134,13 @@ class Run:
         return "\n".join([*said, *(one for one in drawings if one)])
 
 
-def run(study: str | Path, **options: Unpack[RunOptions]) -> Run:
+@with_options(RunOptions)
+def run(study: str | Path, *, progress: Progress | None = None, **options: Unpack[RunOptions]) -> Run:
     """Run a study, a file or the name of a bundled one, and return its run folder.
 
     The options are those of ``loadcurve run --help`` by their long names, such as ``quick=True``,
-    ``trials=5``, ``only=["nginx"]``, ``out="folder"``.
+    ``trials=5``, ``only=["nginx"]``, ``out="folder"``. ``progress``, such as ``print``, is called with each
+    line on what is measured, from another thread.
 
     Raises:
         BadInput: the study or an option cannot be used.
@@ -113,5 +148,43 @@ def run(study: str | Path, **options: Unpack[RunOptions]) -> Run:
         KeyboardInterrupt: interrupted; the run folder keeps what was measured.
 
     """
-    printed = printed_by(["run", *words_of(options), "--", str(study)])
-    return Run(Path(printed.rstrip().splitlines()[-1]).parent)
+    return _made_by(["run", *words_of(options), "--", str(study)], progress)
+
+
+@with_options(CapacityOptions)
+def capacity(
+    study: str | Path, slo: str, *, progress: Progress | None = None, **options: Unpack[CapacityOptions]
+) -> Run:
+    """Search up to which load the limits ``slo`` hold, such as ``"p99 < 10ms"``, and return the run folder.
+
+    ``run.answer`` has the load of each server with its interval, and ``run.tables["shapes"]`` the numbers.
+    The options are those of ``loadcurve capacity --help``; ``progress`` is as for :func:`run`.
+
+    Raises:
+        BadInput: the study, the limits or an option cannot be used.
+        NothingMeasured: nothing could be measured.
+        KeyboardInterrupt: interrupted; the run folder keeps what was measured.
+
+    """
+    return _made_by(["capacity", *words_of({"slo": slo, **options}), "--", str(study)], progress)
+
+
+@with_options(ImportOptions)
+def import_(*files: str | Path, **options: Unpack[ImportOptions]) -> Run:
+    """Make a run folder of files of other load generators, and return it.
+
+    The options are those of ``loadcurve import --help``, such as ``server="nginx"``; lists of requests from
+    access logs are made by the command alone.
+
+    Raises:
+        BadInput: a file cannot be read, or an option cannot be used; then nothing is written.
+
+    """
+    if options.get("as_") in LISTS:
+        raise BadInput(f"as_={options['as_']!r} makes a list of requests and no run: use `loadcurve import`.")
+    return _made_by(["import", *words_of(options), "--", *map(str, files)])
+
+
+def _made_by(words: Sequence[str], progress: Progress | None = None) -> Run:
+    """Return the run folder that the command makes; its report is what it prints last."""
+    return Run(Path(printed_by(words, progress).rstrip().splitlines()[-1]).parent)

@@ -1,0 +1,108 @@
+"""Two runs compared, and generators compared, as tables."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+import polars
+
+from loadcurve.api.command import printed_by, words_of
+from loadcurve.api.options import CompareOptions, CrosscheckOptions
+from loadcurve.api.run_folder import Run
+from loadcurve.api.signature import with_options
+
+BEFORE_POINT = ("server", "arm", "measure")
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """A change against its base."""
+
+    data: Mapping[str, Any]
+    """Everything, as ``loadcurve compare --json`` prints it."""
+
+    @property
+    def ratios(self) -> polars.DataFrame:
+        """One row for each measure, server and point, ``new / base``, with the 95 % interval of ``ratio``.
+
+        The keys of the point are null for the whole curve. ``shown`` is true where a difference is shown.
+        """
+        return _table([*self.data["curves"], *self.data["points"]])
+
+    @property
+    def regressions(self) -> polars.DataFrame | None:
+        """The rows that are shown to be worse by what was asked; ``None`` where nothing was asked."""
+        found = self.data["regressions"]
+        return None if found is None else _table(found) if found else self.ratios.clear()
+
+    @property
+    def passes(self) -> bool:
+        """Whether no regression was shown and nothing that was usable in the base is without a figure."""
+        return not self.data["regressions"] and not self.data["lost"]
+
+    def __repr__(self) -> str:
+        """Return how many ratios there are, and how many show a difference."""
+        shown = sum(one["shown"] for one in (*self.data["curves"], *self.data["points"]))
+        return f"<Comparison: {self.ratios.height} ratios, {shown} differences shown>"
+
+
+@dataclass(frozen=True, repr=False)
+class Crosscheck:
+    """Servers under our engine and under other load generators."""
+
+    data: Mapping[str, Any]
+    """Everything, as ``loadcurve crosscheck --json`` prints it."""
+
+    @property
+    def ratios(self) -> polars.DataFrame:
+        """One row for each arm, measure and point: the other generator's figure over the engine's."""
+        rows = [{"arm": one["arm"], **ratio} for one in self.data["pairs"] for ratio in one["ratios"]]
+        return _table(rows)
+
+    def __repr__(self) -> str:
+        """Return how many pairs were compared."""
+        return f"<Crosscheck: {len(self.data['pairs'])} pairs>"
+
+
+@with_options(CompareOptions)
+def compare(base: Run | str | Path, new: Run | str | Path, **options: Unpack[CompareOptions]) -> Comparison:
+    """Compare two runs of one study.
+
+    With ``fail_on_regression="5%"``, :attr:`Comparison.passes` says whether a gate lets the change through.
+
+    Raises:
+        BadInput: a folder is no run, or the runs were not measured under the same conditions.
+
+    """
+    folders = [str(one.folder if isinstance(one, Run) else one) for one in (base, new)]
+    return Comparison(json.loads(printed_by(["compare", *words_of(options), "--json", "--", *folders])))
+
+
+@with_options(CrosscheckOptions)
+def crosscheck(study: Run | str | Path, **options: Unpack[CrosscheckOptions]) -> Crosscheck:
+    """Run a study under several load generators in turn, or read such a run, and compare them.
+
+    Raises:
+        BadInput: the study cannot be used, or no other generator can send its load.
+        NothingMeasured: nothing could be measured.
+        KeyboardInterrupt: interrupted; the run folder keeps what was measured.
+
+    """
+    what = str(study.folder if isinstance(study, Run) else study)
+    return Crosscheck(json.loads(printed_by(["crosscheck", *words_of(options), "--json", "--", what])))
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> polars.DataFrame:
+    """Return records as a table, with a column for each key of their points."""
+    keys = dict.fromkeys(key for row in rows for key in row["point"] or {})
+    flat = [
+        {
+            **{name: row[name] for name in row if name in BEFORE_POINT},
+            **{key: (row["point"] or {}).get(key) for key in keys},
+            **{name: value for name, value in row.items() if name not in (*BEFORE_POINT, "point")},
+        }
+        for row in rows
+    ]
+    return polars.DataFrame(flat, infer_schema_length=None)
