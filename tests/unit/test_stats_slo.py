@@ -2,9 +2,10 @@
 
 import pytest
 
-from loadcurve.analysis.limits import limited_value
+from loadcurve.analysis.limits import limited_value, observed
 from loadcurve.errors import BadInput
-from loadcurve.stats.slo import Limit, parse_objective
+from loadcurve.stats.slo import Limit, parse_objective, unknown_operations
+from support import requests_run
 from support.synthetic_run import distribution, point_record
 
 
@@ -62,6 +63,69 @@ def test_what_is_no_limit_is_refused_with_what_was_expected(text: str, complaint
     with pytest.raises(BadInput) as refused:
         parse_objective(text)
     assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "operation"),
+    [
+        ('p99 of "GET /json" < 50ms', "GET /json"),
+        ("p99 of 'GET /json' < 50ms", "GET /json"),
+        ("p99 of GET /json < 50ms", "GET /json"),
+        ("p99 of read<50ms", "read"),
+        ('p99 of "GET /a,b and c<d" < 50ms', "GET /a,b and c<d"),
+    ],
+)
+def test_a_limit_may_be_on_one_request(text: str, operation: str):
+    limit = only(text)
+    assert (limit.measure, limit.operation, limit.bound) == ("p99", operation, 50)
+    assert limit.name == f'p99 of "{operation}"'
+    assert limit.text == text
+
+
+def test_one_measure_may_be_limited_of_several_requests_and_of_all():
+    text = 'p99 < 1s, p99 of "GET /a" < 10ms and errors of "POST /b" < 1 %'
+    found = [(limit.measure, limit.operation) for limit in parse_objective(text).limits]
+    assert found == [("p99", None), ("p99", "GET /a"), ("errors", "POST /b")]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('p99 of "GET /a" < 1ms, p99 of GET /a < 2ms', 'the limit on p99 of "GET /a" is set twice'),
+        ('rate of "GET /a" >= 99 %', "a rate is asked for of the whole load"),
+        ('p99 of "GET /a < 1ms', "is not a limit"),
+        ("p99 of < 1ms", "is not a limit"),
+    ],
+)
+def test_what_is_no_limit_on_a_request_is_refused(text: str, complaint: str):
+    with pytest.raises(BadInput) as refused:
+        parse_objective(text)
+    assert complaint in str(refused.value)
+
+
+def test_the_figures_of_one_request_are_read_from_its_own():
+    operations = requests_run.operations(5_000, wrong={"POST /echo": 250})
+    record = point_record(operations=operations)
+    assert limited_value(only('p99 of "POST /echo" < 10ms'), record) == 50
+    assert limited_value(only('p99 of "GET /json" < 10ms'), record) == 2
+    # 250 of its 1,000 were answered with another status.
+    assert limited_value(only('errors of "POST /echo" < 1 %'), record) == pytest.approx(0.25)
+    assert limited_value(only('errors of "GET /json" < 1 %'), record) == 0
+    assert limited_value(only('p99 of "GET /absent" < 10ms'), record) is None
+
+
+def test_a_request_that_nobody_sends_is_named_beside_those_that_are():
+    [said] = unknown_operations(parse_objective('p99 of "GET /jason" < 1ms'), ["GET /json", "POST /echo"])
+    assert 'expected one of "GET /json", "POST /echo"' in said
+    assert 'did you mean "GET /json"?' in said
+    assert not [*unknown_operations(parse_objective('p99 of "GET /json" < 1ms, p99 < 1s'), ["GET /json"])]
+
+
+def test_a_percentile_of_too_few_answers_of_one_request_is_said_with_their_number():
+    record = point_record(operations=requests_run.operations(100))
+    seen = observed(record, 1, parse_objective('p99 of "POST /echo" < 10ms'))
+    assert seen.holds is None
+    assert seen.why_unknown == 'p99 of "POST /echo" requires 368 answers, and 20 came'
 
 
 def test_a_latency_is_read_from_the_point():

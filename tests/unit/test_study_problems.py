@@ -20,6 +20,9 @@ duration = "1s" -> duraton = "1s"
 [content] -> limits = "p98 < 10ms"\n[content]
     :2: limits: "p98 < 10ms": "p98" cannot be limited; expected one of mean, p50, p75, p90, p95, p99, p99.9,
     p99.99, max, errors, rate; did you mean "p99"?
+[content] -> limits = 'p99 of "GET /nothing.txt" < 10ms'\n[content]
+    :2: limits: p99 of "GET /nothing.txt" < 10ms: nothing that the load sends is "GET /nothing.txt"; expected
+    one of "GET /1k.txt"; did you mean "GET /1k.txt"?
 [content] -> limits = "p99 < 10ms, rate >= 99 %"\n[content]
     :2: limits: "rate" requires a load with a rate; limit a latency or the errors instead
 count = 3 -> zzz = 3

@@ -1,7 +1,9 @@
 """Limits held against records: whether they were kept at a load, and which keys are a load."""
 
 from loadcurve.result.distribution import PERCENTILES, samples_needed
-from loadcurve.result.measures import LATENCIES, is_usable, wrong_answers
+from loadcurve.result.load import Operation
+from loadcurve.result.measures import LATENCIES, is_usable, statistic_of, wrong_answers
+from loadcurve.result.operations import operation_of
 from loadcurve.result.outcomes import REASONS
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
@@ -21,6 +23,8 @@ DEATHS = frozenset({"died", "out_of_memory"})
 def limited_value(limit: Limit, record: PointRecord) -> float | None:
     """Return what was measured of a limited measure, in the unit of its bound; ``None`` where it was not."""
     load = record.load
+    if limit.operation is not None:
+        return _value_of_operation(limit, operation_of(load, limit.operation))
     if limit.measure == ERRORS:
         due = load.requests.due
         return wrong_answers(record) / due if due else None
@@ -28,6 +32,15 @@ def limited_value(limit: Limit, record: PointRecord) -> float | None:
         asked, answered = load.rate_rps.asked, load.rate_rps.answered
         return None if not asked or answered is None else answered / asked
     return LATENCIES[LATENCY_FIELDS[limit.measure]].value(record)
+
+
+def _value_of_operation(limit: Limit, one: Operation | None) -> float | None:
+    """Return the same of one operation; its errors are a share of those that have ended."""
+    if one is None:
+        return None
+    if limit.measure == ERRORS:
+        return one.errors / one.ended if one.ended else None
+    return statistic_of(one.latency_ms, LATENCY_FIELDS[limit.measure])
 
 
 def observed(record: PointRecord, load: float, objective: Objective) -> Observation:
@@ -65,14 +78,15 @@ def _lacking(limit: Limit, record: PointRecord) -> tuple[str, float | None]:
     """
     load = record.load
     share = PERCENTILES.get(LATENCY_FIELDS.get(limit.measure, ""))
-    if share is None:
-        return f"{limit.measure} was not measured", None
-    needed, came = samples_needed(share), load.latency_ms.known_count
+    one = None if limit.operation is None else operation_of(load, limit.operation)
+    if share is None or (limit.operation is not None and one is None):
+        return f"{limit.name} was not measured", None
+    needed, came = samples_needed(share), (one or load).latency_ms.known_count
     if came >= needed:
-        return f"{limit.measure} was not measured", None
+        return f"{limit.name} was not measured", None
     has_duration = load.load.duration_s is not None
     enough_s = load.duration_s * needed / came if came and has_duration else None
-    return f"{limit.measure} requires {needed:,} answers, and {came:,} came", enough_s
+    return f"{limit.name} requires {needed:,} answers, and {came:,} came", enough_s
 
 
 def observed_failure(failure: FailureRecord, load: float) -> Observation:

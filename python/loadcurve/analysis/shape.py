@@ -9,12 +9,13 @@ from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import LATENCIES, MEASURES, THROUGHPUT, Measure, point_key
+from loadcurve.result.operations import labels_of
 from loadcurve.stats.capacity import Capacity, Observation, Unjudged, capacity, unjudged
 from loadcurve.stats.leaders import Leaders, Standing, leaders
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Offer, cheapest, cost
 from loadcurve.stats.ranking import rank
-from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective
+from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective, unknown_operations
 from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
 
 
@@ -91,6 +92,9 @@ def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
             f"{run.folder} has no capacity: expected a sweep over {', '.join(run.kind.load_keys)}, "
             "or a search with `loadcurve capacity`"
         )
+    loads = [point.load for point in run.points]
+    if loads and (unknown := next(unknown_operations(objective, labels_of(loads)), None)):
+        raise BadInput(unknown)
     for limit in objective.limits:
         if limit.measure == RATE_KEPT and all(point.load.rate_rps.asked is None for point in run.points):
             raise BadInput(
@@ -185,7 +189,9 @@ def _cheapest(found: list[Shape]) -> list[Offer]:
 
 
 def _limited_latency(objective: Objective) -> str | None:
-    return next((limit.measure for limit in objective.limits if limit.measure in LATENCY_FIELDS), None)
+    """Return the first latency that is limited of all requests, by which servers lead."""
+    limited = (one.measure for one in objective.limits if one.operation is None)
+    return next((measure for measure in limited if measure in LATENCY_FIELDS), None)
 
 
 def _leaders(run: Run, part: Slice, measure: Measure) -> Leaders | None:

@@ -279,6 +279,13 @@ class HttpLoadTable(LoadTable):
         return self.threads
 
     @property
+    def labels(self) -> list[str] | None:
+        """What its requests are called; ``None`` of a file that the engine reads, which may have them."""
+        if isinstance(self.requests, LongList):
+            return None
+        return [f"{self.method} {path}" for path in self.requests]
+
+    @property
     def request_places(self) -> tuple[str, ...]:
         """Where each request is in a file of requests, as ``file:line``; empty without such a file."""
         return self._places

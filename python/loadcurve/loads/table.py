@@ -81,6 +81,11 @@ class LoadTable(TomlTable):
     _overriding: frozenset[str] = PrivateAttr(frozenset())
 
     @property
+    def labels(self) -> list[str] | None:
+        """What its operations are called, each of which has its own figures; ``None`` where a file says."""
+        raise NotImplementedError
+
+    @property
     def overriding(self) -> frozenset[str]:
         """The keys by which it differs from the load that it was made of; see :meth:`overridden`."""
         return self._overriding

@@ -167,6 +167,13 @@ class DatabaseLoadTable(LoadTable):
     """
 
     @property
+    def labels(self) -> list[str]:
+        """What its kinds of operations are called."""
+        if self.phase == "load":
+            return ["insert"]
+        return [kind.replace("_", "-") for kind, share in self.workload.numbers.mix if share > 0]
+
+    @property
     def sending_threads(self) -> int | None:
         """How many of the generator's threads send it; ``None`` where it does not say."""
         return self.generator_threads

@@ -136,7 +136,7 @@ def curve_parts(
                 operations={
                     title: drawn
                     for title, titled in operations.items()
-                    if (drawn := _figures(titled, one, found, looks))
+                    if (drawn := _figures(titled, one, found, looks, overlay))
                 },
                 loading=measure_figure(LOADING, one, found, looks),
                 main_latency=wanted if wanted in known else next(iter(known), None),
@@ -166,7 +166,11 @@ def _greatest(measure: Measure, found: Sequence[Curve]) -> float:
 def _main_latency(run: Run, overlay: Overlay) -> str:
     """Return the name of the latency by which the study's question is answered, or else the p99."""
     limits = overlay.objective.limits if overlay.objective else ()
-    limited = [LATENCY_FIELDS[limit.measure] for limit in limits if limit.measure in LATENCY_FIELDS]
+    limited = [
+        LATENCY_FIELDS[limit.measure]
+        for limit in limits
+        if limit.measure in LATENCY_FIELDS and limit.operation is None
+    ]
     asked = next(iter(limited), run.default_measure)
     return asked if asked in LATENCY_TITLES else "p99"
 
@@ -176,9 +180,12 @@ def _figures(
     shown: Slice,
     found: Sequence[Curve],
     looks: Mapping[str, Appearance],
+    overlay: Overlay = NOTHING,
 ) -> dict[str, Figure]:
     """Return the figures of measures by their titles, without those that nothing was measured of."""
-    drawn = {title: measure_figure(measure, shown, found, looks) for title, measure in titled.items()}
+    drawn = {
+        title: measure_figure(measure, shown, found, looks, overlay) for title, measure in titled.items()
+    }
     return {title: figure for title, figure in drawn.items() if figure is not None}
 
 

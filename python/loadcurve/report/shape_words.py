@@ -24,10 +24,10 @@ FAR_BEYOND = 100
 def limited(limit: Limit, value: float | None) -> str:
     """Return what was measured of a limited measure, such as ``p99 2.31 ms`` or ``errors 0.1 %``."""
     if value is None:
-        return f"{limit.measure} {units.ABSENT}"
+        return f"{limit.name} {units.ABSENT}"
     if limit.measure in LATENCY_FIELDS:
-        return f"{limit.measure} {units.number(value)} ms"
-    return f"{limit.measure} {units.number(100 * value)} %"
+        return f"{limit.name} {units.number(value)} ms"
+    return f"{limit.name} {units.number(100 * value)} %"
 
 
 def conclusions(load: LoadKind, found: SliceShapes) -> list[str]:

@@ -13,6 +13,7 @@ from loadcurve.runs.generators import RATES, takes_whole_rates
 from loadcurve.stats.capacity import Observation, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import Objective
+from loadcurve.study.consistency import operations_not_sent
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
@@ -119,7 +120,13 @@ class CapacitySearch:
     """Chooses each trial's points so that they close in on the server's capacity."""
 
     def __init__(self, study: Study, options: SearchOptions) -> None:
-        """Search along the key of the study, one that :func:`search_document` has made, with two values."""
+        """Search along the key of the study, one that :func:`search_document` has made, with two values.
+
+        Raises ``BadInput``: a limit is on a request that no load of the study sends.
+        """
+        loads = [arm.load for arm in study.arms.values()]
+        if unknown := operations_not_sent(options.objective, loads):
+            raise BadInput(f"--slo {unknown[0]}")
         [key] = [key for key, values in study.sweep.items() if len(values) > 1]
         low, high = study.sweep[key]
         self._fixed = {name: values[0] for name, values in study.sweep.items() if name != key}

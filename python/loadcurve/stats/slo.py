@@ -1,6 +1,10 @@
-"""Limits that a service is to keep, as people write them: ``"p99 < 10ms, errors < 0.1 %"``."""
+"""Limits that a service is to keep, as people write them: ``"p99 < 10ms, errors < 0.1 %"``.
+
+Those on one operation of a load name it: ``p99 of "GET /json" < 50ms``.
+"""
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,10 +32,16 @@ MEASURES = [*LATENCY_FIELDS, ERRORS, RATE_KEPT]
 
 EXAMPLE = '"p99 < 10ms, errors < 0.1 %"'
 _LIMIT = re.compile(
-    r"(?P<measure>[A-Za-z][A-Za-z0-9._]*)\s*(?P<relation><=|>=|≤|≥|<|>)\s*"
+    r"(?P<measure>[A-Za-z][A-Za-z0-9._]*)"
+    r"""(?:\s+of\s+(?:"(?P<quoted>[^"]+)"|'(?P<single>[^']+)'|(?P<plain>[^\s"'<>≤≥][^"'<>≤≥]*?)))?"""
+    r"\s*(?P<relation><=|>=|≤|≥|<|>)\s*"
     r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>%|[A-Za-z]*)"
 )
 _SEPARATOR = re.compile(r",|(?<=\s)and(?=\s)")
+_QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
+
+MOST_NAMED = 8
+"""At most this many labels are named where one is unknown."""
 
 Relation = Literal["<", "<=", ">", ">="]
 
@@ -44,6 +54,13 @@ class Limit:
     relation: Relation
     bound: float
     text: str
+    operation: str | None = None
+    """The label of the operation that alone is limited; ``None`` of the whole load."""
+
+    @property
+    def name(self) -> str:
+        """What is limited, such as ``p99`` or ``p99 of "GET /json"``."""
+        return self.measure if self.operation is None else f'{self.measure} of "{self.operation}"'
 
     def holds(self, value: float) -> bool:
         """Say whether ``value`` keeps the limit."""
@@ -71,14 +88,32 @@ def parse_objective(text: str) -> Objective:
 
     Raises ``BadInput``: the text is not such; the error says which part, and what was expected.
     """
-    parts = [part.strip() for part in _SEPARATOR.split(text.strip())]
-    limits = tuple(_limit(part) for part in parts)
-    repeated = next(
-        (one for one in limits if sum(one.measure == other.measure for other in limits) > 1), None
-    )
+    limits = tuple(_limit(part) for part in _parts(text.strip()))
+    repeated = next((one for one in limits if sum(one.name == other.name for other in limits) > 1), None)
     if repeated is not None:
-        raise BadInput(f'the limit on {repeated.measure} is set twice in "{text}"; keep one')
+        raise BadInput(f"the limit on {repeated.name} is set twice in {text}; keep one")
     return Objective(limits)
+
+
+def _parts(text: str) -> list[str]:
+    """Return what commas and "and" join, without those within the quotes of an operation's label."""
+    hidden = _QUOTED.sub(lambda quoted: "-" * len(quoted[0]), text)
+    ends = [(found.start(), found.end()) for found in _SEPARATOR.finditer(hidden)]
+    begins = [0, *(end for _, end in ends)]
+    return [
+        text[begin:end].strip()
+        for begin, end in zip(begins, [*(start for start, _ in ends), None], strict=True)
+    ]
+
+
+def unknown_operations(objective: Objective, labels: Collection[str]) -> Iterator[str]:
+    """Say of each limit on an operation that is not among these labels what is wrong with it."""
+    for limit in objective.limits:
+        if limit.operation is not None and limit.operation not in labels:
+            known = ", ".join(f'"{label}"' for label in list(labels)[:MOST_NAMED])
+            more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+            expected = f"expected one of {known}{more}{nearest(limit.operation, list(labels))}"
+            yield f'{limit.text}: nothing that the load sends is "{limit.operation}"; {expected}'
 
 
 def _limit(part: str) -> Limit:
@@ -110,7 +145,12 @@ def _limit(part: str) -> Limit:
             f'"{part}": found {relation}; expected {" or ".join(expected_relations)}, '
             f"as the limit on {measure} is one from {'below' if measure == RATE_KEPT else 'above'}"
         )
-    return Limit(measure, relation, _bound(part, measure, match["number"], match["unit"]), part)
+    operation: str | None = match["quoted"] or match["single"] or match["plain"]
+    if operation is not None and measure == RATE_KEPT:
+        raise BadInput(
+            f"{part}: a rate is asked for of the whole load; limit a latency or the errors of a request"
+        )
+    return Limit(measure, relation, _bound(part, measure, match["number"], match["unit"]), part, operation)
 
 
 def _bound(part: str, measure: str, number: str, unit: str) -> float:

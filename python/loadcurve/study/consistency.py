@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.values import Point
 from loadcurve.machines.table import HERE, RAY, MachineTable
-from loadcurve.stats.slo import RATE_KEPT, parse_objective
+from loadcurve.stats.slo import RATE_KEPT, Objective, parse_objective, unknown_operations
 from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Host, StudyServer, Sweep, Trials, own_keys
 from loadcurve.toml.expected import nearest, show
@@ -145,10 +145,20 @@ def limit_inconsistencies(limits: str | None, arms: Iterable[Arm], sweep: Sweep)
             "each server keeps them"
         )
         yield Problem(("limits",), text)
-    keeps_rate = any(limit.measure == RATE_KEPT for limit in parse_objective(limits).limits)
+    objective = parse_objective(limits)
+    for text in operations_not_sent(objective, loads):
+        yield Problem(("limits",), text)
+    keeps_rate = any(limit.measure == RATE_KEPT for limit in objective.limits)
     if keeps_rate and "rate" not in sweep and all(_has_no_rate(load) for load in loads):
         text = f'"{RATE_KEPT}" requires a load with a rate; limit a latency or the errors instead'
         yield Problem(("limits",), text)
+
+
+def operations_not_sent(objective: Objective, loads: Iterable[LoadTables]) -> list[str]:
+    """Say of each limit on an operation that no load sends it; nothing where a load's are not known yet."""
+    sent = [load.labels for load in loads]
+    known = [label for labels in sent if labels is not None for label in labels]
+    return [] if None in sent else list(unknown_operations(objective, list(dict.fromkeys(known))))
 
 
 def _has_no_rate(load: LoadTables) -> bool:

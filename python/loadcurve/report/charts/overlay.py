@@ -11,6 +11,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row, at_pixel, colour, compact, shape, sweep_axis, tooltips
+from loadcurve.result.measures import LATENCIES, Measure
 from loadcurve.result.rig import CeilingCurve
 from loadcurve.stats.slo import LATENCY_FIELDS, Objective
 
@@ -34,10 +35,16 @@ class Overlay:
 NOTHING = Overlay()
 
 
-def latency_bound(overlay: Overlay, statistic: str) -> float | None:
-    """Return the limit in ms on a statistic of latency; ``None`` where there is none."""
+def latency_bound(overlay: Overlay, measure: Measure) -> float | None:
+    """Return the limit in ms on a latency, of all requests or of one operation; ``None`` without any."""
     limits = overlay.objective.limits if overlay.objective else ()
-    return next((one.bound for one in limits if LATENCY_FIELDS.get(one.measure) == statistic), None)
+    latencies = (
+        one for one in limits if one.measure in LATENCY_FIELDS and one.operation == measure.operation
+    )
+    column = measure.column_of_operation or measure.column
+    return next(
+        (one.bound for one in latencies if LATENCIES[LATENCY_FIELDS[one.measure]].column == column), None
+    )
 
 
 def bound_marks(bound: float, vertical: altair.Y) -> list[altair.Chart]:

@@ -84,7 +84,7 @@ def measure_figure(
         from_zero=measure.from_zero,
         estimate=lambda at: at.estimate(measure),
         values=lambda at: at.values(measure),
-        bound=latency_bound(overlay, measure.name),
+        bound=latency_bound(overlay, measure),
         marks_findings=is_main,
         has_ceiling=is_throughput,
     )
