@@ -140,7 +140,7 @@ def test_what_cannot_be_seen_is_said_with_the_reason(monkeypatch, server):
     with monkeypatch.context() as patched:
         patched.setattr(listeners, "held_sockets", lambda _: None)
         user = psutil.Process().username()
-        assert f"is that of a process of the user {user}, and which one only that user and root" in unseen(
+        assert f"is that of a process of the user {user}, and this user may not see which: name" in unseen(
             place
         )
 
@@ -149,7 +149,7 @@ def test_of_another_users_process_it_is_said_what_is_missing(monkeypatch, server
     place, main = server
     monkeypatch.setattr(members, "held_sockets", lambda _: None)
     (missing,) = processes_of(None, place).missing
-    assert f"disk reads of processes of the user {main.username()} are not measured" in missing
+    assert f"disk reads of processes of the user {main.username()} may be missing" in missing
 
 
 def test_a_process_that_is_named_is_that_of_the_server(server):
@@ -282,7 +282,8 @@ def test_a_container_that_cannot_be_measured_is_refused_or_said_to_be_hidden(pro
     programs("docker", "echo no such container >&2; exit 1")
     programs("podman", "echo no such container >&2; exit 1")
     assert re.match(
-        'container: found "web"; podman and docker has no such container', refused(ByContainer("web"), None)
+        'container: found "web"; there is no such container by podman and docker, see: podman ps',
+        refused(ByContainer("web"), None),
     )
     programs("podman", """echo '[{"State": {"Pid": 0, "Status": "exited"}}]'""")
     assert 'found "web", which is exited: start it with podman start web' in refused(ByContainer("web"), None)

@@ -26,6 +26,8 @@ from loadcurve.server.settings import UnusableSetting
 from loadcurve.server.unit import processes_of_unit, unit_of
 
 INIT_PID = 1
+RESERVES_FOR_PODMAN = "conmon"
+"""It has started the container, and holds the socket of a port that the kernel passes on."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,8 @@ def _of_place(place: Place | None) -> SeenProcesses:
     holders = holders_of(sockets, table)
     if not holders.found:
         raise _UnseenError(_why_nobody_is_found(place, sockets, are_all_read=not holders.unread))
-    if forwarder := next((one for one in holders.found if one.name in FORWARDERS), None):
+    forwarders = FORWARDERS | {RESERVES_FOR_PODMAN}
+    if forwarder := next((one for one in holders.found if one.name in forwarders), None):
         raise _UnseenError(
             f"{_named(forwarder)} listens on port {place.port}, and only passes connections on; name the "
             "server with container or pid"
@@ -180,8 +183,8 @@ def _why_nobody_is_found(place: Place, sockets: Collection[Listener], *, are_all
     if are_all_read:
         return f"port {place.port} is that of a process that cannot be seen here, such as one of a container"
     return (
-        f"port {place.port} is that of a process of the user {owner}, and which one only that user and root "
-        "may see: name it with pid or unit, or run as root"
+        f"port {place.port} is that of a process of the user {owner}, and this user may not see which: name it "
+        f"with pid or unit, or {_to_see_all()}"
     )
 
 
@@ -330,8 +333,8 @@ def _missing(pids: Collection[int]) -> Iterator[str]:
         with suppress(OSError):
             owner = _user((PROC / str(hidden[0].identity.pid)).stat().st_uid)
             yield (
-                f"open files, proportional memory and disk reads of processes of the user {owner} are not "
-                "measured, as only that user and root may see them"
+                f"open files, proportional memory and disk reads of processes of the user {owner} may be "
+                f"missing, as this user may not see them: {_to_see_all()}"
             )
 
 
@@ -377,6 +380,11 @@ def _executable(pid: int) -> Path | None:
 
 def _named(process: ProcessTime) -> str:
     return f"process {process.pid} ({process.name})"
+
+
+def _to_see_all() -> str:
+    """Say how to see the processes of every user."""
+    return "run as root" if os.geteuid() else "run with the capability CAP_SYS_PTRACE"
 
 
 def _user(number: int) -> str:

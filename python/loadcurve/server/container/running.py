@@ -12,22 +12,23 @@ def first_process_of(name: str, engines: Sequence[Engine]) -> tuple[str, int]:
     Raises ``UnusableSetting``: no engine knows it, or it does not run.
     """
     installed = [engine for engine in engines if engine.is_installed()]
-    asked = " and ".join(engine.name for engine in installed)
     if not installed:
         named = " or ".join(engine.name for engine in engines)
         raise UnusableSetting("container", f"not used: no program {named} was found on PATH")
-    troubles = []
+    troubles, asked = [], []
     for engine in installed:
         try:
             facts = engine.container(name)
         except EngineError as error:
             troubles.append(f"{error}{': ' if error.said else ''}{error.said}")
             continue
+        asked.append(engine.name)
         if facts is not None:
             return engine.name, _pid(name, engine, facts["State"])
-    found = (
-        "; ".join(troubles) or f"{asked} has no such container: {installed[0].name} ps shows those that run"
-    )
+    # An engine whose service does not run has no containers that do.
+    found = "; ".join(troubles)
+    if asked:
+        found = f"there is no such container by {' and '.join(asked)}, see: {asked[0]} ps"
     raise UnusableSetting("container", f'found "{name}"; {found}')
 
 
