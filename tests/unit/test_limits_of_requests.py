@@ -38,7 +38,7 @@ def test_a_capacity_is_where_the_limit_of_the_one_request_is_crossed(run):
 
 
 def test_a_request_that_the_run_has_not_is_refused_with_those_that_it_has(run):
-    with pytest.raises(BadInput, match='expected one of "GET /json", "GET /", "POST /echo"'):
+    with pytest.raises(BadInput, match=r'expected one of "GET /json", "GET /", "POST /echo"'):
         shapes(run, parse_objective('p99 of "PUT /echo" < 40ms'))
 
 
@@ -55,5 +55,5 @@ def test_a_search_refuses_a_request_that_its_study_does_not_send(tmp_path):
     )
     study = TomlDocument.read(path).to_model(Study)
     CapacitySearch(study, SearchOptions(parse_objective('p99 of "GET /b" < 1ms')))
-    with pytest.raises(BadInput, match='--slo .*expected one of "GET /a", "GET /b"'):
+    with pytest.raises(BadInput, match=r'--slo .*expected one of "GET /a", "GET /b"'):
         CapacitySearch(study, SearchOptions(parse_objective('p99 of "GET /c" < 1ms')))

@@ -21,6 +21,7 @@ from loadcurve.result.differences import (
     server_differences,
 )
 from loadcurve.result.measures import Measure, measures
+from loadcurve.result.operations import latency_of
 from loadcurve.stats.independent import IndependentRatio
 from loadcurve.stats.interval import LOGARITHM_MAX
 from loadcurve.stats.paired import Array
@@ -29,6 +30,8 @@ from loadcurve.stats.ranking import holm_adjusted
 
 COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
 """The measures that two runs of any kind are compared by."""
+OF_OPERATIONS = ("p50", "p99")
+"""The latencies by which each operation is compared, that is each request of a load with several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class RunComparison:
     """How the servers of both runs differ apart from what was measured."""
     curves: tuple[Change, ...]
     points: tuple[Change, ...]
+    operations: tuple[Change, ...]
+    """Those of each operation that both runs have, over the whole curve."""
     servers_in_one: tuple[str, ...]
     """Servers with usable points in one of the runs only."""
     points_in_one: tuple[Point, ...]
@@ -75,11 +80,14 @@ class RunComparison:
     not_computed: tuple[NotComputed, ...] = ()
     """What a fault of Loadcurve left out, of the runs' analyses and of the changes."""
 
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All of them."""
+        return (*self.curves, *self.points, *self.operations)
+
     def regressions(self, least: float) -> list[Change]:
         """Return the changes to the worse that are shown and of at least this share, the greatest first."""
-        worse = [
-            change for change in (*self.curves, *self.points) if change.shown and change.worse_by >= least
-        ]
+        worse = [change for change in self.changes if change.shown and change.worse_by >= least]
         return sorted(worse, key=lambda change: change.worse_by, reverse=True)
 
 
@@ -88,18 +96,28 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
 
     Over the curve the unit is the trial: the geometric mean over the points that are usable in every trial of
     both runs. The runs' trials were not taken in blocks with one another, so they are independent samples.
-    The p-values are adjusted by Holm's method, for all curves together at half the error rate and for all
-    points together at the other half: of comparisons of equal runs, at most 5 % show any change.
+    The p-values are adjusted by Holm's method, for all curves together and for all points together, and where
+    loads have several operations, for these; each has an equal part of the error rate: of comparisons of
+    equal runs, at most 5 % show any change.
     """
     sections = Sections([*base.not_computed, *new.not_computed])
     in_both = [point for point in base.points if point in new.points]
     nothing: list[Measure] = []
     compared = sections.get("what is compared", lambda: list(_compared(base, new)), nothing)
-    changes: list[Change] = []
-    for measure in compared:
-        changes += sections.get(
-            f"the changes of {measure.title}", partial(_changes, base, new, measure, in_both), []
+    changes, operations = (
+        [
+            change
+            for measure in some
+            for change in sections.several(
+                f"the changes of {measure.title}", partial(_changes, base, new, measure, in_both)
+            )
+        ]
+        for some in (
+            [one for one in compared if one.operation is None],
+            [one for one in compared if one.operation is not None],
         )
+    )
+    families = 3 if operations else 2
     curves = [change for change in changes if change.point is None]
     points = [change for change in changes if change.point is not None]
     lacking = is_imported(base.run.conditions), is_imported(new.run.conditions)
@@ -113,8 +131,9 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
             for name, server in base.run.servers.items()
             if name in new.run.servers
         },
-        curves=_adjusted(curves),
-        points=_adjusted(points) if len(in_both) > 1 else (),
+        curves=_adjusted(curves, families),
+        points=_adjusted(points, families) if len(in_both) > 1 else (),
+        operations=_adjusted([change for change in operations if change.point is None], families),
         servers_in_one=tuple(sorted({*base.measured_servers} ^ {*new.measured_servers})),
         points_in_one=tuple(point for point in (*base.points, *new.points) if point not in in_both),
         lost=sections.get("what has become unusable", partial(lost, base, new), ()),
@@ -123,10 +142,12 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
 
 
 def _compared(base: Analysis, new: Analysis) -> Iterator[Measure]:
-    """Yield the measures of any run, and those of TLS and HTTP/2 that both runs have."""
+    """Yield the measures of any run, those of TLS and HTTP/2, and those of operations that both runs have."""
     yield from (measures(base.load_kind)[name] for name in COMPARED)
     of_new = protocol_measures_in(new.curves)
     yield from (one for one in protocol_measures_in(base.curves) if one.better is not None and one in of_new)
+    in_both = [label for label in base.labels if label in new.labels]
+    yield from (latency_of(base.load_kind, label, name) for label in in_both for name in OF_OPERATIONS)
 
 
 def _changes(base: Analysis, new: Analysis, measure: Measure, in_both: Sequence[Point]) -> list[Change]:
@@ -167,11 +188,13 @@ def _over_curve(server: str, measure: Measure, tables: Sequence[Array]) -> Itera
         )
 
 
-def _adjusted(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Return the changes with their p-values adjusted for all of them, at half of the error rate."""
+def _adjusted(changes: Sequence[Change], families: int) -> tuple[Change, ...]:
+    """Return the changes with their p-values adjusted for all of them, at an equal part of the error rate."""
     tested = [(index, p) for index, change in enumerate(changes) if (p := change.ratio.p_value) is not None]
     adjusted = dict(zip((index for index, _ in tested), holm_adjusted([p for _, p in tested]), strict=True))
     return tuple(
-        replace(change, adjusted_p_value=min(1.0, 2 * adjusted[index])) if index in adjusted else change
+        replace(change, adjusted_p_value=min(1.0, families * adjusted[index]))
+        if index in adjusted
+        else change
         for index, change in enumerate(changes)
     )

@@ -29,7 +29,7 @@ class Comparison:
 
         The keys of the point are null for the whole curve. ``shown`` is true where a difference is shown.
         """
-        return _table([*self.data["curves"], *self.data["points"]])
+        return _table([*self.data["curves"], *self.data["points"], *self.data["operations"]])
 
     @property
     def regressions(self) -> polars.DataFrame | None:
@@ -44,7 +44,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return how many ratios there are, and how many show a difference."""
-        shown = sum(one["shown"] for one in (*self.data["curves"], *self.data["points"]))
+        shown = sum(
+            one["shown"] for one in (*self.data["curves"], *self.data["points"], *self.data["operations"])
+        )
         return f"<Comparison: {self.ratios.height} ratios, {shown} differences shown>"
 
 

@@ -14,9 +14,18 @@ from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
-from loadcurve.report.terminal_tables import POINT_WIDTH, Column, Layout, column_table, point_column
+from loadcurve.report.terminal_tables import (
+    POINT_WIDTH,
+    SERVERS,
+    WORDS,
+    Column,
+    Layout,
+    column_table,
+    point_column,
+)
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
+from loadcurve.units import plural
 
 SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99")]
 """The measures that the terminal has room for; the JSON has all."""
@@ -30,6 +39,7 @@ LONGEST_FACT = 60
 def comparison_lines(comparison: RunComparison) -> RenderableType:
     """Return what differs, the ratios with their intervals, and what they show; fits 80 columns."""
     parts: list[RenderableType] = [*_what_differs(comparison), _ratios(comparison), Text()]
+    parts += _of_operations(comparison.operations)
     faults = [Text(one.words, style="yellow") for one in comparison.not_computed]
     return Group(*parts, *faults, *_conclusions(comparison), *_left_out(comparison))
 
@@ -83,6 +93,7 @@ def comparison_json(comparison: RunComparison, regressions: Sequence[Change] | N
         },
         "curves": [_change_json(change) for change in comparison.curves],
         "points": [_change_json(change) for change in comparison.points],
+        "operations": [_change_json(change) for change in comparison.operations],
         "servers_in_one_run": list(comparison.servers_in_one),
         "points_in_one_run": list(comparison.points_in_one),
         "lost": [
@@ -127,6 +138,34 @@ def _ratios(comparison: RunComparison) -> Group:
     return Group(*parts)
 
 
+def _of_operations(changes: Sequence[Change]) -> list[RenderableType]:
+    """Return the requests, or kinds of operations, of which a change is shown; the others are counted."""
+    by_operation: dict[tuple[str, str], dict[str | None, Change]] = {}
+    for change in changes:
+        of_one = by_operation.setdefault((change.server, change.measure.operation or ""), {})
+        of_one[change.measure.column_of_operation] = change
+    shown = {one: found for one, found in by_operation.items() if any(each.shown for each in found.values())}
+    if not shown:
+        return []
+    columns: list[Column[OperationRow]] = [
+        Column("server", lambda row: row[0][0], SERVERS),
+        Column("request", lambda row: row[0][1], WORDS),
+        *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in SHOWN[1:]),
+    ]
+    same = len(by_operation) - len(shown)
+    rest = (
+        [Text(f"{plural(same, 'more row')} without a difference that is shown", style="dim")] if same else []
+    )
+    title = Text("each request, new / base over the whole curve", style="bold")
+    return [title, column_table(shown.items(), columns), *rest, Text()]
+
+
+def _ratio_of_operation(column: str, row: "OperationRow") -> Text:
+    return _cell(row[1].get(column))
+
+
+OperationRow = tuple[tuple[str, str], dict[str | None, Change]]
+"""A server with an operation's label, and what changed by the column of the measure."""
 PlaceRow = tuple[str, dict[str, Change]]
 """A point in words, and what changed there by measure."""
 
@@ -160,7 +199,7 @@ def _times(ratio: float) -> str:
 
 
 def _conclusions(comparison: RunComparison) -> Iterable[Text]:
-    changes = (*comparison.curves, *comparison.points)
+    changes = comparison.changes
     shown = [change for change in changes if change.shown]
     if not changes:
         yield Text("The runs have no server and point in common that could be compared.")
@@ -211,6 +250,7 @@ def _change_json(change: Change) -> dict[str, Any]:
     return {
         "server": change.server,
         "measure": change.measure.name,
+        "operation": change.measure.operation,
         "point": change.point,
         "ratio": None if ratio is None else ratio.value,
         "low": None if ratio is None else ratio.low,
