@@ -10,7 +10,7 @@ import pytest
 import typer
 from docs.generate.command import read_command
 
-from loadcurve.api import one_load, run_folder
+from loadcurve.api import comparison, one_load, run_folder
 from loadcurve.cli.main import app
 from loadcurve.runs.study_servers import with_own_programs
 from loadcurve.server.catalog import load_catalog
@@ -82,10 +82,14 @@ def test_each_command_has_arguments_that_the_program_takes(path, text, tmp_path,
 @pytest.mark.parametrize(("path", "text"), blocks("python"))
 def test_each_program_runs_to_its_end(path, text, tmp_path, monkeypatch):
     run = synthetic.write_run(tmp_path / "loadcurve-runs" / "RUN")
-    printed = {"load": json.dumps(synthetic.load_result("nginx", 50)), "run": f"{run}/report.html\n"}
+    printed = {
+        "load": json.dumps(synthetic.load_result("nginx", 50)),
+        "compare": json.dumps({"curves": [], "points": [], "regressions": [], "lost": []}),
+        **dict.fromkeys(("run", "capacity", "import"), f"{run}/report.html\n"),
+    }
     monkeypatch.chdir(tmp_path)
-    for module in (one_load, run_folder):
-        monkeypatch.setattr(module, "printed_by", lambda words: printed[words[0]])
+    for module in (one_load, run_folder, comparison):
+        monkeypatch.setattr(module, "printed_by", lambda words, _progress=None: printed[words[0]])
     exec(compile(text, str(path), "exec"), {})
 
 
