@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadcurve.report import text
+from loadcurve.report.citation import bibliography
 from loadcurve.report.markdown import code_block, escaped, listed
 from loadcurve.report.section import Report, Section
 from loadcurve.report.servers import SERVERS
@@ -16,11 +17,14 @@ class Repetition:
 
     host: list[tuple[str, str]]
     """What is known of the machine, and of other machines."""
+    citation: str = ""
+    """Entries of BibTeX."""
 
 
 def _repetition(report: Report) -> Repetition:
     record = report.run.run
-    return Repetition([*text.flattened(record.host), *_other_machines(record)])
+    host = [*text.flattened(record.host), *_other_machines(record)]
+    return Repetition(host, bibliography(record))
 
 
 def _other_machines(record: RunRecord) -> Iterator[tuple[str, str]]:

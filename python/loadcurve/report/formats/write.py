@@ -148,6 +148,12 @@ def _pdf(report: "Report") -> Files:
     return ((f"report-{name}.pdf", picture) for name, picture in pdf_pictures(report))
 
 
+def _tex(report: "Report") -> Files:
+    from loadcurve.report.formats.latex import latex_files
+
+    return latex_files(report)
+
+
 def _hgrm(report: "Report") -> Files:
     from loadcurve.report.formats.histograms import hgrm
 
@@ -187,6 +193,7 @@ FORMATS: dict[str, "Callable[[Report], Files]"] = {
     "png": _png,
     "svg": _svg,
     "pdf": _pdf,
+    "tex": _tex,
     "json": _json,
     "hgrm": _hgrm,
     "hlog": _hlog,
