@@ -44,9 +44,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return how many ratios there are, and how many show a difference."""
-        shown = sum(
-            one["shown"] for one in (*self.data["curves"], *self.data["points"], *self.data["operations"])
-        )
+        shown = int(self.ratios["shown"].sum())
         return f"<Comparison: {self.ratios.height} ratios, {shown} differences shown>"
 
 
