@@ -29,7 +29,11 @@ class Comparison:
 
         The keys of the point are null for the whole curve. ``shown`` is true where a difference is shown.
         """
-        return _table([*self.data["curves"], *self.data["points"], *self.data["operations"]])
+        return _table(self._changes)
+
+    @property
+    def _changes(self) -> list[dict[str, Any]]:
+        return [one for kind in ("curves", "points", "operations") for one in self.data[kind]]
 
     @property
     def regressions(self) -> polars.DataFrame | None:
@@ -44,7 +48,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return how many ratios there are, and how many show a difference."""
-        shown = int(self.ratios["shown"].sum())
+        shown = sum(one["shown"] for one in self._changes)
         return f"<Comparison: {self.ratios.height} ratios, {shown} differences shown>"
 
 
