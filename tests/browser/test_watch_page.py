@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from loadcurve.watch.live import LiveFile, LiveSecond
 from loadcurve.watch.progress import ProgressFile
 from support import synthetic_run as synthetic
 from support.followed_run import GrowingRun, progress
@@ -127,6 +128,27 @@ def test_a_load_is_followed_from_when_it_began_without_news(open_page: OpenPage,
     before = load.inner_text()
     expect(load).not_to_have_text(before)
     assert opened.requests.count(f"{url}events") == 1
+
+
+def test_the_seconds_of_a_long_load_are_drawn_while_it_lasts(open_page: OpenPage, url: str, run: GrowingRun):
+    begun_s = time.monotonic()
+    run.says(point={"connections": 50}, since_monotonic_s=begun_s, warmup_s=0.0, duration_s=3600.0)
+    opened = open_page(url)
+    live = opened.page.locator("#live")
+    expect(live).to_be_hidden()
+    with LiveFile(run.folder) as file:
+        file.begins(2.0)
+        for at_s, rate_rps, failed in ((10.0, 1000.0, 0), (20.0, 2000.0, 0), (40.0, 500.0, 1234)):
+            latency = {"p50_ms": 1.0, "p90_ms": 2.0, "p99_ms": 4.0}
+            file.add(LiveSecond(at_s=at_s, rate_rps=rate_rps, failed=failed, **latency))
+        expect(opened.page.locator("#live-rate-now")).to_have_text("500, at most 2,000")
+        expect(opened.page.locator("#live-latency-now")).to_have_text("1 and 4 ms, at most 4")
+        expect(opened.page.locator("#live-failed")).to_have_text("1,234 failed until now.")
+        # Of 40 s on 600 units, and of at most 2,000 on 114 units above 118.
+        path = opened.page.locator("#live-rate .line").first
+        expect(path).to_have_attribute("d", "M150.0 61.0L300.0 4.0L600.0 89.5")
+    expect(live).to_be_hidden()
+    assert opened.complaints == []
 
 
 def test_a_failure_is_shown(open_page: OpenPage, url: str, run: GrowingRun):

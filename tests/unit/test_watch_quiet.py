@@ -39,17 +39,22 @@ def test_without_a_load_it_is_quiet(at: RunProgress | None):
 @pytest.mark.parametrize(
     ("now_s", "pause_s"),
     [
-        # In the warm-up, in the middle of ten seconds, near their end, and when they should be over.
+        # In the warm-up, in the middle of seven seconds, near their end, and when they should be over.
         (BEGUN_S + 1.0, LOOK_INTERVAL_S),
         (BEGUN_S + WARMUP_S + 1.0, LONGEST_LOOK_INTERVAL_S),
-        (BEGUN_S + WARMUP_S + 7.0, 3.0),
-        (BEGUN_S + WARMUP_S + 9.9, LOOK_INTERVAL_S),
+        (BEGUN_S + WARMUP_S + 4.0, 3.0),
+        (BEGUN_S + WARMUP_S + 6.9, LOOK_INTERVAL_S),
         (BEGUN_S + WARMUP_S + 500, LOOK_INTERVAL_S),
     ],
 )
-def test_a_load_is_left_alone_until_its_end(now_s: float, pause_s: float):
-    at = progress(point={"connections": 1}, since_monotonic_s=BEGUN_S, warmup_s=WARMUP_S, duration_s=10.0)
+def test_a_short_load_is_left_alone_until_its_end(now_s: float, pause_s: float):
+    at = progress(point={"connections": 1}, since_monotonic_s=BEGUN_S, warmup_s=WARMUP_S, duration_s=7.0)
     assert until_next_look_s(at, now_s) == pause_s
+
+
+def test_a_long_load_is_looked_at_as_often_as_seconds_of_it_are_kept():
+    long = progress(point={"connections": 1}, since_monotonic_s=BEGUN_S, warmup_s=0.0, duration_s=900.0)
+    assert until_next_look_s(long, BEGUN_S + 5) == 3.0
 
 
 def test_a_load_whose_end_is_not_known_is_looked_at_often():

@@ -25,6 +25,7 @@ from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.model import Study
 from loadcurve.units import plural
+from loadcurve.watch.live import LiveFile, LiveSecond, interval_s
 from loadcurve.watch.progress import ProgressFile, RunProgress
 
 if TYPE_CHECKING:
@@ -67,11 +68,12 @@ class RunDisplay:
         self._said_of: set[tuple[str, str]] = set()
         """Servers, each with why it failed before the first trial."""
         self._file: ProgressFile | None = None
+        self._seconds: LiveFile | None = None
         self._other_systems: LiveLoad | None = None
 
-    def keeps(self, file: ProgressFile) -> None:
-        """Write down how far the run is, too, each time that a load begins or is over."""
-        self._file = file
+    def keeps(self, file: ProgressFile, seconds: LiveFile | None = None) -> None:
+        """Write down how far the run is, too, whenever a load begins or is over, and long loads' seconds."""
+        self._file, self._seconds = file, seconds
 
     def publishes(self, live: LiveLoad) -> None:
         """Show each load to other systems, too."""
@@ -124,6 +126,19 @@ class RunDisplay:
     def on_progress(self, progress: Progress) -> None:
         """Shows figures of the load in progress."""
         self._progress = progress
+        last, at_s = progress.last_second, progress.elapsed_s
+        if self._seconds is not None and last is not None and at_s is not None and self._seconds.is_due(at_s):
+            p50_ms, p90_ms, p99_ms = last.latency_ms or (None, None, None)
+            self._seconds.add(
+                LiveSecond(
+                    at_s=at_s,
+                    rate_rps=last.answered / last.length_s,
+                    p50_ms=p50_ms,
+                    p90_ms=p90_ms,
+                    p99_ms=p99_ms,
+                    failed=progress.failed,
+                )
+            )
         if self._other_systems is not None and self._trial is not None:
             labels = {"server": self._trial.server, "trial": str(self._trial.trial + 1)}
             point = {} if self._point is None else {"point": in_words(self._point)}
@@ -239,6 +254,8 @@ class RunDisplay:
         since_unix_s, since_monotonic_s = (
             (time.time(), time.monotonic()) if point is None else self._point_since
         )
+        if self._seconds is not None:
+            self._seconds.begins(None if load is None else interval_s(load.warmup_s, load.duration_s))
         self._file.write(
             RunProgress(
                 format="loadcurve-progress/1",

@@ -27,6 +27,7 @@ from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.study.bundled import bundled_studies
 from loadcurve.study.find import find_study
 from loadcurve.watch.address import Address, Listener, announcement
+from loadcurve.watch.live import LiveFile
 from loadcurve.watch.process import page_beside_run
 from loadcurve.watch.progress import ProgressFile
 
@@ -149,7 +150,8 @@ def followed(study_run: StudyRun, display: RunDisplay, watch_at: str | None) -> 
             display.note(announcement(listener))
             page = page_beside_run(study_run.folder, listener, study_run.cpus_of_observers)
             stack.enter_context(page)
-        display.keeps(stack.enter_context(ProgressFile(study_run.folder)))
+        seconds = stack.enter_context(LiveFile(study_run.folder))
+        display.keeps(stack.enter_context(ProgressFile(study_run.folder)), seconds)
         yield
 
 

@@ -21,6 +21,7 @@ from loadcurve.report.figures import Part, curve_parts
 from loadcurve.result.folder import Run
 from loadcurve.result.run_files import REPORT_FILE, RUN_FILE, TRIALS_FILE
 from loadcurve.watch.following import FollowedRun
+from loadcurve.watch.live import LIVE_FILE, interval_s, read_live
 from loadcurve.watch.progress import KeptProgress, RunProgress, read_progress
 from loadcurve.watch.status import Seen
 
@@ -48,11 +49,15 @@ def is_quiet(progress: RunProgress | None, now_s: float, needed_s: float) -> boo
 
 
 def until_next_look_s(progress: RunProgress | None, now_s: float) -> float:
-    """Return how long nothing has to be looked at: in a load until its end, but for signs of life."""
+    """Return how long nothing has to be looked at: in a load until its end, but for signs of life.
+
+    A long load's are the seconds of it that are kept.
+    """
     if is_quiet(progress, now_s, needed_s=0.0) or progress is None or progress.duration_s is None:
         return LOOK_INTERVAL_S
     end_s = progress.since_monotonic_s + (progress.warmup_s or 0.0) + progress.duration_s
-    return min(max(LOOK_INTERVAL_S, end_s - now_s), LONGEST_LOOK_INTERVAL_S)
+    longest_s = interval_s(progress.warmup_s or 0.0, progress.duration_s) or LONGEST_LOOK_INTERVAL_S
+    return min(max(LOOK_INTERVAL_S, end_s - now_s), longest_s, LONGEST_LOOK_INTERVAL_S)
 
 
 LOOKED_AT = (RUN_FILE, TRIALS_FILE, REPORT_FILE)
@@ -106,6 +111,16 @@ class Feed:
                 self._number += 1
                 self._read(kept)
             return Latest(self._number, self._seen)
+
+    def seconds(self, before: FileState) -> tuple[FileState, str] | None:
+        """Return the seconds of a long load under way as one line of JSON; ``None`` where none is new.
+
+        What is returned first is what the next call has as ``before``.
+        """
+        state = _file_state(self.folder / LIVE_FILE)
+        if state == before:
+            return None
+        return state, json.dumps([list(one.model_dump().values()) for one in read_live(self.folder)])
 
     def draw(self, *, is_first: bool = False) -> Drawn | None:
         """Return the figures of the run as it was last seen, or older ones; ``None`` where there are none.

@@ -16,7 +16,7 @@ from loadcurve.files import is_regular, read_regular
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.watch.address import Listener, is_meant_for
-from loadcurve.watch.feed import Drawn, Feed, until_next_look_s
+from loadcurve.watch.feed import Drawn, Feed, FileState, until_next_look_s
 from loadcurve.watch.process import FAREWELL_S
 from loadcurve.watch.status import Seen, status
 
@@ -184,6 +184,7 @@ class _Reader(BaseHTTPRequestHandler):
     def _follow(self) -> None:
         number = 0
         drawn: Drawn | None = None
+        seconds_state: FileState = None
         sent_s = time.monotonic()
         leaves = False
         events = select.poll()
@@ -202,6 +203,10 @@ class _Reader(BaseHTTPRequestHandler):
                 if newest is not None and newest is not drawn:
                     drawn = newest
                     self._event("figures", drawn.data)
+            if (seconds := self.server.feed.seconds(seconds_state)) is not None:
+                seconds_state, data = seconds
+                self._event("seconds", data)
+                sent_s = time.monotonic()
             if leaves:
                 self._tell(latest.seen, leaves=True)
                 return

@@ -165,6 +165,7 @@
       if (stream.readyState === EventSource.CLOSED) setTimeout(follow, RETRY_MS);
     });
     stream.addEventListener("figures", (event) => showFigures(JSON.parse(event.data)));
+    stream.addEventListener("seconds", (event) => showSeconds(JSON.parse(event.data)));
     stream.addEventListener("status", (event) => {
       const status = JSON.parse(event.data);
       showStatus(status);
@@ -174,6 +175,47 @@
       if (status.report) location.replace("report.html");
       else setConnection("The run has ended; this page shows its final state.");
     });
+  }
+
+  /** The path of a column of seconds in a box of 600 by 120, whose top is `most`; gaps where there is none. */
+  function pathOf(seconds, column, most) {
+    const end_s = seconds.at(-1)[0];
+    let pen = "M";
+    return seconds
+      .map((second) => {
+        if (second[column] === null) {
+          pen = "M";
+          return "";
+        }
+        const step = `${pen}${((600 * second[0]) / end_s).toFixed(1)} ${(118 - (114 * second[column]) / most).toFixed(1)}`;
+        pen = "L";
+        return step;
+      })
+      .join("");
+  }
+
+  /** Three digits, as people read a figure that changes. */
+  const figure = (value) => (value === null ? "—" : Number(value.toPrecision(3)).toLocaleString("en"));
+
+  /** Draw a chart of one or two columns, with its newest figures and the greatest beside it. */
+  function drawSeconds(name, seconds, columns, unit) {
+    const known = seconds.flatMap((second) => columns.map((column) => second[column] ?? 0));
+    const most = Math.max(...known) || 1;
+    const lines = at(`live-${name}`).querySelectorAll(".line");
+    columns.forEach((column, place) => lines[place].setAttribute("d", pathOf(seconds, column, most)));
+    const newest = columns.map((column) => figure(seconds.at(-1)[column])).join(" and ");
+    say(`live-${name}-now`, `${newest}${unit}, at most ${figure(most)}`);
+    say(`live-${name}-end`, clock(seconds.at(-1)[0]));
+  }
+
+  /** Show the seconds of a long load: when each ended, answers per second, p50, p90, p99, and what failed. */
+  function showSeconds(seconds) {
+    at("live").hidden = seconds.length < 2;
+    if (seconds.length < 2) return;
+    drawSeconds("rate", seconds, [1], "");
+    drawSeconds("latency", seconds, [2, 4], " ms");
+    const failed = seconds.at(-1)[5];
+    say("live-failed", failed === 0 ? "Nothing has failed." : `${failed.toLocaleString("en")} failed until now.`);
   }
 
   function setConnection(text) {
