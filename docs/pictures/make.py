@@ -23,7 +23,7 @@ from loadcurve.report.findings import findings_text, grouped
 from loadcurve.report.inconclusive import visible_words
 from loadcurve.report.long_table import summary_table
 from loadcurve.report.section import Report
-from loadcurve.report.terminal import closing
+from loadcurve.report.terminal import closing, print_answer
 from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.runs.study import RunOptions
 from loadcurve.study.find import find_study
@@ -49,6 +49,7 @@ def terminal_picture(run: Path) -> str:
     report = Report(*read_analysed(run))
     analysis = report.analysis
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, highlight=False)
+    print_answer(report, console)
     console.print(summary_table(analysis), LEFT_OUT)
     first = grouped(analysis.findings)[:MOST_FINDINGS]
     console.print(findings_text([one for group in first for one in group.findings], visible_words(analysis)))

@@ -18,7 +18,7 @@ def words_in(svg: str) -> str:
     return " ".join(html.unescape(" ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))).split())
 
 
-def test_the_picture_holds_the_table_the_answer_the_curves_and_what_to_try_next(tmp_path, monkeypatch):
+def test_the_picture_holds_the_answer_the_table_the_curves_and_what_to_try_next(tmp_path, monkeypatch):
     # A path longer than the terminal is wide would be cut off.
     monkeypatch.chdir(tmp_path)
     folder = synthetic.write_run(Path("run"))
@@ -30,7 +30,7 @@ def test_the_picture_holds_the_table_the_answer_the_curves_and_what_to_try_next(
     table, answered, curves, path, following = (
         shown.index(part) for part in ("server connections", "Answer", "\u2581", "report.html", "Next")
     )
-    assert table < answered < curves < path < following
+    assert answered < table < curves < path < following
     assert "font-face" not in picture
 
 

@@ -1,16 +1,17 @@
 """The summary in the terminal."""
 
+import io
 from pathlib import Path
 from statistics import geometric_mean
 
 import pytest
-from rich.console import Group
+from rich.console import Console, Group
 from rich.text import Text
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
 from loadcurve.report.section import Report
-from loadcurve.report.terminal import closing, summary
+from loadcurve.report.terminal import print_results, summary
 from loadcurve.report.terminal_tables import (
     CHARACTERS_MAX,
     NAMES,
@@ -62,14 +63,17 @@ def test_any_name_fits_80_columns_and_is_no_markup(tmp_path: Path, name: str):
     assert any(line.startswith(f"{short} ") for line in lines)
 
 
-def test_a_run_ends_with_the_answer_and_the_curves(tmp_path: Path):
+def test_what_a_run_prints_begins_with_the_answer_and_ends_with_the_curves(tmp_path: Path):
     run = read_run(synthetic.write_run(tmp_path))
     analysis = analyse(run)
-    title, *lines = terminal.printed(closing(Report(run, analysis))).splitlines()
+    out = io.StringIO()
+    print_results(Report(run, analysis), Console(file=out, width=80))
+    title, *lines = out.getvalue().splitlines()
     assert title == "Answer"
     said = lines[: lines.index("")]
     assert " ".join(map(str.strip, said)) == answer_words(analysis)
-    assert lines[len(said) + 1] == "along connections, 1 to 200"
+    assert lines[len(said) + 1].split()[:2] == ["server", "connections"]
+    assert "along connections, 1 to 200" in lines[-8:]
 
 
 def test_the_ranking_says_who_is_ahead_by_how_much_and_what_is_left_out(tmp_path: Path):

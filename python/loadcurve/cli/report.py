@@ -15,13 +15,13 @@ from loadcurve.report.comparison import comparison_lines
 from loadcurve.report.html import write_page
 from loadcurve.report.section import Report
 from loadcurve.report.side_by_side import write_side_by_side
-from loadcurve.report.terminal import closing, print_findings, print_shapes
+from loadcurve.report.terminal import closing, print_answer, print_findings, print_shapes
 from loadcurve.result.run_files import has_several_loads
 from loadcurve.stats.slo import parse_objective
 
 
 def report_command(folder: Path, slo: str | None) -> None:
-    """Write the report of a run, and print its findings, the answer, the curves and, last, the report's path.
+    """Write the report of a run, and print the answer, its findings, the curves and, last, the report's path.
 
     With limits, say up to which load they hold.
 
@@ -36,6 +36,7 @@ def report_command(folder: Path, slo: str | None) -> None:
     page = write_page(report)
     tell_damage(report.analysis)
     out = new_console()
+    print_answer(report, out)
     if objective is not None:
         print_shapes(report, out)
     print_findings(report, out)

@@ -18,7 +18,8 @@ APART = (NUMBERS, SHAPES, FOUND, CLAIMS)
 
 
 def print_results(report: Report, out: Console) -> None:
-    """Print what a run ends with: the table of points, shapes, findings, the answer and the curves."""
+    """Print what a run ends with: the answer, the table of points, shapes, findings and the curves."""
+    print_answer(report, out)
     out.print(bounded(summary(report)))
     print_shapes(report, out)
     print_findings(report, out)
@@ -35,6 +36,13 @@ def summary(report: Report) -> RenderableType:
     return Group(*table, *left_out, *said)
 
 
+def print_answer(report: Report, out: Console) -> None:
+    """Print what the run says to its question, which a person looks for first."""
+    words = answer_words(report.analysis)
+    if words:
+        out.print(Text("Answer", style="bold"), bounded(Text(words)), Text(), sep="\n")
+
+
 def print_shapes(report: Report, out: Console) -> None:
     """Print peak, knee and capacity of each server as tables, one for each slice, and what follows."""
     for part in report.drawn(SHAPES, SHAPES.terminal):
@@ -48,11 +56,9 @@ def print_findings(report: Report, out: Console) -> None:
 
 
 def closing(report: Report) -> RenderableType:
-    """Return what a person looks for first when a run has ended: the answer, and the curves in lines."""
+    """Return what comes last, before the path of the page: judged claims, and the curves in lines."""
     judged = report.drawn(CLAIMS, CLAIMS.terminal)
-    words = answer_words(report.analysis)
-    said = [Text("Answer", style="bold"), Text(words)] if words else []
     lines = report.sections.several("the curves in lines", lambda: sparklines(report.analysis))
     left_out = report.analysis.run.left_out
     quiet = [Text(f"\n{left_out.words}", style="dim")] if left_out else []
-    return Group(*judged, *said, *lines, *quiet, Text())
+    return Group(*judged, *lines, *quiet, Text())
