@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from loadcurve.analysis.comparison import COMPARED
+from loadcurve.analysis.unusable import Unusable
+from loadcurve.report.comparison import unusable_in_words
 from loadcurve.result.outcomes import Verdict, VerdictReason
 from loadcurve.result.records import FailureRecord, PointRecord, RunRecord
 from support import encrypted_run
@@ -204,3 +206,15 @@ def test_what_both_runs_have_of_tls_and_http2_is_compared_too(
     assert ratios["nginx", "resumed_handshake_p50"] == pytest.approx(1)
     assert ratios["apache", "stream_wait_p99"] == pytest.approx(1)
     assert {measure for server, measure in ratios if server == "tiny"} == {*COMPARED}
+
+
+def test_reasons_that_differ_in_their_figures_alone_are_one_sentence():
+    points = ({"connections": 1}, {"connections": 2})
+    found = [
+        Unusable(server, points, tuple(f"{server} lost {share} %" for share in shares), "cpu_taken")
+        for server, shares in {"nginx": (80, 81), "node": (75,)}.items()
+    ]
+    assert unusable_in_words([*found, Unusable("tiny", points, ("it ended",), "died")]) == [
+        "nginx and node at connections = 1 to 2: nginx lost 80 % (3 such reasons, this is the first).",
+        "tiny at connections = 1 to 2: it ended.",
+    ]

@@ -27,6 +27,7 @@ from loadcurve.result.measures import (
     wrong_answers,
 )
 from loadcurve.result.operations import measured_labels, operation_measures
+from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers
@@ -80,6 +81,8 @@ class CurvePoint:
     half or more of it; a percentile of which they do in none is not there."""
     invalid_because: str | None = None
     """The first reason of the last invalid trial, where none is usable."""
+    invalid_code: str | None = None
+    """The code of that reason."""
 
     def estimate(self, measure: Measure) -> Estimate | None:
         """Return the estimate of a measure; ``None`` where it was not measured."""
@@ -189,6 +192,7 @@ def _curve_point(
     figures: dict[str, Figure],
 ) -> CurvePoint:
     loads = [trial.load for trial in trials]
+    reason = _invalid_because(trials)
     return CurvePoint(
         point=point,
         trials=[trial.trial for trial in trials],
@@ -201,14 +205,15 @@ def _curve_point(
         ),
         figures=figures,
         pauses_explain=_pauses_explain(trials),
-        invalid_because=_invalid_because(trials),
+        invalid_because=reason.text if reason else None,
+        invalid_code=reason.code if reason else None,
     )
 
 
-def _invalid_because(trials: Sequence[PointRecord]) -> str | None:
+def _invalid_because(trials: Sequence[PointRecord]) -> Reason | None:
     if any(trial.load.verdict.status != "invalid" for trial in trials):
         return None
-    reasons = [trial.load.verdict.reasons[0].text for trial in trials if trial.load.verdict.reasons]
+    reasons = [trial.load.verdict.reasons[0] for trial in trials if trial.load.verdict.reasons]
     return reasons[-1] if reasons else None
 
 

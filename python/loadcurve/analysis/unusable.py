@@ -12,11 +12,23 @@ from loadcurve.result.records import FailureRecord
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Points of one server without a usable figure, for one reason."""
+    """Points of one server without a usable figure, for reasons that differ in their figures at most."""
 
     server: str
     points: tuple[Point, ...]
-    reason: str
+    reasons: tuple[str, ...]
+    """In the order of the points, each once."""
+    code: str
+    """What the reasons have in common: their code, or the reason itself where it has none."""
+
+    @property
+    def reason(self) -> str:
+        """The first of the reasons."""
+        return self.reasons[0]
+
+
+Why = tuple[str, str]
+"""A code, and the reason."""
 
 
 def lost(base: Analysis, new: Analysis) -> tuple[Unusable, ...]:
@@ -39,14 +51,23 @@ def without_usable_figures(analysis: Analysis, planned: Iterable[str]) -> tuple[
     )
 
 
-def _neighbours(found: Iterator[tuple[str, Point, str | None]]) -> tuple[Unusable, ...]:
-    """Put neighbouring points of one server together that share their reason; ``None`` is none."""
-    groups = groupby(found, key=lambda one: (one[0], one[2]))
+def _neighbours(found: Iterator[tuple[str, Point, Why | None]]) -> tuple[Unusable, ...]:
+    """Put neighbouring points of a server together whose reasons have one code; ``None`` is none."""
+    groups = groupby(found, key=lambda one: (one[0], one[2] and one[2][0]))
+    listed = ((server, code, list(group)) for (server, code), group in groups if code is not None)
     return tuple(
-        Unusable(server, tuple(point for _, point, _ in group), reason)
-        for (server, reason), group in groups
-        if reason is not None
+        Unusable(
+            server,
+            tuple(point for _, point, _ in group),
+            tuple(dict.fromkeys(why[1] for *_, why in group if why is not None)),
+            code,
+        )
+        for server, code, group in listed
     )
+
+
+def _uncoded(reason: str) -> Why:
+    return reason, reason
 
 
 def _at(analysis: Analysis, server: str, point: Point) -> CurvePoint | None:
@@ -54,29 +75,30 @@ def _at(analysis: Analysis, server: str, point: Point) -> CurvePoint | None:
     return next((at for curve in curves for at in curve.points if at.point == point), None)
 
 
-def _why_lost(new: Analysis, server: str, point: Point) -> str | None:
+def _why_lost(new: Analysis, server: str, point: Point) -> Why | None:
     """Return why a point has no usable figure; ``None`` where it has one."""
     at = _at(new, server, point)
     if at is not None and at.usable:
         return None
     facts = new.run.servers.get(server)
     if facts is None:
-        return "the new run has no server of this name"
+        return _uncoded("the new run has no server of this name")
     if facts.status == "missing":
-        return "it is not installed"
+        return _uncoded("it is not installed")
     if point not in new.points:
-        return "the new run does not have the point"
+        return _uncoded("the new run does not have the point")
     return _why(new, server, point)
 
 
-def _why(analysis: Analysis, server: str, point: Point) -> str:
+def _why(analysis: Analysis, server: str, point: Point) -> Why:
     at = _at(analysis, server, point)
     if at is not None and at.trials:
-        return at.invalid_because or "invalid"
+        reason = at.invalid_because or "invalid"
+        return at.invalid_code or reason, reason
     if at is not None and at.ended_before:
-        return "its curve had ended before, because throughput had fallen"
+        return _uncoded("its curve had ended before, because throughput had fallen")
     failure = _failure(analysis.failures, server, point)
-    return "not measured" if failure is None else failure.reason.text
+    return _uncoded("not measured") if failure is None else _uncoded(failure.reason.text)
 
 
 def _failure(failures: Sequence[FailureRecord], server: str, point: Point) -> FailureRecord | None:

@@ -14,6 +14,7 @@ from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import (
     POINT_WIDTH,
     SERVERS,
@@ -220,8 +221,20 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
 
 
 def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
-    """Return a sentence for each server and reason, such as ``nginx at connections = 1 to 200: it ended``."""
-    return [sentence(f"{one.server} at {points_in_words(one.points)}: {one.reason}") for one in found]
+    """Return a sentence for each reason, such as ``nginx and node at connections = 1 to 200: it ended``.
+
+    Of reasons that differ in their figures alone, the first is given.
+    """
+    alike: dict[tuple[str, str], list[Unusable]] = {}
+    for one in found:
+        alike.setdefault((points_in_words(one.points), one.code), []).append(one)
+    said = []
+    for (where, _), group in alike.items():
+        servers = text.listing(first_named(list(dict.fromkeys(one.server for one in group))))
+        reasons = dict.fromkeys(reason for one in group for reason in one.reasons)
+        more = f" ({len(reasons)} such reasons, this is the first)" if len(reasons) > 1 else ""
+        said.append(sentence(f"{servers} at {where}: {group[0].reason}{more}"))
+    return said
 
 
 def _left_out(comparison: RunComparison) -> Iterable[Text]:
