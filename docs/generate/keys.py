@@ -29,6 +29,7 @@ from loadcurve.study.claims import (
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.limits import BurstTable, LimitsTable
 from loadcurve.study.model import Study
+from loadcurve.study.program import ProgramTable
 from loadcurve.study.published import Published, PublishedFact, PublishedFigure, PublishedFile
 from loadcurve.study.quick import QuickTable
 from loadcurve.study.tables import Content, Host, StudyServer, Trials, TrialWarmup
@@ -88,6 +89,7 @@ KEY_TABLES: Tables = {
     "study-server": partial(
         key_table, StudyServer, but=ContainerTable.model_fields, defaults={"use": "the name"}
     ),
+    "program": partial(key_table, ProgramTable),
     "container": partial(key_table, ContainerTable),
     "limits": partial(key_table, LimitsTable),
     "burst": partial(key_table, BurstTable),

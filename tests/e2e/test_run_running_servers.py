@@ -23,7 +23,9 @@ def content(sandbox):
 
 def study_of(url, keys='version = "1"', content='folder = "site"'):
     server = f'[servers.staging]\nuse = "url"\nurl = "{url}"\n{keys}'
-    return study_text(server, content=content, connections="[1]", trials=1)
+    # Some samples of the probe lie within it.
+    load = 'duration = "600ms"'
+    return study_text(server, content=content, connections="[1]", trials=1, load=load)
 
 
 def listener_of(address):

@@ -121,6 +121,41 @@ def test_each_program_has_used_what_psutil_finds_of_its_processes():
         started.wait()
 
 
+def test_programs_that_are_named_have_their_processes_whatever_these_execute():
+    script = "dd if=/dev/zero of=/dev/null & exec sleep 3600"
+    started = [
+        subprocess.Popen(["/bin/sh", "-c", script], start_new_session=True, stderr=subprocess.DEVNULL)
+        for _ in range(2)
+    ]
+    try:
+        mains = [psutil.Process(one.pid) for one in started]
+        programs = ["sleep", "dd"]
+        for main in mains:
+            wait_until(
+                lambda main=main: [one.name() for one in [main, *main.children()]] == programs,
+                "two processes",
+            )
+        named = [("--program", name, "--session", main.pid) for name, main in zip("ab", mains, strict=True)]
+        with running_probe(*named[0], *named[1], "--interval", LONG) as probe:
+            probe.next()
+            wait_until(lambda: sum(map(cpu_s, mains[0].children())) >= 0.3, "0.3 s of use")
+            for main in mains:
+                os.killpg(main.pid, signal.SIGSTOP)
+            stopped = {psutil.STATUS_STOPPED}
+            both = [one for main in mains for one in [main, *main.children()]]
+            wait_until(lambda: {one.status() for one in both} == stopped, "all stopped")
+            seen = probe.last()["programs"]
+            assert seen.keys() == {"a", "b"}
+            for name, main in zip("ab", mains, strict=True):
+                processes = [main, *main.children()]
+                assert seen[name]["cpu_s"] == pytest.approx(sum(map(cpu_s, processes)))
+                assert seen[name]["memory_bytes"] == sum(one.memory_info().rss for one in processes)
+    finally:
+        for one in started:
+            os.killpg(one.pid, signal.SIGKILL)
+            one.wait()
+
+
 def test_threads_wait_for_a_cpu_that_another_process_uses(tree):
     """The second thread never rests, on the same CPU as a process outside the tree."""
     cpu = min(os.sched_getaffinity(0))

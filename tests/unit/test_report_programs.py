@@ -36,6 +36,8 @@ def program(name: str, cpu_us: float, run_delay_us: float | None) -> Data:
         "cpu_per_request_us": cpu_us,
         "run_delay_share": None if run_delay_us is None else run_delay_us / 1000,
         "run_delay_per_request_us": run_delay_us,
+        "memory_mean_bytes": 64 << 20,
+        "memory_peak_bytes": 65 << 20,
     }
 
 
@@ -112,10 +114,13 @@ def test_page_markdown_and_terminal_divide_the_time_of_a_request(run, analysis: 
         "CPU per request by program, µs",
         "waiting for a CPU by program, µs",
         "elsewhere, µs",
+        "of a CPU by program, %",
+        "memory by program, MiB",
     ]
     row = everything(content)["programs"].rows[0]
     assert row[:2] == ["nginx", "5"]
     assert row[3:5] == ["node 300, postgres 150, nginx 50.0", "node 80.0, postgres 0, nginx 20.0"]
+    assert row[6:] == ["node 30.0, postgres 15.0, nginx 5.00", "node 64.0, postgres 64.0, nginx 64.0"]
     page = render_page(content)
     assert '<h2 id="programs">Time of a request by program</h2>' in page
     markdown = dict(FORMATS["md"](Report(run, analysis)))["report.md"].decode()
@@ -124,6 +129,8 @@ def test_page_markdown_and_terminal_divide_the_time_of_a_request(run, analysis: 
     assert "time of a request by program" in said
     assert "CPU: node 300, postgres 150, nginx 50.0" in said
     assert "elsewhere: 400" in said
+    assert "of a CPU, %: node 30.0, postgres 15.0, nginx 5.00" in said
+    assert "memory, MiB: node 64.0, postgres 64.0, nginx 64.0" in said
 
 
 def test_the_division_is_a_table_of_the_other_forms(run, analysis: Analysis):
@@ -138,6 +145,8 @@ def test_the_division_is_a_table_of_the_other_forms(run, analysis: Analysis):
     assert rows["cpu", "node"] == pytest.approx(300)
     assert rows["run_delay", "node"] == pytest.approx(80)
     assert rows["elsewhere", None] == pytest.approx(400)
+    assert rows["cpu_share", "node"] == pytest.approx(0.3)
+    assert rows["memory", "node"] == pytest.approx(64)
 
 
 def test_the_numbers_of_a_run_have_the_division(run, analysis: Analysis):

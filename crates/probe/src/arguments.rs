@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 
-use crate::members::Marks;
+use crate::members::{Known, Marks};
 
 pub(crate) const USAGE: &str = "\
 Usage: loadcurve-probe (--session SID | --pid PID | --cgroup FOLDER) [--mark NAME=VALUE]
-                       [--listen ADDRESS:PORT] [--cpus 0,1] [--interval 100ms]
+                       [--program NAME …] [--listen ADDRESS:PORT] [--cpus 0,1] [--interval 100ms]
 
 Writes one JSON object per line: a header, then a sample at every interval, until standard input is closed. A line on
 standard input requests an immediate sample of all processes and of the machine, whatever it costs.
@@ -23,6 +23,8 @@ The server's processes (one option is enough):
   --cgroup FOLDER    all processes of this control group (version 2), which must contain no others: its CPU time is exact
 
 Options:
+  --program NAME         the processes of the options behind it, up to the next --program, are this program of the
+                         server, whatever they execute; not with --cgroup
   --listen ADDRESS:PORT  where the server listens: its listen queue is sampled
   --cpus LIST        the server's CPUs, such as 0,1: a thread on them detects their pauses
   --interval TIME    the interval between samples, from 1ms to 10s (default 100ms)
@@ -34,7 +36,7 @@ const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..
 /// What is to be sampled, and how often.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    pub(crate) marks: Marks,
+    pub(crate) known: Vec<Known>,
     /// Where the server listens.
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) interval: Duration,
@@ -53,14 +55,15 @@ pub(crate) enum Asked {
 
 /// Reads the command line.
 pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
-    let (mut marks, mut listen, mut cpus) = (Marks::default(), None, None);
+    let (mut known, mut listen, mut cpus) = (vec![Known::default()], None, None);
     let mut interval = Duration::from_millis(100);
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("session") => marks.session = Some(parser.value()?.parse()?),
-            Long("pid") => marks.pids.push(parser.value()?.parse()?),
-            Long("mark") => marks.variable = Some(parser.value()?.into_vec()),
-            Long("cgroup") => marks.group = Some(PathBuf::from(parser.value()?)),
+            Long("program") => known.push(Known::program(&parser.value()?.into_vec())),
+            Long("session") => last(&mut known).session = Some(parser.value()?.parse()?),
+            Long("pid") => last(&mut known).pids.push(parser.value()?.parse()?),
+            Long("mark") => last(&mut known).variable = Some(parser.value()?.into_vec()),
+            Long("cgroup") => last(&mut known).group = Some(PathBuf::from(parser.value()?)),
             Long("listen") => listen = Some(parser.value()?.parse()?),
             Long("cpus") => cpus = Some(parser.value()?.parse_with(numbers)?),
             Long("interval") => interval = parser.value()?.parse_with(length)?,
@@ -71,10 +74,21 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
             other => return Err(other.unexpected()),
         }
     }
-    if marks == Marks::default() {
+    // Before the first program there may be nothing.
+    known.retain(|one| one.program.is_some() || one.marks != Marks::default());
+    if known.is_empty() || known.iter().any(|one| one.marks == Marks::default()) {
         return Err("no process selected: expected --session, --pid, --mark or --cgroup".into());
     }
-    Ok(Asked::Probe(Arguments { marks, listen, interval, cpus }))
+    if known.len() > 1 && known.iter().any(|one| one.marks.group.is_some()) {
+        return Err("--cgroup: not with --program, as the group holds all of the server".into());
+    }
+    Ok(Asked::Probe(Arguments { known, listen, interval, cpus }))
+}
+
+/// The marks that options add to: those of the program that was named last, or of none.
+fn last(known: &mut [Known]) -> &mut Marks {
+    let place = known.len() - 1;
+    &mut known[place].marks
 }
 
 /// A list such as `0,1`.
@@ -104,7 +118,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{Arguments, Asked, length, parse};
-    use crate::members::Marks;
+    use crate::members::{Known, Marks};
+    use crate::parse::process::program_name;
 
     fn parsed(words: &[&str]) -> Result<Asked, String> {
         parse(lexopt::Parser::from_args(words)).map_err(|error| error.to_string())
@@ -120,9 +135,22 @@ mod tests {
         };
         let words =
             ["--session=7", "--pid", "8", "--pid", "9", "--mark", "MARK=abc", "--cgroup", "/sys/fs/cgroup/a"];
+        let known = vec![Known { program: None, marks }];
         let expected =
-            Asked::Probe(Arguments { marks, listen: None, interval: Duration::from_millis(100), cpus: None });
+            Asked::Probe(Arguments { known, listen: None, interval: Duration::from_millis(100), cpus: None });
         assert_eq!(parsed(&words), Ok(expected));
+    }
+
+    #[test]
+    fn marks_behind_a_program_are_those_of_its_processes() {
+        let words = ["--program", "app", "--session=7", "--program", "proxy", "--pid=8", "--mark=MARK=b"];
+        let Ok(Asked::Probe(Arguments { known, .. })) = parsed(&words) else { panic!("not to be sampled") };
+        let app = Marks { session: Some(7), ..Marks::default() };
+        let proxy = Marks { pids: vec![8], variable: Some(b"MARK=b".to_vec()), ..Marks::default() };
+        let named = |name: &[u8], marks| Known { program: Some(program_name(name)), marks };
+        assert_eq!(known, [named(b"app", app), named(b"proxy", proxy)]);
+        assert!(parsed(&["--program", "app", "--program", "b", "--pid", "1"]).is_err());
+        assert!(parsed(&["--program", "app", "--pid=1", "--program", "b", "--cgroup", "/a"]).is_err());
     }
 
     #[test]

@@ -56,10 +56,10 @@ fn main() -> ExitCode {
 
 /// Writes a sample at every interval and, of everything, whenever something comes from the standard input; when that is
 /// closed, it writes a last one.
-fn probe(Arguments { marks, listen, interval, cpus }: Arguments) -> Result<(), String> {
+fn probe(Arguments { known, listen, interval, cpus }: Arguments) -> Result<(), String> {
     allow_as_many_files_as_possible();
     let watch = cpus.and_then(|cpus| Watch::start(Side::Server, &cpus, Period::Short));
-    let mut sampler = Sampler::new(marks, listen, interval).map_err(|error| in_words(&error))?;
+    let mut sampler = Sampler::new(known, listen, interval).map_err(|error| in_words(&error))?;
     if sampler.is_without_processes() {
         return Err(
             "no process of the server was found: it has ended, or no process matches --session, --pid, \

@@ -1,6 +1,6 @@
 //! Which processes are the server's.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::file::Buffer;
 use crate::parse::group;
-use crate::parse::process::{carries, stat};
+use crate::parse::process::{ProgramName, carries, program_name, stat};
 use crate::parse::text::number;
 use crate::tree::Tree;
 
@@ -25,6 +25,21 @@ pub(crate) struct Marks {
     pub(crate) group: Option<PathBuf>,
 }
 
+/// What the server's processes are known by, or those of one of its programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// The name that the server's programs are told apart by; `None` if it is that of what they execute.
+    pub(crate) program: Option<ProgramName>,
+    pub(crate) marks: Marks,
+}
+
+impl Known {
+    /// A program of this name, whose marks are yet to come.
+    pub(crate) fn program(name: &[u8]) -> Self {
+        Self { program: Some(program_name(name)), marks: Marks::default() }
+    }
+}
+
 /// Where new processes of the server are found.
 pub(crate) enum Members {
     /// In the list of its control group.
@@ -32,7 +47,7 @@ pub(crate) enum Members {
     /// Among all processes of the machine.
     Machine {
         /// What they are known by.
-        marks: Marks,
+        known: Vec<Known>,
         /// Processes that were found not to belong to the server.
         strangers: HashSet<u32>,
     },
@@ -43,10 +58,10 @@ impl Members {
     ///
     /// # Errors
     /// When the list of the control group cannot be opened.
-    pub(crate) fn new(marks: Marks) -> io::Result<Self> {
-        Ok(match &marks.group {
+    pub(crate) fn new(known: Vec<Known>) -> io::Result<Self> {
+        Ok(match known.iter().find_map(|one| one.marks.group.as_ref()) {
             Some(folder) => Self::Group(File::open(folder.join("cgroup.procs"))?),
-            None => Self::Machine { marks, strangers: HashSet::new() },
+            None => Self::Machine { known, strangers: HashSet::new() },
         })
     }
 
@@ -62,31 +77,35 @@ impl Members {
     ) -> io::Result<()> {
         let newcomers = match self {
             Self::Group(list) => {
-                group::members(buffer.read_in_goes(list)?).filter(|pid| !tree.has(*pid)).collect()
+                let pids = group::members(buffer.read_in_goes(list)?).filter(|pid| !tree.has(*pid));
+                pids.map(|pid| (pid, None)).collect()
             }
-            Self::Machine { marks, strangers } => newcomers_of_machine(marks, strangers, tree, buffer)?,
+            Self::Machine { known, strangers } => newcomers_of_machine(known, strangers, tree, buffer)?,
         };
-        newcomers.into_iter().try_for_each(|pid| tree.add(pid, buffer, now))
+        newcomers.into_iter().try_for_each(|(pid, program)| tree.add(pid, program, buffer, now))
     }
 }
 
+/// A process, and the program that it is, where that has been given a name.
+type Newcomer = (u32, Option<ProgramName>);
+
 /// The processes of the machine that are the server's and not in the tree yet; all others become strangers.
 fn newcomers_of_machine(
-    marks: &Marks,
+    known: &[Known],
     strangers: &mut HashSet<u32>,
     tree: &Tree,
     buffer: &mut Buffer,
-) -> io::Result<Vec<u32>> {
+) -> io::Result<Vec<Newcomer>> {
     let listed: HashSet<u32> = fs::read_dir("/proc")?
         .filter_map(|entry| u32::try_from(number(entry.ok()?.file_name().as_encoded_bytes())?).ok())
         .collect();
     // An id that is not listed may be used again, by whomever.
     strangers.retain(|pid| listed.contains(pid));
-    let (mut found, mut others) = (HashSet::new(), Vec::new());
+    let (mut found, mut others) = (HashMap::new(), Vec::new());
     for pid in listed.into_iter().filter(|pid| !tree.has(*pid) && !strangers.contains(pid)) {
         let Some(stat) = buffer.read_path(format!("/proc/{pid}/stat")).ok().and_then(stat) else { continue };
-        if marks.fit(pid, stat.session, buffer) {
-            found.insert(pid);
+        if let Some(one) = known.iter().find(|one| one.marks.fit(pid, stat.session, buffer)) {
+            found.insert(pid, one.program);
         } else {
             others.push((pid, stat.parent));
         }
@@ -95,9 +114,10 @@ fn newcomers_of_machine(
     loop {
         let before = others.len();
         others.retain(|(pid, parent)| {
-            let is_child = tree.has(*parent) || found.contains(parent);
+            let is_child = tree.has(*parent) || found.contains_key(parent);
             if is_child {
-                found.insert(*pid);
+                let of_newcomer = found.get(parent).copied().flatten();
+                found.insert(*pid, tree.named(*parent).or(of_newcomer));
             }
             !is_child
         });

@@ -90,6 +90,8 @@ pub(crate) struct ProgramSample {
     cpu_s: f64,
     /// For how long their threads could run and waited for a CPU, all together.
     run_delay_s: Option<f64>,
+    /// Resident memory; a page that several processes share counts for each of them.
+    memory_bytes: u64,
 }
 
 /// What each CPU did, in the order of `cpu`.
@@ -170,12 +172,14 @@ impl Units {
     pub(crate) fn programs<'a>(
         self,
         spent: impl Iterator<Item = (&'a ProgramName, Spent)>,
+        resident_pages: &BTreeMap<ProgramName, u64>,
     ) -> BTreeMap<String, ProgramSample> {
-        let sample = |spent: Spent| ProgramSample {
+        let sample = |name: &ProgramName, spent: Spent| ProgramSample {
             cpu_s: self.seconds(spent.ticks),
             run_delay_s: spent.waited_ns.map(|waited_ns| waited_ns as f64 / 1e9),
+            memory_bytes: resident_pages.get(name).unwrap_or(&0).saturating_mul(self.page_bytes),
         };
-        spent.map(|(name, spent)| (name.to_string(), sample(spent))).collect()
+        spent.map(|(name, spent)| (name.to_string(), sample(name, spent))).collect()
     }
 
     fn seconds(self, ticks: u64) -> f64 {

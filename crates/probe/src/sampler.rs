@@ -10,7 +10,7 @@ use crate::file::{Buffer, Optional};
 use crate::footprint::Footprint;
 use crate::listen_queue::Listener;
 use crate::machine::Machine;
-use crate::members::{Marks, Members};
+use crate::members::{Known, Members};
 use crate::pace::Pace;
 use crate::parse::group;
 use crate::round::Round;
@@ -88,12 +88,13 @@ impl Sampler {
     ///
     /// # Errors
     /// When files of the kernel that every Linux has cannot be read, or no more files may be opened.
-    pub(crate) fn new(marks: Marks, listen: Option<SocketAddr>, interval: Duration) -> io::Result<Self> {
+    pub(crate) fn new(known: Vec<Known>, listen: Option<SocketAddr>, interval: Duration) -> io::Result<Self> {
         let now = clock::now();
         let pace = |share| Pace::new(share, interval, now);
         let mut buffer = Buffer::new();
-        let group = marks.group.as_ref().map(|folder| Optional::open(folder.join("cpu.stat")));
-        let (mut tree, mut members) = (Tree::default(), Members::new(marks)?);
+        let group = known.iter().find_map(|one| one.marks.group.as_ref());
+        let group = group.map(|folder| Optional::open(folder.join("cpu.stat")));
+        let (mut tree, mut members) = (Tree::default(), Members::new(known)?);
         members.add_newcomers(&mut tree, &mut buffer, now)?;
         let limits = tree.pids().next().map(|pid| Limits::around(pid, &mut buffer)).unwrap_or_default();
         Ok(Self {
@@ -165,7 +166,7 @@ impl Sampler {
         }
         self.go_on_with_threads(now, &mut sample);
         if sample.tree.is_some() {
-            sample.programs = Some(self.units.programs(self.tree.programs()));
+            sample.programs = Some(self.units.programs(self.tree.programs(), &self.tree.resident_pages()));
         }
         if now >= self.sockets_due {
             let time_wait = sample.sockets.and_then(|sockets| sockets.time_wait);

@@ -1,5 +1,6 @@
 //! The server's processes: their files, kept open, and what they say together.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -38,6 +39,8 @@ struct Watched {
     first_waited_ns: u64,
     skipped: u32,
     last: Stat,
+    /// The name that was given to the program that it is, which holds for what it starts, too.
+    named: Option<ProgramName>,
     program: ProgramName,
     resident_pages: u64,
     /// Its processor time in ticks.
@@ -59,8 +62,14 @@ impl Tree {
     ///
     /// # Errors
     /// When this process may open no more files.
-    pub(crate) fn add(&mut self, pid: u32, buffer: &mut Buffer, now: Duration) -> io::Result<()> {
-        match Watched::open(pid, buffer, now) {
+    pub(crate) fn add(
+        &mut self,
+        pid: u32,
+        named: Option<ProgramName>,
+        buffer: &mut Buffer,
+        now: Duration,
+    ) -> io::Result<()> {
+        match Watched::open(pid, named, buffer, now) {
             Ok(mut process) => {
                 self.family.seen(pid, process.account());
                 self.programs.use_ticks(process.program, own_ticks(&process.last));
@@ -76,6 +85,11 @@ impl Tree {
     /// Whether a process of this id is among them.
     pub(crate) fn has(&self, pid: u32) -> bool {
         self.family.has(pid)
+    }
+
+    /// The name that was given to the program of a process, if it is among them.
+    pub(crate) fn named(&self, pid: u32) -> Option<ProgramName> {
+        self.watched.iter().find(|process| process.pid == pid)?.named
     }
 
     /// The ids of the processes.
@@ -125,6 +139,15 @@ impl Tree {
         self.programs.spent()
     }
 
+    /// The resident pages of each program now.
+    pub(crate) fn resident_pages(&self) -> BTreeMap<ProgramName, u64> {
+        let mut pages = BTreeMap::new();
+        for process in self.running() {
+            *pages.entry(process.program).or_default() += process.resident_pages;
+        }
+        pages
+    }
+
     /// The process that has used the most between its last two readings.
     pub(crate) fn busiest_process(&self, ticks_per_s: f64) -> Option<Use> {
         let uses = self
@@ -147,7 +170,7 @@ impl Tree {
 }
 
 impl Watched {
-    fn open(pid: u32, buffer: &mut Buffer, now: Duration) -> io::Result<Self> {
+    fn open(pid: u32, named: Option<ProgramName>, buffer: &mut Buffer, now: Duration) -> io::Result<Self> {
         let folder = format!("/proc/{pid}");
         let file = File::open(format!("{folder}/stat"))?;
         let statm = File::open(format!("{folder}/statm"))?;
@@ -164,7 +187,8 @@ impl Watched {
             first_waited_ns: 0,
             skipped: 0,
             last,
-            program: program(pid, last.name, buffer),
+            named,
+            program: named.unwrap_or_else(|| program(pid, last.name, buffer)),
             resident_pages,
             process_meter: Meter::new(now, own_ticks(&last)),
             thread_meter: None,
@@ -202,7 +226,7 @@ impl Watched {
         self.skipped = 0;
         let name = self.last.name;
         self.last = stat(buffer.read(&self.stat)?).ok_or_else(unreadable)?;
-        if self.last.name != name {
+        if self.last.name != name && self.named.is_none() {
             self.program = program(self.pid, self.last.name, buffer);
         }
         self.resident_pages = resident_pages(buffer.read(&self.statm)?).ok_or_else(unreadable)?;

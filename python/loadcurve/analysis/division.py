@@ -12,6 +12,7 @@ from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate, estimate_over_trials
 
 US_PER_MS = 1000
+BYTES_PER_MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,10 @@ class ProgramPart:
     """Processor time; ``None`` where nothing was answered."""
     run_delay_us: Estimate | None
     """For how long its threads could run and waited for a CPU; ``None`` where that is not counted."""
+    cpu_share: Estimate | None
+    """Of one CPU over the whole time, whatever was answered."""
+    memory_mib: Estimate | None
+    """Resident memory; ``None`` in records that do not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,10 @@ def _part(name: str, uses: Sequence[Mapping[str, ProgramUse]]) -> ProgramPart:
         name=name,
         cpu_us=_estimate(use.cpu_per_request_us for use in found),
         run_delay_us=_estimate(use.run_delay_per_request_us for use in found),
+        cpu_share=_estimate(use.cpu_share for use in found),
+        memory_mib=_estimate(
+            None if use.memory_mean_bytes is None else use.memory_mean_bytes / BYTES_PER_MIB for use in found
+        ),
     )
 
 

@@ -22,6 +22,13 @@ GAUGES: Final = (
 )
 """The figures of which not only the last reading counts, as it does of a counter."""
 _TAKEN = {path: figure(path) for path in GAUGES}
+_OF_PROGRAM = "programs."
+"""Before the name of a program, whose memory is a gauge, too."""
+
+
+def memory_of_program(name: str) -> str:
+    """Return the path of the gauge of a program's memory."""
+    return _OF_PROGRAM + name
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,10 @@ class FoldedSample(Sample):
 
 
 def gauge(samples: Iterable[Sample], path: str) -> Gauge | None:
-    """Return what a figure of :data:`GAUGES` showed at all samples; ``None`` where it was not read."""
+    """Return what a figure of :data:`GAUGES`, or a program's memory, showed at all samples.
+
+    ``None`` where it was not read.
+    """
     merged: Gauge | None = None
     for sample in samples:
         shown = _shown(sample, path)
@@ -99,14 +109,20 @@ def folded(samples: Sequence[Sample]) -> Sample:
     ):
         readings["context_switches"] = switches.model_copy(update={"ignores_sigchld": True})
     readings["pauses"] = pauses_in(samples)
-    shown = {path: found for path in GAUGES if (found := gauge(samples, path)) is not None}
+    programs = {memory_of_program(name) for sample in samples for name in sample.programs or ()}
+    paths = (*GAUGES, *programs)
+    shown = {path: found for path in paths if (found := gauge(samples, path)) is not None}
     return FoldedSample.model_construct(**readings, gauges=shown, socket_states_most=most_by_state(samples))
 
 
 def _shown(sample: Sample, path: str) -> Gauge | None:
     if isinstance(sample, FoldedSample):
         return sample.gauges.get(path)
-    value = _TAKEN[path](sample)
+    if path.startswith(_OF_PROGRAM):
+        program = (sample.programs or {}).get(path.removeprefix(_OF_PROGRAM))
+        value: float | None = None if program is None else program.memory_bytes
+    else:
+        value = _TAKEN[path](sample)
     return None if value is None else Gauge(1, value, value, value)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.probe.figures import Figure, Track, Window
+from loadcurve.probe.folding import gauge, memory_of_program
 from loadcurve.probe.processor import PROCESSES
 from loadcurve.probe.samples import ProgramSample, Sample
 from loadcurve.result.probe import ProgramUse
@@ -39,10 +40,16 @@ def spent_by_program(samples: Sequence[Sample], window: Window) -> dict[str, Spe
     return spent if whole_s > 0 and known_s >= KNOWN_SHARE * whole_s else None
 
 
-def uses(spent: dict[str, Spent] | None, window: Window, answered: float) -> list[ProgramUse] | None:
-    """Return what each program used; ``None`` where there are not several, or they are not known."""
+def uses(
+    spent: dict[str, Spent] | None, inside: Sequence[Sample], window: Window, answered: float
+) -> list[ProgramUse] | None:
+    """Return what each program used; ``None`` where there are not several, or they are not known.
+
+    ``inside`` are the samples within the window.
+    """
     if spent is None or len(spent) < PROGRAMS_LEAST:
         return None
+    memory = {name: gauge(inside, memory_of_program(name)) for name in spent}
     return [
         ProgramUse(
             name=name,
@@ -50,6 +57,8 @@ def uses(spent: dict[str, Spent] | None, window: Window, answered: float) -> lis
             cpu_per_request_us=per_request_us(one.cpu_s, answered),
             run_delay_share=None if one.run_delay_s is None else one.run_delay_s / window.length_s,
             run_delay_per_request_us=per_request_us(one.run_delay_s, answered),
+            memory_mean_bytes=shown.mean if (shown := memory[name]) else None,
+            memory_peak_bytes=round(shown.most) if shown else None,
         )
         for name, one in spent.items()
     ]

@@ -52,6 +52,8 @@ class ProgramSample(Line):
     cpu_s: float
     run_delay_s: float | None
     """For how long their threads could run and waited for a CPU, all together."""
+    memory_bytes: int | None = None
+    """What they have in memory now; a page that several share counts for each of them."""
 
 
 class BusiestProcessSample(Line):

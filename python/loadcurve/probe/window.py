@@ -107,7 +107,7 @@ def _server(
         open_files_max=_most(within("footprint.open_files")),
         disk_read_bytes_per_s=_rate(samples, window, "footprint.disk_read_bytes"),
         context_switches=_context_switches(samples, window),
-        programs=programs.uses(spent, window, answered),
+        programs=programs.uses(spent, inside, window, answered),
     )
 
 

@@ -1,6 +1,7 @@
 """How the time of a request is divided among the programs of its server, in words."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from rich.console import RenderableType
@@ -17,8 +18,9 @@ from loadcurve.stats.interval import Estimate
 MOST_POINTS = 3
 """The terminal has at most this many points of a server."""
 CAPTION = (
-    "For servers that run several programs, by the names of their processes or files. Processor time, and "
-    "the time for which threads could run and waited for a CPU, each divided by the answered {requests}. "
+    "For servers that run several programs, by their names in the study, or those of their processes or "
+    "files. Processor time, and the time for which threads could run and waited for a CPU, each divided by "
+    "the answered {requests}. "
     "Elsewhere is what remains of the mean time from when a {request} was sent to the end of its answer: "
     "it waited for others before it, for a disk, a lock or the network. Means over the usable trials, "
     "with their 95\N{NO-BREAK SPACE}% intervals."
@@ -37,6 +39,8 @@ def division_table(analysis: Analysis) -> Grid | None:
         f"CPU per {request} by program, µs": lambda one: _by_program(one, lambda part: part.cpu_us),
         "waiting for a CPU by program, µs": lambda one: _by_program(one, lambda part: part.run_delay_us),
         "elsewhere, µs": lambda one: text.short_estimate(one.elsewhere_us),
+        "of a CPU by program, %": lambda one: _by_program(one, _cpu_percent),
+        "memory by program, MiB": lambda one: _by_program(one, lambda part: part.memory_mib),
     }
     caption = CAPTION.format(request=request, requests=analysis.load_kind.requests)
     return Grid.of(f"Time of a {request} by program", analysis.divided, columns, caption)
@@ -63,6 +67,17 @@ def _lines(one: DividedTime, request: str) -> Iterator[str]:
     yield f"  CPU: {_by_program(one, lambda part: part.cpu_us)}"
     yield f"  waiting for a CPU: {_by_program(one, lambda part: part.run_delay_us)}"
     yield f"  elsewhere: {text.number_of(one.elsewhere_us)}"
+    yield f"  of a CPU, %: {_by_program(one, _cpu_percent)}"
+    if any(part.memory_mib for part in one.programs):
+        yield f"  memory, MiB: {_by_program(one, lambda part: part.memory_mib)}"
+
+
+def _cpu_percent(part: ProgramPart) -> Estimate | None:
+    share = part.cpu_share
+    if share is None:
+        return None
+    low, high = (None if end is None else 100 * end for end in (share.low, share.high))
+    return replace(share, value=100 * share.value, low=low, high=high)
 
 
 def _by_program(one: DividedTime, figure: Callable[[ProgramPart], Estimate | None]) -> str:

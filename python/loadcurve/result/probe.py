@@ -47,7 +47,7 @@ class BusiestThread(BusiestProcess):
 
 
 class ProgramUse(Record):
-    """What the processes of one program used, by the name that the kernel has: its first 15 bytes."""
+    """What the processes of one program used, by its name in the study or, in 15 bytes, in the kernel."""
 
     name: str
     cpu_share: Time
@@ -55,6 +55,9 @@ class ProgramUse(Record):
     run_delay_share: Time | None = None
     """How many of their threads could run and waited for a CPU, on average."""
     run_delay_per_request_us: Time | None = None
+    memory_mean_bytes: Time | None = None
+    """Resident memory; a page that several of its processes share counts for each of them."""
+    memory_peak_bytes: Count | None = None
 
 
 class ServerUse(Record):

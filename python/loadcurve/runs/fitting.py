@@ -11,12 +11,13 @@ from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.elsewhere import ServerOnMachine
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer
+from loadcurve.server.several import FoundPrograms
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
 
-AnyServer = FoundServer | RunningServer | ServerOnMachine | MissingServer
+AnyServer = FoundServer | FoundPrograms | RunningServer | ServerOnMachine | MissingServer
 
 
 def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:

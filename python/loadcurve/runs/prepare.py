@@ -13,7 +13,7 @@ from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecor
 from loadcurve.runs.fitting import misfits
 from loadcurve.runs.generators import require_generators
 from loadcurve.runs.limits import limits_record, machine_record
-from loadcurve.runs.study_servers import needs_content, overrides_of, with_own_programs
+from loadcurve.runs.study_servers import needs_content, overrides_of, programs_of, with_own_programs
 from loadcurve.server.answers import content_name, paths_with_content
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry
@@ -26,6 +26,7 @@ from loadcurve.server.found_record import (
     container_record,
     digest_of,
     digest_of_running,
+    files_of_programs,
     files_of_start,
 )
 from loadcurve.server.here import Server
@@ -35,6 +36,8 @@ from loadcurve.server.live import LiveServer
 from loadcurve.server.location import THIS_MACHINE
 from loadcurve.server.running import RunningServer, find_running_server, given_of_running
 from loadcurve.server.settings import UnusableSetting, choose_settings
+from loadcurve.server.several import FoundPrograms, find_programs, require_programs_as_given
+from loadcurve.server.together import ServerOfPrograms
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.study.several import is_of_several, parts_of
@@ -43,7 +46,7 @@ from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
 
-Found = FoundServer | RunningServer | ServerOnMachine
+Found = FoundServer | FoundPrograms | RunningServer | ServerOnMachine
 """A server that can be measured."""
 
 
@@ -209,6 +212,8 @@ def _find(
     overrides = overrides_of(entry, arm, study, None if elsewhere else folder, location)
     find = find_running_server if runs_already else find_server
     try:
+        if programs := programs_of(entry, arm, study, None if elsewhere else folder):
+            return find_programs(entry, server.settings, overrides, programs)
         if elsewhere:
             return elsewhere.find(entry, server.settings, overrides, server, say)
         found = find(entry, server.settings, overrides)
@@ -224,6 +229,9 @@ def _require_as_given(entry: CatalogEntry, arm: Arm, study: Study, folder: Path)
     is_here = study.server_machine_of(arm.name) is None
     overrides = overrides_of(entry, arm, study, folder if is_here else None, THIS_MACHINE)
     settings = arm.server.settings
+    if programs := programs_of(entry, arm, study, folder if is_here else None):
+        require_programs_as_given(entry, settings, overrides, programs)
+        return
     if entry.description.from_study == "url":
         given_of_running(entry, settings, overrides)
     elif arm.server.engine is not None:
@@ -280,6 +288,8 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
         raise BadInput(f"The server {found.entry.name} has no content to serve: the study sets none.")
     if isinstance(found, ServerOnMachine):
         return ServerElsewhere(found, folder, records, cpus.server)
+    if isinstance(found, FoundPrograms):
+        return ServerOfPrograms(found, folder, records, cpus.server)
     return Server(found, folder, records, cpus.server)
 
 
@@ -307,7 +317,7 @@ def _build_what_is_unbuilt(
 def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
     """Return the key of a server's table that an error is about."""
     if isinstance(error, UnusableSetting):
-        return ("servers", name, error.setting)
+        return ("servers", name, *error.setting.split("."))
     return ("servers", name) if server.use == name else ("servers", name, "use")
 
 
@@ -370,7 +380,7 @@ def server_record(
         version=server.version,
         binary=None if server.binary is None else str(server.binary),
         binary_sha256=_digest(server),
-        start_sha256=files_of_start(server) if isinstance(server, FoundServer) else {},
+        start_sha256=_files_of_start(server),
         settings=dict(known.settings),
         driver=dict(asked.driver),
         configuration=dict(known.configuration),
@@ -386,12 +396,21 @@ def server_record(
     )
 
 
+def _files_of_start(server: Found | MissingServer) -> dict[str, str]:
+    """Return the digests of what the commands of a server name, its other programs among them, by path."""
+    if isinstance(server, FoundPrograms):
+        return files_of_programs(server)
+    return files_of_start(server) if isinstance(server, FoundServer) else {}
+
+
 def _digest(server: Found | MissingServer) -> str | None:
     """Return the digest of a program where it runs; ``None`` where it cannot be read."""
     if isinstance(server, ServerOnMachine):
         return server.binary_sha256
     if isinstance(server, RunningServer):
         return digest_of_running(server)
+    if isinstance(server, FoundPrograms):
+        return digest_of(server.serving.found)
     return digest_of(server) if isinstance(server, FoundServer) else None
 
 

@@ -12,6 +12,7 @@ from loadcurve.server.location import Location
 from loadcurve.server.members import ByContainer, ByPid, ByUnit, Named
 from loadcurve.server.password import with_password
 from loadcurve.server.settings import UnusableSetting
+from loadcurve.server.several import GivenProgram
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.study.tables import StudyServer
@@ -28,7 +29,7 @@ def with_own_programs(study: Study, catalog: Catalog) -> Study:
     own = {
         name: server.model_copy(update={"use": OWN_PROGRAM}).with_settings_filled_in()
         for name, server in study.servers.items()
-        if server.start is not None and _is_own_program(name, server, catalog)
+        if (server.start or server.programs) and _is_own_program(name, server, catalog)
     }
     return study.model_copy(update={"servers": {**study.servers, **own}}) if own else study
 
@@ -66,6 +67,43 @@ def overrides_of(
         limits=limits_of(server, study.host),
         location=location,
     )
+
+
+def programs_of(entry: CatalogEntry, arm: Arm, study: Study, folder: Path | None) -> list[GivenProgram]:
+    """Return the programs that are a server together; raises UnusableSetting where there cannot be several.
+
+    ``folder`` is that of the study, if the server runs where it is.
+    """
+    server = arm.server
+    if server.programs is None:
+        return []
+    if not entry.description.is_own_program or folder is None:
+        why = f"the server {entry.name} is one of the catalogue"
+        where = "it runs on another machine, where only one program is started"
+        text = f"not used: {where if entry.description.is_own_program else why}"
+        raise UnusableSetting("programs", text)
+    serving = next((one for one in server.programs if one.serves), server.programs[-1])
+    return [
+        GivenProgram(
+            name=one.name,
+            start=one.start,
+            serves=one is serving,
+            folder=None if one.cwd is None else WorkingFolder(one.cwd, is_given=True),
+            # A port that the variables of all name is that of the program which the load goes to.
+            environment={**server.environment, **one.environment} if one is serving else one.environment,
+            ready=_ready_of_program(entry, arm, one.ready, is_asked=one is serving, study=study),
+            port=one.port,
+        )
+        for one in server.programs
+    ]
+
+
+def _ready_of_program(
+    entry: CatalogEntry, arm: Arm, path: str | None, *, is_asked: bool, study: Study
+) -> ReadyQuestion | None:
+    if path is not None:
+        return ReadyQuestion(path, http.HTTPStatus.BAD_REQUEST)
+    return _ready_question(entry, arm, has_content=study.content is not None) if is_asked else None
 
 
 def _named(server: StudyServer) -> Named | None:
@@ -106,8 +144,10 @@ def needs_content(entry: CatalogEntry, server: StudyServer) -> bool:
     """Whether a server serves the content of the study; its own program does where it is given it."""
     if not entry.description.is_own_program:
         return entry.description.from_study is None
-    variables = [one.text for one in server.environment.values() if one.source is None]
-    return any("{content}" in text for text in [*(server.start or ()), *variables])
+    tables = [server, *(server.programs or ())]
+    words = [word for table in tables for word in table.start or ()]
+    values = [one for table in tables for one in table.environment.values()]
+    return any("{content}" in text for text in [*words, *(one.text for one in values if one.source is None)])
 
 
 def _url(server: StudyServer) -> str | None:

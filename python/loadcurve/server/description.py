@@ -69,7 +69,7 @@ def placeholders(text: str) -> set[str]:
     """Return the names between braces in a text; raises ValueError where the braces are no placeholder."""
     names = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
     for name in names:
-        if not name.isidentifier():
+        if not all(part.isidentifier() for part in name.split(".")):
             raise ValueError(f"{{{name}}} is not a placeholder: expected a name between the braces")
     return names
 

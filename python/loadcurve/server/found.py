@@ -78,6 +78,10 @@ class Overrides:
     folder: WorkingFolder | None = None
     """Where the server works; in its private folder, unless set."""
     ready: ReadyQuestion | None = None
+    known_beside: frozenset[str] = frozenset()
+    """Placeholders of the programs beside it, where it is one of several."""
+    needs_port: bool = True
+    """Whether a study's own program must be given a port."""
     named: Named | None = None
     """By what the processes of a server that runs already are known; by where it listens, unless set."""
     limits: Limits = NO_LIMITS
@@ -204,7 +208,7 @@ def find_server(
     parts = _search_parts(entry, program, overrides.location, build)
     if isinstance(parts, str):
         return MissingServer(entry, parts, install_command_here(description.install))
-    version = overrides.version or _revision(overrides)
+    version = version_of_study(overrides)
     if version is None:
         version = read_version(
             entry,
@@ -267,12 +271,13 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     if start is None:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
-    _require_known("start", start, description.start_names)
+    _require_known("start", start, description.start_names | overrides.known_beside)
     variables = (one.text for one in overrides.environment.values() if one.source is None)
     takes_port = any("port" in placeholders(word) for word in start) or any(
         "{port}" in one for one in variables
     )
-    if description.is_own_program and not takes_port and overrides.location.fixed_port is None:
+    must_take_it = description.is_own_program and overrides.needs_port
+    if must_take_it and not takes_port and overrides.location.fixed_port is None:
         text = "contains no {port}; expected it as the port to listen on"
         raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
@@ -293,10 +298,10 @@ def _require_known(key: str, words: Sequence[str], known: frozenset[str]) -> Non
         raise UnusableSetting(key, sentence(str(error))) from None
 
 
-def _revision(overrides: Overrides) -> str | None:
-    """Return the revision of the folder in which a study's own program works, which is its version."""
-    if overrides.folder is None or overrides.version_command is not None:
-        return None
+def version_of_study(overrides: Overrides) -> str | None:
+    """Return the version that a study gives, or the revision of the folder in which its own program works."""
+    if overrides.version or overrides.folder is None or overrides.version_command is not None:
+        return overrides.version
     return revision_of(overrides.folder.path)
 
 

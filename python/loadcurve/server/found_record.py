@@ -10,6 +10,7 @@ from loadcurve.server.found import FoundServer
 from loadcurve.server.members import SeenProcesses
 from loadcurve.server.processes import PROC
 from loadcurve.server.running import RunningServer
+from loadcurve.server.several import FoundPrograms
 
 LARGEST_FILE = 64 << 20
 """Bytes of a file that is digested because the command of a server names it."""
@@ -52,6 +53,16 @@ def files_of_start(server: FoundServer) -> dict[str, str]:
             is_other = path.is_absolute() and path.is_file() and not path.samefile(server.binary)
             if is_other and path.stat().st_size <= LARGEST_FILE:
                 digests[str(path)] = sha256_of(path)
+    return digests
+
+
+def files_of_programs(server: FoundPrograms) -> dict[str, str]:
+    """Return the same of all programs of a server, with those that the load does not go to."""
+    digests: dict[str, str] = {}
+    for one in server.programs:
+        digests |= files_of_start(one.found)
+        if not one.given.serves and (digest := digest_of(one.found)) is not None:
+            digests[str(one.found.binary)] = digest
     return digests
 
 

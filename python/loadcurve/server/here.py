@@ -7,7 +7,8 @@ import math
 import os
 import socket
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Self
 from urllib.parse import quote
@@ -20,11 +21,13 @@ from loadcurve.server.answers import ONLY_OK, WebSite
 from loadcurve.server.database import RunningDatabase
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer, ReadyQuestion
-from loadcurve.server.launch import Launch, ServerMarks
+from loadcurve.server.launch import Launch, Neighbour, ServerMarks
 from loadcurve.server.live import LiveServer, Service
 from loadcurve.server.location import LOOPBACK
 from loadcurve.server.probing import Probe
 from loadcurve.server.settings import fit_to_cpus
+from loadcurve.server.several import Sign
+from loadcurve.server.signs import Life, OpenPort
 from loadcurve.server.transport import Transport
 
 PORT_ATTEMPTS = 5
@@ -48,6 +51,20 @@ def free_port(address: str = LOOPBACK) -> int:
         return port
 
 
+@dataclass(frozen=True)
+class Among:
+    """What one of several programs is given, which are a server together."""
+
+    port: int
+    """On which it listens, if it listens at all."""
+    beside: Mapping[str, Neighbour]
+    """Where all of them listen."""
+    sign: Sign
+    """By what it is ready."""
+    look: Callable[[], None]
+    """Raises ServerFailure where one of the others has ended."""
+
+
 class Server(LiveServer):
     """One server, as a context manager: ready inside the block, gone after it.
 
@@ -61,17 +78,24 @@ class Server(LiveServer):
         content_folder: Path | None,
         content: Mapping[str, ContentRecord],
         cpus: Collection[int] | None = None,
+        among: Among | None = None,
     ) -> None:
-        """Prepare a server for these CPUs, or for those of this process; nothing is started."""
+        """Prepare a server for these CPUs, or for those of this process; nothing is started.
+
+        ``among`` is given to one of several programs.
+        """
         description = found.entry.description
-        self._cpus = _cpus_within(found.limits, os.sched_getaffinity(0) if cpus is None else set(cpus))
+        self._cpus = cpus_of_server(found.limits, cpus)
         cpu_count = len(self._cpus)
         self.found = found
         self.settings = fit_to_cpus(description.settings, found.settings, cpu_count)
         self._content_folder = content_folder
         self._content = content
+        self._among = among
+        self._life = Life()
         has_any = content_folder is not None and (description.ready.path or content)
-        if description.kind.serves_content and not has_any and found.ready is None:
+        is_asked = among is None or among.sign == "answer"
+        if is_asked and description.kind.serves_content and not has_any and found.ready is None:
             raise BadInput("The server has nothing to serve: the content contains no file.")
         self._launch: Launch | None = None
 
@@ -147,14 +171,14 @@ class Server(LiveServer):
             self._fail_if_it_is_ending()
             self._fail(failure.code, f"{self._title}: {failure.text}{self._running.advice_on_user()}")
 
-    def raise_if_exited(self) -> None:
+    def raise_if_exited(self, when: str = "during the trial") -> None:
         """Do nothing as long as the main process runs.
 
         Raises ``ServerFailure``: it has ended ("died", "out_of_memory"); the text says how.
         """
         self._running.look_after_orphans()
         if ended := self._running.exit_in_words():
-            self._fail_as_ended(f"{self._title} {ended} during the trial.")
+            self._fail_as_ended(f"{self._title} {ended} {when}.")
 
     def probe(self, cpus: Collection[int], interval_s: float, /) -> Probe:
         """Return the probe, which runs beside the server on these CPUs while it is entered."""
@@ -195,6 +219,9 @@ class Server(LiveServer):
         launch = self._running
         if launch.url is not None:
             return RunningDatabase(launch.url)
+        if self._among is not None and self._among.sign != "answer":
+            is_open = self._among.sign == "listen"
+            return OpenPort(self.found.location.address, launch.port) if is_open else self._life
         return WebSite(
             self.found.location.address,
             launch.port,
@@ -220,17 +247,26 @@ class Server(LiveServer):
             self._fail("limits_unavailable", text)
 
     def _start_on_a_free_port(self) -> None:
+        if self._among is not None:
+            # Who has given it its port, and knows the others, tries again.
+            self._launch = Launch(self.found, self._among.port, self._among.beside)
+            self._start(self._launch)
+            return
         for attempt in range(1, PORT_ATTEMPTS + 1):
             self._launch = Launch(self.found, self._free_port())
             try:
-                self._launch.start(self.settings, self._content_folder, self._cpus)
-                self._wait_until_ready(self._launch)
+                self._start(self._launch)
             except ServerFailure as failure:
                 if failure.code != "port_taken" or attempt == PORT_ATTEMPTS:
                     raise
                 self._launch.end()
             else:
                 return
+
+    def _start(self, launch: Launch) -> None:
+        launch.start(self.settings, self._content_folder, self._cpus)
+        self._life = Life()
+        self._wait_until_ready(launch)
 
     def _free_port(self) -> int:
         location = self.found.location
@@ -248,6 +284,8 @@ class Server(LiveServer):
             launch.look_after_orphans()
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
+            if self._among is not None:
+                self._among.look()
             if refusal is None:
                 self._require_own_port(launch)
                 launch.look_after_orphans(with_strays=True)
@@ -308,10 +346,12 @@ class Server(LiveServer):
         raise ServerFailure(code, text, self.log_tail()) from None
 
 
-def _cpus_within(limits: Limits, cpus: Collection[int]) -> list[int]:
+def cpus_of_server(limits: Limits, given: Collection[int] | None) -> list[int]:
     """Return as many CPUs as the limits let a server use at once; all of them where that is more.
 
-    A machine with one CPU cannot run on two at the same time, and a server that counts them finds one.
+    They are of those that are ``given``, or of those of this process. A machine with one CPU cannot run on
+    two at the same time, and a server that counts them finds one.
     """
+    cpus = os.sched_getaffinity(0) if given is None else set(given)
     count = len(cpus) if limits.cpus is None else math.ceil(limits.cpus)
     return sorted(cpus)[:count]

@@ -10,8 +10,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from loadcurve.errors import refusal, sentence
 from loadcurve.host.cgroups import LimitsUnavailable
@@ -62,13 +63,33 @@ class ServerMarks:
     """Whether its sockets are among those of this machine."""
     pids: tuple[int, ...] = ()
     """Processes that belong to it with all that they start."""
+    programs: Mapping[str, "ServerMarks"] = field(default_factory=dict)
+    """By what each of its programs is known, by name, where they are told apart."""
+
+    @property
+    def parts(self) -> list["ServerMarks"]:
+        """By what its programs are known, or it as a whole."""
+        return list(self.programs.values()) or [self]
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Where a program listens that is a server together with others."""
+
+    address: str
+    port: int
 
 
 class Launch:
     """A started server, ready or not: made by :meth:`start`, and nothing of it is left after :meth:`end`."""
 
-    def __init__(self, found: FoundServer, port: int) -> None:
-        """Prepare the start of a server on a port; nothing exists yet."""
+    def __init__(
+        self, found: FoundServer, port: int, beside: Mapping[str, Neighbour] = MappingProxyType({})
+    ) -> None:
+        """Prepare the start of a server on a port; nothing exists yet.
+
+        ``beside`` has the programs that it may name.
+        """
         self.port = port
         # No part of the mark, which the name of the private folder shows.
         self._password = secrets.token_urlsafe(PASSWORD_BYTES)
@@ -82,6 +103,7 @@ class Launch:
         self._added_environment = found.environment
         self._user = user_of_server(found.entry.description.user, found.user)
         self._names: dict[str, object] = {
+            **beside,
             **places(found.entry, found.binary),
             **{name: str(path) for name, path in found.parts.items()},
             "address": found.location.listen_address,
@@ -393,9 +415,12 @@ class Launch:
         """Return a text of the study with the names of this start filled in; other braces are its own."""
 
         def named(found: re.Match[str]) -> str:
-            return self._filled([found[0]])[0] if found[1] in self._names else found[0]
+            name, _, part = found[1].partition(".")
+            known = self._names.get(name)
+            is_known = hasattr(known, part) and isinstance(known, Neighbour) if part else name in self._names
+            return self._filled([found[0]])[0] if is_known else found[0]
 
-        return re.sub(r"\{(\w+)\}", named, text)
+        return re.sub(r"\{(\w+(?:\.\w+)?)\}", named, text)
 
     def _environment(self) -> dict[str, str]:
         own = self._entry.description.environment

@@ -183,8 +183,8 @@ def _why_nobody_is_found(place: Place, sockets: Collection[Listener], *, are_all
     if are_all_read:
         return f"port {place.port} is that of a process that cannot be seen here, such as one of a container"
     return (
-        f"port {place.port} is that of a process of the user {owner}, and this user may not see which: name it "
-        f"with pid or unit, or {_to_see_all()}"
+        f"port {place.port} is that of a process of the user {owner}, and this user may not see which: name "
+        f"it with pid or unit, or {_to_see_all()}"
     )
 
 

@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
@@ -53,7 +53,7 @@ class BesideWatch:
         of_probe = self._probe.since(probe_then)
         known = self._of_server() | own_family(self._table)
         found = strangers(uses, known, self._cpus)
-        variable = self._marks.variable
+        variables = [part.variable for part in self._marks.parts if part.variable is not None]
         return BesideServer(
             cpus=self._cpus,
             length_s=self._moment_s - then_s,
@@ -61,15 +61,18 @@ class BesideWatch:
             strangers=[
                 use
                 for use in found
-                if variable is None or not carries_variable(ProcessIdentity(*use.process.identity), variable)
+                if not any(carries_variable(ProcessIdentity(*use.process.identity), one) for one in variables)
             ],
             probe_s=sum(use.own_s for use in of_probe if use.process.cpu in self._cpus),
         )
 
     def _of_server(self) -> set[int]:
-        session = self._marks.session
-        members = [one.pid for one in self._table.processes.values() if session in (one.session, one.pid)]
-        return self._table.with_descendants([*members, *self._marks.pids, *_of_group(self._marks.group)])
+        found: set[int] = set()
+        for part in self._marks.parts:
+            session = part.session
+            members = [one.pid for one in self._table.processes.values() if session in (one.session, one.pid)]
+            found |= self._table.with_descendants([*members, *part.pids, *_of_group(part.group)])
+        return found
 
 
 def _of_group(folder: Path | None) -> Iterator[int]:
@@ -104,6 +107,9 @@ def _known_by(marks: ServerMarks) -> Iterator[str]:
         yield from ("--cgroup", str(marks.group))
     for pid in marks.pids:
         yield from ("--pid", str(pid))
+    for name, part in marks.programs.items():
+        # A group would hold one of them alone.
+        yield from ("--program", name, *_known_by(replace(part, group=None)))
 
 
 @dataclass(frozen=True)

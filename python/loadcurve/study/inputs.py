@@ -81,14 +81,33 @@ def renamed(text: str, files: list[NamedFile], name_of: Callable[[NamedFile], st
 
 def in_the_studys_folder(data: Mapping[str, Any], servers: Sequence[str]) -> list[str]:
     """Return the servers whose program works in the folder of the study, because that names no other one."""
-    tables = {name: _table(data, ("servers", name)) for name in servers}
-    return [name for name, one in tables.items() if "start" in one and not {"cwd", "engine"} & one.keys()]
+    return list(dict.fromkeys(key[1] for key in _without_folder(data, servers)))
+
+
+def _without_folder(data: Mapping[str, Any], servers: Sequence[str]) -> Iterator[KeyPath]:
+    """Yield the table of each program that works in the folder of the study."""
+    for name in servers:
+        server = _table(data, ("servers", name))
+        if {"cwd", "engine"} & server.keys():
+            continue
+        if "start" in server:
+            yield ("servers", name)
+        for key in _programs(data, name):
+            if "cwd" not in _table(data, key):
+                yield key
+
+
+def _programs(data: Mapping[str, Any], server: str) -> Iterator[KeyPath]:
+    """Yield the table of each of the programs of a server."""
+    programs = _value(data, ("servers", server, "programs"))
+    for place, _ in enumerate(programs if isinstance(programs, list) else ()):
+        yield ("servers", server, "programs", str(place))
 
 
 def with_working_folder(text: str, servers: Sequence[str], folder: Path) -> str:
     """Return the text of a study that says where the programs of these servers work, where it did not."""
-    for name in in_the_studys_folder(tomllib.loads(text), servers):
-        begin = _offsets(text)["servers", name, "start"]
+    for key in _without_folder(tomllib.loads(text), servers):
+        begin = _offsets(text)[*key, "start"]
         ends_line = not text[:begin].rpartition("\n")[2].strip()
         line = f"cwd = {json.dumps(str(folder), ensure_ascii=False)}" + ("\n" if ends_line else ", ")
         text = text[:begin] + line + text[begin:]
@@ -146,6 +165,10 @@ def _of_servers(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
         yield from _secrets(data, (*server, "environment"), folder)
         for command in ("start", "version_command"):
             yield from _of_command(data, (*server, command), folder)
+        for program in _programs(data, name):
+            yield from _plain(data, (*program, "cwd"), folder, "program")
+            yield from _secrets(data, (*program, "environment"), folder)
+            yield from _of_command(data, (*program, "start"), folder)
 
 
 def _of_url(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:
@@ -192,7 +215,10 @@ def _plain(data: Mapping[str, Any], key: KeyPath, folder: Path, kind: Kind = "in
 def _value(data: Mapping[str, Any], key: KeyPath) -> object:
     value: object = data
     for part in key:
-        value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, list) and part.isdecimal():
+            value = value[int(part)] if int(part) < len(value) else None
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
     return value
 
 

@@ -1,7 +1,6 @@
 """The tables of a study file beside the load, and the types of their values, each checked for itself."""
 
 import re
-import shlex
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -23,15 +22,25 @@ from loadcurve.loads.values import Duration, PositiveCount, SettingValue
 from loadcurve.loads.workload import in_words
 from loadcurve.machines.table import HERE, RAY
 from loadcurve.protocol import with_lower_case_scheme
-from loadcurve.redaction import is_secret_variable, remember, remember_url
+from loadcurve.redaction import remember_url
 from loadcurve.result.measure_names import MeasureName
 from loadcurve.stats.stopping import LEAST_ADAPTIVE_TRIALS
 from loadcurve.study.container import ContainerTable
 from loadcurve.study.limits import LimitsTable, MachineBurst
+from loadcurve.study.program import (
+    AskedPath,
+    Folder,
+    ProgramTable,
+    StudyCommand,
+    Variables,
+    existing_folder,
+    filled_variables,
+    usable_programs,
+)
 from loadcurve.study.url_files import with_absolute_files
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
-from loadcurve.toml.problems import Problem, own_problem, own_problems, without_repetition
+from loadcurve.toml.problems import Problem, own_problems, without_repetition
 from loadcurve.toml.quantities import (
     DURATION_IN_WORDS,
     SHARE_IN_WORDS,
@@ -41,7 +50,7 @@ from loadcurve.toml.quantities import (
     SizeBytes,
     parse_duration_s,
 )
-from loadcurve.toml.secret import Secret, SecretText
+from loadcurve.toml.secret import Secret
 from loadcurve.toml.values import CpuList, StudyPath, Text
 
 # Both become names of files and parts of URLs.
@@ -120,55 +129,6 @@ def _is_of_another(key: str, beside: Collection[str] | None) -> bool:
 ServerName = Annotated[str, Field(pattern=_NAME), Expected(_NAME_IN_WORDS)]
 
 
-def _existing_folder(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise own_problem(f'no such folder: "{folder}"; the path is relative to the folder of this file')
-    return folder.resolve()
-
-
-def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
-    """Fill in ``{study}``, and make a program that is named by a relative path an absolute one."""
-    # Braces in the folder's own name are doubled, as other placeholders are filled in later.
-    folder = str(Path(info.context["folder"] if info.context else "").absolute())
-    folder = folder.replace("{", "{{").replace("}", "}}")
-    program, *arguments = (word.replace("{study}", folder) for word in words)
-    if "/" in program and not program.startswith(("/", "{")):
-        program = f"{folder}/{program}"
-    return [program, *arguments]
-
-
-SHELL_CHARACTERS = "|&;<>$`\n"
-"""What a shell would act on in a command: none is between the command and the program."""
-
-
-def _words_of(command: object) -> object:
-    """Divide a command that is one text as a shell does, which is not asked for anything else."""
-    if not isinstance(command, str):
-        return command
-    try:
-        parts = shlex.shlex(command, posix=True, punctuation_chars=SHELL_CHARACTERS)
-        parts.whitespace_split, parts.commenters = True, ""
-        words = list(parts)
-    except ValueError as error:
-        raise own_problem(f"found {show(command)}, which is not a command: {error}".lower()) from None
-    for word in words:
-        if word and all(character in SHELL_CHARACTERS for character in word):
-            raise own_problem(
-                f"found {show(word)} in {show(command)}: no shell runs it; expected one program and its "
-                'arguments, or a shell that is named, such as ["sh", "-c", "…"]'
-            )
-    return words
-
-
-StudyCommand = Annotated[
-    list[Text],
-    Field(min_length=1),
-    BeforeValidator(_words_of),
-    AfterValidator(_in_the_studys_folder),
-    Expected('a program and its arguments, as a text or a list of texts, such as "server --port {port}"'),
-]
-
-
 _SIZE: TypeAdapter[int] = TypeAdapter(SizeBytes, config=TomlTable.model_config)
 
 
@@ -189,7 +149,7 @@ class Content(TomlTable, extra="allow"):
 
     __pydantic_extra__: dict[str, FileContent]
     folder: (
-        Annotated[StudyPath, AfterValidator(_existing_folder), Expected("the path of a folder, in quotes")]
+        Annotated[StudyPath, AfterValidator(existing_folder), Expected("the path of a folder, in quotes")]
         | None
     ) = None
     """A folder of your own that is served, instead of generated files."""
@@ -358,42 +318,18 @@ class Host(TomlTable):
         return [f"{RAY}-{number}" for number in range(1, self.load_nodes + 1)]
 
 
-def _usable_variables(variables: dict[str, SecretText]) -> dict[str, SecretText]:
-    for name, value in variables.items():
-        if name.startswith(_OUR_OWN_VARIABLES):
-            raise own_problem(f"found {show(name)}, which Loadcurve sets itself; remove it")
-        if "\0" in value.text:
-            raise own_problem(f"{name} contains a NUL character, which environment variables cannot contain")
-        if is_secret_variable(name):
-            remember(value.text)
-    return variables
-
-
-def _recorded_variables(variables: dict[str, SecretText]) -> dict[str, str | dict[str, str]]:
-    """Return what records have of variables: where they came from, or their value where it is no secret."""
-    return {
-        name: value.recorded if value.source is not None or is_secret_variable(name) else value.text
-        for name, value in variables.items()
-    }
-
-
-_OUR_OWN_VARIABLES = ("LOADCURVE_", "LC_ALL")
-Variables = Annotated[
-    dict[
-        Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$"), Expected("the name of a variable")],
-        Secret,
-    ],
-    AfterValidator(_usable_variables),
-    PlainSerializer(_recorded_variables),
-    Expected('a table of variables, such as { MODE = "fast", TOKEN = { env = "TOKEN" } }'),
-]
-
-
 def _usable_url(url: str, info: ValidationInfo) -> str:
     """Keep what is secret in a URL out of what is written; its files are found from the study's folder."""
     remember_url(url)
     folder = Path(info.context["folder"] if info.context else "").absolute()
     return with_absolute_files(with_lower_case_scheme(url), folder)
+
+
+_NOT_WITH_PROGRAMS = (
+    *("start", "binary", "ready", "url", "pid", "unit", "container"),
+    *("engine", "limits", "machine"),
+)
+"""What is said of a server that is one program."""
 
 
 class StudyServer(ContainerTable, extra="allow"):
@@ -426,9 +362,21 @@ class StudyServer(ContainerTable, extra="allow"):
     """Another command than the catalogue's, with its placeholders; of a name that the catalogue does not
     have, the program itself.
     """
-    cwd: Annotated[StudyPath, AfterValidator(_existing_folder)] | None = None
+    programs: (
+        Annotated[
+            list[ProgramTable],
+            Field(min_length=1),
+            AfterValidator(usable_programs),
+            Expected("tables [[servers.NAME.programs]], each with a name and a start"),
+        ]
+        | None
+    ) = None
+    """Several programs that are the server together, in place of `start`; each starts when those before it
+    are ready.
+    """
+    cwd: Folder | None = None
     """The folder in which the study's own program works: that of the study, unless set."""
-    ready: Annotated[Text, Field(pattern="^/"), Expected('a path, such as "/health"')] | None = None
+    ready: AskedPath | None = None
     """The path whose answer, of a status below 400, shows that the server is ready. The study's own program
     is ready, unless this is set, when it answers its load's first request with a status below 500.
     """
@@ -470,6 +418,15 @@ class StudyServer(ContainerTable, extra="allow"):
         return self
 
     @model_validator(mode="after")
+    def _programs_alone(self) -> Self:
+        if self.programs is not None:
+            text = "cannot be combined with programs; remove it, or say it of one of them"
+            given = [key for key in _NOT_WITH_PROGRAMS if key in self.model_fields_set]
+            if given:
+                raise own_problems([Problem((key,), text) for key in given])
+        return self
+
+    @model_validator(mode="after")
     def _processes_once(self) -> Self:
         named = [key for key in ("pid", "unit", "container") if getattr(self, key) is not None]
         if len(named) > 1:
@@ -493,11 +450,9 @@ class StudyServer(ContainerTable, extra="allow"):
             return re.sub(rf"(?<!\{{)\{{({names})\}}(?!\}})", value, text)
 
         start = None if self.start is None else [filled(word) for word in self.start]
-        environment = {
-            name: given if given.source is not None else SecretText(filled(given.text))
-            for name, given in self.environment.items()
-        }
-        changed = self.model_copy(update={"start": start, "environment": environment})
+        programs = self.programs and [one.with_settings_filled_in(filled) for one in self.programs]
+        environment = filled_variables(self.environment, filled)
+        changed = self.model_copy(update={"start": start, "programs": programs, "environment": environment})
         changed.__pydantic_extra__ = {name: given for name, given in settings.items() if name not in used}
         return changed
 

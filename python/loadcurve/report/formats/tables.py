@@ -230,6 +230,7 @@ class _DividedRow(NamedTuple):
     estimate: Estimate | None
     program: str | None = None
     """``None`` of the whole and of what remains."""
+    unit: str = "µs"
 
 
 def _divided(analysis: Analysis) -> Iterator[_DividedRow]:
@@ -239,12 +240,13 @@ def _divided(analysis: Analysis) -> Iterator[_DividedRow]:
         for program in one.programs:
             yield _DividedRow(one.server, one.point, "cpu", program.cpu_us, program.name)
             yield _DividedRow(one.server, one.point, "run_delay", program.run_delay_us, program.name)
+            yield _DividedRow(one.server, one.point, "cpu_share", program.cpu_share, program.name, "CPUs")
+            yield _DividedRow(one.server, one.point, "memory", program.memory_mib, program.name, "MiB")
         yield _DividedRow(one.server, one.point, "elsewhere", one.elsewhere_us)
 
 
 _DIVIDED = [
-    *columns("server point:point part program"),
-    column("unit", lambda _row: "µs"),
+    *columns("server point:point part program unit"),
     *columns(_ESTIMATE, "estimate"),
 ]
 _CLAIMS = columns("outcome=title text statement why")
