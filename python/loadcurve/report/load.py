@@ -14,7 +14,7 @@ from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
-from loadcurve.report.operations import operations_of_load
+from loadcurve.report.load_operations import operations_of_load
 from loadcurve.report.terminal_tables import (
     FIGURES,
     NAMES,

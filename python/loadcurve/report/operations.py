@@ -1,7 +1,6 @@
 """The figures of each operation: of requests by their labels, or of the kinds of operations on databases."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
+from loadcurve.report.load_operations import LATENCIES, MOST_IN_TERMINAL, slowness_ms
 from loadcurve.report.long_table import Cell, measure_cell
 from loadcurve.report.markdown import table_of_words
 from loadcurve.report.section import Report, Section
@@ -21,66 +21,16 @@ from loadcurve.report.terminal_tables import (
     SERVER_WIDTH,
     SERVERS,
     WORDS,
-    WRAPPED_FIGURES,
     Column,
     column_table,
     point_column,
 )
-from loadcurve.result.load import LoadResult, Operation
-from loadcurve.result.operations import errors_of, latency_of, operations_of, throughput_of
+from loadcurve.result.operations import errors_of, latency_of, throughput_of
 
-MOST_IN_TERMINAL = 10
-"""The terminal has this many rows, of the slowest operations; the others are counted."""
 MOST_POINTS = 4
 """The page has each operation at this many points of a server at most: the first, the last, some between."""
 MOST_ROWS = 100
 """The page has this many rows at most, with fewer points where there are many operations or servers."""
-LATENCIES = ("p50", "p99")
-
-
-def operations_of_load(result: LoadResult) -> list[RenderableType]:
-    """Return a row for each operation of a load, the slowest first, in 80 columns.
-
-    Nothing where the load has a single request, whose figures are its own. The rows that are too many are
-    counted below.
-    """
-    kind, found = result.load.kind, operations_of(result)
-    if len(found) < (1 if kind.by_operation else 2):
-        return []
-    ordered = sorted(found, key=lambda one: -_slowness_ms(one.latency_ms.p99, one.latency_ms.max))
-    answered = sum(one.answered for one in found)
-    per_answer = (result.rate_rps.answered or 0.0) / answered if answered else 0.0
-    columns: Sequence[Column[Operation]] = (
-        Column(kind.request, lambda one: one.operation, WORDS),
-        Column(kind.per_second, lambda one: units.rate(one.answered * per_answer), WRAPPED_FIGURES),
-        Column("share", lambda one: _share(one.answered, answered)),
-        Column("errors", lambda one: f"{one.errors:,}"),
-        *(Column(f"{name}, ms", partial(_time_of, name)) for name in (*LATENCIES, "max")),
-    )
-    shown, rest = ordered[:MOST_IN_TERMINAL], ordered[MOST_IN_TERMINAL:]
-    return [column_table(shown, columns), *_counted(kind, rest)]
-
-
-def _counted(kind: LoadKind, rest: Sequence[Operation]) -> list[Text]:
-    if not rest:
-        return []
-    answered, errors = sum(one.answered for one in rest), sum(one.errors for one in rest)
-    more = units.plural(len(rest), f"more {kind.request}")
-    return [Text(f"{more}, faster than these: {answered:,} answered, {units.plural(errors, 'error')}", "dim")]
-
-
-def _slowness_ms(p99_ms: float | None, max_ms: float | None) -> float:
-    """Return by what operations are ordered; one without any answer is the slowest."""
-    known = max_ms if p99_ms is None else p99_ms
-    return math.inf if known is None else known
-
-
-def _share(answered: int, of_all: int) -> str:
-    return units.percent(answered / of_all) if of_all else units.ABSENT
-
-
-def _time_of(statistic: str, one: Operation) -> str:
-    return units.milliseconds(getattr(one.latency_ms, statistic))
 
 
 class Row(NamedTuple):
@@ -143,7 +93,7 @@ def _labels_at(analysis: Analysis, at: CurvePoint) -> list[str]:
 
 def _slowest_first(kind: LoadKind, row: Row) -> float:
     p99, longest = (row.at.estimate(latency_of(kind, row.operation, name)) for name in ("p99", "max"))
-    return -_slowness_ms(p99.value if p99 else None, longest.value if longest else None)
+    return -slowness_ms(p99.value if p99 else None, longest.value if longest else None)
 
 
 def _columns(kind: LoadKind) -> dict[str, Callable[[Row], Cell]]:

@@ -1,0 +1,63 @@
+"""The figures of each operation of one load, for the terminal: nothing here needs what analyses a run."""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from loadcurve import units
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.report.terminal_tables import WORDS, WRAPPED_FIGURES, Column, column_table
+from loadcurve.result.load import LoadResult, Operation
+from loadcurve.result.operations import operations_of
+
+MOST_IN_TERMINAL = 10
+"""The terminal has this many rows, of the slowest operations; the others are counted."""
+LATENCIES = ("p50", "p99")
+
+
+def operations_of_load(result: LoadResult) -> list[RenderableType]:
+    """Return a row for each operation of a load, the slowest first, in 80 columns.
+
+    Nothing where the load has a single request, whose figures are its own. The rows that are too many are
+    counted below.
+    """
+    kind, found = result.load.kind, operations_of(result)
+    if len(found) < (1 if kind.by_operation else 2):
+        return []
+    ordered = sorted(found, key=lambda one: -slowness_ms(one.latency_ms.p99, one.latency_ms.max))
+    answered = sum(one.answered for one in found)
+    per_answer = (result.rate_rps.answered or 0.0) / answered if answered else 0.0
+    columns: Sequence[Column[Operation]] = (
+        Column(kind.request, lambda one: one.operation, WORDS),
+        Column(kind.per_second, lambda one: units.rate(one.answered * per_answer), WRAPPED_FIGURES),
+        Column("share", lambda one: _share(one.answered, answered)),
+        Column("errors", lambda one: f"{one.errors:,}"),
+        *(Column(f"{name}, ms", partial(_time_of, name)) for name in (*LATENCIES, "max")),
+    )
+    shown, rest = ordered[:MOST_IN_TERMINAL], ordered[MOST_IN_TERMINAL:]
+    return [column_table(shown, columns), *_counted(kind, rest)]
+
+
+def _counted(kind: LoadKind, rest: Sequence[Operation]) -> list[Text]:
+    if not rest:
+        return []
+    answered, errors = sum(one.answered for one in rest), sum(one.errors for one in rest)
+    more = units.plural(len(rest), f"more {kind.request}")
+    return [Text(f"{more}, faster than these: {answered:,} answered, {units.plural(errors, 'error')}", "dim")]
+
+
+def slowness_ms(p99_ms: float | None, max_ms: float | None) -> float:
+    """Return by what operations are ordered; one without any answer is the slowest."""
+    known = max_ms if p99_ms is None else p99_ms
+    return math.inf if known is None else known
+
+
+def _share(answered: int, of_all: int) -> str:
+    return units.percent(answered / of_all) if of_all else units.ABSENT
+
+
+def _time_of(statistic: str, one: Operation) -> str:
+    return units.milliseconds(getattr(one.latency_ms, statistic))
