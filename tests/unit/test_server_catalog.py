@@ -10,9 +10,9 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.container.found import containerfile_of
-from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server
+from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server, with_blocks
 from loadcurve.server.install import install_command
-from loadcurve.server.settings import IntegerSetting
+from loadcurve.server.settings import IntegerSetting, UnusableSetting
 from loadcurve.server.templates import quoted
 
 MINIMAL = """
@@ -414,3 +414,82 @@ def test_a_program_that_cannot_be_run_has_no_known_version(catalog, tmp_path):
 
 def test_quotes_and_backslashes_are_escaped_in_quoted_text():
     assert quoted('/a "b" \\ c') == '"/a \\"b\\" \\\\ c"'
+
+
+def test_a_packaged_server_is_a_base_by_its_name(tmp_path: Path):
+    folder = tmp_path / "proxied"
+    folder.mkdir()
+    (folder / "server.toml").write_text(
+        'base = "nginx"\ntitle = "nginx with a page"\n[config]\n"nginx.conf" = "proxied.conf.j2"\n'
+    )
+    block = "{% block pages %}location = /on { return 200 {{ port }}; }{% endblock %}"
+    (folder / "proxied.conf.j2").write_text(f'{{% extends "nginx.conf.j2" %}}\n{block}\n')
+    entry = load_catalog([tmp_path])["proxied"]
+    assert entry.description.title == "nginx with a page"
+    assert entry.description.binary == ["nginx"]
+    text = entry.templates.render("proxied.conf.j2", NAMES_OF_NGINX)
+    assert "location = /on { return 200 8080; }" in text
+    assert "server_name localhost;" in text
+
+
+def test_a_base_that_is_no_packaged_server_is_refused(tmp_path: Path):
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / "server.toml").write_text('base = "ngimx"\ntitle = "x"\n')
+    with pytest.raises(BadInput, match='found "ngimx"; expected the name of a packaged server, or the path'):
+        load_catalog([tmp_path])
+
+
+NAMES_OF_NGINX = {
+    name: setting.default for name, setting in load_catalog()["nginx"].description.settings.items()
+} | {
+    "user": None,
+    "group": None,
+    "private": "/p",
+    "scratch": "/p/s",
+    "content": "/c",
+    "address": "127.0.0.1",
+    "port": 8080,
+    "version": "1.22.1",
+    "workers": 1,
+}
+
+
+def test_what_a_study_adds_to_a_block_is_in_the_configuration():
+    entry = load_catalog()["nginx"]
+    blocks = {"pages": "location = /on { return 200 {{ port }}; }", "upstreams": "gzip on;"}
+    with_them = with_blocks(entry, Overrides(blocks=blocks))
+    plain, added = (
+        [line.strip() for line in one.templates.render("nginx.conf.j2", NAMES_OF_NGINX).splitlines()]
+        for one in (entry, with_them)
+    )
+    at = added.index("location = /on { return 200 8080; }")
+    assert [line for line in added[at + 1 :] if line] == ["}", "}"], "within the server"
+    assert added.index("gzip on;") < added.index("server {")
+    of_blocks = {"location = /on { return 200 8080; }", "gzip on;", ""}
+    assert [line for line in added if line not in of_blocks] == [line for line in plain if line]
+
+
+@pytest.mark.parametrize(
+    ("server", "blocks", "said"),
+    [
+        (
+            "nginx",
+            {"page": "x"},
+            'no template has a block `page`; known are pages, upstreams; did you mean "pages"?',
+        ),
+        ("nginx", {"pages": "{{ prot }}"}, "pages uses an unknown name `prot`; known are "),
+        ("nginx", {"pages": "a\n{% if %}"}, "pages, line 2: "),
+        (
+            "nginx",
+            {"pages": '{% include "nginx.conf.j2" %}'},
+            "names the template nginx.conf.j2, which a block",
+        ),
+        ("limit", {"pages": "x"}, "no template has a block `pages`; known are none"),
+    ],
+)
+def test_a_block_that_cannot_be_added_to_is_refused(server, blocks, said):
+    with pytest.raises(UnusableSetting) as caught:
+        with_blocks(load_catalog()[server], Overrides(blocks=blocks))
+    assert caught.value.setting == "blocks"
+    assert said in str(caught.value)

@@ -82,6 +82,27 @@ version_command = ["touch", "RAN"]
 """
 
 
+def test_programs_catalogs_and_blocks_of_configuration_are_named():
+    study = """
+catalog = "mine"
+[servers.app]
+[[servers.app.programs]]
+name = "data"
+start = "db --port {port}"
+environment = { LEVEL = "1" }
+[servers.nginx]
+blocks = { pages = "gzip on;\\n  perl x;" }
+"""
+    found = {(one.kind, one.name, one.where) for one in effects_of(tomllib.loads(study))}
+    assert found == {
+        ("command", "those of the descriptions of servers in mine", "catalog"),
+        ("command", "db --port {port}", "servers.app.programs.start"),
+        ("variable", "LEVEL, set for data of app", "servers.app.programs.environment"),
+        ("command", "the catalogue's nginx", "servers.nginx"),
+        ("command", "in the server's configuration: gzip on; perl x;", "servers.nginx.blocks.pages"),
+    }
+
+
 def test_commands_hosts_files_and_variables_are_read_from_the_text():
     found = effects_of(tomllib.loads(STUDY))
     assert {kind: {one.name for one in found if one.kind == kind} for kind in EXPECTED} == EXPECTED

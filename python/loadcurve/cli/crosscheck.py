@@ -14,7 +14,7 @@ from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.result.run_files import RUN_FILE, new_folder
 from loadcurve.runs.generators import require_exact_at
 from loadcurve.runs.study import RunOptions
-from loadcurve.server.catalog import Catalog, load_catalog
+from loadcurve.server.catalog import Catalog, catalogs_of, load_catalog
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.study.bundled import study_name
 from loadcurve.study.find import find_study
@@ -78,10 +78,12 @@ def _first_installed(catalogs: Sequence[Path]) -> str:
 
 def _run(argument: str, options: RunOptions) -> tuple[Path, int]:
     study_file = find_study(argument)
-    study = TomlDocument.read(study_file).to_model(Study)
+    document = TomlDocument.read(study_file)
+    study = document.to_model(Study)
     generators = options.generators
     if not generators and not _names_tools(study):
-        generators = _usable(study, load_catalog(options.catalogs), options.only)
+        catalog = load_catalog([*catalogs_of(document), *options.catalogs])
+        generators = _usable(study, catalog, options.only)
     folder = options.out or new_folder(study_name(study_file))
     changed = replace(options, generators=tuple(generators), out=folder)
     return folder, run_command(argument, changed)

@@ -12,11 +12,12 @@ from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.report.terminal_tables import NAMES, WRAPPED, Column, column_table
 from loadcurve.runs.prepare import checked_studies
-from loadcurve.server.catalog import load_catalog
+from loadcurve.server.catalog import catalogs_of, load_catalog
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.find import bundled_study, find_study
 from loadcurve.study.several import studies_in
+from loadcurve.toml.document import TomlDocument
 from loadcurve.units import clock, plural
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def check_command(argument: str, catalogs: Sequence[Path] = ()) -> None:
     Raises ``BadInput``: the study cannot be used.
     """
     file = find_study(argument)
-    studies = checked_studies(file, load_catalog(catalogs))
+    catalog = load_catalog([*catalogs_of(TomlDocument.read(file)), *catalogs])
+    studies = checked_studies(file, catalog)
     out = new_console()
     out.print(Text(f"{file}: {studies[0].title}"), soft_wrap=True)
     for words, shown in (("in full", studies), ("with --quick", [one.quick() for one in studies])):

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 from loadcurve.files import make_folder, sha256_of
 from loadcurve.result.inputs import CATALOG_OPTION, InputRecord, LeftOutReason, with_kept_names
-from loadcurve.server.catalog import CatalogEntry, read_entry
-from loadcurve.server.packaged import DESCRIPTION_FILE
+from loadcurve.server.catalog import CatalogEntry, bases_of, read_entry
+from loadcurve.server.packaged import DESCRIPTION_FILE, PACKAGED_CATALOG
 from loadcurve.study.inputs import (
     NamedFile,
     files_of,
@@ -190,9 +190,19 @@ def _files(source: Path) -> Iterator[Path]:
 
 
 def _folders_of(entry: CatalogEntry, catalog: Path) -> Iterator[Path]:
-    """Yield the folder of an entry in a catalogue, and those of the descriptions that it is based on."""
+    """Yield the folder of an entry in a catalogue, and those of the descriptions that it is based on.
+
+    Packaged ones that are named, and not by a path, are wherever Loadcurve is.
+    """
     yield catalog.absolute() / entry.name
-    yield from (one for one in entry.templates.folders if one != entry.folder)
+    others = [one for one in entry.templates.folders if one != entry.folder]
+    own = [one for one in others if not one.is_relative_to(PACKAGED_CATALOG)]
+    is_by_path = any(
+        (folder / base).resolve().is_relative_to(PACKAGED_CATALOG)
+        for folder in [entry.folder, *own]
+        for base in bases_of(folder)
+    )
+    yield from others if is_by_path else own
 
 
 def _files_in(folders: Sequence[Path]) -> Iterator[Path]:

@@ -35,7 +35,7 @@ from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, Unt
 from loadcurve.runs.prepare import Served
 from loadcurve.runs.resume import InterruptedRuns
 from loadcurve.runs.trial import TrialRunner
-from loadcurve.server.catalog import load_catalog
+from loadcurve.server.catalog import catalogs_of, load_catalog
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import clean_up_after_killed_runs
 from loadcurve.server.presence import announce, neighbours
@@ -143,7 +143,7 @@ class StudyRun:
             seed=random.randint(0, LARGEST_SEED) if options.seed is None else options.seed,  # noqa: S311
             option_words=[*(search.words() if search else []), *options.changes()],
             only=options.only,
-            catalog=load_catalog(options.catalogs),
+            catalog=load_catalog([*catalogs_of(document), *options.catalogs]),
             catalogs=options.catalogs,
             facts=host_facts(),
             display=display,

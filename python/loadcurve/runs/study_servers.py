@@ -63,6 +63,7 @@ def overrides_of(
         folder=_working_folder(entry, server, folder),
         ready=_ready_question(entry, arm, has_content=study.content is not None),
         named=_named(server),
+        blocks=_blocks(entry, server, is_elsewhere=folder is None),
         tls=arm.load.tls,
         limits=limits_of(server, study.host),
         location=location,
@@ -104,6 +105,17 @@ def _ready_of_program(
     if path is not None:
         return ReadyQuestion(path, http.HTTPStatus.BAD_REQUEST)
     return _ready_question(entry, arm, has_content=study.content is not None) if is_asked else None
+
+
+def _blocks(entry: CatalogEntry, server: StudyServer, *, is_elsewhere: bool) -> dict[str, str]:
+    """Return what is added to blocks of a server's configuration; raises UnusableSetting where it cannot."""
+    if server.blocks and is_elsewhere:
+        text = (
+            "not used: the server runs on another machine; put them into a description of your own with "
+            f'base = "{entry.name}", and give its folder as catalog'
+        )
+        raise UnusableSetting("blocks", text)
+    return server.blocks
 
 
 def _named(server: StudyServer) -> Named | None:

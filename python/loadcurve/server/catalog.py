@@ -48,6 +48,13 @@ class Catalog:
         return iter(sorted(self._entries.values(), key=lambda entry: entry.name))
 
 
+def catalogs_of(study: TomlDocument) -> list[Path]:
+    """Return the folder of descriptions that a study names; none where that is no folder."""
+    named = study.data.get("catalog")
+    folder = study.path.parent / named if isinstance(named, str) else None
+    return [folder] if folder is not None and folder.is_dir() else []
+
+
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
     """Read the packaged catalogue and then these folders; an entry replaces an earlier one of the same name.
 
@@ -101,18 +108,36 @@ def _read_layers(file: Path, below: tuple[Path, ...] = ()) -> list[TomlDocument]
     document = TomlDocument.read(file)
     below = (*below, file)
     layers = [document]
-    given = document.data.get("base", [])
-    bases = given if isinstance(given, list) else [given]
-    # What is no text is refused with the other values of the file.
-    for base in (base for base in bases if isinstance(base, str)):
-        based_on = _existing_file(file.parent / base)
+    for base in _bases(document):
+        based_on = _existing_file(file.parent / base) or packaged_description(base)
         if based_on is None or based_on in below:
             text = (
-                "expected the path, relative to this folder, of a description that is not based on this one"
+                "expected the name of a packaged server, or the path, relative to this folder, of a "
+                "description that is not based on this one"
             )
             raise BadInput(document.report(Problem(("base",), f"found {show(base)}; {text}")))
         layers += _read_layers(based_on, below)
     return layers
+
+
+def bases_of(folder: Path) -> list[str]:
+    """Return what the description in a folder says that it is based on."""
+    return _bases(TomlDocument.read(folder / DESCRIPTION_FILE))
+
+
+def _bases(document: TomlDocument) -> list[str]:
+    given = document.data.get("base", [])
+    # What is no text is refused with the other values of the file.
+    return [base for base in (given if isinstance(given, list) else [given]) if isinstance(base, str)]
+
+
+def packaged_description(name: str) -> Path | None:
+    """Return the description of a packaged server by its name; ``None`` where there is none."""
+    return (
+        None
+        if "/" in name or name in {"", ".", ".."}
+        else _existing_file(PACKAGED_CATALOG / name / DESCRIPTION_FILE)
+    )
 
 
 def _existing_file(path: Path) -> Path | None:

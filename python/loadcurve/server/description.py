@@ -61,6 +61,7 @@ STUDY_KEYS = CONTAINER_KEYS | {
     "environment",
     "cwd",
     "ready",
+    "blocks",
 }
 """What a study may say of any server, besides its settings."""
 
@@ -178,7 +179,8 @@ class ServerDescription(TomlTable):
     """
 
     base: str | list[str] | None = None
-    """Another description, or several, by paths from this folder, whose keys apply unless set here.
+    """Another description, or several, whose keys apply unless set here: packaged servers by their names,
+    such as `"nginx"`, and others by paths from this folder.
 
     Of several, an earlier one goes before a later one. Tables join key by key, lists are replaced as a whole,
     and this one's templates may include those of its bases.

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -78,6 +78,8 @@ class Overrides:
     folder: WorkingFolder | None = None
     """Where the server works; in its private folder, unless set."""
     ready: ReadyQuestion | None = None
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    """What is added to blocks of the server's templates."""
     known_beside: frozenset[str] = frozenset()
     """Placeholders of the programs beside it, where it is one of several."""
     needs_port: bool = True
@@ -192,6 +194,7 @@ def find_server(
         ServerFailure: the server is there, and its version cannot be found out ("version_unknown").
 
     """
+    entry = with_blocks(entry, overrides)
     description = entry.description
     settings = choose_settings(entry.name, description.settings, given_settings)
     start = _start(entry, overrides)
@@ -243,7 +246,22 @@ def require_as_given(entry: CatalogEntry, given_settings: Mapping[str, object], 
     Raises ``UnusableSetting`` as :func:`find_server` does.
     """
     choose_settings(entry.name, entry.description.settings, given_settings)
+    with_blocks(entry, overrides)
     _start(entry, overrides)
+
+
+def with_blocks(entry: CatalogEntry, overrides: Overrides) -> CatalogEntry:
+    """Return an entry with what a study adds to blocks of its templates; raises UnusableSetting."""
+    if not overrides.blocks:
+        return entry
+    description = entry.description
+    try:
+        templates = entry.templates.with_blocks(
+            description.config.values(), overrides.blocks, description.template_names
+        )
+    except BadInput as error:
+        raise UnusableSetting("blocks", str(error)) from None
+    return replace(entry, templates=templates)
 
 
 def _require_supported(

@@ -85,6 +85,8 @@ def given_of_running(
             raise UnusableSetting(
                 key, f"not used: the server {entry.name} is already running and is not started"
             )
+    if overrides.blocks:
+        raise UnusableSetting("blocks", f"not used: the server {entry.name} is already running")
     if overrides.limits != NO_LIMITS:
         text = f"not used: the server {entry.name} is already running, so Loadcurve cannot limit it"
         raise UnusableSetting("limits", text)

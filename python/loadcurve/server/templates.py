@@ -1,11 +1,14 @@
 """The templates of a server's configuration files: rendered for a start, and checked when they are read."""
 
 import functools
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import jinja2
 import jinja2.meta
+import jinja2.nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from loadcurve.errors import BadInput, sentence
@@ -17,10 +20,11 @@ from loadcurve.toml.quantities import parse_binary_size_bytes
 class Templates:
     """The templates of one server: each is looked for in these folders, in their order."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        """Name the folders; nothing is read."""
+    def __init__(self, folders: Sequence[Path], filled: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Name the folders; nothing is read. ``filled`` has what takes the places of templates, by name."""
         self._loader = jinja2.FileSystemLoader(folders)
         self._environment = _environment(self._loader)
+        self._filled = filled
 
     @property
     def folders(self) -> list[Path]:
@@ -30,11 +34,51 @@ class Templates:
     def render(self, template: str, names: Mapping[str, object]) -> str:
         """Return a template's text with these names filled in; raises BadInput where that cannot be."""
         try:
+            if template in self._filled:
+                return self._environment.from_string(self._filled[template]).render(names)
             return self._environment.get_template(template).render(names)
         except jinja2.TemplateError as error:
             raise BadInput(
                 sentence(f"The template {template} cannot be filled in: {error.message}")
             ) from None
+
+    def with_blocks(
+        self, templates: Iterable[str], blocks: Mapping[str, str], known: frozenset[str]
+    ) -> "Templates":
+        """Return the same templates with texts, which are templates, too, at the ends of their blocks.
+
+        Raises ``BadInput``: no template has such a block, or a text has a fault or uses an unknown name.
+        """
+        filled, there = {}, set[str]()
+        for template in templates:
+            of_template = self._blocks_of(template)
+            there |= of_template
+            own = {name: text for name, text in blocks.items() if name in of_template}
+            if own:
+                filled[template] = _extended(template, own)
+        for name, text in blocks.items():
+            if name not in there:
+                raise BadInput(unknown_name(f"no template has a block `{name}`", name, there))
+            try:
+                used, referenced = _names_in(text, name)
+            except jinja2.TemplateSyntaxError as error:
+                raise BadInput(f"{name}, line {error.lineno}: {error.message}") from None
+            if referenced:
+                raise BadInput(f"{name} names the template {min(referenced)}, which a block cannot")
+            if unknown := used - known:
+                raise BadInput(
+                    unknown_name(f"{name} uses an unknown name `{min(unknown)}`", min(unknown), known)
+                )
+        return Templates(self.folders, filled)
+
+    def _blocks_of(self, template: str) -> set[str]:
+        """Return the blocks of a template, and of those that it extends."""
+        text, file, _ = self._loader.get_source(self._environment, template)
+        syntax = self._environment.parse(text, filename=file)
+        found = {block.name for block in syntax.find_all(jinja2.nodes.Block)}
+        parents = [one.template for one in syntax.find_all(jinja2.nodes.Extends)]
+        names = [one.value for one in parents if isinstance(one, jinja2.nodes.Const)]
+        return found.union(*map(self._blocks_of, names))
 
     def check(self, templates: Iterable[str], known: frozenset[str]) -> frozenset[str]:
         """Check templates, and those that they include or import, before there is anything to fill in.
@@ -87,6 +131,14 @@ def _environment(loader: jinja2.BaseLoader | None = None) -> jinja2.Environment:
     environment.filters["in_binary_bytes"] = parse_binary_size_bytes
     environment.tests["before"] = is_before
     return environment
+
+
+def _extended(template: str, blocks: Mapping[str, str]) -> str:
+    """Return a template that extends another one, with texts behind what its blocks have."""
+    parts = [
+        f"{{% block {name} %}}{{{{ super() }}}}{text}\n{{% endblock %}}\n" for name, text in blocks.items()
+    ]
+    return f"{{% extends {json.dumps(template)} %}}\n{''.join(parts)}"
 
 
 @functools.cache

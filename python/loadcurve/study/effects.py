@@ -62,13 +62,17 @@ def _of_server(name: str, table: Mapping[str, Any]) -> Iterator[Effect]:
     entry = table.get("use", name)
     where = f"servers.{name}"
     # Its own command is named for itself.
-    is_own = "use" not in table and "start" in table
+    is_own = "use" not in table and not {"start", "programs"}.isdisjoint(table)
     if isinstance(entry, str) and entry not in FROM_STUDY and "url" not in table and not is_own:
         yield Effect("command", f"the catalogue's {entry}", where)
-    environment = table.get("environment")
-    if isinstance(environment, dict):
-        for variable in environment:
-            yield Effect("variable", f"{variable}, set for {name}", f"{where}.environment")
+    programs = table.get("programs")
+    own = [one for one in programs if isinstance(one, dict)] if isinstance(programs, list) else []
+    of_programs = [(f"{one.get('name')} of {name}", f"{where}.programs", one) for one in own]
+    for owner, place, given in [(name, where, table), *of_programs]:
+        environment = given.get("environment")
+        if isinstance(environment, dict):
+            for variable in environment:
+                yield Effect("variable", f"{variable}, set for {owner}", f"{place}.environment")
 
 
 def _command(value: object, path: tuple[str, ...]) -> Iterator[Effect]:
@@ -76,6 +80,17 @@ def _command(value: object, path: tuple[str, ...]) -> Iterator[Effect]:
         yield Effect("command", without_passwords(shlex.join(map(str, value))), ".".join(path))
     elif isinstance(value, str):
         yield Effect("command", without_passwords(value), ".".join(path))
+
+
+def _catalog(value: object, path: tuple[str, ...]) -> Iterator[Effect]:
+    if path == ("catalog",) and isinstance(value, str):
+        yield Effect("command", f"those of the descriptions of servers in {value}", "catalog")
+
+
+def _blocks(value: object, path: tuple[str, ...]) -> Iterator[Effect]:
+    for name, text in value.items() if isinstance(value, dict) else ():
+        said = " ".join(without_passwords(str(text)).split())
+        yield Effect("command", f"in the server's configuration: {said}", ".".join((*path, name)))
 
 
 def _generator(value: object, path: tuple[str, ...]) -> Iterator[Effect]:
@@ -124,6 +139,8 @@ _KEYS: Mapping[str, Callable[[object, tuple[str, ...]], Iterator[Effect]]] = {
     "start": _command,
     "version_command": _command,
     "binary": _command,
+    "catalog": _catalog,
+    "blocks": _blocks,
     "engine_arguments": _command,
     "run_arguments": _command,
     "generator": _generator,

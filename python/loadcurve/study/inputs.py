@@ -57,7 +57,7 @@ def files_of(document: TomlDocument) -> list[NamedFile]:
     """Return what a study names, in the order of its tables."""
     folder, data = document.path.parent.absolute(), document.data
     found = [*_of_loads(data, folder), *_of_servers(data, folder)]
-    for key in (("claims",), ("published", "file"), ("content", "folder")):
+    for key in (("claims",), ("catalog",), ("published", "file"), ("content", "folder")):
         found += _plain(data, key, folder)
     return found
 

@@ -26,6 +26,7 @@ from loadcurve.study.consistency import (
     warmup_inconsistencies,
 )
 from loadcurve.study.more_arms import with_all_arms
+from loadcurve.study.program import Folder
 from loadcurve.study.published import Published
 from loadcurve.study.quick import (
     QuickTable,
@@ -82,6 +83,8 @@ class Study(TomlTable):
     """
     limits: Limits | None = None
     """Limits that answer the question: up to which load each server keeps them."""
+    catalog: Folder | None = None
+    """A folder of your own descriptions of servers, besides the packaged ones; `--catalog` adds others."""
     content: Content | None = None
     """What the servers serve.
 

@@ -326,7 +326,7 @@ def _usable_url(url: str, info: ValidationInfo) -> str:
 
 
 _NOT_WITH_PROGRAMS = (
-    *("start", "binary", "ready", "url", "pid", "unit", "container"),
+    *("start", "binary", "blocks", "ready", "url", "pid", "unit", "container"),
     *("engine", "limits", "machine"),
 )
 """What is said of a server that is one program."""
@@ -384,6 +384,12 @@ class StudyServer(ContainerTable, extra="allow"):
     """The version, if no program can print it."""
     version_command: StudyCommand | None = None
     """Another command than the catalogue's that prints the version."""
+    blocks: Annotated[dict[str, Text], Expected('a table of texts, such as { pages = "gzip on;" }')] = Field(
+        default_factory=dict
+    )
+    """Lines that are added to blocks of the configuration of a server of the catalogue, such as `pages` of
+    nginx, Apache and lighttpd.
+    """
     driver: dict[str, SettingValue] = Field(default_factory=dict)
     """How the load asks a database, by its driver's settings, such as its write concern."""
     environment: Variables = Field(default_factory=dict)
