@@ -11,6 +11,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.sections import Sections
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.markdown import table_lines
+from loadcurve.report.picture_style import AS_ON_PAGE, PictureStyle
 from loadcurve.result.folder import Run
 
 Data = TypeVar("Data")
@@ -21,10 +22,11 @@ Item = TypeVar("Item")
 class Report:
     """A run and all that is said of it in numbers; what sections find is computed when first asked for."""
 
-    def __init__(self, run: Run, analysis: Analysis) -> None:
+    def __init__(self, run: Run, analysis: Analysis, pictures: PictureStyle = AS_ON_PAGE) -> None:
         """Take a run as it was read; no file is read and nothing is measured here."""
         self.run = run
         self.analysis = analysis
+        self.picture_style = pictures
         self.sections = Sections(analysis.not_computed)
         """What a fault left out of the analysis and of all forms of the report, in one list."""
         self._found: dict[Section[Any], Any] = {}

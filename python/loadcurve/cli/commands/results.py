@@ -119,6 +119,19 @@ def report(
             "--out", metavar="DIR", help="Folder for the files; default: RUN, or the newest of several."
         ),
     ] = None,
+    figures: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Of pictures: only figures whose names begin so, such as throughput,latency."
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="WIDTHxHEIGHT", help="Of pictures: their size, such as 8.5cmx6cm or 640x400."),
+    ] = None,
+    font: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of pictures: the font, which must be installed.")
+    ] = None,
     layout: Annotated[
         Literal["ab", "httperf", "wrk2"] | None,
         typer.Option("--as", help="Print one point in the layout of another load generator; write no file."),
@@ -150,6 +163,8 @@ def report(
         raise typer.BadParameter("--as writes no file; remove --findings, --slo, --format and --out")
     if findings and (formats is not None or out is not None):
         raise typer.BadParameter("--findings writes no file; remove --format and --out")
+    if formats is None and any(one is not None for one in (figures, size, font)):
+        raise typer.BadParameter("--figures, --size and --font require --format with png, svg or pdf")
     if layout is not None:
         from loadcurve.cli.report_layout import layout_command
 
@@ -164,8 +179,9 @@ def report(
         findings_command(first)
     elif formats is not None or out is not None:
         from loadcurve.cli.report_formats import formats_command
+        from loadcurve.report.picture_style import parse_style
 
-        formats_command(first, formats or "html", slo, out)
+        formats_command(first, formats or "html", slo, out, parse_style(figures, size, font))
     else:
         from loadcurve.cli.report import report_command
 

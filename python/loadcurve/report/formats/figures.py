@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from loadcurve.report.charts.figure import Figure, Specification
 from loadcurve.report.figures import Distribution
 from loadcurve.report.formats.over_time import time_pictures
+from loadcurve.report.picture_style import PictureStyle
 from loadcurve.report.section import Report
 from loadcurve.report.sections import everything
 from loadcurve.report.trials import TRIALS
@@ -21,6 +22,8 @@ UNNAMED = frozenset({"parts", "figure", "comparisons"})
 """Names of sections and fields that say nothing of the figures in them."""
 MOST_IN_A_LINE = 4
 """A line of the legend holds at most this many servers."""
+CHARACTER_PX, SYMBOL_PX = 7.5, 40
+"""How wide a character of a name is at most, on average, and what a symbol and the space around it take."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no XML document may hold (XML 1.0, 2.2): a picture with such a sign in a name could not be drawn."""
@@ -28,11 +31,9 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 INK = "#1c1d1f"
 SOFT = "#5c6066"
 RULE = "#dcdcd6"
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 LIGHT_PAPER: dict[str, Any] = {
     "background": "#ffffff",
-    "font": FONT,
     "padding": 16,
     "view": {"stroke": None},
     "axis": {
@@ -71,7 +72,7 @@ class Picture:
 
 
 def pictures(report: Report) -> list[Picture]:
-    """Return every figure that the page holds, in the page's order.
+    """Return every figure that the page holds and that is asked for, in the page's order.
 
     A figure that can show one of several points shows the one that the page begins with. The panels over time
     are one picture for each trial that the weightiest findings name.
@@ -91,7 +92,40 @@ def pictures(report: Report) -> list[Picture]:
                 break
             name = f"{first}-{number}"
         found[name] = Picture(name, _standing_alone(figure, note, measured))
-    return [*found.values(), *_over_time(report)]
+    style, drawings = report.picture_style, [*found.values(), *_over_time(report)]
+    style.require_shown([one.name for one in drawings])
+    return [_styled(one, style) for one in drawings if style.shows(one.name)]
+
+
+def _styled(picture: Picture, style: PictureStyle) -> Picture:
+    """Return a picture in the font and, unless it has several panels, of the size that is asked for."""
+    specification = {
+        **picture.specification,
+        "config": {**picture.specification["config"], "font": style.font},
+    }
+    if style.size_px is not None and "vconcat" not in specification:
+        width, height = style.size_px
+        specification |= {
+            "width": width,
+            "height": height,
+            "autosize": {"type": "fit", "contains": "padding"},
+        }
+        for view in _views(specification):
+            if view is not specification:
+                view.pop("width", None)
+                view.pop("height", None)
+            _fold_legend(view, width)
+    return Picture(picture.name, specification)
+
+
+def _fold_legend(view: Specification, width_px: float) -> None:
+    """Let the lines of a legend hold as many servers as a picture is wide."""
+    for channel in view.get("encoding", {}).values():
+        legend = channel.get("legend") if isinstance(channel, dict) else None
+        if legend and legend.get("columns"):
+            longest = max(map(len, legend["values"]), default=1)
+            fitting = int(width_px // (longest * CHARACTER_PX + SYMBOL_PX))
+            legend["columns"] = max(1, min(MOST_IN_A_LINE, fitting))
 
 
 def _over_time(report: Report) -> Iterator[Picture]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from loadcurve.errors import BadInput
 from loadcurve.report.files import write_part
+from loadcurve.report.picture_style import AS_ON_PAGE, PictureStyle
 from loadcurve.result.run_files import REPORT_FILE
 from loadcurve.stats.slo import Objective
 from loadcurve.toml.expected import nearest
@@ -28,21 +29,26 @@ class Written(NamedTuple):
 
 
 def write_formats(
-    folder: Path, formats: Sequence[str], objective: Objective | None, out: Path | None
+    folder: Path,
+    formats: Sequence[str],
+    objective: Objective | None,
+    out: Path | None,
+    style: PictureStyle = AS_ON_PAGE,
 ) -> Written:
     """Write the report of a run folder in each of ``formats``, keys of :data:`FORMATS`.
 
     The files go into the run folder, or into ``out``, which is made. Each is there whole or not at all.
 
     Raises:
-        BadInput: the folder is no run, the limits do not apply to it, or ``out`` cannot be made.
+        BadInput: the folder is no run, the limits do not apply to it, a figure that ``style`` names is not in
+            it, or ``out`` cannot be made.
         LoadcurveError: a file cannot be written.
 
     """
     from loadcurve.analysis.numbers import read_analysed
     from loadcurve.report.section import Report
 
-    report = Report(*read_analysed(folder, objective))
+    report = Report(*read_analysed(folder, objective), style)
     place = folder if out is None else _made(out)
     paths = []
     for name in formats:
