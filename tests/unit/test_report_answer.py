@@ -141,6 +141,27 @@ def test_the_measure_of_a_study_answers_its_question(run: Run):
     assert answer_of(asking(run, answer_by="p98")) == answer_of(run)
 
 
+def test_the_peaks_of_the_servers_answer_where_the_study_asks_for_them(run: Run):
+    found = answer_of(asking(run, answer_by="peak"))
+    peaks = {
+        name: max(map(truth.throughput_rps, synthetic.CONNECTIONS))
+        for name, truth in synthetic.SERVERS.items()
+    }
+    # All trials of a block have one factor, so that a block's ratios are those of the truth.
+    first, last = (peaks["nginx"] / peaks[name] for name in ("tiny", "apache"))
+    assert peaks["tiny"] > peaks["apache"]
+    assert found.ranked_by == "peak throughput"
+    assert found.sentences[0] == (
+        f"nginx has the highest peak throughput, {first:.2f} ({first:.2f} to {first:.2f}) times that of tiny "
+        f"and {last:.2f} ({last:.2f} to {last:.2f}) times that of apache."
+    )
+    assert found.sentences[1].startswith("The peaks, in requests/s: nginx 40,191 (")
+    assert [words.split()[0] for words in found.sentences[1].partition(": ")[2].split("; ")] == [
+        "nginx", "tiny", "apache",
+    ]  # fmt: skip
+    assert " at 200 connections, its last load; tiny" in found.sentences[1]
+
+
 @pytest.mark.parametrize(
     ("keys", "beside"),
     [
@@ -183,6 +204,15 @@ def test_servers_that_cannot_be_told_apart_are_one_group(run: Run):
     assert [set(group.servers) for group in found.groups] == [{"nginx", "tiny"}]
     assert found.groups[0].places == "1 to 2"
     assert "cannot be told apart" in found.sentences[0]
+
+
+def test_of_latencies_that_nothing_ranks_the_lowest_is_named_first(run: Run):
+    first = [record for record in run.records if record.block == 0]
+    found = answer_of(asking(synthetic.with_records(run, first), answer_by="p99"))
+    said = found.sentences[0]
+    assert said.startswith("The p99 of each server at its highest load, in ms: ")
+    # By Little's law the one that answers most at 200 connections has the lowest latency there.
+    assert said.index("nginx") < said.index("tiny") < said.index("apache")
 
 
 def test_one_trial_answers_without_an_interval_and_says_so(run: Run):

@@ -16,7 +16,7 @@ duration = "1s" -> duraton = "1s"
     sweep, trials, host, machines, published, servers, claims, quick; did you mean "trials"?
 [content] -> answer_by = "cpu_share"\n[content]
     :2: answer_by: found "cpu_share"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
-    "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib" or "memory_peak_mib"
+    "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib" or "peak"
 [content] -> limits = "p98 < 10ms"\n[content]
     :2: limits: "p98 < 10ms": "p98" cannot be limited; expected one of mean, p50, p75, p90, p95, p99, p99.9,
     p99.99, max, errors, rate; did you mean "p99"?
@@ -180,6 +180,12 @@ def test_limits_require_a_sweep_over_a_load(tmp_path):
     limited = changed(GOOD, r'[content] -> limits = "p99 < 10ms"\n[content]')
     [problem] = problems_in(tmp_path, changed(limited, "connections = [1, 10] -> connections = [10]"))
     assert problem.startswith(":2: limits: requires a [sweep] over a load: connections, rate")
+
+
+def test_a_peak_requires_a_sweep_over_a_load(tmp_path):
+    asked = changed(GOOD, r'[content] -> answer_by = "peak"\n[content]')
+    [problem] = problems_in(tmp_path, changed(asked, "connections = [1, 10] -> connections = [10]"))
+    assert problem.startswith(':2: answer_by: "peak" requires a [sweep] over a load: connections, rate')
 
 
 def test_every_problem_is_reported_in_the_order_of_the_file(tmp_path):

@@ -14,7 +14,7 @@ from loadcurve.stats.capacity import Capacity, Observation, Unjudged, capacity, 
 from loadcurve.stats.leaders import Leaders, Standing, leaders
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Offer, cheapest, cost
-from loadcurve.stats.ranking import rank
+from loadcurve.stats.ranking import Ranking, rank
 from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective, unknown_operations
 from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
 
@@ -51,6 +51,8 @@ class SliceShapes:
     """Who is the fastest without regard to price, range by range; ``None`` with fewer than two servers."""
     leading_measure: str
     """What the leaders lead by: the latency that is limited, as limits name it, or a measure by its name."""
+    by_peak: Ranking | None = None
+    """The ranking of the servers, each at its own peak, where that answers the study's question."""
 
     @property
     def has_figures(self) -> bool:
@@ -124,7 +126,22 @@ def _slice_shapes(run: Run, part: Slice, objective: Objective | None, *, is_clos
     measure = latency or run.default_measure
     is_comparable = len(of_trials) > 1 and run.run.search is None
     leading = _leaders(run, part, MEASURES[LATENCY_FIELDS.get(measure, measure)]) if is_comparable else None
-    return SliceShapes(part, objective, found, _cheapest(found), leading, measure)
+    by_peak = _by_peak(run, part, found) if run.is_answered_by_peak else None
+    return SliceShapes(part, objective, found, _cheapest(found), leading, measure, by_peak)
+
+
+def _by_peak(run: Run, part: Slice, found: list[Shape]) -> Ranking:
+    """Rank servers by their throughputs at their peaks, paired by block."""
+    of_all = curves(run, [THROUGHPUT])
+    _, logs = usable_logs(of_all, THROUGHPUT)
+    places = {point_key(at.point): place for place, at in enumerate(of_all[0].points)}
+    key = part.key or ""
+    at_peaks = {
+        shape.server: places[point_key({**part.fixed, key: shape.peak.load})]
+        for shape in found
+        if shape.peak is not None
+    }
+    return rank({server: logs[server][:, [place]] for server, place in at_peaks.items()}, "higher")
 
 
 def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scalable: bool) -> Shape:

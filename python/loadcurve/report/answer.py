@@ -1,7 +1,7 @@
 """The answer to a study's question: a sentence with its interval, and which servers cannot be told apart."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from loadcurve.analysis.analysis import Analysis
@@ -27,6 +27,7 @@ from loadcurve.report.shape_words import (
     holds_again,
     load_of,
     never_words,
+    peak_words,
     unjudged_words,
 )
 from loadcurve.report.shown import Shown
@@ -37,6 +38,8 @@ from loadcurve.stats.ranking import Ranking
 
 MOST_CAUSES = 3
 """The answer names the causes of at most this many things that stand out."""
+PEAK_THROUGHPUT = replace(THROUGHPUT, title="peak throughput")
+"""What servers are ranked by, each at its own peak."""
 MOST_PLACED = 6
 """The first screen places at most this many servers, in whole groups; the ranking has them all."""
 
@@ -88,9 +91,14 @@ def answer(analysis: Analysis) -> Answer:
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
     limited = [words for part in analysis.shapes if (words := _by_capacity(load, part)) is not None]
-    inconclusive = inconclusive_words(analysis, measure)
-    ahead = inconclusive or _by_ranking(analysis, ranked, measure)
+    peaks = [words for part in analysis.shapes for words in _by_peak(load, part)]
+    inconclusive = [] if peaks else inconclusive_words(analysis, measure)
+    ahead = peaks or inconclusive or _by_ranking(analysis, ranked, measure)
     said = _without_usable_points(analysis) or [*limited, *ahead] or _without_the_measure(analysis, measure)
+    if peaks:
+        # Several slices have a ranking each, so that the first screen places nobody.
+        measure = PEAK_THROUGHPUT
+        ranking = analysis.shapes[0].by_peak if len(analysis.shapes) == 1 else None
     return Answer(
         sentences=said,
         ranked_by=measure.title,
@@ -183,6 +191,29 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     return said
 
 
+def _by_peak(load: LoadKind, shaped: SliceShapes) -> list[str]:
+    """Say who has the greatest peak, by how much, and where each server has its own, the greatest first."""
+    peaks = {shape.server: shape.peak for shape in shaped.shapes if shape.peak is not None}
+    if shaped.by_peak is None or not peaks:
+        return []
+    where = f"With {text.point(shaped.part.fixed)}: " if shaped.part.fixed else ""
+    key = shaped.part.key or ""
+    if len(peaks) == 1:
+        ((server, only),) = peaks.items()
+        return [f"{where}{server}: {peak_words(load, key, only)}"]
+    said = [f"{where}{leader_words(shaped.by_peak, PEAK_THROUGHPUT)}."] if shaped.by_peak.decides else []
+    ordered = sorted(peaks.items(), key=lambda one: -one[1].value.value)
+    named = [
+        f"{server} {text.estimate(one.value)} at {text.load(key, one.load)}"
+        + (", its last load" if one.place == "last" else "")
+        for server, one in ordered
+    ]
+    return [
+        *said,
+        f"{'' if said else where}The peaks, in {load.per_second}: {'; '.join(first_named(named))}.",
+    ]
+
+
 def _never(below: Sequence[tuple[str, Capacity]], unjudged: Mapping[str, Unjudged | None]) -> Iterator[str]:
     """Name together the servers that do not keep the limits at the lowest load already."""
     for again in (False, True):
@@ -250,7 +281,9 @@ def _each_server(analysis: Analysis, measure: Measure) -> list[str]:
         )
     else:
         what = f"The {measure.title} of each server at its highest load, in {measure.unit}"
-        shown = [(server, found[-1]) for server, found in known.items()]
+        shown = sorted(
+            ((server, found[-1]) for server, found in known.items()), key=lambda one: one[1][0].value
+        )
     named = [f"{server} {text.estimate(figure)}{_at(point)}" for server, (figure, point) in shown]
     return [f"{what}: {text.listing(first_named(named))}."] if named else []
 

@@ -17,7 +17,7 @@ from loadcurve.files import append_regular, make_folder, open_regular, read_regu
 from loadcurve.loads.kinds import LoadKind, kind_of_work
 from loadcurve.loads.values import Point
 from loadcurve.result.checksum import digest, sealed, unsealed
-from loadcurve.result.measure_names import RankedMeasureName
+from loadcurve.result.measure_names import PEAK, RankedMeasureName
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import (
     FailureRecord,
@@ -113,6 +113,11 @@ class Run:
         if asked in get_args(RankedMeasureName):
             return str(asked)
         return self.kind.default_measure(self.load_model, has_rate=self._has_rate)
+
+    @property
+    def is_answered_by_peak(self) -> bool:
+        """Whether the greatest throughput of each server along the sweep answers the study's question."""
+        return bool(self.run.study.get("answer_by") == PEAK)
 
     @property
     def _has_rate(self) -> bool:

@@ -18,6 +18,10 @@ RankedMeasureName = Literal[
     "memory_peak_mib",
 ]
 """Measures with a better one of two values."""
+PEAK = "peak"
+"""What answers a question by the greatest throughput of each server along the sweep."""
+AnswerName = Literal[RankedMeasureName, "peak"]
+"""What may answer a question."""
 MeasureName = Literal[
     RankedMeasureName,
     "cpu_share",

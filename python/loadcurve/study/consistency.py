@@ -154,6 +154,14 @@ def limit_inconsistencies(limits: str | None, arms: Iterable[Arm], sweep: Sweep)
         yield Problem(("limits",), text)
 
 
+def peak_inconsistencies(arms: Iterable[Arm], sweep: Sweep) -> Iterator[Problem]:
+    """Yield what keeps a study from being answered by the peaks of its curves."""
+    keys = dict.fromkeys(key for arm in arms for key in arm.load.kind.load_keys)
+    if not any(len(sweep.get(key, ())) > 1 for key in keys):
+        text = f'"peak" requires a [sweep] over a load: {", ".join(keys)}; it is the greatest throughput'
+        yield Problem(("answer_by",), text)
+
+
 def operations_not_sent(objective: Objective, loads: Iterable[LoadTables]) -> list[str]:
     """Say of each limit on an operation that no load sends it; nothing where a load's are not known yet."""
     sent = [load.labels for load in loads]

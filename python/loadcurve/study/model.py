@@ -11,7 +11,7 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.models import LoadTables, WrittenLoad
 from loadcurve.loads.values import Point
 from loadcurve.machines.table import HERE, RAY, MachineTable
-from loadcurve.result.measure_names import RankedMeasureName
+from loadcurve.result.measure_names import PEAK, AnswerName
 from loadcurve.study.arm import Arm, overridden_load
 from loadcurve.study.claims import ClaimsFile, Limits, read_claims
 from loadcurve.study.consistency import (
@@ -21,6 +21,7 @@ from loadcurve.study.consistency import (
     limit_inconsistencies,
     load_machine_inconsistencies,
     named_load_machines,
+    peak_inconsistencies,
     undivided_connections,
     unknown_machines,
     warmup_inconsistencies,
@@ -77,8 +78,9 @@ class Study(TomlTable):
     """What the report is called."""
     question: Text | None = None
     """What the study asks; the report shows it above the answer."""
-    answer_by: RankedMeasureName | None = None
-    """The measure that answers the question, if no limits do. Without it, throughput answers where the load
+    answer_by: AnswerName | None = None
+    """The measure that answers the question, if no limits do, or the greatest throughput of each server along
+    the sweep (`"peak"`). Without it, throughput answers where the load
     determines it, as in a closed loop, and otherwise the p99.
     """
     limits: Limits | None = None
@@ -218,6 +220,8 @@ class Study(TomlTable):
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())
         problems += limit_inconsistencies(self.limits, self.arms.values(), self.sweep)
+        if self.answer_by == PEAK:
+            problems += peak_inconsistencies(self.arms.values(), self.sweep)
         if self.published is not None:
             problems += self.published.inconsistencies(list(self.servers))
         if self.shortening is not None:
