@@ -92,7 +92,7 @@ class ServerRecord(Record):
     version: str | None
     binary: str | None
     binary_sha256: str | None = None
-    """The digest of the program; ``None`` where it is in a container, or ran before."""
+    """The digest of the program; ``None`` where it cannot be read, as in a container."""
     start_sha256: dict[str, str] = Field(default_factory=dict)
     """The digest of each file that the server's command names beside its program, such as a script, by path.
 

@@ -212,7 +212,7 @@ def _find(
     overrides = overrides_of(entry, arm, study, None if elsewhere else folder, location)
     find = find_running_server if runs_already else find_server
     try:
-        if programs := programs_of(entry, arm, study, None if elsewhere else folder):
+        if programs := programs_of(entry, arm, None if elsewhere else folder):
             return find_programs(entry, server.settings, overrides, programs)
         if elsewhere:
             return elsewhere.find(entry, server.settings, overrides, server, say)
@@ -229,7 +229,7 @@ def _require_as_given(entry: CatalogEntry, arm: Arm, study: Study, folder: Path)
     is_here = study.server_machine_of(arm.name) is None
     overrides = overrides_of(entry, arm, study, folder if is_here else None, THIS_MACHINE)
     settings = arm.server.settings
-    if programs := programs_of(entry, arm, study, folder if is_here else None):
+    if programs := programs_of(entry, arm, folder if is_here else None):
         require_programs_as_given(entry, settings, overrides, programs)
         return
     if entry.description.from_study == "url":

@@ -70,7 +70,7 @@ def overrides_of(
     )
 
 
-def programs_of(entry: CatalogEntry, arm: Arm, study: Study, folder: Path | None) -> list[GivenProgram]:
+def programs_of(entry: CatalogEntry, arm: Arm, folder: Path | None) -> list[GivenProgram]:
     """Return the programs that are a server together; raises UnusableSetting where there cannot be several.
 
     ``folder`` is that of the study, if the server runs where it is.
@@ -92,7 +92,7 @@ def programs_of(entry: CatalogEntry, arm: Arm, study: Study, folder: Path | None
             folder=None if one.cwd is None else WorkingFolder(one.cwd, is_given=True),
             # A port that the variables of all name is that of the program which the load goes to.
             environment={**server.environment, **one.environment} if one is serving else one.environment,
-            ready=_ready_of_program(entry, arm, one.ready, is_asked=one is serving, study=study),
+            ready=_ready_of_program(entry, arm, one.ready, is_asked=one is serving),
             port=one.port,
         )
         for one in server.programs
@@ -100,11 +100,11 @@ def programs_of(entry: CatalogEntry, arm: Arm, study: Study, folder: Path | None
 
 
 def _ready_of_program(
-    entry: CatalogEntry, arm: Arm, path: str | None, *, is_asked: bool, study: Study
+    entry: CatalogEntry, arm: Arm, path: str | None, *, is_asked: bool
 ) -> ReadyQuestion | None:
     if path is not None:
         return ReadyQuestion(path, http.HTTPStatus.BAD_REQUEST)
-    return _ready_question(entry, arm, has_content=study.content is not None) if is_asked else None
+    return _ready_question(entry, arm, has_content=False) if is_asked else None
 
 
 def _blocks(entry: CatalogEntry, server: StudyServer, *, is_elsewhere: bool) -> dict[str, str]:

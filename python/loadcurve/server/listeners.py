@@ -29,10 +29,13 @@ class Place:
     port: int
 
     @classmethod
-    def of_web_server(cls, endpoint: str) -> Self:
-        """Return the place of a numeric ``host:port``, whose zone is left out."""
+    def of_web_server(cls, endpoint: str) -> Self | None:
+        """Return the place of a numeric ``host:port``, whose zone is left out; ``None`` for anything else."""
         host, _, port = endpoint.rpartition(":")
-        return cls(ip_address(host.strip("[]").partition("%")[0]), int(port))
+        try:
+            return cls(ip_address(host.strip("[]").partition("%")[0]), int(port))
+        except ValueError:
+            return None
 
     @classmethod
     def of_database(cls, url: str) -> Self | None:

@@ -158,7 +158,7 @@ def _where_it_listens(named: Named | None) -> str:
     if named is None or isinstance(seen := processes_of(named, None), UnseenProcesses):
         return ""
     ports = ", ".join(map(str, seen.ports()))
-    return f"; {seen.text} listens on {'port ' + ports if ports else 'no port'}"
+    return f"; {seen.text}, listens on {'port ' + ports if ports else 'no port'}"
 
 
 def _running_database(

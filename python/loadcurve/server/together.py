@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +25,7 @@ from loadcurve.server.live import LiveServer
 from loadcurve.server.location import LOOPBACK
 from loadcurve.server.probing import Probe
 from loadcurve.server.settings import fit_to_cpus
-from loadcurve.server.several import FoundProgram, FoundPrograms
+from loadcurve.server.several import FoundProgram, FoundPrograms, GivenProgram
 from loadcurve.server.transport import Transport
 
 
@@ -48,6 +49,8 @@ class ServerOfPrograms(LiveServer):
         self._content_folder = content_folder
         self._content = content
         self._started: dict[str, Server] = {}
+        self._begun: GivenProgram | None = None
+        """The program whose start began last."""
 
     def __enter__(self) -> Self:
         """Start the programs in their order, each when those before it are ready.
@@ -138,28 +141,38 @@ class ServerOfPrograms(LiveServer):
             try:
                 self._start_each()
             except ServerFailure as failure:
-                if failure.code != "port_taken" or attempt == PORT_ATTEMPTS or self._takes_a_fixed_port():
+                # Another attempt changes no port that a program cannot be given.
+                is_fixed = self._begun is not None and self._begun.port is not None
+                if failure.code != "port_taken" or attempt == PORT_ATTEMPTS or is_fixed:
                     raise
                 self.stop()
             else:
                 return
 
-    def _takes_a_fixed_port(self) -> bool:
-        """Whether the program that was started last has a port that no other attempt changes."""
-        started = list(self._started)
-        return self.found.programs[len(started) - 1].given.port is not None if started else True
-
     def _start_each(self) -> None:
-        ports = {one.given.name: one.given.port or free_port() for one in self.found.programs}
+        ports = self._ports()
         beside = {name: Neighbour(LOOPBACK, port) for name, port in ports.items()}
         for one in self.found.programs:
-            name = one.given.name
+            name, self._begun = one.given.name, one.given
             if one.given.port is not None:
                 _require_free(name, one.given.port)
             among = Among(ports[name], beside, one.given.sign, partial(self._look_beside, name))
             server = self._server(one, among)
             self._started[name] = server
             server.__enter__()
+
+    def _ports(self) -> dict[str, int]:
+        """Return the port of each program: its own one, or a free one that no other program is given."""
+        ports = {one.given.name: one.given.port for one in self.found.programs}
+        taken = {port for port in ports.values() if port is not None}
+        chosen: dict[str, int] = {}
+        for name, port in ports.items():
+            found = port or free_port()
+            while port is None and found in taken:
+                found = free_port()
+            taken.add(found)
+            chosen[name] = found
+        return chosen
 
     def _server(self, one: FoundProgram, among: Among) -> Server:
         return Server(one.found, self._content_folder, self._content, self._cpus, among)
@@ -173,8 +186,7 @@ class ServerOfPrograms(LiveServer):
 
 def _require_free(name: str, port: int) -> None:
     """Raise ServerFailure where somebody else listens on the port that a program cannot be given."""
-    place = Place.of_web_server(f"{LOOPBACK}:{port}")
-    if sockets := place.listeners():
+    if sockets := Place(ip_address(LOOPBACK), port).listeners():
         holders = holders_of(sockets, ProcessTable.now()).found
         who = ", ".join(f"process {one.pid} ({one.name})" for one in holders) or "another program"
         what = f"The program {name} cannot listen on its port {port}"

@@ -85,9 +85,8 @@ def _shown(name: str, words: Collection[str]) -> dict[str, str]:
     except OSError as error:
         raise UnusableSetting("unit", f"systemctl cannot be run: {refusal(error)}") from None
     if finished.returncode:
-        said = (
-            finished.stderr.decode(errors="replace").strip() or f"it ended with status {finished.returncode}"
-        )
+        said = " ".join(finished.stderr.decode(errors="replace").split())
+        said = said.rstrip(".") or f"it ended with status {finished.returncode}"
         text = f'found "{name}"; systemctl said: {said}; name the server\'s main process with pid'
         raise UnusableSetting("unit", text)
     lines = finished.stdout.decode(errors="replace").splitlines()
