@@ -131,6 +131,10 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
         folder = tmp_path
         lines = (f"{path} @{moment_s}\n" for moment_s, path in enumerate(RECORDED_PATHS))
         (tmp_path / requests).write_text("".join(lines))
+    for server in tables.get("servers", {}).values():
+        if "cwd" in server:
+            folder = tmp_path
+            (tmp_path / server["cwd"]).mkdir()
     study = Study.model_validate(whole_study(tables), context={"folder": folder})
     study = with_own_programs(study, CATALOG)
     for server in study.servers.values():
@@ -139,7 +143,7 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_each_example_is_of_a_kind_that_a_test_tries(path):
-    tried, not_for_loadcurve = {"sh", "toml", "python"}, {"console", "diff", "text"}
+    tried, not_for_loadcurve = {"sh", "toml", "python"}, {"console", "diff", "js", "text"}
     assert {match[1] for match in FENCE.finditer(path.read_text())} <= tried | not_for_loadcurve
 
 
@@ -192,3 +196,17 @@ def test_each_key_within_a_text_exists_and_has_a_value_that_can_be_read(path):
     for code in inline_code(path):
         if re.match(r"[a-z_]+ = [^…]+$", code):
             assert set(tomllib.loads(code)) <= KEYS, code
+
+
+def test_the_messages_of_troubleshooting_are_those_of_the_program():
+    text = (PROJECT / "docs" / "guides" / "troubleshooting.md").read_text()
+    messages = re.findall(r'^## "(.+?)"', text, re.MULTILINE)
+    codes = re.findall(r"`(\w+)`", " ".join(re.findall(r"^## A point.*$", text, re.MULTILINE)))
+    assert messages
+    assert codes
+    sources = "\n".join(path.read_text() for path in (PROJECT / "python" / "loadcurve").rglob("*.py"))
+    # A sentence of the source may go over several lines.
+    whole = re.sub(r'"\s*\n\s*f?"', "", sources)
+    assert [message for message in messages if message not in whole] == []
+    verdicts = (PROJECT / "docs" / "methodology" / "verdicts.md").read_text()
+    assert [code for code in codes if f"| `{code}` |" not in verdicts] == []
