@@ -142,6 +142,20 @@ def test_a_long_list_is_taken_line_by_line(sandbox):
     assert [operation["answered"] for operation in result["operations"]] == [200]
 
 
+def test_each_request_of_a_short_list_has_its_own_figures_and_rows(sandbox, limit_url):
+    path = "/" + limit_url.rpartition("/")[2]
+    # The first path is there twice: its requests have one label, and so one row.
+    sandbox.write("urls.txt", f"{path}\n/absent\n{path}\n")
+    command = ["load", limit_url, "--urls", "urls.txt", "-c", 2, "-n", 300]
+    result = measured(sandbox.run(*command, "--json"))
+    counts = {one["operation"]: (one["answered"], one["ok"]) for one in result["operations"]}
+    assert counts == {f"GET {path}": (200, 200), "GET /absent": (100, 0)}
+    assert sum(one["latency_ms"]["count"] for one in result["operations"]) == 300
+    rows = [line.split() for line in sandbox.run(*command).stdout.splitlines() if "%" in line]
+    shares = {" ".join(row[:2]): row[3:6] for row in rows if row[0] == "GET"}
+    assert shares == {f"GET {path}": ["67", "%", "0"], "GET /absent": ["33", "%", "100"]}
+
+
 def test_what_was_due_and_never_answered_is_counted(sandbox):
     with silent_listener() as address:
         finished = sandbox.run(
