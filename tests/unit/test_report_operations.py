@@ -121,6 +121,17 @@ def test_the_page_draws_and_lists_each_request(run):
     assert '<p class="measure">POST /echo</p>' in page
 
 
+def test_where_the_p99_is_known_at_few_points_the_medians_are_drawn(tmp_path):
+    records = [
+        requests_run.record("nginx", connections, block, operations=requests_run.operations(answered))
+        for block in range(2)
+        for connections, answered in ((1, 100), (50, 100), (200, 5_000))
+    ]
+    page = render_run(read_run(synthetic.write_run(tmp_path / "run", records=records)))
+    assert "<h3>Median of the latency, ms</h3>" in page
+    assert "<h3>99th percentile of the latency, ms</h3>" not in page
+
+
 def test_markdown_lists_each_request(run):
     text = markdown_bytes(Report(run, analyse(run))).decode()
     assert "### Each request" in text

@@ -151,11 +151,16 @@ def _operations(run: Run, found: Sequence[Curve]) -> dict[str, dict[str, Measure
     if kind.by_operation:
         return {label: {one.heading: one for one in operation_measures(kind, label)} for label in labels}
     by_name = {name: {label: latency_of(kind, label, name) for label in labels} for name in ("p99", "p50")}
-    # One panel beside the others is compared with them, so all have the same percentile: one that all know.
-    name = "p99" if all(_greatest(one, found) for one in by_name["p99"].values()) else "p50"
+    # Panels are compared with one another, so all have the same percentile: one that is known at most points.
+    known = {name: [_points_with(one, found) for one in by_name[name].values()] for name in by_name}
+    name = "p99" if all(2 * p99 > p50 for p99, p50 in zip(*known.values(), strict=True)) else "p50"
     slowest = sorted(labels, key=lambda label: _greatest(by_name[name][label], found), reverse=True)
     drawn = {label: by_name[name][label] for label in slowest[:MOST_REQUESTS]}
     return {f"{LATENCY_TITLES[name]} of the latency, ms": drawn}
+
+
+def _points_with(measure: Measure, found: Sequence[Curve]) -> int:
+    return sum(at.estimate(measure) is not None for curve in found for at in curve.points)
 
 
 def _greatest(measure: Measure, found: Sequence[Curve]) -> float:
