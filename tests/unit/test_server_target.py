@@ -61,7 +61,7 @@ def test_names_below_localhost_are_of_this_machine_whatever_the_resolver_knows(m
 
 
 def test_a_name_that_only_ends_alike_is_looked_up():
-    with pytest.raises(OSError, match="not known|resolution"):
+    with pytest.raises(OSError, match=r"not known|resolution"):
         endpoints_of("notlocalhost.invalid", 80, 5)
 
 
