@@ -8,6 +8,7 @@ from loadcurve.cli import load as load_module
 from loadcurve.cli import watched_load
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.result.outcomes import Verdict
+from loadcurve.server.target import Reached
 from support.command import Command
 from support.scripted_run import answered
 
@@ -15,7 +16,7 @@ from support.scripted_run import answered
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     """The command, with a target that is there and takes no load."""
-    monkeypatch.setattr(load_module, "reachable_address", lambda *_: "127.0.0.1:9")
+    monkeypatch.setattr(load_module, "reached", lambda *_: Reached("127.0.0.1:9"))
     monkeypatch.setattr(watched_load, "CHOSEN", None)
     return Command(tmp_path)
 
@@ -92,8 +93,8 @@ def test_a_result_is_printed_and_decides_the_exit_code(command, monkeypatch, gen
         (["-R", 2_000_000_000], "--rate: a rate of 2000000000 cannot be scheduled; expected at most 1,000,"),
         (["-R", "100-200:0s"], '--rate: "100-200:0s" lasts 0 s; expected above 0'),
         (
-            ["-R", "5:1s, 0:1s"],
-            "ends with a rate of 0, at which the load would never end; end with a rate above 0",
+            ["-R", "5:1s, 0:1s", "-n", "5"],
+            "--operations: cannot be combined with a rate that ends at 0, at which nothing more falls due",
         ),
         (["--connection-rate", "0"], '--connection-rate: "0" is not a rate above 0'),
         (["-d", 0], '-d/--duration: found "0"; expected a duration above 0'),

@@ -6,6 +6,7 @@ import pytest
 
 from loadcurve.cli import load as load_module
 from loadcurve.cli import watched_load
+from loadcurve.server.target import Reached
 from support.command import Command
 from support.scripted_run import answered
 
@@ -24,7 +25,7 @@ class Recording:
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     """Return what the engine reads of the load that some arguments ask for."""
-    monkeypatch.setattr(load_module, "reachable_address", lambda *_: "127.0.0.1:9")
+    monkeypatch.setattr(load_module, "reached", lambda *_: Reached("127.0.0.1:9"))
     generator = Recording()
     monkeypatch.setattr(watched_load, "CHOSEN", generator)
 

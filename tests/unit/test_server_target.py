@@ -4,10 +4,11 @@ import socket
 
 import pytest
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.loads.way import Way
 from loadcurve.server import target
 from loadcurve.server.lookup import Endpoint, endpoints_of
-from loadcurve.server.target import reachable_address, read_url
+from loadcurve.server.target import Reached, reachable_address, reached, read_url
 
 
 @pytest.mark.parametrize(
@@ -60,9 +61,44 @@ def test_names_below_localhost_are_of_this_machine_whatever_the_resolver_knows(m
     assert found == (["127.0.0.9"] if "127.0.0.9" in known else ["127.0.0.1", "::1"])
 
 
-def test_a_name_that_only_ends_alike_is_looked_up():
-    with pytest.raises(OSError, match=r"not known|resolution"):
-        endpoints_of("notlocalhost.invalid", 80, 5)
+def test_a_name_that_only_ends_alike_is_looked_up(monkeypatch):
+    found = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [found])
+    assert endpoints_of("notlocalhost", 80, 1) == [Endpoint(*found)]
+
+
+@pytest.fixture
+def several(monkeypatch):
+    """Give a port at which a host with two addresses, 127.0.0.1 and 127.0.0.2, accepts connections."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port = one.getsockname()[1]
+        with socket.create_server(("127.0.0.2", port)) as other:
+            found = [Endpoint(2, 1, 6, "", (address, port)) for address in ("127.0.0.1", "127.0.0.2")]
+            monkeypatch.setattr(target, "endpoints_of", lambda *_: found)
+            yield port, other
+
+
+@pytest.mark.parametrize("way", [Way(), Way(takes_all_addresses=True)])
+def test_all_addresses_of_a_host_are_known_whether_one_is_loaded_or_all(several, way):
+    port, _ = several
+    found = reached(read_url(f"http://shop.test:{port}"), way, 5)
+    assert found == Reached(f"127.0.0.1:{port}", (f"127.0.0.2:{port}",))
+
+
+def test_where_all_addresses_are_to_be_loaded_each_must_accept_connections(several):
+    port, other = several
+    other.close()
+    with pytest.raises(NothingMeasured, match=r"127\.0\.0\.2:\d+: no connection .*an address of shop\.test"):
+        reached(read_url(f"http://shop.test:{port}"), Way(takes_all_addresses=True), 5)
+    assert reached(read_url(f"http://shop.test:{port}"), Way(), 5).address == f"127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize("key", ["connect_to", "proxy"])
+def test_another_place_is_looked_up_instead_of_the_urls_host(several, key):
+    port, _ = several
+    named = {"connect_to": f"127.0.0.1:{port}", "proxy": f"http://127.0.0.1:{port}"}[key]
+    found = reached(read_url("http://nobody.invalid:1/"), Way(**{key: named}), 5)
+    assert found.address == f"127.0.0.1:{port}"
 
 
 def test_connections_to_a_link_local_address_go_through_its_zone(monkeypatch):

@@ -132,6 +132,24 @@ open: duration = "1s"\nrate = 100 -> requests_total = 5\nrate = "100-0:3s"
 open: rate = 100 -> rate = "100-0:3s, 0:1s"\nwarmup = 3
     :9: load.rate: the rate is 0 from 3 s on, within the warm-up of 3 s; expected a shorter warm-up, such
     as "0s"
+closed: unix_socket = ""
+    :9: load.unix_socket: found ""; expected a path of at most 107 bytes, such as "/run/app.sock"
+closed: connect_to = "10.0.0.5"
+    :9: load.connect_to: found "10.0.0.5"; expected a host and a port, such as "10.0.0.5:8443"
+closed: connect_to = "[::1]:80"\nunix_socket = "a"
+    :9: load.connect_to: cannot be combined with unix_socket; keep one of the two
+closed: proxy = "https://10.0.0.5:3128"
+    :9: load.proxy: found "https://10.0.0.5:3128"; expected the URL of an HTTP proxy with its port, such as
+    "http://10.0.0.5:3128"
+closed: proxy = "http://me:secret@10.0.0.5:3128"
+    :9: load.proxy: a proxy that asks for a user is not supported; expected the URL of an HTTP proxy with its
+    port, such as "http://10.0.0.5:3128"
+closed: proxy = "http://a:1"\naddresses = "all"
+    :10: load.addresses: cannot be combined with proxy; keep one of the two
+closed: unix_socket = "a"\nsource_addresses = ["127.0.0.1"]
+    :10: load.source_addresses: cannot be combined with unix_socket, which has no addresses; remove it
+closed: proxy_protocol = "3"
+    :9: load.proxy_protocol: found "3"; expected "1" or "2"
 open: rate = 100 ->
     :4: load.rate: missing; expected a positive number here, or a list of them in [sweep]
 open: arrivals = "poison"

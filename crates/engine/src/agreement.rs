@@ -6,9 +6,8 @@ use loadcurve_wire::{HttpExchange, Readiness};
 
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
-use crate::io::epoll::Epoll;
-use crate::io::route::Route;
 use crate::limit::Limit;
+use crate::one_connection::epoll;
 use crate::protection;
 use crate::visitor::Protocol;
 
@@ -54,6 +53,9 @@ pub(crate) fn agree<E: HttpExchange>(
 /// It does.
 pub(crate) fn refuse_tls(plan: &HttpLoad, is_interrupted: &dyn Fn() -> bool) -> Result<(), StartError> {
     let authority = &plan.work.authority;
+    if plan.work.way.proxied.is_some() {
+        return Ok(());
+    }
     let limit = Limit::new(plan.timeout().min(LONGEST_EXPLANATION), is_interrupted);
     if protection::is_spoken(plan, limit) {
         let text =
@@ -61,13 +63,4 @@ pub(crate) fn refuse_tls(plan: &HttpLoad, is_interrupted: &dyn Fn() -> bool) -> 
         return Err(StartError::Machine(text));
     }
     Ok(())
-}
-
-/// The backend for one connection, whatever the kernel offers.
-///
-/// # Errors
-/// The system refuses it.
-pub(crate) fn epoll(plan: &HttpLoad) -> Result<Epoll, StartError> {
-    Epoll::new(Route::of(plan, 0, 1), 1)
-        .map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
 }

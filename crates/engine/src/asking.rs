@@ -5,9 +5,10 @@ use loadcurve_record::Failure;
 use loadcurve_wire::{HttpExchange, Response};
 use serde::Serialize;
 
-use crate::agreement::{epoll, refuse_tls};
+use crate::agreement::refuse_tls;
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
+use crate::one_connection::epoll;
 use crate::requests::RequestSource;
 use crate::spoken::visit_exchange;
 use crate::visitor::{ExchangeVisitor, Spoken};

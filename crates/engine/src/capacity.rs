@@ -36,11 +36,13 @@ impl Capacity {
     /// # Errors
     /// When they cannot: a sentence with what is needed, what there is and the setting to change.
     pub(crate) fn secure(plan: &HttpLoad, connections: usize) -> Result<Self, String> {
-        let route = Route::of(plan, 0, 1);
+        let route = Route::of(plan, 0, 1).map_err(|errno| format!("{}: {errno}", plan.work.address))?;
         route.require_sources()?;
         let descriptors = Descriptors::allow(connections)?;
-        let ports = LocalPorts::towards(route.address(), Path::new("/proc"));
-        let ports = ports.map(|ports| ports.of_each(route.sources()));
+        let ports = route.destinations().and_then(|(first, count)| {
+            let ports = LocalPorts::towards(first, Path::new("/proc"))?;
+            Some(ports.of_each(route.sources() * count))
+        });
         if let Some(ports) = &ports {
             ports.require(connections)?;
         }

@@ -8,6 +8,7 @@ use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
 use crate::gathered::Gathered;
+use crate::kernel::TcpCounters;
 use crate::merged::Merged;
 use crate::protection;
 use crate::requests::RequestSource;
@@ -65,6 +66,10 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         evidence.disruptions = disruptions;
         evidence.pipelined = !speaks_http2 && self.plan.work.conversation.requests_at_once() > 1;
         let is_only = matches!(&self.plan.work.requests, Requests::Given(requests) if requests.len() == 1);
+        evidence.is_local = self.plan.work.address.tcp().is_none();
+        if evidence.is_local {
+            summary.result.kernel = TcpCounters::default();
+        }
         evidence.redirection =
             summary.result.redirected_to.clone().map(|place| Redirection { place, is_only });
         evidence.odd_bodies = odd_bodies(self.requests, &summary.merged.recorder.operations);

@@ -60,6 +60,7 @@ mod merged;
 #[cfg(loom)]
 #[path = "../../ycsb/src/once_lock.rs"]
 mod once_lock;
+mod one_connection;
 mod part;
 mod part_row;
 mod places;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use loadcurve_plan::{HttpLoad, IoChoice, Load, Pace, Share};
 use loadcurve_wire::HttpExchange;
+use rustix::io::Errno;
 
 use crate::capacity::Capacity;
 use crate::error::StartError;
@@ -206,7 +207,7 @@ pub(crate) fn numbers<P>(plan: &Load<P>, share: Share) -> impl ExactSizeIterator
 }
 
 /// The route of each thread's connections, and their number.
-fn routes(plan: &HttpLoad, shares: &[Share]) -> impl Iterator<Item = (Route, usize)> {
+fn routes(plan: &HttpLoad, shares: &[Share]) -> impl Iterator<Item = (Result<Route, Errno>, usize)> {
     let threads = shares.len();
     let numbered = shares.iter().enumerate();
     numbered.map(move |(thread, share)| (Route::of(plan, thread, threads), numbers(plan, *share).len()))
@@ -214,7 +215,7 @@ fn routes(plan: &HttpLoad, shares: &[Share]) -> impl Iterator<Item = (Route, usi
 
 /// One backend for each thread.
 pub(crate) fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
-    let make = |(route, slots)| Epoll::new(route, slots);
+    let make = |(route, slots): (Result<_, _>, _)| Epoll::new(route?, slots);
     let backends: Result<_, _> = routes(plan, shares).map(make).collect();
     backends.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
 }
@@ -222,7 +223,7 @@ pub(crate) fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, St
 /// One backend for each thread. They are made here, where a failure ends the start; each belongs to the thread that
 /// first waits for it.
 pub(crate) fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, StartError> {
-    let make = |(route, slots)| Uring::new(route, slots);
+    let make = |(route, slots): (Result<_, Errno>, _)| Uring::new(route?, slots);
     let backends: Result<_, _> = routes(plan, shares).map(make).collect();
     backends.map_err(|unavailable| StartError::Machine(unavailable.to_string()))
 }

@@ -1,15 +1,25 @@
 //! TLS on the connections of a load: what is asked for, looked at before the load, and reported after it.
 
-use loadcurve_plan::{HttpLoad, Tls as Plan, Verify};
+use std::os::fd::OwnedFd;
+
+use loadcurve_plan::{HttpLoad, Nanos, Tls as Plan, Verify};
 use loadcurve_record::HandshakeTimes;
 use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
 use loadcurve_wire::HttpExchange;
 
+use crate::clock;
 use crate::error::StartError;
+use crate::io::epoll::Epoll;
+use crate::io::{Event, Io as _, Slot};
 use crate::limit::Limit;
 use crate::merged::Merged;
+use crate::one_connection::epoll;
 use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
 use crate::visitor::{ExchangeVisitor, Look, Protocol, Spoken};
+
+const SLOT: Slot = 0;
+/// The longest sleep, so that an interruption is noticed soon.
+const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
 
 /// Runs `visitor` over TLS.
 ///
@@ -28,7 +38,7 @@ pub(crate) fn over_tls<E: HttpExchange + 'static, S: ExchangeVisitor>(
 ) -> Result<S::Outcome, StartError> {
     let client = Client::new(tls, plan.model.connections(), protocol.name, protocol.is_required)
         .map_err(|InvalidSettings(text)| StartError::Plan(text))?;
-    let look = tls::look(plan.work.address, &client, || limit.left_duration());
+    let look = looked(plan, limit, &client)?;
     limit.go_on()?;
     let look = match look {
         Ok(look) => Some(look),
@@ -40,12 +50,45 @@ pub(crate) fn over_tls<E: HttpExchange + 'static, S: ExchangeVisitor>(
     visitor.visit::<Tls<E>>(Spoken { settings: Settings { client, inner }, look })
 }
 
+/// One look at the server of a plan, on a connection as the load makes them.
+///
+/// # Errors
+/// A proxy does not lead there.
+fn looked(plan: &HttpLoad, limit: Limit<'_>, client: &Client) -> Result<Result<Look, NoTls>, StartError> {
+    let mut io = epoll(plan)?;
+    match connected(&mut io, limit) {
+        Some(connection) => Ok(tls::look(connection, client, || limit.left_duration())),
+        None => match (io.refusal(), &plan.work.way.proxied) {
+            (Some(text), Some(target)) => {
+                let proxy = &plan.work.address;
+                Err(StartError::Machine(format!("the proxy {proxy} does not lead to {target}: {text}")))
+            }
+            _ => Ok(Err(NoTls::Unreachable)),
+        },
+    }
+}
+
+/// The first connection of a backend, if it is made in time.
+fn connected(io: &mut Epoll, limit: Limit<'_>) -> Option<OwnedFd> {
+    io.connect(SLOT).ok()?;
+    let mut left = limit.left();
+    while left > Nanos::ZERO {
+        io.wait(clock::now() + left.min(LONGEST_WAIT));
+        match io.next() {
+            Some((_, Event::Connected)) => return io.take(SLOT),
+            Some(_) => return None,
+            None => left = limit.left(),
+        }
+    }
+    None
+}
+
 /// Whether the server of a plan in clear text answers a handshake of TLS.
 pub(crate) fn is_spoken(plan: &HttpLoad, limit: Limit<'_>) -> bool {
-    let name = plan.work.address.ip().to_string();
+    let name = plan.work.address.tcp().map_or("localhost".into(), |address| address.ip().to_string());
     let any = Plan { verify: Verify::None, ..Plan::of(&name) };
     let Ok(client) = Client::new(&any, 1, "http/1.1", false) else { return false };
-    tls::look(plan.work.address, &client, || limit.left_duration()).is_ok()
+    matches!(looked(plan, limit, &client), Ok(Ok(_)))
 }
 
 /// What a result says of the handshakes of a load; none in clear text.

@@ -41,6 +41,7 @@ pub(crate) fn plan(model: Model, stop: Stop) -> HttpLoad {
     HttpLoad {
         work: Http {
             address: "127.0.0.1:80".parse().unwrap(),
+            way: Box::default(),
             source_addresses: vec![],
             authority: "localhost".into(),
             http: HttpVersion::Http11,

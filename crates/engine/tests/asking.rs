@@ -106,7 +106,7 @@ fn ok(body: &str) -> Vec<u8> {
 /// What a peer of a load of one request reads on its only connection, after `looks` of them.
 fn read_of_load(plan: &HttpLoad, looks: Vec<Vec<Step>>, steps: Vec<Step>) -> Vec<u8> {
     let (address, peer) = peer([looks, vec![steps]].concat());
-    let result = start(&plan.clone().with(|http| http.address = address)).unwrap().finish();
+    let result = start(&plan.clone().with(|http| http.address = address.into())).unwrap().finish();
     assert_eq!(result.requests.answered, 1);
     peer.join().unwrap().pop().unwrap()
 }

@@ -1,12 +1,14 @@
 //! Work over HTTP: what is asked of a web server, and what happens on a connection.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{REQUESTS_AT_ONCE_MAX, THINK_S_MAX};
-use crate::{Http2, InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Work};
+use crate::{
+    Destination, Http2, InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Way, Work,
+};
 
 /// A load on a web server.
 pub type HttpLoad = Load<Http>;
@@ -16,7 +18,10 @@ pub type HttpLoad = Load<Http>;
 #[serde(deny_unknown_fields)]
 pub struct Http {
     /// Where the connections go.
-    pub address: SocketAddr,
+    pub address: Destination,
+    /// What is special of the way there.
+    #[serde(default)]
+    pub way: Box<Way>,
     /// Addresses of the client's machine that connections come from in turn; without any the kernel chooses.
     #[serde(default)]
     pub source_addresses: Vec<IpAddr>,
@@ -103,15 +108,31 @@ impl HttpLoad {
 impl Http {
     fn validate_sources(&self) -> Result<(), InvalidPlan> {
         let sources = &self.source_addresses;
-        if let Some(other) = sources.iter().find(|source| source.is_ipv4() != self.address.is_ipv4()) {
-            let text = format!(
-                "{other} cannot be a source address of connections to {}: both must be IPv4, or both IPv6",
-                self.address
-            );
+        if let (Destination::Unix(_), Some(source)) = (&self.address, sources.first()) {
+            let text = format!("{source} cannot be a source address of connections to a Unix socket");
             return Err(InvalidPlan(text));
+        }
+        for address in self.address.tcp().iter().chain(&self.way.other_addresses) {
+            if let Some(other) = sources.iter().find(|source| source.is_ipv4() != address.is_ipv4()) {
+                return Err(InvalidPlan(format!(
+                    "{other} cannot be a source address of connections to {address}: both must be IPv4, or both IPv6"
+                )));
+            }
         }
         if sources.iter().collect::<BTreeSet<_>>().len() < sources.len() {
             return Err(InvalidPlan("a source address is listed twice: list each once".into()));
+        }
+        Ok(())
+    }
+
+    fn validate_way(&self) -> Result<(), InvalidPlan> {
+        if self.address.tcp().is_none() && !self.way.other_addresses.is_empty() {
+            return Err(InvalidPlan("a Unix socket has no other addresses".into()));
+        }
+        if self.way.proxied.is_some() && self.tls.is_none() && self.http == HttpVersion::Http2 {
+            return Err(InvalidPlan(
+                "an HTTP proxy forwards no HTTP/2 in clear text: use https://, or HTTP/1.1".into(),
+            ));
         }
         Ok(())
     }
@@ -126,6 +147,7 @@ impl Work for Http {
         self.tls.as_ref().map_or(Ok(()), Tls::validate)?;
         self.h2.validate()?;
         self.validate_sources()?;
+        self.validate_way()?;
         let Conversation { pipeline, streams, calls, think_s } = self.conversation;
         if !(1..=REQUESTS_AT_ONCE_MAX).contains(&pipeline) {
             return refuse(format!(
@@ -188,6 +210,7 @@ mod tests {
         HttpLoad {
             work: Http {
                 address: "127.0.0.1:80".parse().unwrap(),
+                way: Box::default(),
                 source_addresses: vec![],
                 authority: "localhost".into(),
                 http: HttpVersion::Http11,
@@ -334,6 +357,22 @@ mod tests {
     }
 
     #[test]
+    fn a_way_that_leads_nowhere_is_refused() {
+        let local = || plan().with(|http| http.address = "unix:/run/app.sock".parse().unwrap());
+        assert_eq!(local().validate(), Ok(()));
+        let with_source = local().with(|http| http.source_addresses = vec!["127.0.0.2".parse().unwrap()]);
+        assert!(with_source.validate().unwrap_err().to_string().contains("a Unix socket"));
+        let with_others = local().with(|http| http.way.other_addresses = vec!["[::1]:80".parse().unwrap()]);
+        assert!(with_others.validate().is_err());
+        let proxied = plan().with(|http| http.way.proxied = Some("example.org:80".into()));
+        assert_eq!(proxied.validate(), Ok(()));
+        let http2 = proxied.with(|http| http.http = HttpVersion::Http2);
+        assert!(http2.validate().unwrap_err().to_string().contains("forwards no HTTP/2 in clear text"));
+        let encrypted = http2.with(|http| http.tls = Some(Tls::of("example.org")));
+        assert_eq!(encrypted.validate(), Ok(()));
+    }
+
+    #[test]
     fn a_plan_is_read_as_it_is_written_and_a_key_that_is_none_is_refused_wherever_it_stands() {
         let model = Model::Open {
             connections: 2,
@@ -353,6 +392,7 @@ mod tests {
             "/work",
             "/work/conversation",
             "/work/h2",
+            "/work/way",
             "/work/requests/given/0",
         ];
         for table in tables {

@@ -33,6 +33,7 @@ mod schedule;
 mod share;
 mod status;
 mod tls;
+mod way;
 
 pub use back_off::BackOff;
 pub use http::{Conversation, Http, HttpLoad, HttpVersion};
@@ -49,3 +50,4 @@ pub use schedule::{Arrivals, Schedule};
 pub use share::Share;
 pub use status::ExpectedStatus;
 pub use tls::{ClientCertificate, Tls, TlsVersion, Verify};
+pub use way::{Destination, ProxyProtocol, Way};

@@ -1,14 +1,13 @@
 //! One handshake before a load: whether the server speaks TLS as it was asked for, and what it shows of itself.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use loadcurve_wire::Agreement;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use rustls::Error;
 
 use crate::certificate::Certificate;
@@ -41,13 +40,14 @@ pub enum NoTls {
     Refused(String),
 }
 
-/// Makes one full handshake with a server and leaves; `left` says how much of the time for all of it is left, which is none
+/// Makes one full handshake with a server, on a connection that waits for nothing by itself, and leaves; `left` says how much of the time for all of it is left, which is none
 /// where nobody wants to know any more. It is asked at least every 50 ms.
 ///
 /// # Errors
 /// There is none.
-pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -> Result<Look, NoTls> {
-    let mut stream = connected(address, &left)?;
+pub fn look(connection: OwnedFd, client: &Client, left: impl Fn() -> Duration) -> Result<Look, NoTls> {
+    // Nothing that is done with it depends on its family.
+    let mut stream = TcpStream::from(connection);
     let refused = |error: &Error| NoTls::Refused(failure::in_words(error));
     let mut session =
         Session::new(client.full_config(), client.server_name.clone()).map_err(|error| refused(&error))?;
@@ -77,23 +77,6 @@ pub fn look(address: SocketAddr, client: &Client, left: impl Fn() -> Duration) -
             rest = &rest[taken..];
         }
     }
-}
-
-/// A connection that waits for nothing by itself.
-fn connected(address: SocketAddr, left: &impl Fn() -> Duration) -> Result<TcpStream, NoTls> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let unreachable = |_| NoTls::Unreachable;
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(unreachable)?;
-    match rustix::net::connect(&socket, &address) {
-        Ok(()) => {}
-        Err(Errno::INPROGRESS | Errno::INTR) => {
-            wait(&socket, PollFlags::OUT, left).map_err(|_| NoTls::Unreachable)?;
-            sockopt::socket_error(&socket).and_then(|outcome| outcome).map_err(unreachable)?;
-        }
-        Err(_) => return Err(NoTls::Unreachable),
-    }
-    Ok(socket.into())
 }
 
 /// Waits until a socket is ready, or its time is over.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
@@ -50,7 +50,9 @@ fn serve(then: Then) -> (SocketAddr, JoinHandle<bool>) {
 fn looked(address: SocketAddr, allowed: Duration) -> Result<Look, NoTls> {
     let client = Client::new(&any_certificate(), 1, "http/1.1", false).unwrap();
     let left = Cell::new(allowed);
-    look(address, &client, || left.replace(left.get().saturating_sub(Duration::from_millis(1))))
+    let connection = TcpStream::connect(address).unwrap();
+    connection.set_nonblocking(true).unwrap();
+    look(connection.into(), &client, || left.replace(left.get().saturating_sub(Duration::from_millis(1))))
 }
 
 #[test]
@@ -79,10 +81,4 @@ fn a_server_that_does_not_speak_is_left_when_its_time_is_over() {
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_ok());
     assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
-}
-
-#[test]
-fn where_nobody_listens_there_is_nothing_to_be_seen() {
-    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    assert_eq!(looked(address, Duration::from_secs(60)), Err(NoTls::Unreachable));
 }

@@ -42,8 +42,10 @@ mod head;
 mod http1;
 mod http2_counts;
 mod lines;
+mod proxy_protocol;
 mod request;
 mod response;
+mod tunnel;
 
 pub use error::{ClosedEarly, Malformed, Section};
 pub use exchange::{
@@ -53,5 +55,7 @@ pub use exchange::{
 pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
 pub use http1::{Http1, Http1Template};
 pub use http2_counts::Http2Counts;
+pub use proxy_protocol::{Ends, proxy_header, proxy_line};
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};
+pub use tunnel::{Tunnel, connect_request};

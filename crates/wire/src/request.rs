@@ -114,12 +114,14 @@ pub enum Target<'a> {
     Fixed(&'a str),
     /// Another one every time, given when the request begins; whoever gives it knows that it is one ([`is_path`]).
     Varying,
+    /// The same behind this, which no target of HTTP/2 has: the scheme and the authority of an absolute URL.
+    VaryingBehind(&'a str),
 }
 
 impl<'a> Target<'a> {
     fn as_str(self) -> &'a str {
         match self {
-            Self::Fixed(target) => target,
+            Self::Fixed(target) | Self::VaryingBehind(target) => target,
             Self::Varying => "",
         }
     }
@@ -192,9 +194,13 @@ impl Request<'_> {
         if is_single { RequestKind::Single { is_head: kind.is_head() } } else { kind }
     }
 
-    /// Where in the encoded bytes the target is, or belongs.
+    /// Where in the encoded bytes the target is, or what varies of it belongs.
     pub(crate) fn target_at(&self) -> usize {
-        self.method.as_str().len() + 1
+        let before = match self.target {
+            Target::VaryingBehind(prefix) => prefix.len(),
+            Target::Fixed(_) | Target::Varying => 0,
+        };
+        self.method.as_str().len() + 1 + before
     }
 
     /// Checks what every version of HTTP asks of a request; gives the Host among its headers.

@@ -71,6 +71,20 @@ fn a_target_that_varies_is_put_where_a_fixed_one_stands() {
 }
 
 #[test]
+fn a_target_that_varies_stands_behind_what_it_is_said_to() {
+    let request = Request { target: Target::VaryingBehind("http://localhost:8080"), ..GET };
+    let template = Http1::template(&request).unwrap();
+    let mut exchange = Http1::new(1, &());
+    for target in ["/a", "/another?b"] {
+        let mut bytes = Vec::new();
+        exchange.begin(0, &template, Some(target.as_bytes()), &mut bytes);
+        let whole = format!("http://localhost:8080{target}");
+        let fixed = Request { target: Target::Fixed(&whole), ..request };
+        assert_eq!(String::from_utf8(bytes), Ok(encoded(&fixed)));
+    }
+}
+
+#[test]
 fn a_path_is_a_target_that_begins_with_a_slash() {
     for path in ["/", "/a?b=c%20d"] {
         assert!(

@@ -43,6 +43,16 @@ class LoadOptions(TypedDict, total=False):
     """Pause between an answer and the next request."""
     source_addresses: str | None
     """This machine's addresses that connections come from in turn."""
+    addresses: Literal["all"] | None
+    """All addresses of the host in turn; default the first."""
+    connect_to: str | None
+    """Connect there; Host and certificate stay the URL's."""
+    unix_socket: str | None
+    """Connect to this Unix socket."""
+    proxy: str | None
+    """HTTP proxy that leads to the server."""
+    proxy_protocol: Literal["1", "2"] | None
+    """Begin connections with the PROXY header, 1 or 2."""
     urls: str | Path | None
     """File of request paths, one per line."""
     pick: Literal["in-order", "random", "weighted"] | None

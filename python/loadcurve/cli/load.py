@@ -16,8 +16,9 @@ from loadcurve.host.look import Look
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
+from loadcurve.loads.way import socket_url
 from loadcurve.server.presence import announce
-from loadcurve.server.target import Target, reachable_address, read_url
+from loadcurve.server.target import Target, reached, read_url
 from loadcurve.tools.catalog import tool_named
 from loadcurve.tools.driver import Refused
 from loadcurve.tools.exact import require_exact
@@ -41,6 +42,16 @@ def require_tool(options: Options, load: HttpLoad, target: Target) -> None:
         raise options.at_fault("generator", str(error)) from None
 
 
+def _without_socket(url: str, options: Options) -> tuple[str, str | None]:
+    """Return the URL behind the socket of ``unix:SOCKET:/PATH``, and the socket; raises BadInput for two."""
+    parts = socket_url(url)
+    if parts is None:
+        return url, None
+    options.require_none_of(["unix_socket"], "the URL names a socket already")
+    socket, path = parts
+    return f"http://localhost{path}", socket
+
+
 def load_command(url: str, options: Options, *, json_output: bool) -> int:
     """Run one load, print its result on stdout, and return the exit code.
 
@@ -50,8 +61,9 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
 
     """
     look = Look()
+    url, socket = _without_socket(url, options)
     target = read_url(url)
-    load = http_load(options, url, target.path)
+    load = http_load(options, url, target.path, socket)
     if target.scheme == "http":
         options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
     cpus = cpus_of(options.values["cpus"])
@@ -59,13 +71,14 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         require_tool(options, load, target)
     # The address is looked up last, so that bad options are refused without a question to any name server.
     try:
-        address = reachable_address(target, load.timeout_s)
+        found = reached(target, load.way, load.timeout_s)
     except KeyboardInterrupt:
         talk().print("interrupted before anything was measured")
         return EXIT_INTERRUPTED
     plan = HttpPlan(
         load=load,
-        address=address,
+        address=found.address,
+        other_addresses=found.others,
         authority=target.authority,
         scheme=target.scheme,
         host=target.host,

@@ -41,6 +41,7 @@ from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import AnswerRule, Verify
+from loadcurve.loads.way import HostAndPort, ProxyProtocol, ProxyUrl, SocketPath, Way
 from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problem, own_problems
@@ -248,6 +249,78 @@ class HttpLoadTable(LoadTable):
     """Addresses of the client's machine from which connections come in turn, as from many clients: each has
     all local ports, and counts as one client for the server's limits. Unless set, the kernel chooses.
     """
+    addresses: Annotated[
+        Literal["all"] | None,
+        CommandLine(
+            "--addresses",
+            help="All addresses of the host in turn; default the first.",
+            panel="Arrivals and connections",
+            place=100,
+        ),
+        Planned("way"),
+        OtherTools(takes_any=False, reason="chooses one address"),
+    ] = None
+    """With `"all"`, connections go to all addresses of the URL's host in turn; else to the first that accepts
+    one.
+    """
+    connect_to: Annotated[
+        HostAndPort | None,
+        CommandLine(
+            "--connect-to",
+            help="Connect there; Host and certificate stay the URL's.",
+            metavar="HOST:PORT",
+            panel="Arrivals and connections",
+            place=110,
+        ),
+        Planned("way"),
+        OtherTools(takes_any=False, reason="is only driven to the address of the URL"),
+    ] = None
+    """Where connections go instead of the URL's host and port, which `Host`, SNI and the certificate's name
+    keep to.
+    """
+    unix_socket: Annotated[
+        SocketPath | None,
+        CommandLine(
+            "--unix-socket",
+            help="Connect to this Unix socket.",
+            metavar="PATH",
+            panel="Arrivals and connections",
+            place=120,
+        ),
+        Planned("way"),
+        OtherTools(takes_any=False, reason="is only driven over TCP"),
+    ] = None
+    """The Unix socket that connections go to instead of the URL's host and port."""
+    proxy: Annotated[
+        ProxyUrl | None,
+        CommandLine(
+            "--proxy",
+            help="HTTP proxy that leads to the server.",
+            metavar="URL",
+            panel="Arrivals and connections",
+            place=130,
+        ),
+        Planned("way"),
+        OtherTools(takes_any=False, reason="is driven without a proxy"),
+    ] = None
+    """The HTTP proxy through which requests go: with the whole URL for `http://`, through a tunnel (CONNECT)
+    for `https://`. Variables such as `HTTP_PROXY` are not obeyed.
+    """
+    proxy_protocol: Annotated[
+        ProxyProtocol | None,
+        CommandLine(
+            "--proxy-protocol",
+            help="Begin connections with the PROXY header, 1 or 2.",
+            metavar="VERSION",
+            panel="Arrivals and connections",
+            place=140,
+        ),
+        Planned("way"),
+        OtherTools(takes_any=False, reason="knows nothing of the PROXY protocol"),
+    ] = None
+    """The version of the PROXY protocol, 1 or 2, whose header comes first on each connection and names its
+    two ends.
+    """
     generator: Annotated[
         Text,
         CommandLine(
@@ -309,6 +382,13 @@ class HttpLoadTable(LoadTable):
         return self.requests.statuses_of(paths) if isinstance(self.requests, LongList) else {}
 
     @property
+    def way(self) -> Way:
+        """Where its connections go."""
+        return Way(
+            self.unix_socket, self.connect_to, self.proxy, self.addresses == "all", self.proxy_protocol
+        )
+
+    @property
     def answer_rule(self) -> AnswerRule:
         """What its answers must be."""
         return self.verify
@@ -330,6 +410,7 @@ class HttpLoadTable(LoadTable):
         yield from self._idle_threads(at)
         yield from self._weights()
         yield from self._other_version(at)
+        yield from self._several_ways()
 
     def _idle_threads(self, at: Swept) -> Iterator[Problem]:
         """Check that every thread has a connection at every point."""
@@ -351,6 +432,18 @@ class HttpLoadTable(LoadTable):
                 yield Problem(
                     at.place(key), f"only used over HTTP/2; set http to {HTTP2} as well, or remove it"
                 )
+
+    def _several_ways(self) -> Iterator[Problem]:
+        """Check that connections go to one place."""
+        given = [key for key in ("unix_socket", "connect_to", "proxy") if getattr(self, key) is not None]
+        for key in given[1:]:
+            yield Problem(("load", key), f"cannot be combined with {given[0]}; keep one of the two")
+        for key in {"unix_socket", "proxy"} & {*given}:
+            if self.addresses is not None:
+                yield Problem(("load", "addresses"), f"cannot be combined with {key}; keep one of the two")
+        if self.unix_socket is not None and self.source_addresses:
+            text = "cannot be combined with unix_socket, which has no addresses; remove it"
+            yield Problem(("load", "source_addresses"), text)
 
     def _connections_at(self, at: Swept) -> Sequence[int | float]:
         """Return how many connections are known to be open at the points."""

@@ -4,6 +4,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from loadcurve.loads.way import UNIX
 from loadcurve.protocol import ProtocolName, protocol_of_url
 
 WorkName = Literal["http", "ycsb"]
@@ -132,5 +133,7 @@ def kind_of_protocol(protocol: ProtocolName) -> LoadKind:
 
 def kind_of_url(url: str) -> LoadKind | None:
     """Return the kind of load that what is under a URL is put under; ``None`` where its scheme is unknown."""
+    if url.startswith(UNIX):
+        return WEB
     protocol = protocol_of_url(url)
     return None if protocol is None else kind_of_protocol(protocol)

@@ -20,7 +20,7 @@ Form = Literal["value", "list", "only of a list", "pairs", "fields", "fields of 
 only one of a list; as NAME=VALUE, repeated; as header fields, or as variables that hold their values; or as a
 flag that stands for the value "none"."""
 REPEATED: Final[tuple[Form, ...]] = ("pairs", "fields", "fields of variables")
-Part = Literal["schedule", "stop", "times", "conversation", "h2", "translated"]
+Part = Literal["schedule", "stop", "times", "conversation", "h2", "way", "translated"]
 """Parts of the engine's plan; what is translated has another form there than in a study."""
 OF_FIELD: Final = "the default of the field"
 Said = TypeVar("Said")

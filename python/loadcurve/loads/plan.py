@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,7 +21,8 @@ from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK, header_fields
-from loadcurve.loads.tls import Scheme
+from loadcurve.loads.tls import DEFAULT_PORTS, Scheme
+from loadcurve.loads.way import planned_way
 from loadcurve.loads.workload import Workload
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.protocol import DatabaseProtocol, ProtocolName, has_streams
@@ -126,6 +128,8 @@ class HttpPlan(Plan):
     """What the server's certificate must be for, where the load does not name it."""
     verify: str = "system"
     """Whose certificates are accepted, where the load does not say it."""
+    other_addresses: tuple[str, ...] = ()
+    """Further addresses of the server's host."""
     body_bytes: Mapping[str, int] = field(default_factory=dict)
     """How long the verified answers to paths are."""
 
@@ -137,11 +141,17 @@ class HttpPlan(Plan):
         conversation |= self._requests_at_once(conversation.pop("pipeline"), conversation.pop("streams", 1))
         if http2 := self._taken(options, "h2"):
             options["h2"] = http2
-        address = {"address": self.address, "authority": self.authority}
+        way = planned_way(self._taken(options, "way"), [*self.other_addresses], self._host_and_port())
+        address = {"address": self.address, "authority": self.authority, "way": way}
         tls = None
         if self.scheme == "https":
             tls = self.load.tls.trusting(self.verify).planned(self.host, self.load.full_handshakes)
         return {**address, "tls": tls, "conversation": conversation, "requests": self._requests(), **options}
+
+    def _host_and_port(self) -> str:
+        """Return what a proxy is asked to lead to."""
+        port = urlsplit(f"//{self.authority}").port
+        return self.authority if port else f"{self.authority}:{DEFAULT_PORTS[self.scheme]}"
 
     def _requests_at_once(self, pipeline: int, streams: int) -> dict[str, int]:
         """Return how many are under way on a connection, by the version's word; a burst is either."""
@@ -178,6 +188,7 @@ class HttpPlan(Plan):
         """
         requests = [one["operation"] for one in measured["operations"]]
         run = {"address": self.address, "threads": self.threads, "requests": requests}
+        run["other_addresses"] = [*self.other_addresses]
         run |= {"scheme": self.scheme} | self.load.model_dump(mode="json", include={"verify"})
         if self.scheme == "https":
             run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes"})

@@ -12,6 +12,7 @@ from loadcurve.toml.problems import Problem, own_problems
 
 Scheme = Literal["http", "https"]
 """Whether the connections of a load carry clear text."""
+DEFAULT_PORTS: dict[Scheme, int] = {"http": 80, "https": 443}
 
 
 def _from_folder(name: str, info: ValidationInfo) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 from loadcurve.explain import delayed_ack
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
-from loadcurve.loads.record import LoadAsRun
+from loadcurve.loads.record import HttpAsRun, LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
@@ -112,7 +112,19 @@ def _headline(result: LoadResult) -> Text:
     plan = result.load
     interrupted = ", interrupted" if result.interrupted else ""
     # Two lines, because together they rarely fit a terminal.
-    return Text(f"{plan.asked} at {plan.address}\n{_clients(plan)}, {result.duration_s:.2f} s{interrupted}")
+    return Text(f"{plan.asked} at {_place(plan)}\n{_clients(plan)}, {result.duration_s:.2f} s{interrupted}")
+
+
+def _place(plan: LoadAsRun) -> str:
+    """Say where the load went; where the host has several addresses, to which of them."""
+    if not isinstance(plan, HttpAsRun):
+        return f"{plan.address}"
+    if plan.proxy is not None:
+        return f"{plan.address}, an HTTP proxy"
+    count = 1 + len(plan.other_addresses)
+    if plan.addresses == "all" and count > 1:
+        return f"{count} addresses in turn: {', '.join([f'{plan.address}', *plan.other_addresses])}"
+    return f"{plan.address}, one of {count} addresses" if count > 1 else f"{plan.address}"
 
 
 def _clients(plan: LoadAsRun) -> str:

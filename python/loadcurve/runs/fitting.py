@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import DatabaseTarget
 from loadcurve.loads.values import Point
 from loadcurve.loads.ycsb import DatabaseLoad
@@ -27,6 +28,11 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
     if driver and not arm.kind.has_driver:
         text = f"not used by a load on {arm.kind.servers}; remove it"
         yield Problem(("servers", name, "driver"), text)
+    if isinstance(arm.load, HttpLoadTable) and description.from_study != "url":
+        for key in ("unix_socket", "connect_to", "proxy", "addresses"):
+            if getattr(arm.load, key) is not None:
+                text = f'only used with a server that runs already, use = "url"; {name} is started by the run'
+                yield Problem(("load", key), text)
     if found is not None and found is not arm.kind:
         models = " or ".join(f'"{model}"' for model in found.models)
         text = f"{description.title} is {found.server}; expected model = {models} in [load], or "

@@ -44,6 +44,7 @@ def plan_at_point(
         scheme=transport.scheme,
         host=urlsplit(f"//{authority or address}").hostname or "",
         verify=transport.tls.verify,
+        other_addresses=transport.other_addresses,
         body_bytes={path: record.bytes for path, record in served.items() if record is not None},
         threads=load.threads or min(len(cpus), load.connections_at_once),
         cpus=tuple(cpus),

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from loadcurve.errors import BadInput
+from loadcurve.loads.http_table import HttpLoadTable
+from loadcurve.loads.way import STRAIGHT
 from loadcurve.runs.limits import limits_of
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder
@@ -65,6 +67,7 @@ def overrides_of(
         named=_named(server),
         blocks=_blocks(entry, server, is_elsewhere=folder is None),
         tls=arm.load.tls,
+        way=arm.load.way if isinstance(arm.load, HttpLoadTable) else STRAIGHT,
         limits=limits_of(server, study.host),
         location=location,
     )

@@ -104,6 +104,7 @@ def _plan(load: HttpLoadTable, paths: Sequence[str], site: Site, lengths: Mappin
         scheme=site.transport.scheme,
         host=urlsplit(f"//{site.authority}").hostname or "",
         verify=site.transport.tls.verify,
+        other_addresses=site.transport.other_addresses,
         body_bytes=lengths,
         threads=1,
     )

@@ -22,7 +22,8 @@ from typing import cast
 
 from loadcurve.files import NOT_REGULAR, read_given
 from loadcurve.loads.tls import TlsTable
-from loadcurve.server.lookup import endpoints_of
+from loadcurve.loads.way import UNIX, is_socket
+from loadcurve.server.lookup import Endpoint, endpoints_of
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 SHOWN_CHARACTERS = 60
@@ -50,18 +51,22 @@ def answer_within(
     transport: Transport = CLEAR_TEXT,
     *,
     address: str | None = None,
+    port_there: str | None = None,
 ) -> Iterator[HTTPResponse]:
     """Send a request, and give the answer, of which the head was read, for the length of a block.
 
     From now on the head has ``timeout_s``, finding the host, a handshake of TLS and interim answers (1xx)
-    included. ``address`` is the numeric one of the host where that is known already. Head and body together
+    included. ``address`` is the numeric one of the host, or ``unix:`` with a socket's path, where that is
+    known already, and ``port_there`` its port where that is not the URL's. Head and body together
     have at most ``HEAD_BYTES_MAX`` bytes here.
 
     Raises ``OSError`` or ``HTTPException`` where there is no such answer.
     """
     connection = http.client.HTTPConnection(host, port)
     try:
-        connection.sock = bounded = _connected(address or host, port, timeout_s)
+        connection.sock = bounded = _connected(
+            address or host, int(port_there) if port_there and port_there.isdecimal() else port, timeout_s
+        )
         if transport.is_encrypted:
             connection.sock = bounded = _encrypted(bounded, host, transport.tls)
         headers = {**asked.headers, "Connection": "close"}
@@ -183,11 +188,18 @@ class _Answer(HTTPResponse):
             raise http.client.HTTPException(f"the answer is not HTTP/1.x: it begins with {begin}") from None
 
 
+def _endpoints(host: str, port: int, timeout_s: float) -> list[Endpoint]:
+    if is_socket(host):
+        path = host.removeprefix(UNIX)
+        return [Endpoint(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", path)]
+    return endpoints_of(host, port, timeout_s)
+
+
 def _connected(host: str, port: int, timeout_s: float) -> _InTime:
     """Return a connection to the first address of the host that accepts one."""
     began_s = time.monotonic()
     problem: OSError | None = None
-    for endpoint in endpoints_of(host, port, timeout_s):
+    for endpoint in _endpoints(host, port, timeout_s):
         bounded = _InTime(endpoint.family, endpoint.kind, endpoint.protocol)
         bounded.begin(timeout_s, began_s)
         try:

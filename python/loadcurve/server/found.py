@@ -15,6 +15,7 @@ from loadcurve.errors import BadInput, sentence
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.tls import TlsTable
+from loadcurve.loads.way import STRAIGHT, Way
 from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import (
@@ -84,6 +85,8 @@ class Overrides:
     """Placeholders of the programs beside it, where it is one of several."""
     needs_port: bool = True
     """Whether a study's own program must be given a port."""
+    way: Way = STRAIGHT
+    """How the load reaches a server that runs already."""
     named: Named | None = None
     """By what the processes of a server that runs already are known; by where it listens, unless set."""
     limits: Limits = NO_LIMITS

@@ -11,6 +11,7 @@ from loadcurve._engine import DatabaseError
 from loadcurve.errors import BadInput, NothingMeasured, sentence
 from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.loads.kinds import LoadKind, kind_of_protocol
+from loadcurve.loads.way import Way, is_socket
 from loadcurve.protocol import ProtocolName, protocol_of_url
 from loadcurve.redaction import hosts_of, without_password
 from loadcurve.server.catalog import CatalogEntry
@@ -21,7 +22,7 @@ from loadcurve.server.found import MissingServer, Overrides
 from loadcurve.server.listeners import Place
 from loadcurve.server.members import Named, SeenProcesses, UnseenProcesses, processes_of
 from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
-from loadcurve.server.target import Target, reachable_address, read_url
+from loadcurve.server.target import Target, reached, read_url
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 ANSWER_TIMEOUT_S = 5.0
@@ -133,12 +134,16 @@ def _running_web_server(
     """Ask a web server for its version, unless the study has it."""
     target = _target(url)
     try:
-        address = reachable_address(target, timeout_s)
+        where = reached(target, overrides.way, timeout_s)
     except NothingMeasured as error:
         text = f"{error}{_where_it_listens(overrides.named)}"
         return MissingServer(entry, text, None, fault=ServerFailure("not_ready", sentence(text)))
-    transport = Transport(target.scheme, overrides.tls)
-    version = overrides.version or _announced_version(url, target, address, transport, timeout_s)
+    address = where.address
+    transport = Transport(target.scheme, overrides.tls, other_addresses=where.others)
+    version = overrides.version
+    if version is None:
+        _require_direct(url, overrides.way)
+        version = _announced_version(url, target, address, transport, timeout_s)
     return RunningServer(
         entry,
         url,
@@ -149,7 +154,7 @@ def _running_web_server(
         "http",
         transport,
         named=overrides.named,
-        place=Place.of_web_server(address),
+        place=None if overrides.way.has_no_port else Place.of_web_server(address),
     )
 
 
@@ -204,15 +209,26 @@ def _target(url: str) -> Target:
     return target
 
 
+def _require_direct(url: str, way: Way) -> None:
+    """Raise ``ServerFailure`` where a server cannot be asked as if nothing were between."""
+    if not way.is_direct:
+        text = (
+            f"The version of the server at {url} is not asked for through a proxy, or behind a PROXY header. "
+            'Give it in the study, such as version = "1.2".'
+        )
+        raise ServerFailure("version_unknown", text)
+
+
 def _announced_version(url: str, target: Target, address: str, transport: Transport, timeout_s: float) -> str:
     """Return the product and version that an answer's ``Server`` names first, such as ``nginx/1.22.1``.
 
     The address is that of the load: a second look-up of the name may lead elsewhere.
     """
-    host = address.rpartition(":")[0].strip("[]")
+    host, _, port = address.rpartition(":")
+    place = address if is_socket(address) else host.strip("[]")
     try:
         with answer_within(
-            timeout_s, target.host, target.port, Asked("/"), transport, address=host
+            timeout_s, target.host, target.port, Asked("/"), transport, address=place, port_there=port
         ) as response:
             said = response.getheader("Server") or ""
     except (OSError, http.client.HTTPException) as error:

@@ -3,16 +3,16 @@
 import socket
 import time
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.loads.tls import Scheme
+from loadcurve.loads.tls import DEFAULT_PORTS, Scheme
+from loadcurve.loads.way import Way, socket_address
 from loadcurve.redaction import without_passwords
-from loadcurve.server.lookup import endpoints_of
+from loadcurve.server.lookup import Endpoint, endpoints_of
 
-DEFAULT_PORTS: dict[Scheme, int] = {"http": 80, "https": 443}
 EXPECTED = "expected a URL such as http://127.0.0.1:8080/path or https://127.0.0.1:8443/path"
 LEAST_TIMEOUT_S = 1e-3
 
@@ -133,6 +133,83 @@ def reachable_address(target: Target, timeout_s: float) -> str:
         f"{where}: no connection ({'; '.join(dict.fromkeys(reasons))}); check that the server is running "
         "and that this is its address"
     )
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where connections to a server go."""
+
+    address: str
+    """The first address that has accepted one, as plans have it."""
+    others: tuple[str, ...] = ()
+    """Further addresses of its host; each has accepted one where all are loaded."""
+
+
+def reached(target: Target, way: Way, timeout_s: float) -> Reached:
+    """Return where the connections of a load go.
+
+    Finding it has ``timeout_s``.
+
+    Raises ``NothingMeasured``: nobody answers there, or at one of the addresses that are all loaded.
+    """
+    if way.unix_socket is not None:
+        _require_listener(way.unix_socket, timeout_s)
+        return Reached(socket_address(way.unix_socket))
+    if (elsewhere := way.elsewhere()) is not None:
+        parts = urlsplit(f"//{elsewhere}")
+        host, _, zone = (parts.hostname or "").partition("%")
+        target = replace(target, host=host, zone=zone or None, port=parts.port or target.port)
+    deadline_s = time.monotonic() + timeout_s
+    first = reachable_address(target, timeout_s)
+    if way.proxy is not None:
+        return Reached(first)
+    left_s = max(LEAST_TIMEOUT_S, deadline_s - time.monotonic())
+    others = _others(target, first, left_s)
+    if way.takes_all_addresses:
+        for other in others:
+            _require_address(target, other, max(LEAST_TIMEOUT_S, deadline_s - time.monotonic()))
+    return Reached(first, others)
+
+
+def _others(target: Target, first: str, timeout_s: float) -> tuple[str, ...]:
+    """Return the other addresses of a host, of the same family."""
+    if target.zone is not None:
+        return ()
+    found = [_endpoint(_numeric(address), target.port) for *_, address in _found(target, timeout_s)]
+    is_ipv6 = first.startswith("[")
+    return tuple(one for one in dict.fromkeys(found) if one != first and one.startswith("[") == is_ipv6)
+
+
+def _found(target: Target, timeout_s: float) -> list[Endpoint]:
+    try:
+        return endpoints_of(target.host, target.port, timeout_s)
+    except (OSError, UnicodeError):
+        # It was found a moment ago.
+        return []
+
+
+def _require_address(target: Target, address: str, timeout_s: float) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s):
+            pass
+    except OSError as error:
+        raise NothingMeasured(
+            f"{address}: no connection ({error.strerror or error}), although it is an address of "
+            f"{target.host}; leave out --addresses all, or name one address with --connect-to"
+        ) from error
+
+
+def _require_listener(path: str, timeout_s: float) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(timeout_s)
+        try:
+            connection.connect(path)
+        except OSError as error:
+            raise NothingMeasured(
+                f"{path}: no connection ({error.strerror or error}); check that the server is running and "
+                "that this is its socket"
+            ) from error
 
 
 def _numeric(address: Any) -> str:  # noqa: ANN401 -- two or four parts, as of the address family

@@ -29,6 +29,8 @@ class Transport:
     """What is asked for in the handshakes of an encrypted one, and whose certificates are accepted."""
     http_versions: frozenset[HttpVersion] = frozenset({HTTP1_1})
     """Those that the server was set to speak."""
+    other_addresses: tuple[str, ...] = ()
+    """Further addresses of the host of one that runs already."""
 
     @property
     def is_encrypted(self) -> bool:

@@ -6,12 +6,14 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
+use loadcurve_wire::Tunnel;
 use rustix::event::epoll;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
 
 use crate::clock;
+use crate::io::local::Queued;
 use crate::io::route::Route;
 use crate::io::{
     EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure, is_end_by_peer,
@@ -29,6 +31,10 @@ struct Socket {
     /// Counts the connections of this slot, so that a late event of an earlier one is recognised.
     generation: u32,
     connecting: bool,
+    /// Why it is not connected, where that is known before the kernel reports anything.
+    refused: Option<Errno>,
+    /// The tunnel that the connection has asked for and that is not open yet.
+    tunnel: Option<Tunnel>,
     /// What the kernel has not taken yet of the bytes to send.
     unsent: Vec<u8>,
     /// Whether an event reports that all of them are taken.
@@ -45,6 +51,8 @@ impl Default for Socket {
             descriptor: None,
             generation: 0,
             connecting: false,
+            refused: None,
+            tunnel: None,
             unsent: Vec::new(),
             notifies: false,
             send_failure: None,
@@ -67,6 +75,10 @@ enum Step {
 pub(crate) struct Epoll {
     route: Route,
     set: OwnedFd,
+    /// Connections that wait for room in the queue of a Unix socket.
+    queued: Queued,
+    /// What an HTTP proxy has said last that opens no tunnel.
+    refusal: Option<String>,
     sockets: Vec<Socket>,
     /// What the last wait found: the token of the connection and its readiness.
     ready: Vec<(u64, EventFlags)>,
@@ -83,6 +95,8 @@ impl Epoll {
         Ok(Self {
             route,
             set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            queued: Queued::default(),
+            refusal: None,
             sockets: (0..slots).map(|_| Socket::default()).collect(),
             ready: Vec::with_capacity(EVENTS_PER_TURN),
             cursor: 0,
@@ -93,18 +107,84 @@ impl Epoll {
 
     fn begin_connect(&mut self, slot: Slot) -> Result<(), Errno> {
         let descriptor = self.route.socket(slot, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
-        match rustix::net::connect(&descriptor, &self.route.address()) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(errno) => return Err(errno),
-        }
+        let begun = match rustix::net::connect(&descriptor, self.route.address(slot)) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
+            Err(errno) => Err(errno),
+        };
         let socket = &mut self.sockets[slot];
         socket.generation = socket.generation.wrapping_add(1);
-        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        let token = epoll::EventData::new_u64(token(slot, socket.generation));
-        epoll::add(&self.set, &descriptor, token, interest)?;
-        socket.descriptor = Some(descriptor);
+        let is_begun = if self.route.is_local() {
+            self.queued.attempted(slot, socket.generation, begun)?
+        } else {
+            begun?;
+            true
+        };
+        let descriptor = socket.descriptor.insert(descriptor);
         socket.connecting = true;
-        Ok(())
+        if is_begun { watch(&self.set, slot, socket.generation, descriptor) } else { Ok(()) }
+    }
+
+    /// Tries once more what has waited for room in a queue.
+    fn connect_queued(&mut self) {
+        let Self { queued, sockets, set, route, .. } = self;
+        let done = queued.try_again(|slot, generation| {
+            let socket = sockets.get(slot).filter(|socket| socket.generation == generation)?;
+            let descriptor = socket.descriptor.as_ref()?;
+            let connected = rustix::net::connect(descriptor, route.address(slot));
+            Some(connected.and_then(|()| watch(set, slot, generation, descriptor)))
+        });
+        for (slot, outcome) in done {
+            if let Err(errno) = outcome {
+                self.sockets[slot].refused = Some(errno);
+                self.carry(slot, EventFlags::OUT);
+            }
+        }
+    }
+
+    /// What an HTTP proxy has said last that opens no tunnel.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Takes the connection of a slot out of the backend.
+    pub(crate) fn take(&mut self, slot: Slot) -> Option<OwnedFd> {
+        let descriptor = self.sockets[slot].descriptor.take();
+        self.close(slot);
+        descriptor
+    }
+
+    /// What becomes of a connection that the kernel has made; none while something else is awaited.
+    fn enter(&mut self, slot: Slot) -> Option<Step> {
+        let socket = &mut self.sockets[slot];
+        let descriptor = socket.descriptor.as_ref()?;
+        if self.route.has_entrance() && socket.tunnel.is_none() {
+            match self.route.enter(descriptor.as_fd()) {
+                Ok(tunnel) => socket.tunnel = tunnel,
+                Err(failure) => return Some(self.not_entered(failure)),
+            }
+        }
+        while let Some(tunnel) = &mut socket.tunnel {
+            let answer = match receive(descriptor, &mut self.buffer) {
+                Err(Errno::AGAIN) => return None,
+                Ok(0) | Err(_) => Err("it closed the connection instead of an answer to CONNECT".into()),
+                Ok(length) => tunnel.receive(&self.buffer[..length]),
+            };
+            match answer {
+                Ok(false) => {}
+                Ok(true) => socket.tunnel = None,
+                Err(text) => {
+                    self.refusal = Some(text);
+                    return Some(self.not_entered(Failure::ConnectRefused));
+                }
+            }
+        }
+        socket.connecting = false;
+        Some(Step::Connected)
+    }
+
+    fn not_entered(&mut self, failure: Failure) -> Step {
+        self.cursor += 1;
+        Step::ConnectFailed(failure)
     }
 
     /// Lets a connection go on in a later turn as if the kernel had reported it again.
@@ -121,16 +201,14 @@ impl Epoll {
         let socket = &mut self.sockets[slot];
         let descriptor = socket.descriptor.as_ref()?;
         if socket.connecting {
-            return match sockopt::socket_error(descriptor) {
-                Ok(Ok(())) if flags.contains(EventFlags::OUT) => {
-                    socket.connecting = false;
-                    Some(Step::Connected)
-                }
-                Ok(Ok(())) => None,
-                Ok(Err(errno)) | Err(errno) => {
-                    self.cursor += 1;
-                    Some(Step::ConnectFailed(connect_failure(errno)))
-                }
+            let outcome = match socket.refused.take() {
+                Some(errno) => Err(errno),
+                None => sockopt::socket_error(descriptor).and_then(|outcome| outcome),
+            };
+            return match outcome {
+                Ok(()) if flags.contains(EventFlags::OUT) || socket.tunnel.is_some() => self.enter(slot),
+                Ok(()) => None,
+                Err(errno) => Some(self.not_entered(connect_failure(errno))),
             };
         }
         if flags.contains(EventFlags::OUT) {
@@ -216,6 +294,8 @@ impl Io for Epoll {
         // Closing the only descriptor of a socket takes it out of the epoll set, too.
         socket.descriptor = None;
         socket.connecting = false;
+        socket.refused = None;
+        socket.tunnel = None;
         socket.unsent.clear();
         socket.notifies = false;
         socket.send_failure = None;
@@ -225,6 +305,7 @@ impl Io for Epoll {
     fn wait(&mut self, until: Nanos) -> Nanos {
         self.cursor = 0;
         self.ready.clear();
+        self.connect_queued();
         for _ in 0..CARRIED_PER_TURN {
             let Some(token) = self.carried.pop_front() else { break };
             let (slot, generation) = slot_and_generation(token);
@@ -234,7 +315,7 @@ impl Io for Epoll {
             }
         }
         let carried = self.ready.len();
-        let longest = if carried == 0 { until - clock::now() } else { Nanos::ZERO };
+        let longest = if carried == 0 { self.queued.wait_until(until) - clock::now() } else { Nanos::ZERO };
         let mut events = [MaybeUninit::uninit(); EVENTS_PER_TURN];
         let room = &mut events[carried..];
         // An interrupted wait is a turn without new events.
@@ -286,6 +367,12 @@ impl Io for Epoll {
         };
         Some((slot, event))
     }
+}
+
+/// Has the kernel report what happens on a connection.
+fn watch(set: &OwnedFd, slot: Slot, generation: u32, descriptor: &OwnedFd) -> Result<(), Errno> {
+    let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+    epoll::add(set, descriptor, epoll::EventData::new_u64(token(slot, generation)), interest)
 }
 
 /// Sends what the kernel takes at once; a full send buffer takes nothing, and neither does a connection that the peer

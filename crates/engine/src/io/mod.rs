@@ -8,6 +8,7 @@ use loadcurve_wire::{Carrier, Stream};
 use rustix::io::Errno;
 
 pub(crate) mod epoll;
+mod local;
 pub(crate) mod route;
 mod tcp_info;
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::io::{EVENTS_PER_TURN, Event, Io, Notify, Slot};
 
 mod failures;
 mod sending;
+mod ways;
 
 use sending::{
     a_send_that_is_to_be_reported_is_reported_once_when_all_of_it_is_taken,
@@ -25,6 +26,13 @@ use sending::{
     what_the_peer_says_before_it_ends_the_connection_comes_before_the_failure_to_send,
     what_was_sent_last_leaves_before_the_backend_ends,
     what_was_sent_last_leaves_before_the_connection_is_closed,
+};
+use ways::{
+    a_connection_through_a_proxy_is_made_when_that_has_opened_the_tunnel,
+    a_connection_waits_for_room_in_the_queue_of_a_unix_socket, a_path_at_which_nobody_listens_refuses,
+    a_proxy_that_opens_no_tunnel_refuses_the_connection, bytes_travel_over_a_unix_socket_in_both_directions,
+    connections_go_to_several_addresses_in_turn, one_that_waits_is_refused_when_the_server_ends,
+    the_header_of_a_proxy_comes_first_and_names_both_ends,
 };
 
 /// Longer than any test takes, even on a busy machine.
@@ -36,18 +44,22 @@ const TOO_MANY_BYTES: usize = 32 << 20;
 
 /// A backend that a test can make.
 trait Backend: Io + Sized {
-    fn open(address: SocketAddr, slots: usize) -> Result<Self, String>;
+    fn along(route: Route, slots: usize) -> Result<Self, String>;
+
+    fn open(address: SocketAddr, slots: usize) -> Result<Self, String> {
+        Self::along(Route::to(address), slots)
+    }
 }
 
 impl Backend for Epoll {
-    fn open(address: SocketAddr, slots: usize) -> Result<Self, String> {
-        Self::new(Route::to(address), slots).map_err(|errno| errno.to_string())
+    fn along(route: Route, slots: usize) -> Result<Self, String> {
+        Self::new(route, slots).map_err(|errno| errno.to_string())
     }
 }
 
 impl Backend for Uring {
-    fn open(address: SocketAddr, slots: usize) -> Result<Self, String> {
-        Self::new(Route::to(address), slots).map_err(|unavailable| unavailable.to_string())
+    fn along(route: Route, slots: usize) -> Result<Self, String> {
+        Self::new(route, slots).map_err(|unavailable| unavailable.to_string())
     }
 }
 
@@ -95,6 +107,14 @@ on_each_backend! {
     many_connections_each_get_their_own_answers,
     a_wait_ends_when_it_shall,
     a_look_costs_what_it_lasts_and_ends_when_it_shall_or_when_something_arrives,
+    bytes_travel_over_a_unix_socket_in_both_directions,
+    a_path_at_which_nobody_listens_refuses,
+    a_connection_waits_for_room_in_the_queue_of_a_unix_socket,
+    one_that_waits_is_refused_when_the_server_ends,
+    connections_go_to_several_addresses_in_turn,
+    the_header_of_a_proxy_comes_first_and_names_both_ends,
+    a_connection_through_a_proxy_is_made_when_that_has_opened_the_tunnel,
+    a_proxy_that_opens_no_tunnel_refuses_the_connection,
 }
 
 /// An event that has been taken out of the backend.

@@ -13,9 +13,10 @@ use std::os::fd::AsFd;
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, Shutdown, SocketAddrAny, SocketFlags};
+use rustix::net::{SendFlags, Shutdown, SocketFlags};
 
 use crate::clock;
+use crate::io::local::Queued;
 use crate::io::route::Route;
 use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
@@ -35,12 +36,24 @@ struct Arrival {
     buffer: Option<u16>,
 }
 
+/// How far an arrival gets on a connection on which something comes before everything else.
+enum Passage {
+    /// It is the loop's.
+    Open,
+    /// The loop may use the connection from now on.
+    Entered,
+    /// More has to arrive.
+    Awaited,
+    Refused(Failure),
+}
+
 /// The `io_uring` backend.
 pub(crate) struct Uring {
     ring: Ring,
     buffers: BufferRing,
     route: Route,
-    address: SocketAddrAny,
+    /// Connections that wait for room in the queue of a Unix socket.
+    queued: Queued,
     sockets: Vec<Socket>,
     /// Slots that may have operations to begin.
     touched: Vec<Slot>,
@@ -70,8 +83,8 @@ impl Uring {
         Ok(Self {
             ring,
             buffers,
-            address: route.address().into(),
             route,
+            queued: Queued::default(),
             sockets: (0..slots).map(|_| Socket::default()).collect(),
             touched: Vec::with_capacity(slots),
             arrived: VecDeque::new(),
@@ -84,6 +97,9 @@ impl Uring {
     }
 
     fn begin_connect(&mut self, slot: Slot) -> Result<(), Errno> {
+        if self.route.is_local() {
+            return self.begin_connect_locally(slot);
+        }
         // The socket must block: on one that does not, the kernel gives up operations instead of waiting.
         let descriptor = self.route.socket(slot, SocketFlags::CLOEXEC)?;
         let socket = &mut self.sockets[slot];
@@ -91,6 +107,79 @@ impl Uring {
         socket.connect = Stage::Wanted;
         self.touched.push(slot);
         Ok(())
+    }
+
+    /// Connects to a Unix socket without an operation, which could not be ended while the socket's queue is full.
+    fn begin_connect_locally(&mut self, slot: Slot) -> Result<(), Errno> {
+        let descriptor = self.route.socket(slot, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        let connected = rustix::net::connect(&descriptor, self.route.address(slot));
+        let is_connected = self.queued.attempted(slot, self.sockets[slot].generation, connected)?;
+        self.sockets[slot].descriptor = Some(descriptor);
+        if is_connected {
+            self.connected_locally(slot, Ok(()));
+        }
+        Ok(())
+    }
+
+    /// Has the loop learn what became of a connection to a Unix socket.
+    fn connected_locally(&mut self, slot: Slot, outcome: Result<(), Errno>) {
+        let socket = &mut self.sockets[slot];
+        // From now on it blocks, as other sockets do.
+        let outcome = match &socket.descriptor {
+            Some(descriptor) => outcome.and_then(|()| rustix::io::ioctl_fionbio(descriptor, false)),
+            None => outcome,
+        };
+        if outcome.is_ok() {
+            socket.receive = Stage::Wanted;
+            self.touched.push(slot);
+        }
+        let token = Token { kind: Kind::Connect, slot, generation: socket.generation };
+        self.arrived.push_back(Arrival { token, result: outcome.map(|()| 0), buffer: None });
+    }
+
+    /// Tries once more what has waited for room in a queue.
+    fn connect_queued(&mut self) {
+        let Self { queued, sockets, route, .. } = self;
+        let done = queued.try_again(|slot, generation| {
+            let socket = sockets.get(slot).filter(|socket| socket.generation == generation)?;
+            Some(rustix::net::connect(socket.descriptor.as_ref()?, route.address(slot)))
+        });
+        for (slot, outcome) in done {
+            self.connected_locally(slot, outcome);
+        }
+    }
+
+    /// What an arrival means on a connection on which something comes before everything else.
+    fn enter_by(&mut self, arrival: &Arrival) -> Passage {
+        let Arrival { token, result, buffer } = *arrival;
+        let socket = &mut self.sockets[token.slot];
+        match (token.kind, result, &mut socket.tunnel) {
+            (Kind::Connect, Ok(_), _) => {
+                let Some(descriptor) = &socket.descriptor else { return Passage::Awaited };
+                match self.route.enter(descriptor.as_fd()) {
+                    Ok(None) => Passage::Entered,
+                    Ok(tunnel) => {
+                        socket.tunnel = tunnel;
+                        Passage::Awaited
+                    }
+                    Err(failure) => Passage::Refused(failure),
+                }
+            }
+            (Kind::Receive, Ok(length), Some(tunnel)) => {
+                // SAFETY: the completion says that the buffer is filled so far; it is offered again after this.
+                let bytes = buffer.map(|buffer| unsafe { self.buffers.filled(buffer, length) });
+                match bytes.map(|bytes| tunnel.receive(bytes)) {
+                    Some(Ok(true)) => {
+                        socket.tunnel = None;
+                        Passage::Entered
+                    }
+                    Some(Ok(false)) => Passage::Awaited,
+                    Some(Err(_)) | None => Passage::Refused(Failure::ConnectRefused),
+                }
+            }
+            (_, Err(_), Some(_)) => Passage::Refused(Failure::ConnectRefused),
+            _ => Passage::Open,
+        }
     }
 
     /// Queues the operations that the touched slots need.
@@ -103,7 +192,7 @@ impl Uring {
             while let Some(kind) = socket.begin_next() {
                 let Some(descriptor) = &socket.descriptor else { break };
                 let operation = match kind {
-                    Kind::Connect => Operation::Connect(&self.address),
+                    Kind::Connect => Operation::Connect(self.route.address(slot)),
                     Kind::Receive => Operation::Receive,
                     Kind::SendNow => Operation::SendNow { bytes: &socket.unsent, notifies: socket.notifies },
                     Kind::Send => Operation::Send(&socket.unsent),
@@ -193,6 +282,7 @@ impl Uring {
     /// Queues what the last turn has begun; returns of how many slots.
     fn begin_turn(&mut self) -> usize {
         self.offer_lent();
+        self.connect_queued();
         self.buffers.publish();
         self.left_in_turn = EVENTS_PER_TURN;
         self.feed_starved();
@@ -266,7 +356,7 @@ impl Io for Uring {
         let submitted = self.begin_turn();
         // Events may be left from the last turn; then there is nothing to wait for.
         if self.arrived.is_empty() {
-            self.enter(Wait::AtMost(until - clock::now()));
+            self.enter(Wait::AtMost(self.queued.wait_until(until) - clock::now()));
         }
         self.submit(submitted);
         clock::now()
@@ -274,6 +364,7 @@ impl Io for Uring {
 
     fn look(&mut self, until: Nanos, pause: Nanos) -> Looked {
         let submitted = self.begin_turn();
+        let until = self.queued.wait_until(until);
         let mut looked = Looked::default();
         if self.arrived.is_empty() {
             self.enter(Wait::AtMost(Nanos::ZERO));
@@ -303,7 +394,18 @@ impl Io for Uring {
             let arrival = self.arrived.pop_front()?;
             self.lent = arrival.buffer;
             if self.sockets[arrival.token.slot].generation == arrival.token.generation {
-                break arrival;
+                match if self.route.has_entrance() { self.enter_by(&arrival) } else { Passage::Open } {
+                    Passage::Open => break arrival,
+                    Passage::Entered => {
+                        self.left_in_turn -= 1;
+                        return Some((arrival.token.slot, Event::Connected));
+                    }
+                    Passage::Refused(failure) => {
+                        self.left_in_turn -= 1;
+                        return Some((arrival.token.slot, Event::ConnectFailed(failure)));
+                    }
+                    Passage::Awaited => {}
+                }
             }
             self.offer_lent();
         };

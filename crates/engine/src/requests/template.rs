@@ -75,6 +75,10 @@ impl<'a> Templates<'a> {
             request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let invalid = |invalid: InvalidRequest| StartError::Plan(invalid.to_string());
         let method = Method::new(&request.method).map_err(invalid)?;
+        // Of a proxy, what is asked for in clear text has the form of a URL (RFC 9112, 3.2.2).
+        let is_absolute = self.plan.work.way.proxied.is_some() && self.plan.work.tls.is_none();
+        let prefix = if is_absolute { format!("http://{}", self.plan.work.authority) } else { String::new() };
+        let whole = format!("{prefix}{}", request.target);
         let wire = WireRequest {
             version: match self.plan.work.http {
                 HttpVersion::Http10 => Version::Http10,
@@ -82,7 +86,8 @@ impl<'a> Templates<'a> {
             },
             method,
             target: match targets {
-                Targets::Same => Target::Fixed(&request.target),
+                Targets::Same => Target::Fixed(&whole),
+                Targets::Varying if is_absolute => Target::VaryingBehind(&prefix),
                 Targets::Varying => Target::Varying,
             },
             authority: &self.plan.work.authority,

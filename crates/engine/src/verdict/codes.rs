@@ -269,6 +269,10 @@ table! {
         code: "redirected", kind: Kind::Note,
         meaning: "every answer is a redirection, and where the first leads",
     }
+    UnixSocket {
+        code: "unix_socket", kind: Kind::Note,
+        meaning: "the connections are those of a Unix socket, so what the kernel counts of TCP is null",
+    }
     TooFewSamples {
         code: "too_few_samples", kind: Kind::Note,
         meaning: "percentiles of latency that are null because there are too few answers, and \

@@ -43,6 +43,8 @@ pub(crate) struct Evidence {
     pub(crate) pipelined: bool,
     /// Where answers led, if they did.
     pub(crate) redirection: Option<Redirection>,
+    /// Whether the connections went to a Unix socket.
+    pub(crate) is_local: bool,
     /// The operations whose answers were not all of one length.
     pub(crate) odd_bodies: Vec<OddBody>,
     /// What the load needed of open files, what there was and what to change; `None` if it is not known.
@@ -209,6 +211,7 @@ impl Evidence {
             disruptions: Disruptions::default(),
             pipelined: false,
             redirection: None,
+            is_local: false,
             odd_bodies: Vec::new(),
             descriptors: None,
             ports: None,

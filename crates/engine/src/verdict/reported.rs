@@ -74,6 +74,7 @@ impl Reported {
             disruptions: Disruptions::default(),
             pipelined: false,
             redirection: None,
+            is_local: false,
             odd_bodies: Vec::new(),
             descriptors: None,
             ports: None,

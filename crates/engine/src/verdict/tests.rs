@@ -50,6 +50,7 @@ fn closed() -> Evidence {
         disruptions: Disruptions::default(),
         pipelined: false,
         redirection: None,
+        is_local: false,
         odd_bodies: vec![],
         descriptors: None,
         ports: None,

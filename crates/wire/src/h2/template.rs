@@ -30,7 +30,7 @@ impl Http2Template {
             Part::Scheme,
             field(":authority", host.unwrap_or(request.authority)),
             match request.target {
-                Target::Varying => Part::Path,
+                Target::Varying | Target::VaryingBehind(_) => Part::Path,
                 // The asterisk is the target of OPTIONS alone, and a URL that of proxies.
                 Target::Fixed(target) if target.starts_with('/') || target == "*" => field(":path", target),
                 Target::Fixed(target) => {

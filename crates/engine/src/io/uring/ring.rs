@@ -40,6 +40,12 @@ impl fmt::Display for Unavailable {
     }
 }
 
+impl From<Errno> for Unavailable {
+    fn from(errno: Errno) -> Self {
+        Self(errno)
+    }
+}
+
 impl From<std::io::Error> for Unavailable {
     fn from(error: std::io::Error) -> Self {
         Self(Errno::from_io_error(&error).unwrap_or(Errno::IO))

@@ -4,6 +4,7 @@ use std::mem;
 use std::os::fd::OwnedFd;
 
 use loadcurve_record::Failure;
+use loadcurve_wire::Tunnel;
 
 use crate::io::{Notify, Slot};
 
@@ -86,6 +87,8 @@ pub(super) struct Socket {
     /// Counts the connections of this slot, so that a late completion of an earlier one is recognised.
     pub(super) generation: u32,
     pub(super) connect: Stage,
+    /// The tunnel that the connection has asked for and that is not open yet.
+    pub(super) tunnel: Option<Tunnel>,
     pub(super) receive: Stage,
     pub(super) sending: Sending,
     /// The bytes to send. They stay as they are while an operation sends them.

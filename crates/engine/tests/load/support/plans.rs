@@ -25,7 +25,8 @@ pub(crate) fn get(target: &str) -> Request {
 pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u64) -> HttpLoad {
     HttpLoad {
         work: Http {
-            address,
+            address: address.into(),
+            way: Box::default(),
             source_addresses: vec![],
             authority: "localhost".into(),
             http: HttpVersion::Http11,
