@@ -25,9 +25,9 @@ from loadcurve.watch.live import LIVE_FILE, interval_s, read_live
 from loadcurve.watch.progress import KeptProgress, RunProgress, read_progress
 from loadcurve.watch.status import Seen
 
-# Computing and drawing take a CPU that a load may need. All that curves are made of changes between two loads.
-# Then the next load warms up, or the next server is started, and nothing is measured. Figures are made in that
-# time if it is long enough, and else in the next that is.
+# Computing and drawing take a CPU that a load may need. All that curves are made of changes between two
+# loads. Then the next load warms up, or the next server is started, and nothing is measured. Figures are made
+# in that time if it is long enough, and else in the next that is.
 
 DRAWING_S = 0.5
 """What a browser takes to draw the figures in sight."""
