@@ -8,6 +8,7 @@ from docs.generate.markdown import Tables, table
 from docs.generate.models import key_table
 from pydantic import BaseModel
 
+from loadcurve.loads.entries import ExpectTable, RequestEntry
 from loadcurve.loads.http import ClosedLoadTable, OpenLoadTable, SessionsLoadTable
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.models import LoadTables
@@ -64,6 +65,8 @@ KEY_TABLES: Tables = {
     "content": partial(key_table, Content),
     "load": partial(key_table, LoadTable, but={"model"}),
     "load-web": partial(key_table, HttpLoadTable, but=_ALL),
+    "request": partial(key_table, RequestEntry),
+    "expect": partial(key_table, ExpectTable),
     "load-closed": partial(key_table, ClosedLoadTable, but=_WEB),
     "load-open": partial(key_table, OpenLoadTable, but=_WEB),
     "load-sessions": partial(key_table, SessionsLoadTable, but=_WEB),

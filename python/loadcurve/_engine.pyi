@@ -19,6 +19,7 @@ __all__ = [
     "RequestList",
     "ask",
     "body_length",
+    "body_lines",
     "clock_exchanges",
     "count_of",
     "counted_times",
@@ -353,6 +354,12 @@ def ask(
         ValueError: the plan asks for something that cannot be.
         RuntimeError: the server does not agree to how it is to be spoken with.
 
+    """
+
+def body_lines(path: str | PathLike[str]) -> int:
+    """Return how many bodies the lines of a file are that requests take in turn; blank ones are left out.
+
+    Raises ``ValueError`` with a text that names the file: it cannot be read, has no line, or has too many.
     """
 
 def body_length(path: str | PathLike[str]) -> int:

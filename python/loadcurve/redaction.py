@@ -198,9 +198,10 @@ def _secrets_in(table: dict[str, Any], *, keys_are_names: bool = False) -> Itera
     for key, value in table.items():
         if not keys_are_names:
             yield from _secrets_of(key, value)
-        if isinstance(value, dict):
-            named = not keys_are_names and key in _TABLES_OF_NAMES
-            yield from _secrets_in(value, keys_are_names=named)
+        named = not keys_are_names and key in _TABLES_OF_NAMES
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict):
+                yield from _secrets_in(one, keys_are_names=named)
 
 
 def _secrets_of(key: str, value: object) -> Iterator[str]:

@@ -108,7 +108,7 @@ def whole_study(tables):
         missing = {"model": "closed", "requests": ["/1k.txt"], "duration": "1s"}
         requests = load.get("requests", missing["requests"])
         paths = RECORDED_PATHS if isinstance(requests, str) else requests
-        files = {path.strip("/"): "1KiB" for path in paths}
+        files = {path.strip("/"): "1KiB" for path in paths if isinstance(path, str)}
         sweep = {"timeout": [5]} if "connections" in load else {"connections": [1]}
         content = {"content": files}
     servers = tables.get("published", {}).get("servers", {"limit": "limit"}).values()

@@ -119,6 +119,67 @@ def test_method_headers_and_body_are_those_of_every_request(tmp_path):
     assert given[0]["body"] == {"file": str(file)}
 
 
+MIX = [
+    "/a",
+    {"path": "/b", "method": "POST", "body": "{}", "weight": 3, "name": "write"},
+    {"path": "/none", "expect": {"status": [404, "2xx"]}},
+]
+
+
+def test_each_request_of_a_mix_is_sent_as_it_says_and_only_plain_ones_have_the_length_of_the_content():
+    work = written(CLOSED | {"requests": MIX, "headers": {"Accept": "*/*"}})["work"]
+    plain, post, missing = work["requests"]["given"]
+    assert work["pick"] == "weighted"
+    assert (plain["target"], plain["weight"], plain["name"], plain["expected"]) == ("/a", 1.0, None, None)
+    assert (post["method"], post["body"], post["weight"], post["name"]) == (
+        "POST",
+        {"text": "{}"},
+        3.0,
+        "write",
+    )
+    assert missing["expected"] == {"within": [[200, 299], [404, 404]]}
+    lengths = written(CLOSED | {"requests": MIX})["work"]["requests"]["given"]
+    assert [one["expected_body_bytes"] for one in lengths] == [100, None, None]
+
+
+def test_the_engine_counts_each_name_of_a_mix_for_itself_and_requests_of_one_name_together(address):
+    named = [
+        "/a",
+        {"path": "/b", "name": "both"},
+        {"path": "/a", "name": "both"},
+        {"path": "/none", "expect": {"status": 404}},
+    ]
+    result = measured(address, CLOSED | {"requests": named, "requests_total": 80})
+    counts = {one.operation: (one.answered, one.failed) for one in result.operations}
+    # In order: a quarter of 80 requests for each, two of them under one name.
+    assert counts == {"GET /a": (20, 0), "both": (40, 0), "GET /none": (20, 0)}
+    assert (result.requests.ok, result.status["4xx"]) == (80, 20)
+    assert result.verdict.status != "invalid"
+
+
+def test_requests_take_the_lines_of_a_body_in_turn(tmp_path, address):
+    file = tmp_path / "lines.txt"
+    file.write_text("1\n22\n333\n")
+    posts = {"path": "/a", "method": "POST", "body": {"lines": str(file)}, "expect": {"status": "2xx"}}
+    load = CLOSED | {"requests": ["/a", posts], "requests_total": 12, "connections": 1}
+    work = written(load)["work"]["requests"]["given"]
+    assert work[1]["body"] == {"lines": {"file": str(file)}}
+    alone, twice = (measured(address, load | {"requests_total": count}).bytes.sent for count in (12, 24))
+    # Twice the rounds of 2 requests and 3 lines are twice the bytes, whatever the heads are.
+    assert twice == 2 * alone
+    # 12 requests are 6 of each, so each line was sent twice: 2 · (1 + 2 + 3) bytes of bodies.
+    empty = {"path": "/a", "method": "POST", "expect": {"status": "2xx"}}
+    without = measured(address, load | {"requests": ["/a", empty]}).bytes.sent
+    assert alone - without == 12
+
+
+def test_a_status_that_one_request_of_a_mix_does_not_expect_is_wrong(address):
+    result = measured(address, CLOSED | {"requests": ["/a", {"path": "/b", "expect": {"status": 201}}]})
+    assert (result.requests.answered, result.requests.ok) == (50, 25)
+    assert result.unexpected_status["2xx"] == 25
+    assert [reason.code for reason in result.verdict.reasons] == ["error_status"]
+
+
 @pytest.mark.parametrize(
     "sent",
     [

@@ -165,6 +165,49 @@ def test_content_that_a_request_changes_is_verified_by_a_plain_one(keys):
         assert [method for method, *_ in asked] == [keys.get("method", "GET"), "GET"]
 
 
+def mix(*requests, **keys) -> ClosedLoad:
+    return ClosedLoad(model="closed", requests=[*requests], connections=1, requests_total=1, **keys)
+
+
+ORDER = {"path": "/orders", "method": "POST", "headers": {"X-Own": "yes"}, "body": "{}"}
+
+
+def test_each_request_of_a_mix_is_asked_in_its_own_way_and_judged_by_what_it_expects():
+    def answer(handler):
+        if handler.command == "POST":
+            return 201, b"order 17"
+        return (404, b"nothing") if handler.path == "/gone" else (200, b"page")
+
+    order = ORDER | {"expect": {"status": 201, "pattern": "order [0-9]+"}}
+    requests = mix("/page", order, {"path": "/gone", "expect": {"status": [404, 410]}})
+    with talking(answer) as (port, asked):
+        verify_answers(site_at(port), requests.paths_to_verify(0), PAGE, requests)
+    assert asked == [("GET", "", b""), ("POST", "yes", b"{}"), ("GET", "", b"")]
+
+
+@pytest.mark.parametrize(
+    ("expect", "refused"),
+    [
+        ({"status": 201}, "POST /orders was answered with status 200; its expect says 201."),
+        ({"status": ["3xx", 404]}, "POST /orders was answered with status 200; its expect says 3xx or 404."),
+        ({"pattern": "^no"}, 'POST /orders was answered with a text that "^no" does not match.'),
+    ],
+)
+def test_an_answer_that_a_request_of_a_mix_does_not_expect_is_refused_with_both(expect, refused):
+    requests = mix("/page", ORDER | {"expect": expect})
+    with talking(lambda _: (200, b"page")) as (port, _), pytest.raises(ServerFailure) as failure:
+        verify_answers(site_at(port), ["/page", "/orders"], PAGE, requests)
+    assert failure.value.text == refused
+
+
+def test_two_requests_for_one_path_are_both_verified():
+    requests = mix("/page", {"path": "/page", "method": "POST", "expect": {"status": 405}})
+    refused = pytest.raises(ServerFailure, match="POST /page was answered with status 500")
+    answers = talking(lambda handler: (200 if handler.command == "GET" else 500, b"page"))
+    with answers as (port, _), refused:
+        verify_answers(site_at(port), ["/page"], PAGE, requests)
+
+
 def test_what_the_engine_cannot_ask_is_a_failure_with_its_reason():
     with talking(lambda _: (200, b"page")) as (port, asked), pytest.raises(ServerFailure) as failure:
         verify_answers(site_at(port), ["/page"], PAGE, load(http="2"))

@@ -27,7 +27,7 @@ def test_a_closed_loop_takes_its_conversation(tmp_path):
     ],
 )
 def test_a_load_says_what_answers_are_verified_to_be(tmp_path, written, rule):
-    assert load_of(tmp_path, f"{CLOSED}{written}\n").answer_rule == rule
+    assert load_of(tmp_path, f"{CLOSED}{written}\n").verify == rule
 
 
 def test_requests_are_files_of_the_content_unless_answers_are_not_compared_with_it(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.loads.requests import LongList, paths_to_verify
+from loadcurve.loads.requests import LongList, sampled_paths
 from loadcurve.loads.sent import HEADERS_IN_WORDS, header_fields
 from loadcurve.toml.secret import GIVEN_IN_WORDS
 from support.cases import cases, changed
@@ -106,23 +106,23 @@ def test_a_list_of_a_hundred_requests_is_read_and_a_longer_one_stays_a_file(tmp_
 
 def test_a_seed_picks_the_paths_of_a_long_list_that_are_verified(tmp_path):
     load = load_of(tmp_path, with_file(tmp_path, LONG))
-    picked = paths_to_verify(load.requests, seed=1)
+    picked = sampled_paths(load.requests, seed=1)
     # Of 1000 paths 100 are picked, some of them perhaps twice; all but 17 of them once is as good as certain.
     assert 83 <= len(picked) == len(set(picked)) <= 100
     assert set(picked) <= set(LONG.split())
-    assert picked == paths_to_verify(load.requests, seed=1)
-    assert picked != paths_to_verify(load.requests, seed=2)
+    assert picked == sampled_paths(load.requests, seed=1)
+    assert picked != sampled_paths(load.requests, seed=2)
 
 
 def test_a_long_list_that_changes_before_it_is_verified_is_bad_input(tmp_path):
     load = load_of(tmp_path, with_file(tmp_path, LONG))
     (tmp_path / "paths.txt").write_text("gone\n")
     with pytest.raises(BadInput, match="has changed since"):
-        paths_to_verify(load.requests, seed=1)
+        sampled_paths(load.requests, seed=1)
 
 
 def test_a_short_list_is_verified_whole(tmp_path):
-    assert paths_to_verify(load_of(tmp_path, CLOSED).requests, seed=1) == ["/a", "/b"]
+    assert load_of(tmp_path, CLOSED).paths_to_verify(1) == ["/a", "/b"]
 
 
 PROBLEMS_OF_A_LONG_LIST = r"""
@@ -254,7 +254,7 @@ headers = { Accept = { env = "A", file = "b" } }
 headers = { content-length = "1" }
     :9: load.headers: found "content-length", which is set from the body; remove it
 body = 1
-    :9: load.body: found 1; expected a text in quotes, or "@" and a file name
+    :9: load.body: found 1; expected a text in quotes, "@" and a file name, or { lines = "FILE" }
 body = "@nowhere"
     :9: load.body: {folder}/nowhere: there is no such file
 """

@@ -253,7 +253,7 @@ impl<W: Work> Connection<W> {
     ) -> Answer {
         Answer {
             number: request.number,
-            operation: request.operation,
+            operation: request.tally,
             connection: self.number,
             due: request.due,
             sent,
@@ -315,7 +315,7 @@ impl<W: Work> Connection<W> {
     ) -> FailedRequest {
         FailedRequest {
             number: request.number,
-            operation: request.operation,
+            operation: request.tally,
             connection: self.number,
             due: request.due,
             sent: request.sent,

@@ -108,7 +108,8 @@ pub use part::{CpuUse, Finished, InvalidPart, Part, Polling, WaitedBy};
 pub use part_row::{PartFigures, PartRow};
 pub use reach::{Heard, Reach};
 pub use requests::{
-    ListedRequest, RequestList, body_length, expected_statuses, sample as sample_targets, with_recording,
+    ListedRequest, RequestList, body_length, body_lines, expected_statuses, sample as sample_targets,
+    with_recording,
 };
 pub use result::LoadResult;
 pub use running::RunningLoad;

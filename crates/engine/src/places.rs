@@ -12,6 +12,8 @@ pub(crate) struct InFlight<X> {
     /// Which request of the load it is, in the order of the whole plan.
     pub(crate) number: u64,
     pub(crate) operation: usize,
+    /// Which figures it counts for.
+    pub(crate) tally: usize,
     pub(crate) due: Nanos,
     /// When it was written; until then it waits for its connection.
     pub(crate) sent: Option<Nanos>,
@@ -208,6 +210,7 @@ mod tests {
         InFlight {
             number,
             operation: 0,
+            tally: 0,
             due: Nanos::ZERO,
             sent,
             first_byte,

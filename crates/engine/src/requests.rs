@@ -1,9 +1,10 @@
 //! What is sent: the requests of the plan as templates, each with what a worker must know to judge its answer.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use loadcurve_plan::{
-    Choice, ExpectedStatus, HttpLoad, ListedRequests, Model, Picker, Request, Requests, Weights,
+    Choice, Expectation, HttpLoad, ListedRequests, Model, Pick, Picker, Request, Requests, Weights,
 };
 use loadcurve_record::Failure;
 use loadcurve_wire::HttpExchange;
@@ -13,6 +14,7 @@ use crate::requests::reader::{ListReader, Listed};
 use crate::requests::template::{Targets, Templates};
 
 mod body;
+mod body_lines;
 mod file;
 mod line;
 mod lines;
@@ -24,13 +26,14 @@ mod work;
 
 pub(crate) use body::BodyFile;
 pub use body::body_length;
+pub use body_lines::body_lines;
 pub use list::{ListedRequest, RequestList};
 pub use reader::{expected_statuses, sample};
 pub(crate) use template::Template;
 #[cfg(test)]
 pub(crate) use work::shown;
 
-/// The most requests that each have their own figures. A longer list has them for all its requests together: a
+/// The most names of requests that each have their own figures. A list of more has them for all its requests together: a
 /// histogram for each line would take more memory than the list itself.
 pub(crate) const TALLIES_MAX: usize = 100;
 
@@ -52,15 +55,21 @@ pub fn with_recording(plan: HttpLoad) -> Result<HttpLoad, StartError> {
 pub(crate) struct RequestSource<E: HttpExchange> {
     templates: Vec<Template<E>>,
     picker: Picker,
+    in_order: bool,
     list: List,
-    /// What each tally is called: each request, or all of them together.
+    /// What each tally is called: the requests of a name, or all of them together.
     tally_labels: Vec<String>,
 }
 
 /// What the requests are picked from.
 enum List {
     /// Every request has its own template.
-    Given { labels: Vec<String>, weights: Weights },
+    Given {
+        labels: Vec<String>,
+        /// Which tally each counts for.
+        tallies: Vec<usize>,
+        weights: Weights,
+    },
     /// The lines of a file are the targets; there is one template for all.
     File { list: Arc<RequestList>, method: String },
 }
@@ -91,15 +100,18 @@ impl<E: HttpExchange> RequestSource<E> {
     fn of_requests(plan: &HttpLoad, requests: &[Request], name: String) -> Result<Self, StartError> {
         let mut templates = Templates::of(plan);
         let labels: Vec<String> = requests.iter().map(Request::label).collect();
+        let (tally_labels, tallies) = tallies_of(&labels, name);
         Ok(Self {
             templates: requests
                 .iter()
                 .map(|request| templates.template(request, Targets::Same))
                 .collect::<Result<_, _>>()?,
+            in_order: plan.work.pick == Pick::InOrder,
             picker: Picker::new(plan.work.pick, requests.len() as u64, plan.seed),
-            tally_labels: if requests.len() <= TALLIES_MAX { labels.clone() } else { vec![name] },
+            tally_labels,
             list: List::Given {
                 labels,
+                tallies,
                 weights: Weights::new(requests.iter().map(|request| request.weight)),
             },
         })
@@ -115,6 +127,7 @@ impl<E: HttpExchange> RequestSource<E> {
             templates: vec![
                 Templates::of(plan).template(&request_of(listed, "/", None, None), Targets::Varying)?,
             ],
+            in_order: plan.work.pick == Pick::InOrder,
             picker: Picker::new(plan.work.pick, list.count(), plan.seed),
             list: List::File { list: Arc::new(list), method: listed.method.clone() },
             tally_labels: vec![name],
@@ -130,19 +143,33 @@ impl<E: HttpExchange> RequestSource<E> {
         }
     }
 
+    /// What request `number` of the load, of this operation, sends. A list in order comes round once for each turn; otherwise
+    /// those that are picked have numbers at random.
+    #[inline]
+    pub(crate) fn sent(&self, number: u64, operation: usize) -> &E::Template {
+        let turn = if self.in_order { number / self.templates.len() as u64 } else { number };
+        self.template(operation).at_turn(turn)
+    }
+
     /// The template of an operation.
     pub(crate) fn template(&self, operation: usize) -> &Template<E> {
         &self.templates[operation]
     }
 
+    /// Which tally an operation counts for.
+    pub(crate) fn tally(&self, operation: usize) -> usize {
+        match &self.list {
+            List::Given { tallies, .. } => tallies[operation],
+            List::File { .. } => 0,
+        }
+    }
+
     /// The request that a tally counts; `None` if it counts several.
     pub(crate) fn counted_by(&self, tally: usize) -> Option<&Template<E>> {
-        match &self.list {
-            List::Given { labels, .. } if labels.len() == self.tally_labels.len() => {
-                self.templates.get(tally)
-            }
-            List::Given { .. } | List::File { .. } => None,
-        }
+        let List::Given { tallies, .. } = &self.list else { return None };
+        let mut counted = tallies.iter().zip(&self.templates).filter(|(of_request, _)| **of_request == tally);
+        let (_, first) = counted.next()?;
+        counted.next().is_none().then_some(first)
     }
 
     /// What each tally is called.
@@ -164,11 +191,29 @@ impl<E: HttpExchange> RequestSource<E> {
     }
 }
 
+/// What each tally is called, and which one each label counts for: one for each name, or a single one, called `name`, for
+/// too many of them.
+fn tallies_of(labels: &[String], name: String) -> (Vec<String>, Vec<usize>) {
+    let mut found: HashMap<&str, usize> = HashMap::new();
+    let mut names = vec![];
+    let mut tallies = Vec::with_capacity(labels.len());
+    for label in labels {
+        tallies.push(*found.entry(label).or_insert_with(|| {
+            names.push(label.clone());
+            names.len() - 1
+        }));
+    }
+    if names.len() > TALLIES_MAX {
+        return (vec![name], vec![0; labels.len()]);
+    }
+    (names, tallies)
+}
+
 fn request_of(
     listed: &ListedRequests,
     target: &str,
     weight: Option<f64>,
-    expected_status: Option<ExpectedStatus>,
+    expected: Option<Expectation>,
 ) -> Request {
     Request {
         method: listed.method.clone(),
@@ -177,15 +222,19 @@ fn request_of(
         body: listed.body.clone(),
         expected_body_bytes: None,
         body_varies: false,
-        expected_status,
+        expected,
         weight: weight.unwrap_or(1.0),
+        name: None,
     }
 }
 
 fn requests_of(listed: &ListedRequests, short: &[ListedRequest]) -> Vec<Request> {
     short
         .iter()
-        .map(|request| request_of(listed, &request.target, request.weight, request.expected))
+        .map(|request| {
+            let expected = request.expected.map(Expectation::Recorded);
+            request_of(listed, &request.target, request.weight, expected)
+        })
         .collect()
 }
 
@@ -212,5 +261,28 @@ impl TargetReader {
     pub(crate) fn listed(&mut self, number: u64) -> Result<Option<Listed<'_>>, Failure> {
         let Some(reader) = &mut self.reader else { return Ok(None) };
         reader.find(self.picker.choice(number)).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TALLIES_MAX, tallies_of};
+
+    fn tallies(labels: &[String]) -> (Vec<String>, Vec<usize>) {
+        tallies_of(labels, "list".to_owned())
+    }
+
+    #[test]
+    fn requests_of_one_name_have_their_figures_together_in_the_order_of_the_first() {
+        let (names, found) = tallies(&["b", "a", "b", "c"].map(str::to_owned));
+        assert_eq!((names.join(" "), found), ("b a c".to_owned(), vec![0, 1, 0, 2]));
+    }
+
+    #[test]
+    fn many_requests_of_few_names_have_figures_for_each_and_too_many_names_have_none() {
+        let labels = |names: usize| (0..1000).map(|number| format!("{}", number % names)).collect::<Vec<_>>();
+        let (names, found) = tallies(&labels(TALLIES_MAX));
+        assert_eq!((names.len(), found[TALLIES_MAX + 3]), (TALLIES_MAX, 3));
+        assert_eq!(tallies(&labels(TALLIES_MAX + 1)), (vec!["list".to_owned()], vec![0; 1000]));
     }
 }

@@ -22,11 +22,14 @@ pub(crate) trait Work: Send + Sync {
     /// A reader for one thread.
     fn reader(&self) -> Self::Reader;
 
-    /// How many operations have their own figures.
+    /// How many figures of operations there are.
     fn tallies(&self) -> usize;
 
     /// Which operation is request `number` of the load.
     fn operation(&self, number: u64) -> usize;
+
+    /// Which of the figures an operation counts for; several may share one.
+    fn tally(&self, operation: usize) -> usize;
 
     /// What request `number` of the load, of this operation, asks for.
     ///

@@ -72,8 +72,9 @@ fn get() -> Request {
         body: Body::Empty,
         expected_body_bytes: None,
         body_varies: false,
-        expected_status: None,
+        expected: None,
         weight: 1.0,
+        name: None,
     }
 }
 

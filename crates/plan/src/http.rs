@@ -240,8 +240,9 @@ mod tests {
             body: Body::Empty,
             expected_body_bytes: None,
             body_varies: false,
-            expected_status: None,
+            expected: None,
             weight,
+            name: None,
         }
     }
 

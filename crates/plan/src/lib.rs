@@ -48,6 +48,6 @@ pub use recording::{Recording, Replay};
 pub use requests::{Body, ListedRequests, Request, Requests};
 pub use schedule::{Arrivals, Schedule};
 pub use share::Share;
-pub use status::ExpectedStatus;
+pub use status::{Expectation, ExpectedStatus};
 pub use tls::{ClientCertificate, Tls, TlsVersion, Verify};
 pub use way::{Destination, ProxyProtocol, Way};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ExpectedStatus, InvalidPlan};
+use crate::{Expectation, InvalidPlan};
 
 /// The requests that a load takes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,8 +44,8 @@ impl Requests {
         }
         requests
             .iter()
-            .filter_map(|request| request.expected_status)
-            .try_for_each(ExpectedStatus::validate)?;
+            .filter_map(|request| request.expected.as_ref())
+            .try_for_each(Expectation::validate)?;
         let weights = requests.iter().map(|request| request.weight);
         match weights.clone().find(|weight| !(*weight >= 0.0 && weight.is_finite())) {
             Some(weight) => Err(InvalidPlan(format!(
@@ -67,8 +67,15 @@ pub enum Body {
     Empty,
     /// This text.
     Text(String),
+    /// These bytes, which need not be text.
+    Bytes(Vec<u8>),
     /// What a file holds when the load starts. It is read while it is sent, however long it is.
     File(PathBuf),
+    /// A line of a file, without its line break: each request takes the next one.
+    Lines {
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 /// One request of the list, which the connections take in turn.
@@ -91,12 +98,15 @@ pub struct Request {
     /// Whether answers may differ in length without doubt about them, as those that are generated anew each time.
     #[serde(default)]
     pub body_varies: bool,
-    /// The status that its answers are expected to have; without one, any that is no error.
+    /// The statuses that its answers may have; without them, any that is no error.
     #[serde(default)]
-    pub expected_status: Option<ExpectedStatus>,
+    pub expected: Option<Expectation>,
     /// How often it is picked by weight, beside the others' weights.
     #[serde(default = "one")]
     pub weight: f64,
+    /// What its figures go by; its method and target unless it is given. Requests of one name have their figures together.
+    #[serde(default)]
+    pub name: Option<String>,
 }
 
 fn one() -> f64 {
@@ -107,6 +117,6 @@ impl Request {
     /// The label that every outcome of this request carries.
     #[must_use]
     pub fn label(&self) -> String {
-        format!("{} {}", self.method, self.target)
+        self.name.clone().unwrap_or_else(|| format!("{} {}", self.method, self.target))
     }
 }

@@ -1,4 +1,4 @@
-//! The status that an answer is expected to have.
+//! The status that an answer is expected to have, and the statuses that a person expects.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,9 +53,53 @@ impl ExpectedStatus {
     }
 }
 
+/// Which statuses are right for the answers to a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expectation {
+    /// The one that was recorded, or one that is as good.
+    Recorded(ExpectedStatus),
+    /// Those from the first to the second of a pair, both included, and no others.
+    Within(Vec<(u16, u16)>),
+}
+
+impl Expectation {
+    /// Whether an answer of this status is right.
+    #[must_use]
+    pub fn is_met_by(&self, code: u16) -> bool {
+        match self {
+            Self::Recorded(status) => status.is_met_by(code),
+            Self::Within(ranges) => ranges.iter().any(|(first, last)| (*first..=*last).contains(&code)),
+        }
+    }
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// One is no status code, or there is none.
+    pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
+        let ranges = match self {
+            Self::Recorded(status) => return status.validate(),
+            Self::Within(ranges) => ranges,
+        };
+        let is_range = |(first, last): &(u16, u16)| {
+            first <= last && STATUS_CODES.contains(first) && STATUS_CODES.contains(last)
+        };
+        match ranges.iter().find(|range| !is_range(range)) {
+            Some((first, last)) => Err(InvalidPlan(format!(
+                "the expected statuses {first} to {last} are no range between 100 and 599"
+            ))),
+            None if ranges.is_empty() => {
+                Err(InvalidPlan("a request requires at least one status that is expected".into()))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ExpectedStatus;
+    use super::{Expectation, ExpectedStatus};
 
     fn met(expected: u16) -> Vec<u16> {
         let expected = ExpectedStatus::new(expected).unwrap();
@@ -84,6 +128,27 @@ mod tests {
         for (code, itself) in [(503, vec![503]), (429, vec![429]), (408, vec![408]), (499, vec![])] {
             assert_eq!(met(code), [good.to_vec(), itself].concat());
         }
+    }
+
+    #[test]
+    fn statuses_that_a_person_expects_are_met_by_no_others() {
+        let expected = Expectation::Within(vec![(200, 299), (404, 404)]);
+        for (code, is_met) in
+            [(199, false), (200, true), (299, true), (300, false), (404, true), (403, false), (503, false)]
+        {
+            assert_eq!(expected.is_met_by(code), is_met, "{code}");
+        }
+        // Unlike a recorded one: 200 is not as good as 304.
+        assert!(!Expectation::Within(vec![(304, 304)]).is_met_by(200));
+        assert!(Expectation::Recorded(ExpectedStatus(304)).is_met_by(200));
+    }
+
+    #[test]
+    fn ranges_that_are_none_are_refused() {
+        for ranges in [vec![], vec![(299, 200)], vec![(99, 200)], vec![(200, 299), (500, 600)]] {
+            assert!(Expectation::Within(ranges.clone()).validate().is_err(), "{ranges:?}");
+        }
+        assert!(Expectation::Within(vec![(100, 599)]).validate().is_ok());
     }
 
     #[test]

@@ -37,6 +37,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parts::merge_parts, module)?)?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
+    module.add_function(wrap_pyfunction!(requests::body_lines, module)?)?;
     module.add_function(wrap_pyfunction!(requests::is_expected_status, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::counted_times, module)?)?;
     module.add_function(wrap_pyfunction!(histogram::percentile_curve, module)?)?;

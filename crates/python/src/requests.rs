@@ -15,6 +15,13 @@ pub(crate) fn body_length(path: PathBuf) -> PyResult<u64> {
     loadcurve_engine::body_length(&path).map_err(PyValueError::new_err)
 }
 
+/// How many bodies the lines of a file are that requests take in turn.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the binding hands over what it has converted")]
+pub(crate) fn body_lines(path: PathBuf) -> PyResult<usize> {
+    loadcurve_engine::body_lines(&path).map(|lines| lines.len()).map_err(PyValueError::new_err)
+}
+
 /// Whether an answer of a status is as good as one of the expected status.
 #[pyfunction]
 pub(crate) fn is_expected_status(expected: u16, found: u16) -> bool {

@@ -5,19 +5,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
     ModelWrapValidatorHandler,
-    PlainSerializer,
     PrivateAttr,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
+    WrapSerializer,
     WrapValidator,
     model_validator,
 )
 
 from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
+from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
+from loadcurve.loads.entries import Entry, path_of
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.limits import (
     CONNECTION_WINDOW_BYTES_MIN,
@@ -27,57 +29,37 @@ from loadcurve.loads.limits import (
 )
 from loadcurve.loads.option import ASKED, OWN_HTTP2, CommandLine, OtherTools, Planned
 from loadcurve.loads.rates import RECORDED
-from loadcurve.loads.requests import (
-    REQUEST_PATH_IN_WORDS,
-    REQUEST_PATH_PATTERN,
-    LongList,
-    encoded_path,
-    list_digest,
-    open_requests,
-    paths_to_verify,
-)
+from loadcurve.loads.requests import LongList, list_digest, open_requests, sampled_paths
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
-from loadcurve.loads.verification import AnswerRule, Verify
+from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyProtocol, ProxyUrl, SocketPath, Way
 from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
-from loadcurve.toml.problems import Problem, own_problem, own_problems
+from loadcurve.toml.problems import Problem, own_problems
 from loadcurve.toml.quantities import SizeBytes
 from loadcurve.toml.values import SourceAddresses, Text
 
 
-def _encoded(path: object) -> object:
-    """Refuse a path that would do if it were encoded: which bytes a server expects, others know."""
-    if isinstance(path, str) and path.startswith("/") and (encoded := encoded_path(path)) != path:
-        raise own_problem(f"found {show(path)}; expected it percent-encoded, {show(encoded)} in UTF-8")
-    return path
+def _entries_unless_long(value: object, entries: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, LongList) else entries(value)
 
 
-RequestPath = Annotated[
-    str, Field(pattern=REQUEST_PATH_PATTERN), BeforeValidator(_encoded), Expected(REQUEST_PATH_IN_WORDS)
-]
-
-
-def _paths_unless_long(value: object, paths: ValidatorFunctionWrapHandler) -> object:
-    return value if isinstance(value, LongList) else paths(value)
-
-
-def _paths_or_summary(requests: list[str] | LongList) -> object:
-    return requests.summary() if isinstance(requests, LongList) else requests
+def _entries_or_summary(requests: list[Entry] | LongList, dump: SerializerFunctionWrapHandler) -> object:
+    return requests.summary() if isinstance(requests, LongList) else dump(requests)
 
 
 if TYPE_CHECKING:
-    Requests = list[str] | LongList
+    Requests = list[Entry] | LongList
 else:
     # To pydantic this is no union: it would report what is wrong with a path once for each member.
     Requests = Annotated[
-        list[RequestPath],
+        list[Entry],
         Field(min_length=1),
-        WrapValidator(_paths_unless_long),
-        PlainSerializer(_paths_or_summary),
+        WrapValidator(_entries_unless_long),
+        WrapSerializer(_entries_or_summary),
         Expected('a list of at least one path, such as ["/1k.txt"], or the name of a file with paths'),
     ]
 Weights = Annotated[
@@ -117,13 +99,13 @@ class HttpLoadTable(LoadTable):
         Planned("translated"),
         ASKED,
     ]
-    """The paths that are requested, or a file of them, one a line."""
+    """What is requested: paths, and tables with what is a request's own; or the name of a file."""
     pick: Annotated[
         Literal["in-order", "random", "weighted"],
         CommandLine("--pick", help="How paths are chosen from --urls.", panel="Requests", place=20),
         ASKED,
     ] = "in-order"
-    """In which order the paths are taken."""
+    """In which order the requests are taken; "weighted" where one of them has a weight."""
     weights: Annotated[Weights | None, Planned("translated"), ASKED] = None
     """One for each request; only with `pick = "weighted"`."""
     method: Annotated[
@@ -169,7 +151,9 @@ class HttpLoadTable(LoadTable):
         Planned("translated"),
         OtherTools(takes_any=False, reason="is only driven with requests without a body"),
     ] = ""
-    """The body of the requests: a text, or `@` and the name of a file."""
+    """The body of the requests: a text, `@` and the name of a file, or `{ lines = "FILE" }`, whose lines the
+    requests take in turn.
+    """
     http: Annotated[
         HttpVersion,
         CommandLine("--http", help="HTTP version of the requests.", panel="Requests", place=30),
@@ -370,16 +354,33 @@ class HttpLoadTable(LoadTable):
             BadInput: the file of the list has changed since it was read.
 
         """
-        return paths_to_verify(self.requests, seed)
+        if isinstance(self.requests, LongList):
+            return sampled_paths(self.requests, seed)
+        return [*dict.fromkeys(map(path_of, self.requests))]
 
-    def expected_statuses(self, paths: Sequence[str]) -> dict[str, frozenset[int]]:
-        """Return the statuses that a file of requests expects of these paths, where it expects any.
+    @property
+    def asked(self) -> list[AskedRequest]:
+        """Its requests, each with all that is sent; none of a long list, whose requests are in its file."""
+        if isinstance(self.requests, LongList):
+            return []
+        return asked_of(self.requests, self.weights, self.asked_for("/"))
+
+    def asked_for(self, path: str) -> AskedRequest:
+        """Return the request for a path of which the list says nothing else."""
+        return AskedRequest(path, self.method, self.headers, self.body, self.verify)
+
+    def requests_for(self, paths: Collection[str]) -> list[AskedRequest]:
+        """Return its requests for these paths, which are some of its own; one for each that it does not have.
 
         Raises:
             BadInput: the file of the list has changed since it was read.
 
         """
-        return self.requests.statuses_of(paths) if isinstance(self.requests, LongList) else {}
+        if isinstance(self.requests, LongList):
+            return asked_at([*paths], self.requests.statuses_of([*paths]), self.asked_for("/"))
+        own = [one for one in self.asked if one.path in paths]
+        others = {*paths} - {one.path for one in own}
+        return own + [self.asked_for(path) for path in paths if path in others]
 
     @property
     def way(self) -> Way:
@@ -388,21 +389,23 @@ class HttpLoadTable(LoadTable):
             self.unix_socket, self.connect_to, self.proxy, self.addresses == "all", self.proxy_protocol
         )
 
-    @property
-    def answer_rule(self) -> AnswerRule:
-        """What its answers must be."""
-        return self.verify
+    def paths_of_content(self, seed: int) -> list[str]:
+        """Return those of :meth:`paths_to_verify` that must lead to files of the content."""
+        return [one.path for one in self.requests_for(self.paths_to_verify(seed)) if one.is_of_content]
 
     def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:
         """Yield the requests that ask for none of the files, where answers are compared with these."""
-        if files is None or self.verify != "content" or isinstance(self.requests, LongList):
+        if files is None:
             return
         paths = [f"/{name}" for name in files]
-        for index, request in enumerate(self.requests):
-            path, _, _ = request.partition("?")
-            if path not in paths:
+        for index, request in enumerate(self.asked):
+            path, _, _ = request.path.partition("?")
+            if path not in paths and request.is_of_content:
                 place = f"{self.request_places[index]}: " if self.request_places else ""
-                text = f"found {show(request)}, which is not in [content]; expected one of {', '.join(paths)}"
+                text = (
+                    f"found {show(request.path)}, which is not in [content]; expected one of "
+                    f"{', '.join(paths)}"
+                )
                 yield Problem(("load", "requests", str(index)), place + text + nearest(path, paths))
 
     def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
@@ -456,6 +459,8 @@ class HttpLoadTable(LoadTable):
             if self.pick == "weighted" and not requests.listed.has_weights:
                 text = f'no line of {requests.file} has a weight; pick = "weighted" requires weights'
                 yield Problem(("load", "requests"), text)
+        elif any(map(_has_weight, requests)):
+            yield from self._weights_of_entries()
         elif self.weights is None:
             if self.pick == "weighted":
                 yield Problem(place, 'missing; pick = "weighted" requires one weight per request')
@@ -467,12 +472,26 @@ class HttpLoadTable(LoadTable):
         elif sum(self.weights) == 0:
             yield Problem(place, "all weights are 0; expected at least one above 0")
 
+    def _weights_of_entries(self) -> Iterator[Problem]:
+        if self.weights is not None:
+            yield Problem(("load", "weights"), "set here and in requests; keep one of the two")
+        elif self.pick != "weighted":
+            text = 'found requests with weights, which require "weighted"; set it, or remove the weights'
+            yield Problem(("load", "pick"), text)
+        elif sum(one.weight for one in self.asked) == 0:
+            yield Problem(("load", "requests"), "all weights are 0; expected at least one above 0")
+
     @model_validator(mode="wrap")
     @classmethod
     def _with_requests_of_file(
         cls, data: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        if not isinstance(data, dict) or not isinstance(name := data.get("requests"), str):
+        if not isinstance(data, dict):
+            return handler(data)
+        given = data.get("requests")
+        if isinstance(given, list) and "pick" not in data and any(map(_has_weight, given)):
+            return handler(data | {"pick": "weighted"})
+        if not isinstance(name := given, str):
             return handler(data)
         file = Path(info.context["folder"] if info.context else "", name)
         listed = _opened(file)
@@ -486,6 +505,12 @@ class HttpLoadTable(LoadTable):
         load = handler(data | {"requests": [path for path, _, _ in listed.short]} | own_weights)
         load._places = tuple(f"{file}:{line}" for _, _, line in listed.short)  # noqa: SLF001 -- its own class
         return load
+
+
+def _has_weight(entry: object) -> bool:
+    """Whether a request has a weight of its own, in a table that may not have been checked."""
+    weight = entry.get("weight") if isinstance(entry, dict) else getattr(entry, "weight", None)
+    return weight is not None
 
 
 def _opened(file: Path) -> RequestList:

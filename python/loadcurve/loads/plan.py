@@ -6,21 +6,21 @@ the work.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
+from loadcurve.loads.asked import AskedRequest
 from loadcurve.loads.http import HttpLoad, RecordedLoad
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.option import Part, planned_in
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
 from loadcurve.loads.requests import LongList
-from loadcurve.loads.sent import FILE_MARK, header_fields
+from loadcurve.loads.sent import FILE_MARK, BodyLines, header_fields
 from loadcurve.loads.tls import DEFAULT_PORTS, Scheme
 from loadcurve.loads.way import planned_way
 from loadcurve.loads.workload import Workload
@@ -132,6 +132,8 @@ class HttpPlan(Plan):
     """Further addresses of the server's host."""
     body_bytes: Mapping[str, int] = field(default_factory=dict)
     """How long the verified answers to paths are."""
+    alone: Sequence[AskedRequest] | None = None
+    """What is asked for in place of the requests of the load."""
 
     def _model(self) -> str:
         return RECORDED if isinstance(self.load, RecordedLoad) else self.load.model
@@ -162,23 +164,20 @@ class HttpPlan(Plan):
     def _requests(self) -> dict[str, Any]:
         """Return the requests; another than the verified one may be answered with another length."""
         load = self.load
-        sent = {"method": load.method, "headers": header_fields(load.headers), "body": _body(load.body)}
-        if isinstance(load.requests, LongList):
-            return {"listed": {"file": str(load.requests.file), **sent}}
-        is_verified = load.method == "GET" and not load.headers
-        weighted = zip(load.requests, load.weights or repeat(1.0), strict=False)
-        lengths = self.body_bytes if is_verified else {}
+        if self.alone is None and isinstance(load.requests, LongList):
+            return {"listed": {"file": str(load.requests.file), **_sent(load.asked_for("/"))}}
+        return {"given": [self._given(one) for one in (load.asked if self.alone is None else self.alone)]}
+
+    def _given(self, request: AskedRequest) -> dict[str, Any]:
+        is_verified = request.is_plain and request.is_of_content
         return {
-            "given": [
-                {
-                    "target": path,
-                    "weight": weight,
-                    "expected_body_bytes": lengths.get(path),
-                    "body_varies": load.verify != "content",
-                    **sent,
-                }
-                for path, weight in weighted
-            ]
+            **_sent(request),
+            "target": request.path,
+            "weight": request.weight,
+            "name": request.name,
+            "expected": request.expected and {"within": request.expected.ranges},
+            "expected_body_bytes": self.body_bytes.get(request.path) if is_verified else None,
+            "body_varies": request.rule != "content",
         }
 
     def as_run(self, measured: Mapping[str, Any]) -> HttpAsRun:
@@ -200,7 +199,7 @@ class HttpPlan(Plan):
         return HttpAsRun.model_validate(self._as_run(measured) | run)
 
 
-def _recording(requests: list[str] | LongList) -> RecordingAsRun | None:
+def _recording(requests: object) -> RecordingAsRun | None:
     """Return what a record has of a list that was replayed, without its folder."""
     if not isinstance(requests, LongList) or requests.sha256 is None or requests.listed.recorded_s is None:
         return None
@@ -212,11 +211,24 @@ def _recording(requests: list[str] | LongList) -> RecordingAsRun | None:
     )
 
 
-def _body(text: str) -> object:
-    """Return the body that a person has given as a text, or as the name of a file behind ``@``."""
-    if text.startswith(FILE_MARK):
-        return {"file": text.removeprefix(FILE_MARK)}
-    return {"text": text} if text else "empty"
+def _sent(request: AskedRequest) -> dict[str, Any]:
+    """Return what is sent beside the path."""
+    return {
+        "method": request.method,
+        "headers": header_fields(request.headers),
+        "body": _body(request.body),
+    }
+
+
+def _body(given: str | bytes | BodyLines) -> object:
+    """Return a body that is a text, or in the file behind ``@``, or one of the lines of a file, or bytes."""
+    if isinstance(given, bytes):
+        return {"bytes": [*given]} if given else "empty"
+    if isinstance(given, BodyLines):
+        return {"lines": {"file": str(given.file)}}
+    if given.startswith(FILE_MARK):
+        return {"file": given.removeprefix(FILE_MARK)}
+    return {"text": given} if given else "empty"
 
 
 class DatabaseTarget(BaseModel):

@@ -1,11 +1,11 @@
 """Files of requests: one path on each line, followed by a weight or a time if there is one."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from loadcurve._engine import RequestList, is_expected_status
+from loadcurve._engine import RequestList
 from loadcurve.errors import BadInput
 from loadcurve.files import sha256_of
 
@@ -58,11 +58,6 @@ class LongList:
         return summary
 
 
-def is_met(expected: Collection[int], status: int) -> bool:
-    """Say whether an answer has one of the statuses that are expected, or one that is as good."""
-    return any(is_expected_status(one, status) for one in expected)
-
-
 def open_requests(file: Path) -> RequestList:
     """Open a file of requests: on each line a path and, after white space, a weight of 0 or more.
 
@@ -89,15 +84,13 @@ def list_digest(file: Path) -> str:
         raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
 
 
-def paths_to_verify(requests: list[str] | LongList, seed: int) -> list[str]:
-    """Return the paths of the requests; of a long list, those of 100 requests that ``seed`` picks, each once.
+def sampled_paths(requests: LongList, seed: int) -> list[str]:
+    """Return the paths of 100 requests of a long list that ``seed`` picks, each once.
 
     Raises:
         BadInput: the file of the list has changed since it was read.
 
     """
-    if not isinstance(requests, LongList):
-        return requests
     try:
         sample = requests.listed.sample(VERIFIED_PATHS_MAX, seed)
     except ValueError as error:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, PlainSerializer, ValidationInfo
 
-from loadcurve._engine import body_length
+from loadcurve._engine import body_length, body_lines
 from loadcurve.redaction import HIDDEN, may_be_secret, remember
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
@@ -15,9 +16,18 @@ from loadcurve.toml.secret import GIVEN_IN_WORDS, SecretText, read_secret
 
 HeaderValues = tuple[SecretText, ...]
 """The values of the fields of one name, in their order."""
+FieldsByName = dict[str, HeaderValues]
 
 FILE_MARK = "@"
 """A body that begins with it names a file; what the file holds is the body."""
+
+
+@dataclass(frozen=True)
+class BodyLines:
+    """Bodies that are the lines of a file: each request takes the next one, and the first after the last."""
+
+    file: Path
+
 
 _WORD = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"  # RFC 9110, section 5.6.2
 _LINE = re.compile(r"[\t -~\x80-\U0010FFFF]*")
@@ -76,22 +86,37 @@ def header_fields(headers: Mapping[str, HeaderValues]) -> list[tuple[str, str]]:
     return [(name, value.text) for name, values in headers.items() for value in values]
 
 
-def _recorded_body(body: str) -> str:
+def with_headers(headers: FieldsByName, more: FieldsByName) -> FieldsByName:
+    """Return headers with ``more``, which replace those of their names."""
+    replaced = {name.lower() for name in more}
+    return {name: values for name, values in headers.items() if name.lower() not in replaced} | more
+
+
+def _recorded_body(body: str | BodyLines) -> object:
+    if isinstance(body, BodyLines):
+        return {"lines": str(body.file)}
     return HIDDEN if body and not body.startswith(FILE_MARK) else body
 
 
 def _existing_file(value: object, info: ValidationInfo) -> object:
     """Count the name of a file from the folder of the study, and refuse one that cannot be a body."""
+    folder = info.context["folder"] if info.context else ""
     if value == HIDDEN:
         raise own_problem(f"found {HIDDEN}, which a run folder has in place of a body; expected the body")
-    if not isinstance(value, str) or not value.startswith(FILE_MARK):
-        return value
-    file = Path(info.context["folder"] if info.context else "", value.removeprefix(FILE_MARK))
     try:
-        body_length(file)
+        if isinstance(value, dict) and [*value] == ["lines"] and isinstance(value["lines"], str):
+            file = Path(folder, value["lines"])
+            body_lines(file)
+            return BodyLines(file)
+        if isinstance(value, str) and value.startswith(FILE_MARK):
+            file = Path(folder, value.removeprefix(FILE_MARK))
+            body_length(file)
+            return f"{FILE_MARK}{file}"
     except ValueError as error:
         raise own_problem(str(error)) from None
-    return f"{FILE_MARK}{file}"
+    if not isinstance(value, str | BodyLines):
+        raise own_problem(f"found {show(value)}; expected {BODY_IN_WORDS}")
+    return value
 
 
 Method = Annotated[
@@ -118,10 +143,14 @@ Headers = Annotated[
     Expected(HEADERS_IN_WORDS),
 ]
 """A record has the values of those alone that carry no secrets."""
-Body = Annotated[
-    str,
-    BeforeValidator(_existing_file),
-    PlainSerializer(_recorded_body),
-    Expected('a text in quotes, or "@" and a file name'),
-]
-"""A record has the name of its file, or nothing of it."""
+BODY_IN_WORDS = 'a text in quotes, "@" and a file name, or { lines = "FILE" }'
+if TYPE_CHECKING:
+    Body = str | BodyLines
+else:
+    Body = Annotated[
+        str | InstanceOf[BodyLines],
+        BeforeValidator(_existing_file),
+        PlainSerializer(_recorded_body),
+        Expected(BODY_IN_WORDS),
+    ]
+    """A record has the name of its file, or nothing of it."""

@@ -12,7 +12,6 @@ from loadcurve.loads.kinds import LoadKind, WorkName
 from loadcurve.loads.option import ASKED, CommandLine, OtherTools, Planned
 from loadcurve.loads.rates import silent_from_s
 from loadcurve.loads.values import Duration, Timeout, Warmup
-from loadcurve.loads.verification import AnswerRule
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Kind, show, unknown_key
 from loadcurve.toml.problems import KeyPath, Problem
@@ -212,19 +211,14 @@ class LoadTable(TomlTable):
         """Return the paths whose answers a trial verifies; none of a database, which must keep records."""
         return []
 
-    def expected_statuses(self, paths: Sequence[str]) -> Mapping[str, Collection[int]]:  # noqa: ARG002
-        """Return the statuses that are expected of some of these paths; nothing unless a list says so."""
-        return {}
+    def paths_of_content(self, seed: int) -> list[str]:  # noqa: ARG002
+        """Return those of these paths that must lead to files of the content."""
+        return []
 
     @property
     def keeps_records(self) -> bool:
         """Whether the points of a trial leave records to later ones."""
         return False
-
-    @property
-    def answer_rule(self) -> AnswerRule:
-        """What the answers to :meth:`paths_to_verify` must be."""
-        return "content"
 
     def unsaid(self, key: str) -> int | float | None:  # noqa: ARG002
         """Return what holds for a key that neither the load nor the sweep gives; ``None`` for nothing."""

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, InstanceOf, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, InstanceOf, PlainSerializer
 
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
@@ -23,16 +23,23 @@ AnswerRule = Literal["content", "status"] | AnswerPattern
 VERIFY_IN_WORDS = '"content", "status" or a regular expression, such as { pattern = "Total: [0-9]+" }'
 
 
+def _expression(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise own_problem(f"{show(value)} is not a regular expression: {error}") from None
+    return value
+
+
+Pattern = Annotated[str, AfterValidator(_expression), Expected("a regular expression in quotes")]
+
+
 def _read(value: object) -> object:
     if isinstance(value, AnswerPattern) or value in ("content", "status"):
         return value
     if not isinstance(value, dict) or not isinstance(value.get("pattern"), str) or len(value) > 1:
         raise own_problem(f"found {show(value)}; expected {VERIFY_IN_WORDS}")
-    try:
-        re.compile(value["pattern"])
-    except re.error as error:
-        raise own_problem(f"{show(value['pattern'])} is not a regular expression: {error}") from None
-    return AnswerPattern(value["pattern"])
+    return AnswerPattern(_expression(value["pattern"]))
 
 
 def _recorded(rule: AnswerRule) -> object:

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import DatabasePlan, HttpPlan
-from loadcurve.loads.requests import LongList
 from loadcurve.loads.values import SettingValue
 from loadcurve.loads.workload import in_words
 from loadcurve.loads.ycsb import DatabaseLoad
@@ -35,8 +34,7 @@ def plan_at_point(
     certificate must be for. Without a number of threads in the study there is one for each CPU of the load,
     as far as there are connections for them. ``seed`` repeats what is drawn at random.
     """
-    paths = [] if isinstance(load.requests, LongList) or load.verify != "content" else load.requests
-    served = {path: content.get(content_name(path)) for path in paths}
+    served = {one.path: content.get(content_name(one.path)) for one in load.asked if one.is_of_content}
     return HttpPlan(
         load=load,
         address=address,

@@ -14,7 +14,7 @@ from loadcurve.runs.fitting import misfits
 from loadcurve.runs.generators import require_generators
 from loadcurve.runs.limits import limits_record, machine_record
 from loadcurve.runs.study_servers import needs_content, overrides_of, programs_of, with_own_programs
-from loadcurve.server.answers import content_name, paths_with_content
+from loadcurve.server.answers import content_name
 from loadcurve.server.attached import AttachedServer
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.container.found import location_of
@@ -141,8 +141,7 @@ def require_requested_files(study: Study, document: TomlDocument, names: Collect
             f"found {show(path)}; expected the path of a file in {where}{nearest(path, paths)}",
         ): None
         for arm in study.arms.values()
-        if arm.load.answer_rule == "content"
-        for index, path in enumerate(paths_with_content(arm.load, arm.paths_to_verify(seed)))
+        for index, path in enumerate(arm.load.paths_of_content(seed))
         if content_name(path) not in names
     }
     if problems:

@@ -3,19 +3,19 @@
 import http.client
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 from loadcurve.errors import BadInput
+from loadcurve.loads.asked import AskedRequest, ExpectedStatuses
 from loadcurve.loads.http_table import HttpLoadTable
-from loadcurve.loads.requests import is_met
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
 from loadcurve.result.records import ContentRecord
-from loadcurve.server.asked import Answer, Site, answers_to, as_plain, is_plain, plain_load
+from loadcurve.server.asked import Answer, Site, answers_to, plain_load
 from loadcurve.server.exchange import Asked, answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import ReadyQuestion
@@ -25,8 +25,6 @@ from loadcurve.toml.expected import show
 ANSWER_TIMEOUT_S = 10.0
 ONLY_OK = http.HTTPStatus.OK + 1
 """Statuses below it, from 200 on, are 200."""
-_OK: Collection[int] = (http.HTTPStatus.OK,)
-"""What is expected of a path for which no list expects a status."""
 CHANGES = (
     "is answered differently from request to request; a page whose text changes requires verify in [load]: "
     '"status", or { pattern = "…" } for what each text contains'
@@ -93,12 +91,12 @@ def verify_answers(
 ) -> dict[str, ContentRecord]:
     """Ask for each path once, as a load does, and compare status, length and digest with the content.
 
-    What is compared is what the load says (``verify``). Requests of another method than GET or with headers
-    may be answered with anything but an error; what the content says is then asked for without them, where
-    their answers are others. A status that the list of requests expects is right, whatever it is. Without
-    content, as for a server that was not started here, only the status is compared. Without a load the paths
-    are asked for in every version of HTTP that the server was set to speak. Returns the length and the digest
-    of each answer.
+    What is compared is what the load says (``verify``, or what a request expects). Requests of another method
+    than GET or with headers may be answered with anything but an error; what the content says is then asked
+    for without them, where their answers are others. A status that is expected is right, whatever it is.
+    Without content, as for a server that was not started here, only the status is compared. Without a load
+    the paths are asked for in every version of HTTP that the server was set to speak. Returns the length and
+    the digest of the last answer for each path.
 
     Raises:
         BadInput: a path leads to no file of the content, or the load cannot be sent.
@@ -116,42 +114,57 @@ def verify_answers(
 def _verified(
     site: Site, paths: Sequence[str], content: Mapping[str, ContentRecord] | None, load: HttpLoadTable
 ) -> dict[str, ContentRecord]:
-    expected, statuses = {}, load.expected_statuses(paths)
-    if load.verify == "content" and content is not None:
-        expected = {path: _content_at(path, content) for path in paths_with_content(load, paths)}
-    lengths = {path: record.bytes for path, record in expected.items()}
-    answers = answers_to(load, paths, site, lengths)
-    for path, answer in answers.items():
-        if path in statuses:
-            _require_expected(f"{load.method} {path}", answer.status, statuses[path])
-            if answer.status != http.HTTPStatus.OK:
-                continue
-        _require_status(f"{load.method} {path}", answer.status, plain=is_plain(load))
-        wrong = partial(_difference, expected=expected.get(path), rule=load.verify)
+    requests = load.requests_for(paths)
+    files = {}
+    if content is not None:
+        files = {one.path: _content_at(one.path, content) for one in requests if one.is_of_content}
+    asking = _Asking(load, site, {path: record.bytes for path, record in files.items()})
+    answers = asking.answers(requests)
+    for request, answer in zip(requests, answers, strict=True):
+        asking.require(request, answer, files.get(request.path) if request.is_of_content else None)
+    return {request.path: answer.record for request, answer in zip(requests, answers, strict=True)}
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """How a load asks a server before it is measured."""
+
+    load: HttpLoadTable
+    site: Site
+    lengths: Mapping[str, int]
+    """Of the answers that are files of the content, by path."""
+
+    def answers(self, requests: Sequence[AskedRequest]) -> list[Answer]:
+        return answers_to(self.load, requests, self.site, self.lengths)
+
+    def require(self, request: AskedRequest, answer: Answer, file: ContentRecord | None) -> None:
+        """Refuse an answer that is not what its request must be answered with."""
+        is_own_rule = request.rule != self.load.verify
+        if request.expected is not None:
+            _require_expected(request.line, answer.status, request.expected)
+            if answer.status != http.HTTPStatus.OK and not is_own_rule:
+                return
+        else:
+            _require_status(request.line, answer.status, plain=request.is_plain)
+        wrong = partial(_difference, expected=file, rule=request.rule)
         if (difference := wrong(answer)) is None:
-            continue
-        if not is_plain(load):
-            plain = answers_to(as_plain(load), [path], site, lengths)[path]
-            _require_status(f"GET {path}", plain.status, plain=True)
+            return
+        if is_own_rule:
+            raise ServerFailure("wrong_answer", f"{request.line} {difference}.")
+        if not request.is_plain:
+            (plain,) = self.answers([request.plain()])
+            _require_status(f"GET {request.path}", plain.status, plain=True)
             difference = wrong(plain)
-        elif path in expected and answers_to(load, [path], site, lengths)[path].record != answer.record:
+        elif file is not None and self.answers([request])[0].record != answer.record:
             difference = CHANGES
         if difference is not None:
-            raise ServerFailure("wrong_answer", f"GET {path} {difference}.")
-    return {path: answer.record for path, answer in answers.items()}
+            raise ServerFailure("wrong_answer", f"GET {request.path} {difference}.")
 
 
-def paths_with_content(load: LoadTable, paths: Sequence[str]) -> list[str]:
-    """Return those of the paths that lead to files, and for which no list expects another status than 200."""
-    statuses = load.expected_statuses(paths)
-    return [path for path in paths if is_met(statuses.get(path, _OK), http.HTTPStatus.OK)]
-
-
-def _require_expected(request: str, status: int, expected: Collection[int]) -> None:
-    """Refuse a status that the list of requests does not expect."""
-    if not is_met(expected, status):
-        words = " or ".join(map(str, sorted(expected)))
-        text = f"{request} was answered with status {status}; the list of requests expects {words}."
+def _require_expected(request: str, status: int, expected: ExpectedStatuses) -> None:
+    """Refuse a status that is not expected."""
+    if status not in expected.codes:
+        text = f"{request} was answered with status {status}; {expected.by} {expected.words}."
         raise ServerFailure("wrong_answer", text)
 
 

@@ -1,4 +1,4 @@
-"""A web server asked for paths by the engine, exactly as a load will ask for them."""
+"""A web server asked by the engine, exactly as a load will ask it."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from loadcurve._engine import ask
 from loadcurve.errors import BadInput, sentence
+from loadcurve.loads.asked import AskedRequest
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
@@ -54,51 +55,42 @@ def plain_load(transport: Transport, http: HttpVersion = HTTP1_1) -> ClosedLoad:
     return load.model_copy(update={"http": http, "tls": transport.tls})
 
 
-def as_plain(load: HttpLoadTable) -> HttpLoadTable:
-    """Return the load with GET requests without its headers and bodies."""
-    return load.model_copy(update={"method": "GET", "headers": {}, "body": ""})
-
-
-def is_plain(load: HttpLoadTable) -> bool:
-    """Whether the load asks for each path itself, in no special way."""
-    return load.method == "GET" and not load.headers
-
-
 def answers_to(
-    load: HttpLoadTable, paths: Sequence[str], site: Site, lengths: Mapping[str, int]
-) -> dict[str, Answer]:
-    """Ask for each path once, as this load does; answers may take the time that ``lengths`` take.
+    load: HttpLoadTable, requests: Sequence[AskedRequest], site: Site, lengths: Mapping[str, int]
+) -> list[Answer]:
+    """Make each request once, as this load does; answers may take the time that ``lengths`` of paths take.
 
     Raises:
         BadInput: the load cannot be sent.
-        ServerFailure: the server does not agree to how it is to be spoken with, or a path is not answered
+        ServerFailure: the server does not agree to how it is to be spoken with, or a request is not answered
             ("wrong_answer").
 
     """
-    bodies = [_Body() for _ in paths]
+    bodies = [_Body() for _ in requests]
     try:
-        outcomes = ask(_plan(load, paths, site, lengths).to_json(), lambda at, part: bodies[at].take(part))
+        outcomes = ask(_plan(load, requests, site, lengths).to_json(), lambda at, part: bodies[at].take(part))
     except ValueError as error:
         raise BadInput(str(error)) from None
     except RuntimeError as error:
         raise ServerFailure("wrong_answer", sentence(str(error))) from None
-    answers = {}
+    answers = []
     # Behind a request that is not answered, no other one is made.
-    for path, body, (answered, failed) in zip(paths, bodies, outcomes, strict=False):
+    for request, body, (answered, failed) in zip(requests, bodies, outcomes, strict=False):
         if answered is None:
             why = "" if failed is None else f": {failed[1]}"
-            raise ServerFailure("wrong_answer", sentence(f"{load.method} {path} was not answered{why}"))
-        answers[path] = Answer(answered[0], body.record, body.text)
+            raise ServerFailure("wrong_answer", sentence(f"{request.line} was not answered{why}"))
+        answers.append(Answer(answered[0], body.record, body.text))
     return answers
 
 
-def _plan(load: HttpLoadTable, paths: Sequence[str], site: Site, lengths: Mapping[str, int]) -> HttpPlan:
+def _plan(
+    load: HttpLoadTable, requests: Sequence[AskedRequest], site: Site, lengths: Mapping[str, int]
+) -> HttpPlan:
     as_asked: dict[str, Any] = {name: getattr(load, name) for name in _AS_ASKED}
-    asked = plain_load(site.transport).model_copy(
-        update={**as_asked, "requests": [*paths], "timeout_s": site.timeout_s}
-    )
+    asked = plain_load(site.transport).model_copy(update={**as_asked, "timeout_s": site.timeout_s})
     return HttpPlan(
         load=asked,
+        alone=requests,
         address=site.address,
         authority=site.authority,
         scheme=site.transport.scheme,

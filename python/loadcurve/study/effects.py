@@ -152,6 +152,7 @@ _KEYS: Mapping[str, Callable[[object, tuple[str, ...]], Iterator[Effect]]] = {
     "cwd": _file,
     "folder": _file_of_content,
     "body": _file_with_mark,
+    "lines": _file,
     "requests": _file,
     "claims": _file,
     "workload": _file_of_workload,

@@ -139,12 +139,21 @@ def _of_loads(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
             yield from _plain(data, (*table, key), folder)
         if _value(data, (*table, "workload")) not in CORE_WORKLOADS:
             yield from _plain(data, (*table, "workload"), folder)
-        body = _value(data, (*table, "body"))
-        if isinstance(body, str) and body.startswith(FILE_MARK):
-            file = folder / body.removeprefix(FILE_MARK)
-            yield NamedFile((*table, "body"), body, len(FILE_MARK), len(body), file)
+        requests = _value(data, (*table, "requests"))
+        count = len(requests) if isinstance(requests, list) else 0
+        sent = [table, *((*table, "requests", str(index)) for index in range(count))]
+        for one in sent:
+            yield from _of_body(data, (*one, "body"), folder)
         yield from _of_tls(data, (*table, "tls"), folder)
-        yield from _secrets(data, (*table, "headers"), folder)
+        for one in sent:
+            yield from _secrets(data, (*one, "headers"), folder)
+
+
+def _of_body(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:
+    body = _value(data, key)
+    if isinstance(body, str) and body.startswith(FILE_MARK):
+        yield NamedFile(key, body, len(FILE_MARK), len(body), folder / body.removeprefix(FILE_MARK))
+    yield from _plain(data, (*key, "lines"), folder)
 
 
 def _of_tls(data: Mapping[str, Any], table: KeyPath, folder: Path) -> Iterator[NamedFile]:

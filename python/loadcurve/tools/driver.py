@@ -41,7 +41,7 @@ class WebToolRequest:
     @property
     def path(self) -> str:
         """The path of all requests."""
-        return next(iter(self.load.requests)) if isinstance(self.load.requests, list) else "/"
+        return next((one.path for one in self.load.asked), "/")
 
     @property
     def url(self) -> str:

@@ -89,6 +89,8 @@ def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
 def _requests(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str]]:
     if not isinstance(load.requests, list) or len(load.requests) != 1:
         yield "requests", f"{name} is driven with one path for all requests"
+    elif not isinstance(load.requests[0], str):
+        yield "requests", f"{name} is driven with a path alone; put what goes with it into the load"
     secret = next(filter(may_be_secret, load.headers), None)
     if secret is not None:
         text = f"{secret} may be secret, but {name} takes it on its command line, which other users can read"

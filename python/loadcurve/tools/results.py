@@ -139,4 +139,4 @@ def asked_rps(plan: Plan) -> float | None:
 
 
 def _path(plan: HttpPlan) -> str:
-    return plan.load.requests[0] if isinstance(plan.load.requests, list) else "/"
+    return next((one.path for one in plan.load.asked), "/")

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use loadcurve_plan::{Body, ExpectedStatus, HttpLoad, HttpVersion, Request};
+use loadcurve_plan::{Body, Expectation, HttpLoad, HttpVersion, Request};
 use loadcurve_wire::{
     Body as WireBody, HttpExchange, InvalidRequest, Method, Request as WireRequest, RequestKind, Response,
     Target, Version,
@@ -12,22 +12,36 @@ use loadcurve_wire::{
 
 use crate::error::StartError;
 use crate::requests::body::BodyFile;
+use crate::requests::body_lines::body_lines;
 
 /// A request of the plan as its exchange writes it, and what else a worker must know of it.
 pub(crate) struct Template<E: HttpExchange> {
     /// The head, and a body that was given as text.
     pub(crate) request: E::Template,
+    /// The same with another body, one behind the other, where requests take turns with them.
+    more: Vec<E::Template>,
     /// A body that is read while it is sent, behind the rest.
     pub(crate) body: Option<Arc<BodyFile>>,
     /// Of an answer that has a body.
     pub(crate) expected_body_bytes: Option<u64>,
     /// Whether answers may differ in length.
     pub(crate) body_varies: bool,
-    /// Of an answer, where the template's requests have one in common.
-    pub(crate) expected_status: Option<ExpectedStatus>,
+    /// The statuses that are right, where the template's requests have them in common.
+    pub(crate) expected: Option<Expectation>,
 }
 
 impl<E: HttpExchange> Template<E> {
+    /// What is sent the `turn`-th time, from zero.
+    #[inline]
+    pub(crate) fn at_turn(&self, turn: u64) -> &E::Template {
+        if self.more.is_empty() {
+            return &self.request;
+        }
+        let place = turn % (self.more.len() as u64 + 1);
+        let behind = place.checked_sub(1).and_then(|place| self.more.get(usize::try_from(place).ok()?));
+        behind.unwrap_or(&self.request)
+    }
+
     /// Whether a successful answer has another body than the one that was verified.
     pub(crate) fn is_mismatched_by(&self, response: &Response) -> bool {
         let successful = (200..300).contains(&response.status);
@@ -62,13 +76,22 @@ impl<'a> Templates<'a> {
         request: &Request,
         targets: Targets,
     ) -> Result<Template<E>, StartError> {
+        let lines;
+        let mut more_lines: &[Vec<u8>] = &[];
         let (body, wire_body) = match &request.body {
             Body::Empty => (None, WireBody::Bytes(&[])),
             Body::Text(text) => (None, WireBody::Bytes(text.as_bytes())),
+            Body::Bytes(bytes) => (None, WireBody::Bytes(bytes)),
             Body::File(path) => {
                 let file = self.body_file(path)?;
                 let length = file.length();
                 (Some(file), WireBody::Following(length))
+            }
+            Body::Lines { file } => {
+                lines = body_lines(file).map_err(StartError::Plan)?;
+                let (first, more) = lines.split_at(1);
+                more_lines = more;
+                (None, WireBody::Bytes(&first[0]))
             }
         };
         let headers: Vec<(&str, &str)> =
@@ -97,10 +120,16 @@ impl<'a> Templates<'a> {
         let has_answer_body = method.kind() != RequestKind::Head;
         Ok(Template {
             request: E::template(&wire).map_err(invalid)?,
+            more: more_lines
+                .iter()
+                .map(|line| {
+                    E::template(&WireRequest { body: WireBody::Bytes(line), ..wire }).map_err(invalid)
+                })
+                .collect::<Result<_, _>>()?,
             body,
             expected_body_bytes: request.expected_body_bytes.filter(|_| has_answer_body),
             body_varies: request.body_varies,
-            expected_status: request.expected_status,
+            expected: request.expected.clone(),
         })
     }
 

@@ -28,17 +28,22 @@ impl<E: HttpExchange> Work for RequestSource<E> {
     }
 
     #[inline]
+    fn tally(&self, operation: usize) -> usize {
+        Self::tally(self, operation)
+    }
+
+    #[inline]
     fn asked<'a>(
         &'a self,
         reader: &'a mut TargetReader,
         number: u64,
         operation: usize,
     ) -> Result<Asked<'a, Self>, Failure> {
-        let (template, listed) = (self.template(operation), reader.listed(number)?);
+        let listed = reader.listed(number)?;
         Ok(Asked {
-            template: &template.request,
+            template: self.sent(number, operation),
             target: listed.map(|listed| listed.target),
-            expected: listed.map_or(template.expected_status, |listed| listed.expected),
+            expected: listed.and_then(|listed| listed.expected),
         })
     }
 
@@ -49,9 +54,15 @@ impl<E: HttpExchange> Work for RequestSource<E> {
 
     #[inline]
     fn judge(&self, request: &InFlight<ExpectedStatus>, response: &Response, now: Nanos) -> Judged {
+        let template = self.template(request.operation);
+        let is_met = match (&request.expected, &template.expected) {
+            (Some(of_line), _) => Some(of_line.is_met_by(response.status)),
+            (None, Some(of_template)) => Some(of_template.is_met_by(response.status)),
+            (None, None) => None,
+        };
         Judged {
-            is_mismatched: self.template(request.operation).is_mismatched_by(response),
-            shown: Some(shown(response, request.expected, request.first_byte.unwrap_or(now))),
+            is_mismatched: template.is_mismatched_by(response),
+            shown: Some(shown(response, is_met, request.first_byte.unwrap_or(now))),
         }
     }
 
@@ -95,14 +106,15 @@ fn reset(code: ErrorCode) -> Failure {
     }
 }
 
-/// What a response shows whose first byte came then: without another expectation any status but that of an error is right.
-pub(crate) fn shown(response: &Response, expected: Option<ExpectedStatus>, first_byte: Nanos) -> Shown {
+/// What a response shows whose first byte came then, and which is as expected or not: without an expectation any status but
+/// that of an error is right.
+pub(crate) fn shown(response: &Response, is_met: Option<bool>, first_byte: Nanos) -> Shown {
     let class = StatusClass::of(response.status);
     Shown {
         first_byte,
         class,
-        is_right: expected.map_or(!class.row().is_error, |expected| expected.is_met_by(response.status)),
-        was_expected: expected.is_some(),
+        is_right: is_met.unwrap_or(!class.row().is_error),
+        was_expected: is_met.is_some(),
         has_content: (200..300).contains(&response.status),
         header_bytes: response.header_bytes,
         body_bytes: response.body_bytes,

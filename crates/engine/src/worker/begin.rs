@@ -100,6 +100,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         connection.requests.insert(InFlight {
             number,
             operation,
+            tally: self.configuration.work.tally(operation),
             due,
             sent: None,
             first_byte: None,

@@ -16,8 +16,9 @@ pub(crate) fn get(target: &str) -> Request {
         body: Body::Empty,
         expected_body_bytes: None,
         body_varies: false,
-        expected_status: None,
+        expected: None,
         weight: 1.0,
+        name: None,
     }
 }
 

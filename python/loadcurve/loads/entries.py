@@ -1,0 +1,151 @@
+"""One request of a list, as the file gives it: a path alone, or a table with what is its own."""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PrivateAttr
+
+from loadcurve.loads.requests import REQUEST_PATH_IN_WORDS, REQUEST_PATH_PATTERN, encoded_path
+from loadcurve.loads.sent import Body, Headers, Method
+from loadcurve.loads.verification import Pattern
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected, show
+from loadcurve.toml.problems import own_problem
+from loadcurve.toml.values import Text
+
+STATUSES_IN_WORDS = 'a status such as 404, a class of them such as "2xx", or a list of these'
+ENTRY_IN_WORDS = 'a path such as "/1k.txt", or a table such as { path = "/orders", method = "POST" }'
+STATUS_MIN, STATUS_MAX = 100, 599
+_CLASS = re.compile(r"[1-5]xx")
+
+
+def _encoded(path: object) -> object:
+    """Refuse a path that would do if it were encoded: which bytes a server expects, others know."""
+    if isinstance(path, str) and path.startswith("/") and (encoded := encoded_path(path)) != path:
+        raise own_problem(f"found {show(path)}; expected it percent-encoded, {show(encoded)} in UTF-8")
+    return path
+
+
+RequestPath = Annotated[
+    str, Field(pattern=REQUEST_PATH_PATTERN), BeforeValidator(_encoded), Expected(REQUEST_PATH_IN_WORDS)
+]
+
+
+def _statuses(value: object) -> object:
+    given = value if isinstance(value, list | tuple) else [value]
+    for one in given or [value]:
+        is_class = isinstance(one, str) and _CLASS.fullmatch(one)
+        is_status = isinstance(one, int) and not isinstance(one, bool) and STATUS_MIN <= one <= STATUS_MAX
+        if not is_class and not is_status:
+            raise own_problem(f"found {show(one)}; expected {STATUSES_IN_WORDS}")
+    return tuple(given)
+
+
+def _recorded_statuses(statuses: tuple[int | str, ...]) -> object:
+    one, *more = statuses
+    return [one, *more] if more else one
+
+
+Statuses = Annotated[
+    tuple[int | str, ...],
+    BeforeValidator(_statuses),
+    PlainSerializer(_recorded_statuses),
+    Expected(STATUSES_IN_WORDS),
+]
+
+
+def codes_of(statuses: tuple[int | str, ...]) -> frozenset[int]:
+    """Return the status codes that are meant: ``"2xx"`` is each from 200 to 299."""
+    codes: set[int] = set()
+    for one in statuses:
+        if isinstance(one, int):
+            codes.add(one)
+        else:
+            first = 100 * int(one[0])
+            codes.update(range(first, first + 100))
+    return frozenset(codes)
+
+
+class ExpectTable(TomlTable):
+    """What the answers to one request of a list must be."""
+
+    status: Statuses | None = None
+    """The statuses that are right, and no others: `201`, `[200, 404]` or `"2xx"`."""
+    pattern: Pattern | None = None
+    """A regular expression that matches somewhere in the text of its answer, when it is verified."""
+
+
+class RequestEntry(TomlTable):
+    """One request of the list `requests` with what is its own; what it leaves out is as the load says."""
+
+    path: RequestPath
+    """The path with its query."""
+    method: Method | None = None
+    """Its method."""
+    headers: Headers = Field(default_factory=dict)
+    """Header fields beside those of the load, whose fields of the same names they replace."""
+    body: Body | None = None
+    """Its body: a text, `@` and the name of a file, or `{ lines = "FILE" }`, whose lines the requests
+    take in turn.
+    """
+    weight: Annotated[float, Field(ge=0), Expected("a number of 0 or more")] | None = None
+    """How often it is picked beside the others; 1 unless it is given. One weight makes `pick` "weighted"."""
+    name: Text | None = None
+    """What its figures go by, instead of method and path. Requests of one name have them together."""
+    expect: ExpectTable | None = None
+    """What its answers must be, instead of what `verify` says of all."""
+
+    _place: str = PrivateAttr("")
+    _content: bytes | None = PrivateAttr(None)
+
+    @property
+    def place(self) -> str:
+        """Where it was read, as ``file:line``; empty of one in a study."""
+        return self._place
+
+    @property
+    def content(self) -> bytes | None:
+        """The body of one that was read from a file of targets, where it is given there."""
+        return self._content
+
+    @classmethod
+    def read_at(cls, place: str, content: bytes | None, table: dict[str, object]) -> Self:
+        """Return the request of a file of targets, at this place and with this body."""
+        entry = cls.model_validate(table)
+        entry._place, entry._content = place, content  # noqa: SLF001 -- its own class
+        return entry
+
+
+def _as_table(value: object) -> object:
+    if isinstance(value, str):
+        return {"path": value}
+    if not isinstance(value, dict | RequestEntry):
+        raise own_problem(f"found {show(value)}; expected {ENTRY_IN_WORDS}")
+    return value
+
+
+def _path_alone(entry: RequestEntry) -> "str | RequestEntry":
+    return entry.path if entry.model_fields_set == {"path"} else entry
+
+
+def _recorded_entry(entry: "str | RequestEntry") -> object:
+    return entry if isinstance(entry, str) else entry.model_dump(mode="json", exclude_unset=True)
+
+
+if TYPE_CHECKING:
+    Entry = str | RequestEntry
+else:
+    # To pydantic this is no union: it would report what is wrong with a path once for each member.
+    Entry = Annotated[
+        RequestEntry,
+        BeforeValidator(_as_table),
+        AfterValidator(_path_alone),
+        PlainSerializer(_recorded_entry),
+        Expected(ENTRY_IN_WORDS),
+    ]
+    """A path where it says nothing else."""
+
+
+def path_of(entry: "str | RequestEntry") -> str:
+    """Return the path of a request."""
+    return entry if isinstance(entry, str) else entry.path
