@@ -126,6 +126,11 @@ def may_be_secret(header: str) -> bool:
     return header.lower() not in OPEN_HEADERS
 
 
+def names_secret(header: str) -> bool:
+    """Say whether the value of a header field is a secret, by its name."""
+    return _SECRET_NAME.search(header) is not None
+
+
 def is_secret_variable(name: str) -> bool:
     """Say whether the value of an environment variable is a secret, by its name."""
     return any(secret in name.lower() for secret in SECRET_VARIABLES)

@@ -200,6 +200,23 @@ def test_an_answer_that_a_request_of_a_mix_does_not_expect_is_refused_with_both(
     assert failure.value.text == refused
 
 
+def test_the_targets_of_a_file_are_asked_as_it_has_them(tmp_path):
+    targets = tmp_path / "targets"
+    targets.write_text(
+        '{"method": "POST", "url": "/page", "body": "/wBA", "header": {"X-Own": ["yes"]}}\n'
+        '{"method": "GET", "url": "/gone"}\n'
+    )
+    load_of_file = ClosedLoad.model_validate(
+        {"model": "closed", "requests": str(targets), "connections": 1, "requests_total": 1}
+    )
+    paths = load_of_file.paths_to_verify(0)
+    answers = talking(lambda handler: (404 if handler.path == "/gone" else 200, b""))
+    refused = pytest.raises(ServerFailure, match="GET /gone was answered with status 404, not 200")
+    with answers as (port, asked), refused:
+        verify_answers(site_at(port), paths, None, load_of_file)
+    assert asked == [("POST", "yes", b"\xff\x00@"), ("GET", "", b"")]
+
+
 def test_two_requests_for_one_path_are_both_verified():
     requests = mix("/page", {"path": "/page", "method": "POST", "expect": {"status": 405}})
     refused = pytest.raises(ServerFailure, match="POST /page was answered with status 500")

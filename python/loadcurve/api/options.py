@@ -54,9 +54,9 @@ class LoadOptions(TypedDict, total=False):
     proxy_protocol: Literal["1", "2"] | None
     """Begin connections with the PROXY header, 1 or 2."""
     urls: str | Path | None
-    """File of request paths, one per line."""
+    """File of requests: paths, vegeta's targets, or HAR."""
     pick: Literal["in-order", "random", "weighted"] | None
-    """How paths are chosen from --urls."""
+    """How requests are chosen from --urls."""
     http: Literal["1.0", "1.1", "2"] | None
     """HTTP version of the requests."""
     hpack: Literal["indexed", "literal"] | None

@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import Self
 
 from loadcurve._engine import is_expected_status
-from loadcurve.loads.entries import STATUS_MAX, STATUS_MIN, RequestEntry, codes_of
+from loadcurve.loads.entries import STATUS_MAX, STATUS_MIN, ExpectTable, RequestEntry, codes_of
 from loadcurve.loads.sent import BodyLines, FieldsByName, with_headers
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
 
@@ -82,27 +82,33 @@ def _of_entry(entry: str | RequestEntry, weight: float | None, common: AskedRequ
     if isinstance(entry, str):
         return replace(common, path=entry, weight=1.0 if weight is None else weight)
     own = entry.weight if weight is None else weight
-    body = entry.body if entry.content is None else entry.content
-    expect, rule = entry.expect, common.rule
-    if expect is not None:
-        rule = "status" if expect.pattern is None else AnswerPattern(expect.pattern)
-    expected = None
-    if expect is not None and expect.status is not None:
-        words = " or ".join(map(str, expect.status))
-        expected = ExpectedStatuses(
-            codes_of(expect.status), words, f"{entry.place} expects" if entry.place else "its expect says"
-        )
+    body = entry.body if entry.source is None or entry.source.body is None else entry.source.body
     return replace(
         common,
         path=entry.path,
         method=entry.method or common.method,
         headers=with_headers(common.headers, entry.headers),
         body=common.body if body is None else body,
-        rule=rule,
+        rule=_rule_of(entry.expect, common.rule),
         weight=1.0 if own is None else own,
         name=entry.name,
-        expected=expected,
+        expected=_expected_of(entry),
     )
+
+
+def _rule_of(expect: ExpectTable | None, common: AnswerRule) -> AnswerRule:
+    if expect is None:
+        return common
+    return "status" if expect.pattern is None else AnswerPattern(expect.pattern)
+
+
+def _expected_of(entry: RequestEntry) -> ExpectedStatuses | None:
+    if entry.source is not None and (recorded := entry.source.status) is not None:
+        return ExpectedStatuses(as_good_as([recorded]), str(recorded), f"{entry.source.place} expects")
+    if entry.expect is None or entry.expect.status is None:
+        return None
+    words = " or ".join(map(str, entry.expect.status))
+    return ExpectedStatuses(codes_of(entry.expect.status), words, "its expect says")
 
 
 def asked_at(

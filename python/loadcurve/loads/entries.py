@@ -1,12 +1,15 @@
 """One request of a list, as the file gives it: a path alone, or a table with what is its own."""
 
 import re
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PrivateAttr
 
 from loadcurve.loads.requests import REQUEST_PATH_IN_WORDS, REQUEST_PATH_PATTERN, encoded_path
 from loadcurve.loads.sent import Body, Headers, Method
+from loadcurve.loads.targets.target import Origin
 from loadcurve.loads.verification import Pattern
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
@@ -66,6 +69,21 @@ def codes_of(statuses: tuple[int | str, ...]) -> frozenset[int]:
     return frozenset(codes)
 
 
+@dataclass(frozen=True)
+class ReadFrom:
+    """Where a request of a file of targets was read, and what a table of a study cannot say of it."""
+
+    file: Path
+    place: str
+    """As ``file:line``."""
+    origin: Origin | None
+    """The server that it names; ``None`` where it names a path alone."""
+    body: bytes | None
+    """Its body, where the file itself has it."""
+    status: int | None
+    """That of its answer when it was recorded."""
+
+
 class ExpectTable(TomlTable):
     """What the answers to one request of a list must be."""
 
@@ -95,24 +113,23 @@ class RequestEntry(TomlTable):
     expect: ExpectTable | None = None
     """What its answers must be, instead of what `verify` says of all."""
 
-    _place: str = PrivateAttr("")
-    _content: bytes | None = PrivateAttr(None)
+    _source: ReadFrom | None = PrivateAttr(None)
 
     @property
-    def place(self) -> str:
-        """Where it was read, as ``file:line``; empty of one in a study."""
-        return self._place
-
-    @property
-    def content(self) -> bytes | None:
-        """The body of one that was read from a file of targets, where it is given there."""
-        return self._content
+    def source(self) -> ReadFrom | None:
+        """Where it was read; ``None`` of one in a study."""
+        return self._source
 
     @classmethod
-    def read_at(cls, place: str, content: bytes | None, table: dict[str, object]) -> Self:
-        """Return the request of a file of targets, at this place and with this body."""
-        entry = cls.model_validate(table)
-        entry._place, entry._content = place, content  # noqa: SLF001 -- its own class
+    def read_from(cls, source: ReadFrom, table: dict[str, object], folder: Path) -> Self:
+        """Return a request of a file of targets, as a study would have it; its files count from ``folder``.
+
+        Raises:
+            ValidationError: it cannot be sent.
+
+        """
+        entry = cls.model_validate(table, context={"folder": folder})
+        entry._source = source  # noqa: SLF001 -- its own class
         return entry
 
 
@@ -144,6 +161,11 @@ else:
         Expected(ENTRY_IN_WORDS),
     ]
     """A path where it says nothing else."""
+
+
+def source_of(entry: "str | RequestEntry") -> ReadFrom | None:
+    """Return where a request was read; ``None`` of one in a study."""
+    return None if isinstance(entry, str) else entry.source
 
 
 def path_of(entry: "str | RequestEntry") -> str:

@@ -1,6 +1,7 @@
 """What every load on web servers has: its keys, as the file gives them, with what they may be."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import random
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -16,10 +17,8 @@ from pydantic import (
     model_validator,
 )
 
-from loadcurve._engine import RequestList
-from loadcurve.errors import BadInput
 from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
-from loadcurve.loads.entries import Entry, path_of
+from loadcurve.loads.entries import Entry, path_of, source_of
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.limits import (
     CONNECTION_WINDOW_BYTES_MIN,
@@ -28,9 +27,9 @@ from loadcurve.loads.limits import (
     WINDOW_BYTES_MAX,
 )
 from loadcurve.loads.option import ASKED, OWN_HTTP2, CommandLine, OtherTools, Planned
-from loadcurve.loads.rates import RECORDED
-from loadcurve.loads.requests import LongList, list_digest, open_requests, sampled_paths
-from loadcurve.loads.sent import Body, Headers, Method
+from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
+from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
+from loadcurve.loads.sent import Body, Headers, Method, header_fields
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
@@ -38,7 +37,7 @@ from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyProtocol, ProxyUrl, SocketPath, Way
 from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
-from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.problems import Problem
 from loadcurve.toml.quantities import SizeBytes
 from loadcurve.toml.values import SourceAddresses, Text
 
@@ -48,7 +47,11 @@ def _entries_unless_long(value: object, entries: ValidatorFunctionWrapHandler) -
 
 
 def _entries_or_summary(requests: list[Entry] | LongList, dump: SerializerFunctionWrapHandler) -> object:
-    return requests.summary() if isinstance(requests, LongList) else dump(requests)
+    if isinstance(requests, LongList):
+        return requests.summary()
+    source = source_of(requests[0]) if requests else None
+    # A file of targets has thousands, and what they send may be secret.
+    return dump(requests) if source is None else {"file": str(source.file), "count": len(requests)}
 
 
 if TYPE_CHECKING:
@@ -60,7 +63,9 @@ else:
         Field(min_length=1),
         WrapValidator(_entries_unless_long),
         WrapSerializer(_entries_or_summary),
-        Expected('a list of at least one path, such as ["/1k.txt"], or the name of a file with paths'),
+        Expected(
+            'a list of at least one path, such as ["/1k.txt"], or the name of a file with paths or targets'
+        ),
     ]
 Weights = Annotated[
     list[Annotated[float, Field(ge=0), Expected("a number of 0 or more")]],
@@ -94,7 +99,11 @@ class HttpLoadTable(LoadTable):
     requests: Annotated[
         Requests,
         CommandLine(
-            "--urls", help="File of request paths, one per line.", metavar="FILE", panel="Requests", place=10
+            "--urls",
+            help="File of requests: paths, vegeta's targets, or HAR.",
+            metavar="FILE",
+            panel="Requests",
+            place=10,
         ),
         Planned("translated"),
         ASKED,
@@ -102,7 +111,7 @@ class HttpLoadTable(LoadTable):
     """What is requested: paths, and tables with what is a request's own; or the name of a file."""
     pick: Annotated[
         Literal["in-order", "random", "weighted"],
-        CommandLine("--pick", help="How paths are chosen from --urls.", panel="Requests", place=20),
+        CommandLine("--pick", help="How requests are chosen from --urls.", panel="Requests", place=20),
         ASKED,
     ] = "in-order"
     """In which order the requests are taken; "weighted" where one of them has a weight."""
@@ -340,7 +349,7 @@ class HttpLoadTable(LoadTable):
         """What its requests are called; ``None`` of a file that the engine reads, which may have them."""
         if isinstance(self.requests, LongList):
             return None
-        return [f"{self.method} {path}" for path in self.requests]
+        return [*dict.fromkeys(one.label for one in self.asked)]
 
     @property
     def request_places(self) -> tuple[str, ...]:
@@ -356,7 +365,10 @@ class HttpLoadTable(LoadTable):
         """
         if isinstance(self.requests, LongList):
             return sampled_paths(self.requests, seed)
-        return [*dict.fromkeys(map(path_of, self.requests))]
+        paths = [*dict.fromkeys(map(path_of, self.requests))]
+        if source_of(self.requests[0]) is None or len(paths) <= VERIFIED_PATHS_MAX:
+            return paths
+        return random.Random(seed).sample(paths, VERIFIED_PATHS_MAX)  # noqa: S311 -- no secret
 
     @property
     def asked(self) -> list[AskedRequest]:
@@ -378,8 +390,12 @@ class HttpLoadTable(LoadTable):
         """
         if isinstance(self.requests, LongList):
             return asked_at([*paths], self.requests.statuses_of([*paths]), self.asked_for("/"))
-        own = [one for one in self.asked if one.path in paths]
-        others = {*paths} - {one.path for one in own}
+        wanted = {*paths}
+        own = [one for one in self.asked if one.path in wanted]
+        if source_of(self.requests[0]) is not None:
+            # Thousands may differ in their bodies alone.
+            own = [*{one.line: one for one in reversed(own)}.values()][::-1]
+        others = wanted - {one.path for one in own}
         return own + [self.asked_for(path) for path in paths if path in others]
 
     @property
@@ -407,6 +423,16 @@ class HttpLoadTable(LoadTable):
                     f"{', '.join(paths)}"
                 )
                 yield Problem(("load", "requests", str(index)), place + text + nearest(path, paths))
+
+    def problems_of_hosts(self, url: str | None) -> Iterator[Problem]:
+        """Yield the requests of a file that name another server than that of ``url``, which is loaded.
+
+        Without a URL the server is one that the study starts, and nobody could name it before.
+        """
+        if not isinstance(self.requests, LongList):
+            names = [value for name, value in header_fields(self.headers) if name.lower() == "host"]
+            for index, text in enumerate(naming_others(self.requests, names, url)):
+                yield Problem(("load", "requests", str(index)), text)
 
     def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
         yield from self._endings(at)
@@ -459,7 +485,7 @@ class HttpLoadTable(LoadTable):
             if self.pick == "weighted" and not requests.listed.has_weights:
                 text = f'no line of {requests.file} has a weight; pick = "weighted" requires weights'
                 yield Problem(("load", "requests"), text)
-        elif any(map(_has_weight, requests)):
+        elif any(map(has_weight, requests)):
             yield from self._weights_of_entries()
         elif self.weights is None:
             if self.pick == "weighted":
@@ -483,59 +509,12 @@ class HttpLoadTable(LoadTable):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _with_requests_of_file(
+    def _with_requests_read(
         cls, data: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
         if not isinstance(data, dict):
             return handler(data)
-        given = data.get("requests")
-        if isinstance(given, list) and "pick" not in data and any(map(_has_weight, given)):
-            return handler(data | {"pick": "weighted"})
-        if not isinstance(name := given, str):
-            return handler(data)
-        file = Path(info.context["folder"] if info.context else "", name)
-        listed = _opened(file)
-        _require_one_use_of_weights(file, listed, data)
-        if data.get("arrivals") == RECORDED:
-            return handler(data | {"requests": _recorded(file, listed)})
-        if listed.short is None or listed.has_statuses:
-            return handler(data | {"requests": LongList(file, listed)})
-        weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
-        own_weights = {"weights": weights} if listed.has_weights else {}
-        load = handler(data | {"requests": [path for path, _, _ in listed.short]} | own_weights)
-        load._places = tuple(f"{file}:{line}" for _, _, line in listed.short)  # noqa: SLF001 -- its own class
+        read, places = with_requests_read(data, Path(info.context["folder"] if info.context else ""))
+        load = handler(read)
+        load._places = places  # noqa: SLF001 -- its own class
         return load
-
-
-def _has_weight(entry: object) -> bool:
-    """Whether a request has a weight of its own, in a table that may not have been checked."""
-    weight = entry.get("weight") if isinstance(entry, dict) else getattr(entry, "weight", None)
-    return weight is not None
-
-
-def _opened(file: Path) -> RequestList:
-    try:
-        return open_requests(file)
-    except BadInput as error:
-        lines = enumerate(str(error).splitlines())
-        raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
-
-
-def _recorded(file: Path, listed: RequestList) -> LongList:
-    try:
-        return LongList(file, listed, list_digest(file))
-    except BadInput as error:
-        raise own_problems([Problem(("requests",), str(error))]) from None
-
-
-def _require_one_use_of_weights(file: Path, listed: RequestList, data: Mapping[str, object]) -> None:
-    """Refuse weights in two places, or where nothing uses them."""
-    if "weights" in data and listed.has_weights:
-        text = f"set here and in {file}; keep one of the two"
-        raise own_problems([Problem(("weights",), text)])
-    if "weights" in data and (listed.short is None or listed.has_statuses):
-        text = f"given for the {listed.count} requests of {file}; put the weights into that file"
-        raise own_problems([Problem(("weights",), text)])
-    if listed.has_weights and data.get("pick") != "weighted":
-        text = f'{file} has weights, which require pick = "weighted"; set it, or remove the weights'
-        raise own_problems([Problem(("pick",), text)])

@@ -149,6 +149,10 @@ class LoadTable(TomlTable):
     def problems_of_content(self, files: Collection[str] | None) -> Iterator[Problem]:
         """Yield what is wrong with the content of a study; its files are known but for a person's folder."""
 
+    def problems_of_hosts(self, url: str | None) -> Iterator[Problem]:  # noqa: ARG002
+        """Yield the requests that name another server than that of ``url``; those of databases name none."""
+        yield from ()
+
     @abstractmethod
     def _problems_of_model(self, at: "Swept") -> Iterator[Problem]:
         """Yield what is wrong with the keys of the model."""

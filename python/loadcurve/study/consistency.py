@@ -22,6 +22,7 @@ def inconsistencies(
     """
     common = list(_inconsistencies(content, load, own_keys(sweep, beside)))
     for arm in arms:
+        yield from _of_hosts(arm, load)
         if arm.load is load:
             yield from common
             continue
@@ -31,6 +32,12 @@ def inconsistencies(
         for problem in _inconsistencies(content, arm.load, arm.own_sweep):
             is_common = problem in common and problem.path[1:2] not in [(key,) for key in arm.load.overriding]
             yield problem if is_common else _of_arm(arm, problem)
+
+
+def _of_hosts(arm: Arm, common: LoadTables) -> Iterator[Problem]:
+    """Yield the requests of an arm that name another server than its own."""
+    for problem in arm.load.problems_of_hosts(arm.server.url):
+        yield problem if arm.load is common else _of_arm(arm, problem)
 
 
 def unknown_machines(

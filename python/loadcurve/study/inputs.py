@@ -7,12 +7,14 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from loadcurve._engine import toml_positions
+from loadcurve.errors import BadInput
 from loadcurve.loads.sent import FILE_MARK
+from loadcurve.loads.targets.file import form_of, read_targets
 from loadcurve.loads.workload import CORE_WORKLOADS
 from loadcurve.redaction import TOML_TOKEN, without_passwords
 from loadcurve.study.url_files import files_in_url
@@ -41,11 +43,13 @@ class NamedFile:
     kind: Kind = "input"
     in_url: str | None = None
     """The name as it is recorded, where the text is a URL, which has it percent-encoded."""
+    inside: str | None = None
+    """The name in the file that the text names."""
 
     @property
     def recorded(self) -> str:
         """How a record names it."""
-        return self.text if self.in_url is None else self.in_url
+        return self.inside or self.in_url or self.text
 
     @property
     def is_placeholder(self) -> bool:
@@ -135,8 +139,8 @@ def _of_loads(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
     several: list[KeyPath] = [("loads", name) for name in _table(data, ("loads",))]
     own: list[KeyPath] = [("servers", name, "load") for name in _table(data, ("servers",))]
     for table in [("load",), *several, *own]:
-        for key in ("requests", "claims"):
-            yield from _plain(data, (*table, key), folder)
+        yield from _of_requests(data, (*table, "requests"), folder)
+        yield from _plain(data, (*table, "claims"), folder)
         if _value(data, (*table, "workload")) not in CORE_WORKLOADS:
             yield from _plain(data, (*table, "workload"), folder)
         requests = _value(data, (*table, "requests"))
@@ -147,6 +151,19 @@ def _of_loads(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
         yield from _of_tls(data, (*table, "tls"), folder)
         for one in sent:
             yield from _secrets(data, (*one, "headers"), folder)
+
+
+def _of_requests(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:
+    """Yield the file of the requests, and those that it names where it is one of targets."""
+    for named in _plain(data, key, folder):
+        try:
+            targets = read_targets(named.file) if form_of(named.file) is not None else None
+        except BadInput:
+            targets = None
+        yield named if targets is None or not targets.may_hold_secrets else replace(named, kind="secret")
+        for name, file in [] if targets is None else targets.body_files:
+            # Its place relative to the targets is that of its copy to theirs.
+            yield replace(named, begin=0, end=0, file=file, inside=name)
 
 
 def _of_body(data: Mapping[str, Any], key: KeyPath, folder: Path) -> Iterator[NamedFile]:

@@ -93,13 +93,13 @@ class GivenFile:
     open_to_others: bool
 
 
-def given_in(file: Path) -> GivenFile:
-    """Read a small text file, or a pipe; raises BadInput where that cannot be done."""
+def given_in(file: Path, bytes_max: int = SECRET_BYTES_MAX) -> GivenFile:
+    """Read a text file of up to this size, or a pipe; raises BadInput where that cannot be done."""
     try:
-        data, status = read_given(file, SECRET_BYTES_MAX)
+        data, status = read_given(file, bytes_max)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            raise BadInput(f"{file} is larger than {SECRET_BYTES_MAX // 1024} KiB") from None
+            raise BadInput(f"{file} is larger than {bytes_max // 1024:,} KiB") from None
         raise BadInput(f"the file cannot be read: {refusal(error)}") from None
     try:
         text = data.decode()

@@ -1,0 +1,99 @@
+"""The requests of a load as its table names them: a list, or a file of paths or of targets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from loadcurve._engine import RequestList
+from loadcurve.errors import BadInput
+from loadcurve.loads.entries import Entry, ReadFrom, source_of
+from loadcurve.loads.rates import RECORDED
+from loadcurve.loads.requests import LongList, list_digest, open_requests
+from loadcurve.loads.targets.file import entries_of, form_of, read_targets
+from loadcurve.loads.targets.target import Origin, origin_of
+from loadcurve.toml.expected import show
+from loadcurve.toml.problems import Problem, own_problems
+
+OTHERS_MAX = 3
+"""More servers that a file names are not reported at once."""
+
+Read = tuple[Mapping[str, Any], tuple[str, ...]]
+"""The table of a load with its requests, and where each is in a file, as ``file:line``."""
+
+
+def with_requests_read(table: Mapping[str, Any], folder: Path) -> Read:
+    """Return the table of a load with the requests of the file that it names, from ``folder``.
+
+    Raises:
+        ValidationError: the file cannot be one of requests, or weights are in two places.
+
+    """
+    given = table.get("requests")
+    if isinstance(given, str):
+        return _of_file(folder / given, table)
+    if isinstance(given, list) and "pick" not in table and any(map(has_weight, given)):
+        return {**table, "pick": "weighted"}, ()
+    return table, ()
+
+
+def has_weight(entry: object) -> bool:
+    """Whether a request has a weight of its own, in a table that may not have been checked."""
+    weight = entry.get("weight") if isinstance(entry, dict) else getattr(entry, "weight", None)
+    return weight is not None
+
+
+def naming_others(entries: Sequence[Entry], hosts: Sequence[str], url: str | None) -> Iterator[str]:
+    """Say which requests of a file name another server than the one that is loaded, each server once.
+
+    Load goes only to the server under ``url``, or to those that a study starts; a file may name these, and
+    the ``hosts`` for which they answer by the header of the load.
+    """
+    loaded = None if url is None else origin_of(url)
+    others: dict[Origin, ReadFrom] = {}
+    for source in filter(None, map(source_of, entries)):
+        origin = source.origin
+        if origin is not None and origin != loaded and not any(map(origin.is_named_by, hosts)):
+            others.setdefault(origin, source)
+    goes = "the servers of the study" if loaded is None else loaded.words
+    for origin, source in islice(others.items(), OTHERS_MAX):
+        yield (
+            f"{source.place}: names {origin.words}, but the load goes to {goes}; write the path "
+            f"alone, or, where these answer for it, set the header Host to {show(origin.authority)}"
+        )
+
+
+def _of_file(file: Path, table: Mapping[str, Any]) -> Read:
+    try:
+        if form_of(file) is not None:
+            entries = entries_of(read_targets(file))
+            return {**table, "requests": entries}, tuple(one.place for one in map(source_of, entries) if one)
+        return _of_list(file, open_requests(file), table)
+    except BadInput as error:
+        lines = enumerate(str(error).splitlines())
+        raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
+
+
+def _of_list(file: Path, listed: RequestList, table: Mapping[str, Any]) -> Read:
+    _require_one_use_of_weights(file, listed, table)
+    if table.get("arrivals") == RECORDED:
+        return {**table, "requests": LongList(file, listed, list_digest(file))}, ()
+    if listed.short is None or listed.has_statuses:
+        return {**table, "requests": LongList(file, listed)}, ()
+    weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
+    own_weights = {"weights": weights} if listed.has_weights else {}
+    paths = [path for path, _, _ in listed.short]
+    return {**table, "requests": paths, **own_weights}, tuple(f"{file}:{line}" for _, _, line in listed.short)
+
+
+def _require_one_use_of_weights(file: Path, listed: RequestList, table: Mapping[str, Any]) -> None:
+    """Refuse weights in two places, or where nothing uses them."""
+    if "weights" in table and listed.has_weights:
+        text = f"set here and in {file}; keep one of the two"
+        raise own_problems([Problem(("weights",), text)])
+    if "weights" in table and (listed.short is None or listed.has_statuses):
+        text = f"given for the {listed.count} requests of {file}; put the weights into that file"
+        raise own_problems([Problem(("weights",), text)])
+    if listed.has_weights and table.get("pick") != "weighted":
+        text = f'{file} has weights, which require pick = "weighted"; set it, or remove the weights'
+        raise own_problems([Problem(("pick",), text)])
