@@ -55,6 +55,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Connection {
             authority: "localhost",
             headers: &[],
             body: Body::Bytes(if tag == 2 { &[0; 100] } else { &[] }),
+            is_chunked: false,
         };
         exchange.begin(tag, &Http2::template(&request).expect("it is sound"), None, &mut output);
     }

@@ -63,6 +63,7 @@ fn converse<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, requests: usize) {
         authority: "localhost",
         headers: &[],
         body: Body::Bytes(b""),
+        is_chunked: false,
     };
     let template = Http1::template(&request).expect("the request is sound");
     for tag in 0..requests {

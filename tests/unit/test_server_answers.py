@@ -217,6 +217,23 @@ def test_the_targets_of_a_file_are_asked_as_it_has_them(tmp_path):
     assert asked == [("POST", "yes", b"\xff\x00@"), ("GET", "", b"")]
 
 
+def test_a_body_in_chunks_is_what_a_server_reads_from_them():
+    def answer(handler):
+        assert handler.headers.get("Transfer-Encoding") == "chunked"
+        assert handler.headers.get("Content-Length") is None
+        body = b""
+        while size := int(handler.rfile.readline(), 16):
+            body += handler.rfile.read(size)
+            handler.rfile.readline()
+        handler.rfile.readline()
+        return (201 if body == b"{}" * 30 else 400), b""
+
+    order = {"path": "/orders", "method": "POST", "chunked": True, "expect": {"status": 201}}
+    requests = mix(order | {"body": "{}" * 30})
+    with talking(answer) as (port, _):
+        verify_answers(site_at(port), ["/orders"], None, requests)
+
+
 def test_two_requests_for_one_path_are_both_verified():
     requests = mix("/page", {"path": "/page", "method": "POST", "expect": {"status": 405}})
     refused = pytest.raises(ServerFailure, match="POST /page was answered with status 500")

@@ -119,7 +119,7 @@ closed: verify = { pattern = "(" }
     :9: load.verify: "(" is not a regular expression: missing ), unterminated subpattern at position 0
 closed: seed = 1
     :9: load.seed: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, http, …
+    weights, method, headers, body, chunked, http, …
 open: rate = 100 -> rate = -100
     :9: load.rate: found -100; expected {rate}
 open: rate = 100 -> rate = [100]
@@ -161,7 +161,7 @@ open: requests_total = 5
     :10: load.requests_total: cannot be combined with a duration; keep one of the two
 open: think = "1s"
     :10: load.think: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, http, …
+    weights, method, headers, body, chunked, http, …
 sessions: connection_rate = 100 -> connection_rate = "fast"
     :7: load.connection_rate: "fast" is not {rate}
 sessions: connection_rate = 100 ->
@@ -176,7 +176,7 @@ sessions: threads = 6
     :10: load.threads: found 6; expected no more threads than connections; the lowest point has 5
 sessions: pipeline = 2
     :10: load.pipeline: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, http, …
+    weights, method, headers, body, chunked, http, …
 """
 
 

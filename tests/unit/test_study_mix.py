@@ -90,6 +90,12 @@ def test_a_body_may_be_a_file_or_the_lines_of_one_from_the_folder_of_the_study(t
     ]
 
 
+def test_bodies_are_sent_in_chunks_where_the_load_or_a_request_says_so(tmp_path):
+    own = '["/a", { path = "/b", chunked = false }]'
+    assert [one.chunked for one in asked(tmp_path, own, "chunked = true\n")[1]] == [True, False]
+    assert [one.chunked for one in asked(tmp_path, own.replace("false", "true"))[1]] == [False, True]
+
+
 SECRETS = (
     '[{ path = "/a", method = "POST", headers = { Authorization = "Bearer Xq7Vt", Accept = "*/*" }, '
     'body = "Jf4HmRb2" }, "/b"]'
@@ -170,7 +176,7 @@ def test_what_is_wrong_with_a_request_is_reported_with_its_line(tmp_path, reques
         "STATUSES": STATUSES_IN_WORDS,
         "PATH": REQUEST_PATH_IN_WORDS,
         "BODY": BODY_IN_WORDS,
-        "KEYS": "path, method, headers, body, weight, name, expect",
+        "KEYS": "path, method, headers, body, chunked, weight, name, expect",
         "REASON": "missing ), unterminated subpattern at position 0",
     }
     for place, text in words.items():
@@ -178,7 +184,9 @@ def test_what_is_wrong_with_a_request_is_reported_with_its_line(tmp_path, reques
     assert problems_in(tmp_path, CLOSED.replace(PATHS, f"requests = {requests}")) == [problem]
 
 
-WEIGHTS_TWICE = r"""
+CONTRADICTIONS = r"""
+chunked = true\nhttp = "1.0"
+    load.chunked: HTTP/1.0 has no chunks; set http to 1.1 or 2, or remove chunked
 pick = "random"
     load.pick: found requests with weights, which require "weighted"; set it, or remove the weights
 weights = [1, 2]
@@ -186,8 +194,8 @@ weights = [1, 2]
 """
 
 
-@pytest.mark.parametrize(("more", "problem"), cases(WEIGHTS_TWICE))
-def test_weights_are_used_and_stand_in_one_place(tmp_path, more, problem):
+@pytest.mark.parametrize(("more", "problem"), cases(CONTRADICTIONS))
+def test_what_contradicts_another_key_is_reported(tmp_path, more, problem):
     weighted = CLOSED.replace(PATHS, 'requests = ["/a", { path = "/b", weight = 2 }]')
     (found,) = problems_in(tmp_path, changed(weighted, more))
     assert found.endswith(problem)

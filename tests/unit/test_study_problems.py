@@ -8,7 +8,7 @@ from support.good_study import GOOD, problems_in
 PROBLEMS = r"""
 duration = "1s" -> duraton = "1s"
     :8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, http, hpack, stream_window, connection_window, verify, tls,
+    weights, method, headers, body, chunked, http, hpack, stream_window, connection_window, verify, tls,
     full_handshakes, source_addresses, generator, threads, connections, requests_total, pipeline, streams,
     calls, think; did you mean "duration"?
 [trials] -> [trails]
@@ -95,7 +95,7 @@ title = "One file" -> title = 5
     :1: title: found 5; expected a text in quotes, not empty
 requests = ["/1k.txt"]\n ->
     :4: load.requests: missing; expected a list of at least one path, such as ["/1k.txt"], or the name of
-    a file with paths
+    a file with paths or targets
 requests = ["/1k.txt"] -> requests = ["/1k.txt",\n"1k.txt"]
     :7: load.requests: found "1k.txt"; expected a path that begins with "/" and has no spaces, such as
     "/1k.txt"

@@ -220,6 +220,7 @@ fn request_of(
         target: target.to_owned(),
         headers: listed.headers.clone(),
         body: listed.body.clone(),
+        chunked: listed.chunked,
         expected_body_bytes: None,
         body_varies: false,
         expected,

@@ -70,6 +70,7 @@ fn get() -> Request {
         target: "/".into(),
         headers: vec![],
         body: Body::Empty,
+        chunked: false,
         expected_body_bytes: None,
         body_varies: false,
         expected: None,

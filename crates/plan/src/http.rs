@@ -238,6 +238,7 @@ mod tests {
             target: "/".into(),
             headers: vec![],
             body: Body::Empty,
+            chunked: false,
             expected_body_bytes: None,
             body_varies: false,
             expected: None,

@@ -30,6 +30,9 @@ pub struct ListedRequests {
     /// The body.
     #[serde(default)]
     pub body: Body,
+    /// Whether the body is sent in chunks.
+    #[serde(default)]
+    pub chunked: bool,
 }
 
 impl Requests {
@@ -92,6 +95,9 @@ pub struct Request {
     /// The body.
     #[serde(default)]
     pub body: Body,
+    /// Whether the body is sent in chunks, without its length: by HTTP/1.1's transfer coding, or as plain data of HTTP/2.
+    #[serde(default)]
+    pub chunked: bool,
     /// The length that a successful answer's body must have; an answer of another length is a mismatch.
     #[serde(default)]
     pub expected_body_bytes: Option<u64>,

@@ -257,6 +257,7 @@ mod tests {
             authority: "localhost",
             headers: &[],
             body: Body::Bytes(b""),
+            is_chunked: false,
         };
         let template = Http2::template(&request).unwrap();
         let mut exchange = Http2::new(10, &super::Http2Settings::default());

@@ -16,7 +16,9 @@ use crate::error::{ClosedEarly, Malformed};
 use crate::exchange::{
     BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Stream, Tag, WrittenBody,
 };
-use crate::request::{Body, InvalidRequest, Request, RequestKind};
+use crate::request::{
+    Body, CHUNK_FRAMING_BYTES_MAX, InvalidRequest, LAST_CHUNK, Request, RequestKind, chunk_size,
+};
 use crate::response::{Limits, Response, ResponseParser};
 use refused::Refused;
 
@@ -81,6 +83,7 @@ pub struct Http1Template {
     is_idempotent: bool,
     /// The length of the body behind the bytes.
     following_bytes: u64,
+    is_chunked: bool,
 }
 
 /// A body of which a part is not written.
@@ -89,6 +92,7 @@ struct Upload {
     tag: Tag,
     offset: u64,
     length: u64,
+    is_chunked: bool,
 }
 
 impl Exchange for Http1 {
@@ -150,7 +154,8 @@ impl Exchange for Http1 {
     }
 
     fn begin(&mut self, tag: Tag, template: &Http1Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
-        let Http1Template { bytes, target_at, kind, is_idempotent, following_bytes: length } = template;
+        let Http1Template { bytes, target_at, kind, is_idempotent, following_bytes: length, is_chunked } =
+            template;
         self.awaited.push_back(Awaited { tag, kind: *kind, is_idempotent: *is_idempotent });
         match target {
             None => to.extend_from_slice(bytes),
@@ -162,7 +167,7 @@ impl Exchange for Http1 {
             }
         }
         if *length > 0 {
-            self.upload = Some(Upload { tag, offset: 0, length: *length });
+            self.upload = Some(Upload { tag, offset: 0, length: *length, is_chunked: *is_chunked });
         }
     }
 
@@ -185,14 +190,24 @@ impl Exchange for Http1 {
         to: &mut Vec<u8>,
     ) -> Result<Option<WrittenBody>, F> {
         let Some(upload) = &mut self.upload else { return Ok(None) };
-        let Upload { tag, offset, length } = *upload;
-        let bytes = shorter(most_bytes, length - offset);
+        let Upload { tag, offset, length, is_chunked } = *upload;
+        let before = to.len();
+        let framing_bytes = if is_chunked { CHUNK_FRAMING_BYTES_MAX } else { 0 };
+        let bytes = shorter(most_bytes.saturating_sub(framing_bytes).max(1), length - offset);
+        if is_chunked {
+            to.extend_from_slice(chunk_size(bytes).as_bytes());
+        }
         read(BodyPart { tag, offset, bytes }, to)?;
         upload.offset += bytes as u64;
-        if upload.offset == length {
+        let is_whole = upload.offset == length;
+        if is_chunked {
+            to.extend_from_slice(b"\r\n");
+            to.extend_from_slice(if is_whole { LAST_CHUNK } else { b"" });
+        }
+        if is_whole {
             self.upload = None;
         }
-        Ok(Some(WrittenBody { tag, bytes }))
+        Ok(Some(WrittenBody { tag, bytes: to.len() - before }))
     }
 
     fn receive_with(
@@ -270,6 +285,7 @@ impl HttpExchange for Http1 {
                 Body::Bytes(_) => 0,
                 Body::Following(length) => length,
             },
+            is_chunked: request.is_chunked,
         })
     }
 

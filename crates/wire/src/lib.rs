@@ -19,6 +19,7 @@
 //!     authority: "localhost",
 //!     headers: &[],
 //!     body: Body::Bytes(b""),
+//!     is_chunked: false,
 //! })
 //! .unwrap();
 //! let mut exchange = Http1::new(1, &());

@@ -142,6 +142,9 @@ pub struct Request<'a> {
     pub headers: &'a [(&'a str, &'a str)],
     /// The body.
     pub body: Body<'a>,
+    /// Whether the body is sent in chunks, without its length: by HTTP/1.1's transfer coding (RFC 9112 §7.1), or over HTTP/2
+    /// without Content-Length.
+    pub is_chunked: bool,
 }
 
 impl Request<'_> {
@@ -172,11 +175,20 @@ impl Request<'_> {
         for (name, value) in self.added_fields() {
             add(name, &value);
         }
+        if self.is_chunked {
+            add("Transfer-Encoding", "chunked");
+        }
         head.push_str("\r\n");
 
         let mut bytes = head.into_bytes();
-        if let Body::Bytes(body) = self.body {
-            bytes.extend_from_slice(body);
+        match self.body {
+            Body::Bytes(body) if self.is_chunked => {
+                append_chunk(body, &mut bytes);
+                bytes.extend_from_slice(LAST_CHUNK);
+            }
+            Body::Bytes(body) => bytes.extend_from_slice(body),
+            Body::Following(0) if self.is_chunked => bytes.extend_from_slice(LAST_CHUNK),
+            Body::Following(_) => {}
         }
         Ok(bytes)
     }
@@ -220,7 +232,7 @@ impl Request<'_> {
     pub(crate) fn added_fields(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let is_given = |name| self.find_all(name).next().is_some();
         let body_bytes = self.body.length();
-        let has_length = body_bytes > 0 || self.method.expects_body();
+        let has_length = !self.is_chunked && (body_bytes > 0 || self.method.expects_body());
         let agent = (!is_given("User-Agent")).then_some(("User-Agent", Cow::Borrowed(USER_AGENT)));
         let length = (has_length && !is_given("Content-Length"))
             .then(|| ("Content-Length", Cow::Owned(body_bytes.to_string())));
@@ -243,7 +255,11 @@ impl Request<'_> {
         if self.find_all("Transfer-Encoding").next().is_some() {
             return Err(InvalidRequest::TransferEncoding);
         }
+        if self.is_chunked && self.version == Version::Http10 {
+            return Err(InvalidRequest::ChunkedInHttp10);
+        }
         match content_length {
+            Some(_) if self.is_chunked => Err(InvalidRequest::ChunkedWithLength),
             Some(stated) if stated.trim_matches([' ', '\t']) != self.body.length().to_string() => {
                 let body_bytes = self.body.length();
                 Err(InvalidRequest::ContentLength { stated: stated.to_owned(), body_bytes })
@@ -251,6 +267,25 @@ impl Request<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// What ends a body in chunks.
+pub(crate) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// The most bytes of a chunk's framing, and of what ends the body: 16 digits and two line ends, and [`LAST_CHUNK`].
+pub(crate) const CHUNK_FRAMING_BYTES_MAX: usize = 16 + 2 + 2 + LAST_CHUNK.len();
+
+/// Appends bytes as one chunk; none of them are no chunk, because an empty one would end the body.
+fn append_chunk(bytes: &[u8], to: &mut Vec<u8>) {
+    if !bytes.is_empty() {
+        to.extend_from_slice(chunk_size(bytes.len()).as_bytes());
+        to.extend_from_slice(bytes);
+        to.extend_from_slice(b"\r\n");
+    }
+}
+
+/// The line in front of a chunk of this many bytes.
+pub(crate) fn chunk_size(bytes: usize) -> String {
+    format!("{bytes:x}\r\n")
 }
 
 /// Whether these bytes are a path, with or without a query, that can be the target of a request.
@@ -334,6 +369,10 @@ pub enum InvalidRequest {
     },
     /// A Transfer-Encoding was given.
     TransferEncoding,
+    /// A body in chunks is to be sent by HTTP/1.0, which has none.
+    ChunkedInHttp10,
+    /// A Content-Length was given for a body in chunks.
+    ChunkedWithLength,
     /// A field of HTTP/1.1 connections was given to a request of HTTP/2.
     ConnectionField {
         /// The name of the header.
@@ -383,8 +422,13 @@ impl Display for InvalidRequest {
                 "the header Content-Length says {stated:?}, but the body has {body_bytes} bytes; leave the header out"
             ),
             Self::TransferEncoding => formatter.write_str(
-                "the header Transfer-Encoding cannot be set: bodies are sent with a Content-Length",
+                "the header Transfer-Encoding cannot be set: bodies are sent with a Content-Length, or in chunks",
             ),
+            Self::ChunkedInHttp10 => {
+                formatter.write_str("a body cannot be sent in chunks by HTTP/1.0; use HTTP/1.1 or 2")
+            }
+            Self::ChunkedWithLength => formatter
+                .write_str("a body in chunks is sent without Content-Length; leave the header or the chunks out"),
             Self::ConnectionField { name } => write!(
                 formatter,
                 "the header {name:?} belongs to connections of HTTP/1.1 and cannot be sent over HTTP/2; leave it out"

@@ -1,8 +1,8 @@
 //! One connection's end of HTTP/1.x: whose answer it is, when it begins, and what the connection is good for.
 
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Http1, HttpExchange as _, Malformed, Method, Readiness, Received, Request,
-    Response, Tag, Target, Version,
+    Body, BodyPart, Event, Exchange as _, Http1, HttpExchange as _, Malformed, Method, Readiness, Received,
+    Request, Response, Tag, Target, Version,
 };
 use proptest::prelude::*;
 
@@ -27,6 +27,7 @@ fn request(method: &str) -> Request<'_> {
         authority: "localhost",
         headers: &[],
         body: Body::Bytes(b""),
+        is_chunked: false,
     }
 }
 
@@ -449,5 +450,43 @@ proptest! {
         }
         let expected: Vec<Event> = (0..count).map(|tag| answered(tag, 2, ANSWER.len() - 2)).collect();
         prop_assert_eq!(ended, expected);
+    }
+}
+
+/// Reads a body in chunks (RFC 9112 §7.1), which must end with the bytes.
+fn of_chunks(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = vec![];
+    loop {
+        let line = bytes.iter().position(|byte| *byte == b'\r').unwrap();
+        let size = usize::from_str_radix(std::str::from_utf8(&bytes[..line]).unwrap(), 16).unwrap();
+        let data = &bytes[line + 2..];
+        body.extend_from_slice(&data[..size]);
+        assert_eq!(&data[size..size + 2], b"\r\n");
+        bytes = &data[size + 2..];
+        if size == 0 {
+            assert!(bytes.is_empty());
+            return body;
+        }
+    }
+}
+
+#[test]
+fn a_body_that_follows_in_chunks_is_whole_however_little_is_written_at_once() {
+    let body: Vec<u8> = (0..1000_u32).map(|number| number.to_le_bytes()[0]).collect();
+    for room in [1, 26, 100, 5000] {
+        let mut exchange = with_requests(&[]);
+        let request = Request { body: Body::Following(1000), is_chunked: true, ..request("PUT") };
+        begin_request(&mut exchange, &request);
+        let (mut written, mut said) = (vec![], 0);
+        let mut read = |part: BodyPart, to: &mut Vec<u8>| {
+            let offset = usize::try_from(part.offset).unwrap();
+            to.extend_from_slice(&body[offset..offset + part.bytes]);
+            Ok::<_, ()>(())
+        };
+        while let Some(part) = exchange.write_body(room, &mut read, &mut written).unwrap() {
+            assert!(part.bytes <= room.max(26), "{} bytes where there is room for {room}", part.bytes);
+            said += part.bytes;
+        }
+        assert_eq!((of_chunks(&written), said), (body.clone(), written.len()));
     }
 }

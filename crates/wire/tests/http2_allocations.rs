@@ -48,6 +48,7 @@ fn a_thousand_turns_of_a_hundred_streams_allocate_nothing() {
         authority: "localhost",
         headers: &[("accept", "*/*")],
         body: Body::Bytes(body),
+        is_chunked: false,
     };
     for hpack in [Hpack::Indexed, Hpack::Literal] {
         let settings = Http2Settings { hpack, ..Http2Settings::default() };

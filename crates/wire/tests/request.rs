@@ -13,6 +13,7 @@ const GET: Request<'static> = Request {
     authority: "localhost:8080",
     headers: &[],
     body: Body::Bytes(b""),
+    is_chunked: false,
 };
 
 const USER_AGENT: &str = concat!("User-Agent: loadcurve/", env!("CARGO_PKG_VERSION"), "\r\n");
@@ -23,6 +24,33 @@ fn with_method(name: &str) -> Request<'_> {
 
 fn encoded(request: &Request) -> String {
     String::from_utf8(request.encode().unwrap()).unwrap()
+}
+
+#[test]
+fn a_body_in_chunks_has_its_size_in_hexadecimal_and_ends_with_an_empty_one() {
+    // RFC 9112 §7.1: chunk-size is 1*HEXDIG, and the last chunk and an empty trailer section end the body.
+    let fields = format!("Host: localhost:8080\r\n{USER_AGENT}Transfer-Encoding: chunked\r\n\r\n");
+    for (body, chunks) in [
+        (&[b'x'; 26][..], format!("1a\r\n{}\r\n0\r\n\r\n", "x".repeat(26))),
+        (&[][..], "0\r\n\r\n".to_owned()),
+    ] {
+        let request = Request { body: Body::Bytes(body), is_chunked: true, ..with_method("POST") };
+        assert_eq!(encoded(&request), format!("POST / HTTP/1.1\r\n{fields}{chunks}"));
+    }
+    // A body that follows begins behind the head, and an empty one is over at once.
+    for (length, chunks) in [(10, ""), (0, "0\r\n\r\n")] {
+        let request = Request { body: Body::Following(length), is_chunked: true, ..with_method("POST") };
+        assert_eq!(encoded(&request), format!("POST / HTTP/1.1\r\n{fields}{chunks}"));
+    }
+}
+
+#[test]
+fn chunks_and_a_length_exclude_each_other_and_http_1_0_has_no_chunks() {
+    let chunked = Request { is_chunked: true, ..with_method("POST") };
+    let old = Request { version: Version::Http10, ..chunked };
+    assert_eq!(old.encode(), Err(InvalidRequest::ChunkedInHttp10));
+    let with_length = Request { headers: &[("Content-Length", "0")], ..chunked };
+    assert_eq!(with_length.encode(), Err(InvalidRequest::ChunkedWithLength));
 }
 
 #[test]

@@ -73,6 +73,8 @@ class LoadOptions(TypedDict, total=False):
     """Request header with its value from an environment variable; repeatable."""
     body: str | None
     """Request body, or @FILE: the file's content, of any length."""
+    chunked: bool
+    """Send bodies in chunks, without their length."""
     tls_version: Literal["1.2", "1.3"] | None
     """The one version of TLS that is offered; default both."""
     ciphers: str | None

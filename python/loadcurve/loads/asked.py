@@ -39,6 +39,8 @@ class AskedRequest:
     body: str | bytes | BodyLines
     rule: AnswerRule
     """What the body of its answer must be."""
+    chunked: bool = False
+    """Whether its body is sent in chunks."""
     weight: float = 1.0
     name: str | None = None
     expected: ExpectedStatuses | None = None
@@ -67,7 +69,7 @@ class AskedRequest:
 
     def plain(self) -> Self:
         """Return the same as a GET request without its headers and body."""
-        return replace(self, method="GET", headers={}, body="")
+        return replace(self, method="GET", headers={}, body="", chunked=False)
 
 
 def asked_of(
@@ -89,6 +91,7 @@ def _of_entry(entry: str | RequestEntry, weight: float | None, common: AskedRequ
         method=entry.method or common.method,
         headers=with_headers(common.headers, entry.headers),
         body=common.body if body is None else body,
+        chunked=common.chunked if entry.chunked is None else entry.chunked,
         rule=_rule_of(entry.expect, common.rule),
         weight=1.0 if own is None else own,
         name=entry.name,

@@ -106,6 +106,8 @@ class RequestEntry(TomlTable):
     """Its body: a text, `@` and the name of a file, or `{ lines = "FILE" }`, whose lines the requests
     take in turn.
     """
+    chunked: bool | None = None
+    """Whether its body is sent in chunks, without its length."""
     weight: Annotated[float, Field(ge=0), Expected("a number of 0 or more")] | None = None
     """How often it is picked beside the others; 1 unless it is given. One weight makes `pick` "weighted"."""
     name: Text | None = None

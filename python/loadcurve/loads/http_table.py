@@ -35,7 +35,7 @@ from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyProtocol, ProxyUrl, SocketPath, Way
-from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion, has_streams
+from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP2, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem
 from loadcurve.toml.quantities import SizeBytes
@@ -162,6 +162,17 @@ class HttpLoadTable(LoadTable):
     ] = ""
     """The body of the requests: a text, `@` and the name of a file, or `{ lines = "FILE" }`, whose lines the
     requests take in turn.
+    """
+    chunked: Annotated[
+        bool,
+        CommandLine(
+            "--chunked", help="Send bodies in chunks, without their length.", panel="Requests", place=110
+        ),
+        Planned("translated"),
+        OtherTools(takes_any=False, reason="is only driven with requests without a body"),
+    ] = False
+    """Whether bodies are sent in chunks, without their length: by HTTP/1.1's transfer coding, or over HTTP/2
+    without Content-Length.
     """
     http: Annotated[
         HttpVersion,
@@ -379,7 +390,7 @@ class HttpLoadTable(LoadTable):
 
     def asked_for(self, path: str) -> AskedRequest:
         """Return the request for a path of which the list says nothing else."""
-        return AskedRequest(path, self.method, self.headers, self.body, self.verify)
+        return AskedRequest(path, self.method, self.headers, self.body, self.verify, self.chunked)
 
     def requests_for(self, paths: Collection[str]) -> list[AskedRequest]:
         """Return its requests for these paths, which are some of its own; one for each that it does not have.
@@ -450,6 +461,9 @@ class HttpLoadTable(LoadTable):
 
     def _other_version(self, at: Swept) -> Iterator[Problem]:
         """Check that what belongs to one version of HTTP is not asked of another."""
+        if self.http == HTTP1_0 and (self.chunked or any(one.chunked for one in self.asked)):
+            key = "chunked" if self.chunked else "requests"
+            yield Problem(("load", key), "HTTP/1.0 has no chunks; set http to 1.1 or 2, or remove chunked")
         keys = attributes(type(self))
         if has_streams(self.http):
             if "pipeline" in keys and max(at.values("pipeline")) > 1:

@@ -217,6 +217,7 @@ def _sent(request: AskedRequest) -> dict[str, Any]:
         "method": request.method,
         "headers": header_fields(request.headers),
         "body": _body(request.body),
+        "chunked": request.chunked,
     }
 
 

@@ -116,6 +116,7 @@ impl<'a> Templates<'a> {
             authority: &self.plan.work.authority,
             headers: &headers,
             body: wire_body,
+            is_chunked: request.chunked,
         };
         let has_answer_body = method.kind() != RequestKind::Head;
         Ok(Template {

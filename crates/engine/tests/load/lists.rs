@@ -23,7 +23,13 @@ fn list_of(lines: usize) -> TemporaryFile {
 }
 
 fn listed(file: &Path) -> ListedRequests {
-    ListedRequests { file: file.to_owned(), method: "GET".into(), headers: vec![], body: Body::Empty }
+    ListedRequests {
+        file: file.to_owned(),
+        method: "GET".into(),
+        headers: vec![],
+        body: Body::Empty,
+        chunked: false,
+    }
 }
 
 fn lines_of(file: &TemporaryFile) -> Requests {

@@ -166,6 +166,20 @@ fn what_belongs_to_connections_of_http_1_1_is_refused() {
 }
 
 #[test]
+fn a_body_in_chunks_has_no_field_for_its_length_or_its_coding() {
+    // §8.1: chunked is not used in HTTP/2, where frames carry the body and END_STREAM ends it.
+    let names = |is_chunked| {
+        let mut exchange = agreed(1, &[]);
+        let posted = Request { is_chunked, ..request("POST", &[], b"") };
+        let sent = begin(&mut exchange, 0, &template(&posted).unwrap());
+        fields(&sent, &mut Decoder::new(4096)).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let pseudo = [":method", ":scheme", ":authority", ":path", "user-agent"];
+    assert_eq!(names(false), [&pseudo[..], &["content-length"]].concat());
+    assert_eq!(names(true), pseudo);
+}
+
+#[test]
 fn a_target_that_is_a_url_is_refused_and_an_asterisk_is_not() {
     let url = Request { target: Target::Fixed("http://localhost/"), ..request("GET", &[], b"") };
     assert!(matches!(template(&url), Err(InvalidRequest::AbsoluteTarget { .. })));

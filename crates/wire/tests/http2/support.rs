@@ -83,6 +83,7 @@ pub(crate) fn request<'a>(method: &'a str, headers: &'a [(&'a str, &'a str)], bo
         authority: "localhost:8080",
         headers,
         body: Body::Bytes(body),
+        is_chunked: false,
     }
 }
 

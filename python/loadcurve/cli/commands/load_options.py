@@ -29,6 +29,8 @@ LOAD_OPTIONS: Final = (
         metavar="NAME=VARIABLE", panel="Requests", place=90),
     Row("body", "--body", str, help="Request body, or @FILE: the file's content, of any length.",
         metavar="TEXT", panel="Requests", place=100, default=""),
+    Row("chunked", "--chunked", bool, help="Send bodies in chunks, without their length.", panel="Requests",
+        place=110, default=False),
     Row("http", "--http", Literal["1.0", "1.1", "2"], help="HTTP version of the requests.", panel="Requests",
         place=30, default="1.1"),
     Row("hpack", "--hpack", Literal["indexed", "literal"],

@@ -14,6 +14,7 @@ pub(crate) fn get(target: &str) -> Request {
         target: target.into(),
         headers: vec![],
         body: Body::Empty,
+        chunked: false,
         expected_body_bytes: None,
         body_varies: false,
         expected: None,
