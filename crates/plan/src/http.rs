@@ -298,7 +298,7 @@ mod tests {
             let sources = sources.iter().map(|source| source.parse().unwrap()).collect();
             plan().with(|http| http.source_addresses = sources)
         };
-        let broken: [(HttpLoad, &str); 28] = [
+        let broken: Vec<(HttpLoad, &str)> = vec![
             (HttpLoad { model: Model::Closed { connections: 0 }, ..plan() }, "1 connection"),
             (HttpLoad { threads: 3, ..plan() }, "3 threads"),
             (HttpLoad { timeout_s: 0.0, ..plan() }, "timeout of 0"),
