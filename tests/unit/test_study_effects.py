@@ -188,3 +188,13 @@ def test_a_run_folder_is_no_study(study, tmp_path):
     assert refused.returncode == 2
     assert "is a run folder, and not a study" in " ".join(refused.stderr.split())
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [("connect_to", "10.0.0.5:80"), ("proxy", "http://10.0.0.5:3128"), ("unix_socket", "/run/app.sock")],
+)
+def test_where_a_load_goes_instead_of_the_url_is_a_host_that_is_said(key, place):
+    study = tomllib.loads(f'[servers.a.load]\n{key} = "{place}"\n')
+    said = [(one.kind, one.name, one.where) for one in effects_of(study)]
+    assert ("host", place, f"servers.a.load.{key}") in said

@@ -60,6 +60,12 @@ def test_sessions_may_end_after_a_duration(tmp_path):
     assert (load.connections_total, load.duration_s) == (None, 2.0)
 
 
+def test_a_socket_is_looked_for_from_the_folder_of_the_study(tmp_path):
+    relative = load_of(tmp_path, CLOSED + 'unix_socket = "app.sock"')
+    assert relative.unix_socket == str(tmp_path / "app.sock")
+    assert load_of(tmp_path, CLOSED + 'unix_socket = "/run/app.sock"').unix_socket == "/run/app.sock"
+
+
 RATE_WORDS = (
     'a rate above 0 and at most 10⁹ per second, or a profile such as "100-1000:30s" (a ramp) or '
     '"500:10s, 1000:10s" (steps)'

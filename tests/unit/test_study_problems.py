@@ -9,11 +9,11 @@ PROBLEMS = r"""
 duration = "1s" -> duraton = "1s"
     :8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
     weights, method, headers, body, chunked, http, hpack, stream_window, connection_window, verify, tls,
-    full_handshakes, source_addresses, generator, threads, connections, requests_total, pipeline, streams,
-    calls, think; did you mean "duration"?
+    full_handshakes, source_addresses, addresses, connect_to, unix_socket, proxy, proxy_protocol,
+    generator, threads, connections, requests_total, pipeline, streams, calls, think; did you mean "duration"?
 [trials] -> [trails]
-    :11: trails: unknown key; expected one of title, question, answer_by, limits, content, load,
-    sweep, trials, host, machines, published, servers, claims, quick; did you mean "trials"?
+    :11: trails: unknown key; expected one of title, question, answer_by, limits, catalog, content,
+    load, sweep, trials, host, machines, published, servers, claims, quick; did you mean "trials"?
 [content] -> answer_by = "cpu_share"\n[content]
     :2: answer_by: found "cpu_share"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
     "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib" or "peak"

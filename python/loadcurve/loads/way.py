@@ -1,11 +1,11 @@
 """The way to a web server that a load asks for: another address than the URL's, a socket, or a proxy."""
 
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationInfo
 
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
@@ -22,10 +22,13 @@ IN_WORDS = {
 }
 
 
-def _path(text: str) -> str:
-    if not text or "\0" in text or len(text.encode()) > SOCKET_PATH_BYTES_MAX:
+def _path(text: str, info: ValidationInfo) -> str:
+    """Return a path that counts from the folder of the study."""
+    folder = info.context["folder"] if info.context else Path()
+    path = str(Path(folder, text))
+    if not text or "\0" in text or len(path.encode()) > SOCKET_PATH_BYTES_MAX:
         raise own_problem(f"found {show(text)}; expected {IN_WORDS['unix_socket']}")
-    return text
+    return path
 
 
 def _split(text: str) -> SplitResult | None:
@@ -115,4 +118,4 @@ def is_socket(address: str) -> bool:
 
 def socket_address(path: str) -> str:
     """Return the address of a socket as plans have it."""
-    return f"{UNIX}{PurePath(path)}"
+    return f"{UNIX}{path}"
