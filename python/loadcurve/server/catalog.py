@@ -121,8 +121,8 @@ def _read_layers(file: Path, below: tuple[Path, ...] = ()) -> list[TomlDocument]
 
 
 def bases_of(folder: Path) -> list[str]:
-    """Return what the description in a folder says that it is based on."""
-    return _bases(TomlDocument.read(folder / DESCRIPTION_FILE))
+    """Return what the descriptions in a folder say that they are based on, whatever their files are called."""
+    return [base for file in sorted(folder.glob("*.toml")) for base in _bases(TomlDocument.read(file))]
 
 
 def _bases(document: TomlDocument) -> list[str]:
