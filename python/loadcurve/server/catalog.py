@@ -121,7 +121,7 @@ def _read_layers(file: Path, below: tuple[Path, ...] = ()) -> list[TomlDocument]
 
 
 def bases_of(folder: Path) -> list[str]:
-    """Return what the descriptions in a folder say that they are based on, whatever their files are called."""
+    """Return what the descriptions in a folder say that they are based on, whatever their files are."""
     return [base for file in sorted(folder.glob("*.toml")) for base in _bases(TomlDocument.read(file))]
 
 
