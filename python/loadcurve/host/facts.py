@@ -165,10 +165,14 @@ def _container(readings: Readings) -> str | None:
     return next((kind for kind, file in files.items() if (readings.root / file).exists()), None)
 
 
+_OF_REPORTS = re.compile(r"extra == ['\"]report['\"]")
+
+
 def _packages() -> dict[str, str]:
-    """Return the versions of the Python packages that Loadcurve depends on."""
+    """Return the versions of the Python packages that Loadcurve depends on, those of its reports included."""
     requirements = metadata.requires("loadcurve") or []
-    names = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in requirements if "extra ==" not in text]
+    needed = [text for text in requirements if "extra ==" not in text or _OF_REPORTS.search(text)]
+    names = [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in needed]
     versions = {name: _version(name) for name in sorted(names)}
     return {name: version for name, version in versions.items() if version is not None}
 
