@@ -92,6 +92,7 @@ fn a_client_of_our_own_understands_every_answer_whatever_its_compression() {
                 authority: "localhost",
                 headers: &[("x-one", "two"), ("accept", "*/*")],
                 body: Body::Bytes(b""),
+                is_chunked: false,
             };
             Http2::template(&request).unwrap()
         };
