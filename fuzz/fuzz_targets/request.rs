@@ -21,7 +21,7 @@ target!(|input: &[u8]| {
     let Ok(method) = Method::new(method) else { return };
     for version in [Version::Http10, Version::Http11] {
         let (headers, body, fixed) = (&headers, Body::Bytes(body), Target::Fixed(target));
-        let request = Request { version, method, target: fixed, authority, headers, body };
+        let request = Request { version, method, target: fixed, authority, headers, body, is_chunked: false };
         if let Ok(bytes) = request.encode() {
             check(&request, target, &bytes);
         }

@@ -76,6 +76,7 @@ pub(crate) fn request() -> <Http1 as Exchange>::Template {
         authority: "localhost",
         headers: &[],
         body: Body::Bytes(&[]),
+        is_chunked: false,
     };
     Tls::<Http1>::template(&request).unwrap()
 }
