@@ -142,11 +142,13 @@ impl Epoll {
     }
 
     /// What an HTTP proxy has said last that opens no tunnel.
+    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "only the look at TLS asks"))]
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
 
     /// Takes the connection of a slot out of the backend.
+    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "only the look at TLS asks"))]
     pub(crate) fn take(&mut self, slot: Slot) -> Option<OwnedFd> {
         let descriptor = self.sockets[slot].descriptor.take();
         self.close(slot);
