@@ -28,7 +28,7 @@ pub(crate) struct Marks {
 /// What the server's processes are known by, or those of one of its programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// The name that the server's programs are told apart by; `None` if it is that of what they execute.
+    /// The name that distinguishes the server's programs; `None` if it is that of what they execute.
     pub(crate) program: Option<ProgramName>,
     pub(crate) marks: Marks,
 }

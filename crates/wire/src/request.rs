@@ -274,7 +274,7 @@ pub(crate) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 /// The most bytes of a chunk's framing, and of what ends the body: 16 digits and two line ends, and [`LAST_CHUNK`].
 pub(crate) const CHUNK_FRAMING_BYTES_MAX: usize = 16 + 2 + 2 + LAST_CHUNK.len();
 
-/// Appends bytes as one chunk; none of them are no chunk, because an empty one would end the body.
+/// Appends bytes as one chunk; without any, appends nothing, because an empty chunk would end the body.
 fn append_chunk(bytes: &[u8], to: &mut Vec<u8>) {
     if !bytes.is_empty() {
         to.extend_from_slice(chunk_size(bytes.len()).as_bytes());

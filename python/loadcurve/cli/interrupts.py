@@ -24,7 +24,7 @@ def raise_on_interrupts() -> None:
 def wait_for_an_interrupt() -> NoReturn:
     """Wait until an interrupt is raised, however long that takes.
 
-    Python runs its handlers between two of its own instructions. A signal that arrives just before a system
+    Python runs its handlers between two of its instructions. A signal that arrives just before a system
     call begins, or that the kernel gives to another thread, leaves the call waiting for as long as it would
     have waited without the signal. The descriptor that is written to when a signal arrives ends this wait.
     """

@@ -393,7 +393,7 @@ class HttpLoadTable(LoadTable):
         return AskedRequest(path, self.method, self.headers, self.body, self.verify, self.chunked)
 
     def requests_for(self, paths: Collection[str]) -> list[AskedRequest]:
-        """Return its requests for these paths, which are some of its own; one for each that it does not have.
+        """Return its requests for these paths, and a new one for each path that it does not have.
 
         Raises:
             BadInput: the file of the list has changed since it was read.

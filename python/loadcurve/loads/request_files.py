@@ -38,7 +38,7 @@ def with_requests_read(table: Mapping[str, Any], folder: Path) -> Read:
 
 
 def has_weight(entry: object) -> bool:
-    """Whether a request has a weight of its own, in a table that may not have been checked."""
+    """Whether a request has its own weight, in a table that may not have been checked."""
     weight = entry.get("weight") if isinstance(entry, dict) else getattr(entry, "weight", None)
     return weight is not None
 

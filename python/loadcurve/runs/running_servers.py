@@ -82,7 +82,7 @@ class Live:
         )
 
     def _shared(self) -> Iterator[Caveat]:
-        """Yield what must be known of a server that the run has not bound to CPUs of its own."""
+        """Yield what must be known of a server that the run has not bound to separate CPUs."""
         if self.server.own_cpus is not None:
             cpus = numbers_in_runs(self.cpus.overlap)
             yield disturbing(

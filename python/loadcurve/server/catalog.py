@@ -49,7 +49,7 @@ class Catalog:
 
 
 def catalogs_of(study: TomlDocument) -> list[Path]:
-    """Return the folder of descriptions that a study names; none where that is no folder."""
+    """Return the folder of descriptions that a study names, or an empty list without such a folder."""
     named = study.data.get("catalog")
     folder = study.path.parent / named if isinstance(named, str) else None
     return [folder] if folder is not None and folder.is_dir() else []

@@ -64,7 +64,7 @@ class ServerMarks:
     pids: tuple[int, ...] = ()
     """Processes that belong to it with all that they start."""
     programs: Mapping[str, "ServerMarks"] = field(default_factory=dict)
-    """By what each of its programs is known, by name, where they are told apart."""
+    """By what each of its programs is known, by name, if it has several."""
 
     @property
     def parts(self) -> list["ServerMarks"]:
