@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from loadcurve.loads.models import TABLES
@@ -51,10 +51,20 @@ def _beside_settings(study: Mapping[str, Any]) -> Mapping[str, Any]:
     given = study.get("sweep")
     sweep: Mapping[str, object] = given if isinstance(given, dict) else {}
     swept = {key: values for key, values in sweep.items() if _is_of_servers(key)}
+    return _divided(study, swept, lambda name, server: _with_each_value(name, server, swept))
+
+
+def _divided(
+    study: Mapping[str, Any],
+    swept: Container[str],
+    arms_of: Callable[[str, Mapping[str, Any]], Mapping[str, object]],
+) -> Mapping[str, Any]:
+    """Return the study with the arms of each server, and without the swept keys that they stand for."""
     arms: dict[str, Any] = {}
     for name, server in study["servers"].items():
-        _add(arms, _with_each_value(name, server, swept) if isinstance(server, dict) else {name: server})
-    if not swept:
+        _add(arms, arms_of(name, server) if isinstance(server, dict) else {name: server})
+    sweep = study.get("sweep")
+    if not isinstance(sweep, dict):
         return {**study, "servers": arms}
     rest = {key: values for key, values in sweep.items() if key not in swept}
     return {**study, "sweep": rest, "servers": arms}
@@ -124,15 +134,11 @@ def _beside_machines(study: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(sweep, dict) or KEY not in sweep:
         return study
     machines = _names(sweep[KEY])
-    rest = {key: values for key, values in sweep.items() if key != KEY}
-    arms: dict[str, Any] = {}
-    for name, server in study["servers"].items():
-        _add(arms, _on_each(machines, name, server))
-    return {**study, "sweep": rest, "servers": arms}
+    return _divided(study, (KEY,), lambda name, server: _on_each(machines, name, server))
 
 
-def _on_each(machines: list[str], name: str, server: object) -> Mapping[str, object]:
-    if not isinstance(server, dict) or KEY in server:
+def _on_each(machines: list[str], name: str, server: Mapping[str, Any]) -> Mapping[str, object]:
+    if KEY in server:
         return {name: server}
     return {f"{name}-{machine}": {"use": name, **server, KEY: machine} for machine in machines}
 

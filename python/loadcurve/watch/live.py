@@ -7,13 +7,12 @@ the terminal, which the engine shows of itself anyway: of one second, every so o
 import contextlib
 import os
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from pydantic import ValidationError
 
 from loadcurve.files import open_regular
 from loadcurve.record import Count, Record, Time
+from loadcurve.watch.kept_file import KeptFile
 
 LIVE_FILE = "live.jsonl"
 LIVE_BYTES_MAX = 2**18
@@ -49,32 +48,15 @@ def interval_s(warmup_s: float, duration_s: float | None) -> float | None:
     return None if total_s < SHORTEST_LOAD_S else max(LEAST_INTERVAL_S, total_s / MOST_SECONDS)
 
 
-class LiveFile:
-    """The seconds of the load under way, as a context manager: the file is gone behind the block.
-
-    As with ``progress.json``, a file that cannot be written is no reason to end a run.
-    """
+class LiveFile(KeptFile):
+    """The seconds of the load under way."""
 
     def __init__(self, folder: Path) -> None:
         """Prepare the file in a run folder, which need not exist before the first load."""
-        self._path = folder / LIVE_FILE
-        self._descriptor: int | None = None
+        super().__init__(folder / LIVE_FILE)
         self._interval_s: float | None = None
         self._next_s = 0.0
         self._bytes = 0
-
-    def __enter__(self) -> Self:
-        """Begin; nothing is written yet."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Remove the file, if there is one."""
-        if self._descriptor is not None:
-            with contextlib.suppress(OSError):
-                self._path.unlink(missing_ok=True)
-            os.close(self._descriptor)
 
     def begins(self, interval_s: float | None) -> None:
         """Forget the load before; of the one that begins a second is kept at such intervals, if at all."""
@@ -102,7 +84,7 @@ class LiveFile:
 
 
 def read_live(folder: Path) -> list[LiveSecond]:
-    """Return the seconds of the load under way; none where there is no such load."""
+    """Return the seconds of the load under way, an empty list without such a load."""
     try:
         with open_regular(folder / LIVE_FILE) as file:
             text = file.read(LIVE_BYTES_MAX)

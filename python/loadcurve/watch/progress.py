@@ -10,8 +10,7 @@ import fcntl
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -19,6 +18,7 @@ from loadcurve.files import open_regular
 from loadcurve.loads.values import Point, PositiveCount
 from loadcurve.record import Count, Record, Time
 from loadcurve.result.records import PlannedTrial
+from loadcurve.watch.kept_file import KeptFile
 
 PROGRESS_FILE = "progress.json"
 PROGRESS_BYTES_MAX = 2**20
@@ -61,30 +61,13 @@ class KeptProgress:
     run_lives: bool
 
 
-class ProgressFile:
-    """The progress of a run under way, as a context manager: the file is gone behind the block.
-
-    It is a convenience for others, so a file that cannot be written is no reason to end a run.
-    """
+class ProgressFile(KeptFile):
+    """The progress of a run under way."""
 
     def __init__(self, folder: Path) -> None:
         """Prepare the file in a run folder, which need not exist before the first :meth:`write`."""
-        self._path = folder / PROGRESS_FILE
-        self._descriptor: int | None = None
+        super().__init__(folder / PROGRESS_FILE)
         self._bytes = 0
-
-    def __enter__(self) -> Self:
-        """Begin; nothing is written yet."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Remove the file, if there is one."""
-        if self._descriptor is not None:
-            with contextlib.suppress(OSError):
-                self._path.unlink(missing_ok=True)
-            os.close(self._descriptor)
 
     def write(self, progress: RunProgress) -> None:
         """Say how far the run is now."""
