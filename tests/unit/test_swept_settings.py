@@ -117,3 +117,12 @@ def test_a_program_of_the_studys_own_has_the_settings_that_its_command_names(tmp
     assert server.start[1:5] == ["-w", "4", "-b", "127.0.0.1:{port}"]
     assert server.start[5] == "--{{workers}}"
     assert server.environment["WORKERS"].text == "4"
+
+
+def test_empty_braces_in_the_command_of_a_program_without_settings_stay(tmp_path):
+    more = """
+        sweep.connections = [5]
+        servers.app.start = ["sh", "-c", "echo {} {port}"]
+    """
+    study = with_own_programs(read_study(tmp_path, BEGIN + more), load_catalog())
+    assert study.arms["app"].server.start == ["sh", "-c", "echo {} {port}"]

@@ -446,6 +446,8 @@ class StudyServer(ContainerTable, extra="allow"):
         So a program that no catalogue describes has settings, which are those that it names.
         """
         settings, used = self.settings, set()
+        if not settings:
+            return self
         names = "|".join(map(re.escape, settings))
 
         def value(found: re.Match[str]) -> str:
