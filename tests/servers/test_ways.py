@@ -14,6 +14,9 @@ from loadcurve.loads.plan import HttpPlan
 from support.certificates import NAME, make_authority
 
 REQUESTS = 60
+CONNECTIONS, CALLS = 4, 3
+# The last connection of each place may end the load with all but one of its calls unused.
+UNUSED = CONNECTIONS * (CALLS - 1)
 MODULES = "/usr/lib/apache2/modules"
 
 
@@ -54,9 +57,9 @@ def loaded(address, authority="shop.test", scheme="http", **options):
         {
             "model": "closed",
             "requests": ["/1k.txt"],
-            "connections": 4,
+            "connections": CONNECTIONS,
             "requests_total": REQUESTS,
-            "calls": 3,
+            "calls": CALLS,
             "warmup": 0,
         }
         | options
@@ -87,7 +90,8 @@ def nginx(tmp_path, *listens, more=""):
 def test_nginx_is_loaded_over_its_unix_socket(tmp_path):
     with nginx(tmp_path, f"unix:{tmp_path}/s.sock"):
         result = loaded(f"unix:{tmp_path}/s.sock")
-    assert (result.requests.ok, result.connections.opened) == (REQUESTS, REQUESTS / 3)
+    assert result.requests.ok == REQUESTS
+    assert CALLS * result.connections.opened - UNUSED <= REQUESTS <= CALLS * result.connections.opened
     assert result.kernel.retransmits is None
     log = (tmp_path / "log").read_text(encoding="ascii").splitlines()
     assert [line.split()[-1] for line in log] == ["shop.test"] * REQUESTS
