@@ -113,6 +113,14 @@ def _read_floor(output: str) -> Reading:
     return Reading(cost["requests"], cost["rps"], cost["cpu_per_request_us"])
 
 
+def _read_gcannon(output: str) -> Reading:
+    """Divide the count by the time, as the rate that it prints has five digits."""
+    found = re.search(r"(\d+) requests in ([0-9.]+)s", output)
+    if found is None:
+        raise ValueError(f"expected the requests and their time in: {output}")
+    return Reading(int(found[1]), int(found[1]) / float(found[2]))
+
+
 OURS = Generator(
     name="loadcurve",
     program=LOADCURVE,
@@ -151,6 +159,17 @@ OTHERS = (
         ],
         read=_reading_of(requests=r"(\d+) requests in", rps=r"Requests/sec:\s*([0-9.]+)"),
         version_option="-v",
+        pipelines=True,
+    ),
+    Generator(
+        name="gcannon",
+        program="gcannon",
+        install="make in its sources",
+        command=lambda load: [
+            *(load.target.url, "-t", "1", "-c", str(load.loop.connections), "-d", f"{load.duration_s}s"),
+            *("-p", str(load.loop.pipeline)),
+        ],
+        read=_read_gcannon,
         pipelines=True,
     ),
     Generator(

@@ -65,8 +65,8 @@ class Answer:
     ranked_by: str
     groups: list[Group]
     causes: list[str] = field(default_factory=list)
-    """What stands out of the curves, with its shown cause, and the most frequent reason where all points are
-    invalid: a sentence each."""
+    """What stands out of the curves, with its shown cause, a sentence each; where all points are invalid, only
+    the most frequent reason."""
 
     @property
     def first_groups(self) -> list[Group]:
@@ -103,7 +103,7 @@ def answer(analysis: Analysis) -> Answer:
         sentences=said,
         ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides and not inconclusive else [],
-        causes=[*causes(analysis.findings), *_main_reason(analysis.main_reason)],
+        causes=_main_reason(analysis.main_reason) or causes(analysis.findings),
     )
 
 
