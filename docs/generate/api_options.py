@@ -24,7 +24,7 @@ CLASSES = {
     "ImportOptions": "import",
     "CrosscheckOptions": "crosscheck",
 }
-NOT_HERE = ("--help", "--json")
+NOT_HERE = ("--help", "--json", "--format", "--strict")
 ARGUMENTS = {"capacity": "--slo"}
 """Options that the functions take by their place, as they are required."""
 NUMBERS = ("RPS", "CPS")

@@ -12,7 +12,7 @@ import typer
 from loadcurve.cli.main import app
 from loadcurve.cli.parsing import ARGUMENTS, by_section, help_record
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
-from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_UNDECIDED
 
 NAME = "loadcurve"
 GUIDE = Path("docs") / "guides" / "commands.md"
@@ -27,6 +27,7 @@ EXIT_CODES = {
         "of doctor: unfit to measure."
     ),
     NothingMeasured.exit_code: "Nothing could be measured.",
+    EXIT_UNDECIDED: "Of compare with --strict: the trials neither show nor rule out the regression.",
     EXIT_INTERRUPTED: "Interrupted; what was measured is kept.",
 }
 

@@ -37,7 +37,7 @@ def test_the_one_request_that_became_slower_is_named_with_its_ratio(runs):
         (server, f"{name} of POST /echo") for server in requests_run.SERVERS for name in OF_OPERATIONS
     }
     for change in shown:
-        ratio = change.ratio.estimate()
+        ratio = change.ratio.estimate
         assert ratio.value == pytest.approx(SLOWER)
         assert ratio.low < SLOWER < ratio.high
     assert changes_in_words(shown[:1])[0].startswith(

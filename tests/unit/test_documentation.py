@@ -84,7 +84,9 @@ def test_each_program_runs_to_its_end(path, text, tmp_path, monkeypatch):
     run = synthetic.write_run(tmp_path / "loadcurve-runs" / "RUN")
     printed = {
         "load": json.dumps(synthetic.load_result("nginx", 50)),
-        "compare": json.dumps({"curves": [], "points": [], "operations": [], "regressions": [], "lost": []}),
+        "compare": json.dumps(
+            {key: [] for key in ("curves", "points", "operations", "regressions", "undecided", "lost")}
+        ),
         **dict.fromkeys(("run", "capacity", "import"), f"{run}/report.html\n"),
     }
     monkeypatch.chdir(tmp_path)

@@ -39,7 +39,7 @@ NO_SECTIONS = {
                "unknown_disturbance", "unknown_noise", "unranked", "labels_in", "measures_of", "kind_of_work",
                "place_of", "missing_in_words"},
     comparison: {"compare_runs", "condition_differences", "server_differences", "_adjusted", "holm_adjusted",
-                 "measures", "between_reported", "is_imported"},
+                 "measures", "between_reported", "is_imported", "compare_arms", "_all_changes"},
     tables: {"report_tables"},
     feed: {"read_progress", "_file_state", "is_regular", "is_quiet", "until_next_look_s"},
     status: {"status", "_title"},

@@ -39,7 +39,7 @@ def test_a_server_that_became_a_third_slower_is_shown_at_every_point_and_over_th
     slower = [synthetic.with_throughput(one, 2 / 3) if one.server == "nginx" else one for one in run.points]
     comparison = compared(run, synthetic.with_records(run, slower))
     curve = change_of(comparison.curves, "nginx")
-    assert curve.ratio.estimate().value == pytest.approx(2 / 3)
+    assert curve.ratio.estimate.value == pytest.approx(2 / 3)
     assert curve.shown
     assert curve.worse_by == pytest.approx(1 / 3)
     assert all(change_of(comparison.points, "nginx", connections=c).shown for c in synthetic.CONNECTIONS)

@@ -21,6 +21,7 @@ from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
+from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.numbers import Numbers
 from loadcurve.cli.results import show_results
 from loadcurve.report.comparison import comparison_json, comparison_lines
@@ -180,7 +181,7 @@ def compare(wild: WildRun) -> None:
     for pair in ((one, one), (one, another), (another, one)):
         comparison = compare_runs(*pair)
         check_words(printed(comparison_lines(comparison), width=200))
-        strict(json.dumps(comparison_json(comparison, comparison.regressions(0.05))))
+        strict(json.dumps(comparison_json(comparison, Gate.of(comparison, 0.05))))
 
 
 def runs(wild: WildRun) -> None:

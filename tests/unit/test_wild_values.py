@@ -59,7 +59,7 @@ def test_an_estimate_over_any_trials_is_made_of_numbers(values: list[float | Non
 
 @given(few, few)
 def test_a_ratio_of_any_trials_is_made_of_numbers(new: list[float], base: list[float]):
-    check(IndependentRatio.of(new, base).estimate())
+    check(IndependentRatio.of(new, base).estimate)
     logs = [math.log(one / other) for one, other in zip(new, base, strict=False)]
     [paired] = paired_ratios(np.array([logs]))
     check(paired.estimate)

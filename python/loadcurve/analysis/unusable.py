@@ -40,6 +40,16 @@ def lost(base: Analysis, new: Analysis) -> tuple[Unusable, ...]:
     )
 
 
+def lost_in_head(analysis: Analysis, base: str, head: str) -> tuple[Unusable, ...]:
+    """Return the points at which one server of a run has usable figures and another, ``head``, has none."""
+    return _neighbours(
+        (head, at.point, _why_lost(analysis, head, at.point) if at.usable else None)
+        for curve in analysis.curves
+        if curve.server == base
+        for at in curve.points
+    )
+
+
 def without_usable_figures(analysis: Analysis, planned: Iterable[str]) -> tuple[Unusable, ...]:
     """Return the planned servers without any usable point."""
     measured = {curve.server for curve in analysis.curves if any(at.usable for at in curve.points)}

@@ -39,6 +39,14 @@ class Comparison:
     def regressions(self) -> polars.DataFrame | None:
         """The rows that are shown to be worse by what was asked; ``None`` where nothing was asked."""
         found = self.data["regressions"]
+        return self._rows(found)
+
+    @property
+    def undecided(self) -> polars.DataFrame | None:
+        """The rows over the whole curve that neither show a regression of what was asked nor rule it out."""
+        return self._rows(self.data["undecided"])
+
+    def _rows(self, found: list[dict[str, Any]] | None) -> polars.DataFrame | None:
         return None if found is None else _table(found) if found else self.ratios.clear()
 
     @property
@@ -71,16 +79,19 @@ class Crosscheck:
 
 
 @with_options(CompareOptions)
-def compare(base: Run | str | Path, new: Run | str | Path, **options: Unpack[CompareOptions]) -> Comparison:
-    """Compare two runs of one study.
+def compare(
+    run: Run | str | Path, new: Run | str | Path | None = None, /, **options: Unpack[CompareOptions]
+) -> Comparison:
+    """Compare two runs of one study, the base first, or two servers of one run: ``base="a", head="b"``.
 
-    With ``fail_on_regression="5%"``, :attr:`Comparison.passes` says whether a gate lets the change through.
+    With ``fail_on_regression="5%"``, :attr:`Comparison.passes` says whether a gate lets the change through,
+    and :attr:`Comparison.undecided` what the trials do not decide.
 
     Raises:
         BadInput: a folder is no run, or the runs were not measured under the same conditions.
 
     """
-    folders = [str(one.folder if isinstance(one, Run) else one) for one in (base, new)]
+    folders = [str(one.folder if isinstance(one, Run) else one) for one in (run, new) if one is not None]
     return Comparison(json.loads(printed_by(["compare", *words_of(options), "--json", "--", *folders])))
 
 

@@ -208,6 +208,10 @@ class CapacityOptions(TypedDict, total=False):
 class CompareOptions(TypedDict, total=False):
     """Options of ``loadcurve compare``."""
 
+    base: str | None
+    """Of one run: the server to compare with."""
+    head: str | None
+    """Of one run: the server with the change."""
     despite: Sequence[str] | None
     """Compare even though this differs: load, content, machine, generator, or a single difference by its
     name.

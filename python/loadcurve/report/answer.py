@@ -65,8 +65,8 @@ class Answer:
     ranked_by: str
     groups: list[Group]
     causes: list[str] = field(default_factory=list)
-    """What stands out of the curves, with its shown cause, a sentence each; where all points are invalid, only
-    the most frequent reason."""
+    """What stands out of the curves, with its shown cause, a sentence each; where all points are invalid, the
+    most frequent reason alone."""
 
     @property
     def first_groups(self) -> list[Group]:

@@ -3,35 +3,37 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from loadcurve import units
 from loadcurve.analysis.comparison import Change, RunComparison
+from loadcurve.analysis.gate import Gate, Outcome
 from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import (
-    POINT_WIDTH,
     SERVERS,
     WORDS,
     Column,
     Layout,
     column_table,
-    point_column,
 )
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
+from loadcurve.stats.power import TRIALS_MAX
 from loadcurve.units import plural
 
-SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99")]
+SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us")]
 """The measures that the terminal has room for; the JSON has all."""
-
-RATIOS: Layout = {"justify": "right", "width": 20, "overflow": "fold"}
+OF_OPERATIONS = [MEASURES[name] for name in ("p50", "p99")]
+PLACES: Layout = {"justify": "right", "width": 7, "overflow": "fold"}
+"""Their keys are in the line above."""
+RATIOS: Layout = {"justify": "right", "width": 17, "overflow": "fold"}
 
 LONGEST_FACT = 60
 """Characters of a fact that are shown; configurations and lists can be long."""
@@ -70,6 +72,40 @@ def changes_in_words(changes: Iterable[Change]) -> list[str]:
     ]
 
 
+def gate_in_words(gate: Gate) -> str:
+    """Return what a gate comes to in a sentence, with the share that it was asked for."""
+    share = f"{100 * gate.least:g} %"
+    match gate.outcome:
+        case Outcome.FAILED if gate.regressions:
+            return f"Regression: something is shown to be worse by {share} or more."
+        case Outcome.FAILED:
+            return "Failed: what had usable figures has none now."
+        case Outcome.UNDECIDED:
+            return f"Not decided: the trials neither show nor rule out a regression of {share}."
+        case Outcome.PASSED:
+            return f"No regression of {share} or more over the whole curve."
+        case _ as never:
+            assert_never(never)
+
+
+def undecided_in_words(gate: Gate) -> list[str]:
+    """Return a sentence for each change that a gate cannot decide, with the trials that would decide it.
+
+    Such as ``nginx: p99: 1.03 (0.91 to 1.17) times the base's; about 14 trials would decide it, …``.
+    """
+    return [
+        f"{change.server}: {change.measure.title}: {ratio_in_words(change)} times the base's; "
+        f"{_trials_in_words(change.trials_to_decide(gate.least))}"
+        for change in gate.undecided
+    ]
+
+
+def _trials_in_words(trials: int | None) -> str:
+    if trials is None:
+        return f"no number of trials up to {TRIALS_MAX} would decide it"
+    return f"about {trials} trials would decide it, if it stays so"
+
+
 def _where_changed(changes: Sequence[Change]) -> str:
     parts = [
         f"{ratio_in_words(one)} times the base's over the whole curve" for one in changes if one.point is None
@@ -83,10 +119,12 @@ def _where_changed(changes: Sequence[Change]) -> str:
     return "; ".join(parts)
 
 
-def comparison_json(comparison: RunComparison, regressions: Sequence[Change] | None) -> dict[str, Any]:
-    """Return everything as plain data; ``regressions`` is ``None`` where they were not asked for."""
+def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, Any]:
+    """Return everything as plain data, with what a gate says where one was asked for."""
     return {
         "format": "loadcurve-comparison/1",
+        "base": None if comparison.arms is None else comparison.arms[0],
+        "head": None if comparison.arms is None else comparison.arms[1],
         "conditions": [_difference_json(difference) for difference in comparison.conditions],
         "servers": {
             name: [_difference_json(difference) for difference in differences]
@@ -102,7 +140,8 @@ def comparison_json(comparison: RunComparison, regressions: Sequence[Change] | N
             for one in comparison.lost
         ],
         "not_computed": [asdict(one) for one in comparison.not_computed],
-        "regressions": None if regressions is None else [_change_json(change) for change in regressions],
+        "regressions": None if gate is None else list(map(_change_json, gate.regressions)),
+        "undecided": None if gate is None else list(map(_change_json, gate.undecided)),
     }
 
 
@@ -124,17 +163,23 @@ def _ratios(comparison: RunComparison) -> Group:
     keys = list(dict.fromkeys(key for change in changes for key in change.point or {}))
     # All columns are equally wide, and together 80 of them.
     columns: list[Column[PlaceRow]] = [
-        point_column(keys, lambda row: row[0], POINT_WIDTH),
+        Column("at", lambda row: row[0], PLACES),
         *(Column(measure.title, partial(_ratio_at, measure.name), RATIOS) for measure in SHOWN),
     ]
     rows: dict[str, dict[str, dict[str, Change]]] = {}
     for change in changes:
         at = "all" if change.point is None else text.point_values(change.point, keys)
         rows.setdefault(change.server, {}).setdefault(at, {})[change.measure.name] = change
-    parts: list[RenderableType] = [Text("new / base, with 95 % intervals over the trials", "bold")]
+    over = (
+        "new / base, 95 % intervals over trials"
+        if comparison.arms is None
+        else f"{' / '.join(reversed(comparison.arms))}, 95 % intervals over blocks"
+    )
+    at = f"at {text.keys_title(keys)}; " if keys else ""
+    parts: list[RenderableType] = [Text(f"{over}; {at}+ better, - worse", "bold")]
     for number, (server, places) in enumerate(rows.items()):
-        header = [column_table([], columns)] if number == 0 else []
-        table = column_table(places.items(), columns, show_header=False)
+        header = [column_table([], columns, gap=1)] if number == 0 else []
+        table = column_table(places.items(), columns, gap=1, show_header=False)
         parts += [*header, Text(server, overflow="fold"), table]
     return Group(*parts)
 
@@ -151,7 +196,7 @@ def _of_operations(changes: Sequence[Change]) -> list[RenderableType]:
     columns: list[Column[OperationRow]] = [
         Column("server", lambda row: row[0][0], SERVERS),
         Column("request", lambda row: row[0][1], WORDS),
-        *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in SHOWN[1:]),
+        *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in OF_OPERATIONS),
     ]
     same = len(by_operation) - len(shown)
     rest = (
@@ -182,12 +227,12 @@ def _cell(change: Change | None) -> Text:
     if not change.shown:
         return Text(ratio, style="dim")
     # A sign beside the colour, for those who do not see it.
-    return Text(f"{ratio} -", "red") if change.worse_by > 0 else Text(f"{ratio} +", "green")
+    return Text(f"{ratio}-", "red") if change.worse_by > 0 else Text(f"{ratio}+", "green")
 
 
 def ratio_in_words(change: Change, to: str = " to ") -> str:
     """Return a ratio with its interval, such as ``0.80 (0.76 to 0.84)``."""
-    ratio = change.ratio.estimate()
+    ratio = change.ratio.estimate
     if ratio is None:
         return "out of range"
     if ratio.low is None or ratio.high is None:
@@ -203,21 +248,28 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
     changes = comparison.changes
     shown = [change for change in changes if change.shown]
     if not changes:
-        yield Text("The runs have no server and point in common that could be compared.")
+        yield Text(_nothing_in_common(comparison))
     elif all(change.adjusted_p_value is None for change in changes):
+        where = ("one of the runs", "in each") if comparison.arms is None else ("common", "of each")
         yield Text(
-            "With one trial in one of the runs no difference can be shown: measure at least 3 trials in each."
+            f"With one trial in {where[0]} no difference can be shown: measure at least 3 trials {where[1]}."
         )
     elif not shown:
         yield Text("No difference is shown: chance alone can explain the measured differences.")
     yield from map(Text, changes_in_words(shown))
-    if changes:
+    if changes and comparison.arms is None:
         yield Text(
             "The runs were measured one after the other, so the ratios include what changed on the machine "
             "in between. Two versions in one study, each with its binary, are measured in turn and show "
-            "smaller differences.",
+            "smaller differences: compare them by --base and --head.",
             style="dim",
         )
+
+
+def _nothing_in_common(comparison: RunComparison) -> str:
+    if comparison.arms is None:
+        return "The runs have no server and point in common that could be compared."
+    return f"{text.listing(comparison.arms)} have no point in common that could be compared."
 
 
 def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
@@ -239,7 +291,8 @@ def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
 
 def _left_out(comparison: RunComparison) -> Iterable[Text]:
     if comparison.lost:
-        yield Text("without a usable figure in the new run:", style="yellow")
+        side = "the new run" if comparison.arms is None else comparison.arms[1]
+        yield Text(f"without a usable figure in {side}:", style="yellow")
     for words in unusable_in_words(comparison.lost):
         yield Text(f"  {words}", style="yellow")
     if comparison.servers_in_one:
@@ -259,7 +312,7 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
 
 
 def _change_json(change: Change) -> dict[str, Any]:
-    ratio = change.ratio.estimate()
+    ratio = change.ratio.estimate
     return {
         "server": change.server,
         "measure": change.measure.name,
@@ -268,7 +321,7 @@ def _change_json(change: Change) -> dict[str, Any]:
         "ratio": None if ratio is None else ratio.value,
         "low": None if ratio is None else ratio.low,
         "high": None if ratio is None else ratio.high,
-        "n": change.ratio.n,
+        "n": None if ratio is None else ratio.n,
         "method": None if ratio is None else ratio.method,
         "adjusted_p_value": change.adjusted_p_value,
         "shown": change.shown,

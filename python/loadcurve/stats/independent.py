@@ -40,8 +40,14 @@ class IndependentRatio:
         degrees = variance**2 / parts if parts > 0 else float(len(new) + len(base) - 2)
         return cls(new_mean - base_mean, math.sqrt(variance), degrees, n)
 
+    @property
+    def log_sd(self) -> float | None:
+        """The standard deviation of the differences of logarithms of ``n`` values each; ``None`` as there."""
+        return None if self.standard_error is None else self.standard_error * math.sqrt(self.n)
+
+    @property
     def estimate(self) -> Estimate | None:
-        """Return the ratio with its interval, which is open where a sample has one value only.
+        """The ratio with its interval, which is open where a sample has one value only.
 
         ``None`` where the ratio is beyond any number.
         """

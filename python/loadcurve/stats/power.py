@@ -54,3 +54,21 @@ def trials_to_show(log_ratio: float, log_sd: float, servers: int = 2) -> int | N
         key=lambda trials: -noncentrality(trials, servers) * log_sd / math.sqrt(trials),
     )
     return numbers[place] if log_ratio and place < len(numbers) else None
+
+
+def trials_to_decide(distance: float, log_sd: float) -> int | None:
+    """Return how many trials give an interval of 95 % that reaches no farther than ``distance``.
+
+    ``distance`` is that of the logarithm of a ratio from the logarithm of a bound, and ``log_sd`` is the
+    standard deviation of the trials' log ratios: if the ratio stays where it is, the interval of that many
+    trials does not contain the bound. ``None`` where that would be more than :data:`TRIALS_MAX`.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
+
+    numbers = range(2, TRIALS_MAX + 1)
+    place = bisect_left(
+        numbers,
+        -abs(distance),
+        key=lambda trials: -float(stdtrit(trials - 1, 1 - ERROR_RATE / 2)) * log_sd / math.sqrt(trials),
+    )
+    return numbers[place] if distance and place < len(numbers) else None

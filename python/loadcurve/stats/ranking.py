@@ -127,7 +127,8 @@ def rank(logs: Logs, better: Better) -> Ranking:
     stack = np.stack(list(found.values()))
     order = _in_order(stack, better)
     stack, servers = stack[order], [list(found)[place] for place in order]
-    pairs, spread = _compared(servers, stack)
+    log_ratios, spread = _spread(stack)
+    pairs = _compared(servers, log_ratios, spread)
     apart = {frozenset((pair.first, pair.second)): _wins(pair, better) for pair in pairs if pair.told_apart}
     ranks = []
     for server in servers:
@@ -141,6 +142,19 @@ def rank(logs: Logs, better: Better) -> Ranking:
         pairs=pairs,
         blocks=int(np.isfinite(stack).any(axis=(0, 2)).sum()),
     )
+
+
+def paired_ratio(logs: Logs, first: str, second: str) -> PairedRatio | None:
+    """Return the ratio of two servers' values, with the spread that a ranking of all of them has.
+
+    ``None`` where one of them has no value, or no block has both.
+    """
+    found = {server: rows for server, rows in logs.items() if np.isfinite(rows).any()}
+    if first not in found or second not in found:
+        return None
+    _, spread = _spread(np.stack(list(found.values())))
+    log_ratios = block_means(np.asarray(found[first] - found[second])[None])
+    return paired_ratios(log_ratios, np.full(1, 2.0), spread)[0]
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:
@@ -170,21 +184,22 @@ def _in_order(stack: Array, better: Better) -> list[int]:
     return sorted(range(len(stack)), key=score.tolist().__getitem__, reverse=better == "higher")
 
 
-def _compared(servers: Sequence[str], stack: Array) -> tuple[tuple[Pair, ...], BlockSpread]:
+def _spread(stack: Array) -> tuple[Array, BlockSpread]:
+    """Return the blocks' log ratios of all pairs, a row each, and how far the servers spread."""
     first, second = np.triu_indices(len(stack), 1)
     log_ratios = block_means(stack[first] - stack[second])
-    spread = BlockSpread.of(log_ratios, block_means(stack.mean(axis=0)), len(servers))
+    return log_ratios, BlockSpread.of(log_ratios, block_means(stack.mean(axis=0)), len(stack))
+
+
+def _compared(servers: Sequence[str], log_ratios: Array, spread: BlockSpread) -> tuple[Pair, ...]:
     ratios = paired_ratios(log_ratios, np.full(len(log_ratios), 2.0), spread)
     tested = [i for i, ratio in enumerate(ratios) if ratio is not None and ratio.p_value is not None]
     p_values = [ratio.p_value for ratio in ratios if ratio is not None and ratio.p_value is not None]
     adjusted = dict(zip(tested, holm_adjusted(p_values), strict=True))
     names = itertools.combinations(servers, 2)
-    return (
-        tuple(
-            _pair(a, b, ratio, adjusted.get(i), len(servers))
-            for i, ((a, b), ratio) in enumerate(zip(names, ratios, strict=True))
-        ),
-        spread,
+    return tuple(
+        _pair(a, b, ratio, adjusted.get(i), len(servers))
+        for i, ((a, b), ratio) in enumerate(zip(names, ratios, strict=True))
     )
 
 

@@ -1,7 +1,8 @@
 """Subcommands on run folders: from other tools' files, reports, comparisons."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,6 +17,9 @@ from loadcurve.cli.commands.options import (
 )
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.result.run_files import RUNS_FOLDER
+
+if TYPE_CHECKING:
+    from loadcurve.cli.compare import Arms, Runs
 
 
 def import_files(
@@ -236,7 +240,16 @@ def runs(
 
 def compare(
     base: Annotated[Path, run_argument("RUN_A", "The run folder of the base, to compare with.")],
-    new: Annotated[Path, run_argument("RUN_B", "The run folder of the change.")],
+    new: Annotated[
+        Path | None,
+        run_argument("RUN_B", "The run folder of the change; not with --base and --head."),
+    ] = None,
+    base_server: Annotated[
+        str | None, typer.Option("--base", metavar="SERVER", help="Of one run: the server to compare with.")
+    ] = None,
+    head_server: Annotated[
+        str | None, typer.Option("--head", metavar="SERVER", help="Of one run: the server with the change.")
+    ] = None,
     despite: Annotated[
         list[str] | None,
         typer.Option(
@@ -251,14 +264,41 @@ def compare(
             metavar="SHARE", help="Exit code 3 if a regression of at least this size is shown, such as 5%."
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit code 5 if the trials neither show nor rule out such a regression."
+        ),
+    ] = False,
+    printed: Annotated[
+        Literal["text", "json", "md", "junit"],
+        typer.Option("--format", help="What is printed; junit needs --fail-on-regression."),
+    ] = "text",
     json_output: JsonOption = False,
 ) -> None:
-    """Compare two runs of one study.
+    """Compare two runs of one study, or two servers of one run.
 
-    The result is a ratio with its interval for each point, and which differences are shown.
+    The result is a ratio with its interval for each point, and which differences are shown. Servers of one
+    run were measured in turn, so that smaller differences are shown.
     """
-    from loadcurve.cli.compare import CompareOptions, compare_command
+    sides = _sides(base, new, (base_server, head_server), despite or ())
+    from loadcurve.cli.compare import GateOptions, compare_command
 
     raise_on_interrupts()
-    options = CompareOptions(base, new, tuple(despite or ()), fail_on_regression)
-    raise typer.Exit(compare_command(options, json_output=json_output))
+    options = GateOptions(fail_on_regression, strict)
+    raise typer.Exit(compare_command(sides, options, "json" if json_output else printed))
+
+
+def _sides(
+    run: Path, new: Path | None, servers: tuple[str | None, str | None], despite: Sequence[str]
+) -> "Runs | Arms":
+    from loadcurve.cli.compare import Arms, Runs
+
+    base, head = servers
+    if new is not None and servers == (None, None):
+        return Runs(run, new, tuple(despite))
+    if new is None and base is not None and head is not None and not despite:
+        return Arms(run, base, head)
+    if despite and new is None:
+        raise typer.BadParameter("--despite accepts differences of two runs; one run has none")
+    raise typer.BadParameter("name two runs, or one run with --base SERVER and --head SERVER")

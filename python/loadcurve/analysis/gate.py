@@ -1,0 +1,52 @@
+"""What a comparison says to a gate: which changes fail it, and which it cannot decide."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from loadcurve.analysis.comparison import Change, RunComparison
+from loadcurve.analysis.unusable import Unusable
+
+
+class Outcome(Enum):
+    """What a gate comes to."""
+
+    PASSED = "no regression"
+    FAILED = "regression"
+    UNDECIDED = "not decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A comparison held against the least regression that counts."""
+
+    least: float
+    """Such as 0.05 for 5 %."""
+    regressions: tuple[Change, ...]
+    """Shown, and of at least that share: the greatest first."""
+    undecided: tuple[Change, ...]
+    """Over the whole curve: neither shown to be regressions, nor shown to be none."""
+    lost: tuple[Unusable, ...]
+    """What has usable figures in the base alone."""
+
+    @classmethod
+    def of(cls, comparison: RunComparison, least: float) -> "Gate":
+        """Hold a comparison against the least regression that counts."""
+        return cls(
+            least,
+            tuple(comparison.regressions(least)),
+            tuple(comparison.undecided(least)),
+            comparison.lost,
+        )
+
+    @property
+    def outcome(self) -> Outcome:
+        """What it comes to: what cannot be compared any more has not passed."""
+        if self.regressions or self.lost:
+            return Outcome.FAILED
+        return Outcome.UNDECIDED if self.undecided else Outcome.PASSED
+
+    def outcome_of(self, change: Change) -> Outcome:
+        """Say what one change comes to; at a single point what is not shown to be worse passes."""
+        if change in self.regressions:
+            return Outcome.FAILED
+        return Outcome.UNDECIDED if change in self.undecided else Outcome.PASSED

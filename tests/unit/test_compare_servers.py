@@ -1,0 +1,203 @@
+"""`loadcurve compare RUN --base --head`: two servers of one run, with a known truth, and a gate on them."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from loadcurve.result.folder import Run
+from loadcurve.result.outcomes import Verdict, VerdictReason
+from loadcurve.result.records import PointRecord
+from loadcurve.stats.power import trials_to_decide
+from support import synthetic_run as synthetic
+from support.command import Command
+
+SIDES = ("--base", "nginx", "--head", "tiny")
+GATE = ("--fail-on-regression", "5%")
+
+
+def with_ratios(command: Command, name: str, ratios: tuple[float, ...]) -> None:
+    """Write a run in which tiny has, in each block, this many times the figures of nginx at every point."""
+    record = synthetic.run_record()
+    nginx = [
+        one
+        for one in synthetic.trial_records(record)
+        if isinstance(one, PointRecord) and one.server == "nginx"
+    ]
+    tiny = [
+        synthetic.with_throughput(one, ratios[one.block]).model_copy(
+            update={"server": "tiny", "trial": trial_of(record, one.block)}
+        )
+        for one in nginx
+    ]
+    folder = command.work / name
+    folder.mkdir()
+    synthetic.write_run(folder, record, [*nginx, *tiny])
+
+
+def trial_of(record: Any, block: int) -> int:
+    return next(one.trial for one in record.order if (one.server, one.block) == ("tiny", block))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    command = Command(tmp_path_factory.mktemp("runs"))
+    synthetic.write_run(command.work / "known")
+    with_ratios(command, "same", (1.0, 1.0, 1.0))
+    with_ratios(command, "slower", (0.8, 0.8, 0.8))
+    with_ratios(command, "wide", (0.9, 1.0, 1.05))
+    return command
+
+
+def test_servers_of_one_run_are_compared_by_their_ratio_within_blocks(runs: Command):
+    printed = json.loads(runs.run("compare", "known", "--base", "nginx", "--head", "apache", "--json").stdout)
+    assert (printed["base"], printed["head"]) == ("nginx", "apache")
+    [at] = [
+        one
+        for one in printed["points"]
+        if (one["measure"], one["point"]) == ("throughput", {"connections": 50})
+    ]
+    # Of the truth 21,000 * 50 / 56 and 42,000 * 50 / 59; what a block has in common cancels out.
+    assert at["ratio"] == pytest.approx(59 / 112)
+    assert (at["low"], at["high"]) == (pytest.approx(59 / 112), pytest.approx(59 / 112))
+    assert at["shown"]
+
+
+def test_a_gate_on_equal_servers_passes_and_says_nothing(runs: Command):
+    finished = runs.run("compare", "same", *SIDES, *GATE, "--strict")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert max(map(len, finished.stdout.splitlines())) <= 80
+
+
+def test_a_slower_server_fails_the_gate_with_its_ratio(runs: Command):
+    finished = runs.run("compare", "slower", *SIDES, *GATE)
+    assert finished.returncode == 3
+    assert "tiny: throughput is worse: 0.80 (0.80 to 0.80) times the base's" in finished.stderr
+    heading = "tiny / nginx, 95 % intervals over blocks; at connections; + better, - worse"
+    assert heading in finished.stdout
+    assert "one after the other" not in finished.stdout
+
+
+def test_what_the_trials_do_not_decide_passes_with_a_caution_and_fails_where_asked_to(runs: Command):
+    finished = runs.run("compare", "wide", *SIDES, *GATE)
+    assert finished.returncode == 0
+    assert "not decided, whether worse by 5% or more:" in finished.stderr
+    assert "tiny: throughput: 0.98" in finished.stderr
+    assert runs.run("compare", "wide", *SIDES, *GATE, "--strict").returncode == 5
+
+
+def test_two_runs_that_do_not_decide_fail_a_strict_gate_too(runs: Command):
+    assert runs.run("compare", "same", "wide", *GATE).returncode == 0
+    assert runs.run("compare", "same", "wide", *GATE, "--strict").returncode == 5
+
+
+def test_a_change_that_is_ruled_out_is_decided(runs: Command):
+    # The interval of 0.9, 1.0 and 1.05 reaches far below 0.7 of the base, not to a tenth of it.
+    assert runs.run("compare", "wide", *SIDES, "--fail-on-regression", "90%", "--strict").returncode == 0
+
+
+def test_the_number_of_trials_is_that_of_a_table_of_student_s_t():
+    # t(0.975, 17) = 2.110 and t(0.975, 16) = 2.120: 0.0497 and 0.0514 are the reaches of 18 and 17 trials.
+    assert trials_to_decide(0.05, 0.1) == 18
+    assert trials_to_decide(-0.05, 0.1) == 18
+    assert trials_to_decide(0.0, 0.1) is None
+    assert trials_to_decide(0.001, 0.1) is None
+
+
+def without_usable(run: Path, server: str) -> None:
+    """Write the known run with all points of a server invalid."""
+    record = synthetic.run_record()
+    reason = VerdictReason.of("errors", "all 500 answers had the status 500")
+    bad = Verdict(status="invalid", reasons=[reason], notes=[])
+    records = [
+        synthetic.with_load(one, verdict=bad)
+        if isinstance(one, PointRecord) and one.server == server
+        else one
+        for one in synthetic.trial_records(record)
+    ]
+    run.mkdir()
+    synthetic.write_run(run, record, records)
+
+
+def test_a_head_that_answers_with_errors_does_not_pass(runs: Command):
+    without_usable(runs.work / "bad-head", "tiny")
+    finished = runs.run("compare", "bad-head", *SIDES, *GATE)
+    assert finished.returncode == 3
+    assert "all 500 answers had the status 500" in finished.stderr
+
+
+def test_a_base_that_answers_with_errors_leaves_nothing_to_compare_with(runs: Command):
+    without_usable(runs.work / "bad-base", "nginx")
+    finished = runs.run("compare", "bad-base", *SIDES, *GATE)
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert "the base has no usable figure" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--base", "nginx", "--head", "nginxx"),
+            "--head nginxx: the run has no such server; it has: nginx,",
+        ),
+        (("--base", "nginx", "--head", "nginx"), "--base and --head are both nginx"),
+        ((*SIDES, "--strict"), "--strict needs --fail-on-regression"),
+        ((*SIDES, "--format", "junit"), "--format junit needs --fail-on-regression"),
+        (("--base", "nginx"), "name two runs, or one run with --base SERVER and --head SERVER"),
+        (("same", "--base", "nginx"), "name two runs, or one run with --base SERVER and --head SERVER"),
+        ((*SIDES, "--despite", "machine"), "--despite accepts differences of two runs"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(runs: Command, words: tuple[str, ...], said: str):
+    finished = runs.run("compare", "same", *words)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in " ".join(finished.stderr.replace("│", " ").split())
+
+
+def test_junit_has_a_test_for_each_measure_and_point(runs: Command):
+    suites = ET.fromstring(runs.run("compare", "slower", *SIDES, *GATE, "--format", "junit").stdout)
+    [suite] = suites
+    cases = {(case.get("classname"), case.get("name")): [one.tag for one in case] for case in suite}
+    assert cases["tiny", "throughput over the whole curve"] == ["failure"]
+    assert cases["tiny", "throughput at connections = 50"] == ["failure"]
+    # with_throughput leaves latency and CPU time as they are.
+    assert cases["tiny", "p50 over the whole curve"] == []
+    assert suite.get("tests") == str(len(cases))
+    assert suite.get("failures") == str(sum(tags == ["failure"] for tags in cases.values()))
+
+
+def test_junit_skips_what_is_not_decided(runs: Command):
+    [suite] = ET.fromstring(runs.run("compare", "wide", *SIDES, *GATE, "--format", "junit").stdout)
+    [case] = [one for one in suite if one.get("name") == "throughput over the whole curve"]
+    assert [one.tag for one in case] == ["skipped"]
+    assert int(suite.get("skipped") or 0) >= 1
+
+
+def test_markdown_begins_with_the_answer_and_has_a_row_for_each_point(runs: Command):
+    lines = runs.run("compare", "slower", *SIDES, *GATE, "--format", "md").stdout.splitlines()
+    assert lines[0] == "## tiny beside nginx"
+    assert lines[2] == "**Regression: something is shown to be worse by 5 % or more.**"
+    rows = [line for line in lines if line.startswith("| tiny")]
+    assert len(rows) == 1 + len(synthetic.CONNECTIONS)
+    assert "0.80 (0.80 to 0.80), worse" in rows[0]
+
+
+def test_the_ratio_of_a_pair_is_the_one_that_the_ranking_has(run: Run):
+    from loadcurve.analysis.analysis import analyse
+    from loadcurve.analysis.comparison import compare_arms
+    from loadcurve.result.measures import MEASURES
+
+    analysis = analyse(run)
+    ranked = analysis.ranking(MEASURES["throughput"])
+    assert ranked is not None
+    [pair] = [one for one in ranked.over_curve.pairs if {one.first, one.second} == {"nginx", "tiny"}]
+    of_pair = pair.seen_from("tiny").ratio
+    [change] = [
+        one for one in compare_arms(analysis, "nginx", "tiny").curves if one.measure.name == "throughput"
+    ]
+    assert of_pair is not None
+    assert math.isclose(change.ratio.estimate.value, of_pair.value)
+    assert math.isclose(change.ratio.estimate.low, of_pair.low)
