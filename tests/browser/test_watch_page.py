@@ -139,11 +139,15 @@ def test_the_seconds_of_a_long_load_are_drawn_while_it_lasts(open_page: OpenPage
     with LiveFile(run.folder) as file:
         file.begins(2.0)
         for at_s, rate_rps, failed in ((10.0, 1000.0, 0), (20.0, 2000.0, 0), (40.0, 500.0, 1234)):
-            latency = {"p50_ms": 1.0, "p90_ms": 2.0, "p99_ms": 4.0}
-            file.add(LiveSecond(at_s=at_s, rate_rps=rate_rps, failed=failed, **latency))
+            more = {"p50_ms": 1.0, "p90_ms": 2.0, "p99_ms": 4.0, "answered": 4936}
+            cpu = {"server_cpus": None, "generator_cpus": 0.25} if at_s > 10 else {}
+            file.add(LiveSecond(at_s=at_s, rate_rps=rate_rps, failed=failed, **more, **cpu))
         expect(opened.page.locator("#live-rate-now")).to_have_text("500, at most 2,000")
         expect(opened.page.locator("#live-latency-now")).to_have_text("1 and 4 ms, at most 4")
         expect(opened.page.locator("#live-failed")).to_have_text("1,234 failed until now.")
+        expect(opened.page.locator("#live-cpu-now")).to_have_text("— and 0.25, at most 0.25")
+        # 1,234 of 6,170.
+        expect(opened.page.locator("#so-far")).to_contain_text("invalid. 1,234 of 6,170 requests failed (20")
         # Of 40 s on 600 units, and of at most 2,000 on 114 units above 118.
         path = opened.page.locator("#live-rate .line").first
         expect(path).to_have_attribute("d", "M150.0 61.0L300.0 4.0L600.0 89.5")

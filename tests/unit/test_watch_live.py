@@ -1,10 +1,13 @@
 """The seconds of a long load that is under way, for whoever follows its run."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from loadcurve.cli.live_seconds import LiveSeconds
+from loadcurve.generate.generator import CpuSeconds, LastSecond, Progress
 from loadcurve.watch.feed import Feed
 from loadcurve.watch.live import (
     LIVE_FILE,
@@ -14,6 +17,7 @@ from loadcurve.watch.live import (
     interval_s,
     read_live,
 )
+from loadcurve.watch.so_far import INVALID_ERROR_SHARE, KEPT_RATE_SHARE, verdict_so_far
 
 
 def second(at_s: float, failed: int = 0) -> LiveSecond:
@@ -68,11 +72,78 @@ def test_readers_get_the_seconds_once_when_there_are_new_ones(tmp_path: Path):
         file.begins(2.0)
         file.add(second(1.0))
         state, data = feed.seconds(None)
-        assert json.loads(data) == [[1.0, 100.0, 1.0, 2.0, None, 0]]
+        assert json.loads(data)["seconds"] == [[1.0, 100.0, 1.0, 2.0, None, 0, None, None]]
         assert feed.seconds(state) is None
         file.add(second(3.0))
         _, data = feed.seconds(state)
-        assert len(json.loads(data)) == 2
+        assert len(json.loads(data)["seconds"]) == 2
     gone = feed.seconds(state)
     assert gone is not None
-    assert gone[1] == "[]"
+    assert json.loads(gone[1]) == {"seconds": [], "so_far": None}
+
+
+def taken(*shown: tuple[float, CpuSeconds]) -> list[tuple[float | None, float | None]]:
+    """The CPUs of both sides that seconds have, which end then, where so much had been used."""
+    kept: list[LiveSecond] = []
+
+    class File:
+        def is_due(self, _: float) -> bool:
+            return True
+
+        def add(self, one: LiveSecond) -> None:
+            kept.append(one)
+
+    seconds = LiveSeconds(File())
+    for at_s, used in shown:
+        last = LastSecond(1.0, 100, (1.0, 2.0, 3.0))
+        seconds.take(Progress(at_s, 100, last_second=last, cpu=lambda used=used: used))
+    return [(one.server_cpus, one.generator_cpus) for one in kept]
+
+
+def test_the_cpus_of_both_sides_are_those_used_since_the_second_before():
+    assert taken(
+        (1.0, CpuSeconds(10.0, 5.0, 1.0)),
+        (3.0, CpuSeconds(12.0, 6.0, 4.0)),
+        (5.0, CpuSeconds(14.0, 6.5, 5.0)),
+    ) == [(None, None), (0.5, 1.5), (0.25, 0.5)]
+
+
+def test_of_a_server_elsewhere_or_one_that_has_ended_no_cpu_is_known():
+    shown = taken((1.0, CpuSeconds(10.0, None, 1.0)), (3.0, CpuSeconds(12.0, None, 2.0)))
+    assert shown[1] == (None, 0.5)
+    shown = taken((1.0, CpuSeconds(10.0, 5.0, 1.0)), (3.0, CpuSeconds(12.0, 0.5, 2.0)))
+    assert shown[1] == (None, 0.5), "what an ended process has used is not counted any more"
+
+
+@pytest.mark.parametrize(
+    ("answered", "failed", "point", "status"),
+    [
+        (1000, 0, {"connections": 50}, "valid"),
+        (999, 1, {"connections": 50}, "suspect"),
+        (980, 20, {"connections": 50}, "invalid"),
+        (0, 7, {"connections": 50}, "invalid"),
+        (0, 0, None, "invalid"),
+        # 1,000 in 10 s.
+        (1000, 0, {"rate": 100}, "valid"),
+        (1000, 0, {"rate": 200}, "suspect"),
+    ],
+)
+def test_the_verdict_so_far_follows_from_failures_and_the_rate(answered, failed, point, status):
+    one = second(10.0, failed).model_copy(update={"answered": answered})
+    found = verdict_so_far([one], point)
+    assert found is not None
+    assert found.status == status
+
+
+def test_nothing_is_said_of_a_load_whose_answers_are_not_told():
+    assert verdict_so_far([], {"rate": 5}) is None
+    assert verdict_so_far([second(1.0)], {"rate": 5}) is None
+
+
+def test_the_share_of_failures_is_that_of_the_verdict_at_the_end():
+    engine = (Path(__file__).parents[2] / "crates/engine/src/verdict").glob("*.rs")
+    constants = dict(
+        found for file in engine for found in re.findall(r"const (\w+): f64 = ([\d.]+);", file.read_text())
+    )
+    assert float(constants["INVALID_ERROR_SHARE"]) == INVALID_ERROR_SHARE
+    assert float(constants["KEPT_RATE_SHARE"]) == KEPT_RATE_SHARE

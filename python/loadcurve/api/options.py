@@ -25,6 +25,14 @@ class LoadOptions(TypedDict, total=False):
     """Load before the measurement, not measured."""
     timeout: str | None
     """Timeout for connecting, and for each answer."""
+    out: str | Path | None
+    """Keep the result as a run in this new folder."""
+    html: str | Path | None
+    """Write the report of this load to a file."""
+    watch: bool
+    """Serve a page that follows the load; its URL is on stderr."""
+    watch_address: str | None
+    """Where that page listens; default: a free port."""
     arrivals: Literal["constant", "poisson", "recorded"] | None
     """Distribution of arrivals in time; recorded: the times of --urls."""
     speed: float | None

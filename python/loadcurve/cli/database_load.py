@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from loadcurve._engine import Database, DatabaseError
+from loadcurve.cli.followed_load import followed
 from loadcurve.cli.load_study import Options, cpus_of, database_load
 from loadcurve.cli.watched_load import (
     failures_in_words,
@@ -52,14 +53,18 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     with _refusals_reported(plan.url):
         table = Database(plan.target.to_json())
         before = _made_ready(table, plan, options)
-    try:
-        result = watched_by(options, plan)
-    except LoadInterrupted as interrupt:
-        print_result(interrupt.result, json_output=json_output)
-        return EXIT_INTERRUPTED
-    if plan.load.phase == "load":
-        result = counted(result, table, before + (plan.requests_total or 0))
-    print_result(result, json_output=json_output)
+    with followed(options, plan.url, plan) as follower:
+        try:
+            result = watched_by(options, plan, follower)
+        except LoadInterrupted as interrupt:
+            print_result(follower.ends(interrupt.result), json_output=json_output)
+            follower.report(json_output=json_output)
+            return EXIT_INTERRUPTED
+        if plan.load.phase == "load":
+            result = counted(result, table, before + (plan.requests_total or 0))
+        result = follower.ends(result)
+        print_result(result, json_output=json_output)
+        follower.report(json_output=json_output)
     if plan.load.phase == "run" and (result.errors["not_found"] or result.errors["rejected"]):
         # The load has been measured, whether or not the database can still count.
         with suppress(DatabaseError):

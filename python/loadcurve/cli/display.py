@@ -14,6 +14,7 @@ from rich.text import Text
 
 from loadcurve import units
 from loadcurve.cli.live_line import CONNECTING, SEPARATOR, live_line
+from loadcurve.cli.live_seconds import LiveSeconds
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
@@ -25,7 +26,7 @@ from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.model import Study
 from loadcurve.units import plural
-from loadcurve.watch.live import LiveFile, LiveSecond, interval_s
+from loadcurve.watch.live import LiveFile, interval_s
 from loadcurve.watch.progress import ProgressFile, RunProgress
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ class RunDisplay:
         self._said_of: set[tuple[str, str]] = set()
         """Servers, each with why it failed before the first trial."""
         self._file: ProgressFile | None = None
-        self._seconds: LiveFile | None = None
+        self._seconds: LiveSeconds | None = None
         self._other_systems: LiveLoad | None = None
 
     def keeps(self, file: ProgressFile, seconds: LiveFile | None = None) -> None:
         """Write down how far the run is, too, whenever a load begins or is over, and long loads' seconds."""
-        self._file, self._seconds = file, seconds
+        self._file, self._seconds = file, None if seconds is None else LiveSeconds(seconds)
 
     def publishes(self, live: LiveLoad) -> None:
         """Show each load to other systems, too."""
@@ -126,19 +127,8 @@ class RunDisplay:
     def on_progress(self, progress: Progress) -> None:
         """Shows figures of the load in progress."""
         self._progress = progress
-        last, at_s = progress.last_second, progress.elapsed_s
-        if self._seconds is not None and last is not None and at_s is not None and self._seconds.is_due(at_s):
-            p50_ms, p90_ms, p99_ms = last.latency_ms or (None, None, None)
-            self._seconds.add(
-                LiveSecond(
-                    at_s=at_s,
-                    rate_rps=last.answered / last.length_s,
-                    p50_ms=p50_ms,
-                    p90_ms=p90_ms,
-                    p99_ms=p99_ms,
-                    failed=progress.failed,
-                )
-            )
+        if self._seconds is not None:
+            self._seconds.take(progress)
         if self._other_systems is not None and self._trial is not None:
             labels = {"server": self._trial.server, "trial": str(self._trial.trial + 1)}
             point = {} if self._point is None else {"point": in_words(self._point)}

@@ -1,6 +1,7 @@
 """``loadcurve load``: one load against one URL."""
 
 from loadcurve.cli.commands.running_options import RUNNING
+from loadcurve.cli.followed_load import followed
 from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
 from loadcurve.cli.watched_load import (
     failures_in_words,
@@ -90,12 +91,15 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     )
     announce()
     warn_of_disturbance(look)
-    try:
-        result = watched_by(options, plan)
-    except LoadInterrupted as interrupt:
-        print_result(interrupt.result, json_output=json_output)
-        return EXIT_INTERRUPTED
-    print_result(result, json_output=json_output)
+    with followed(options, url, plan) as follower:
+        try:
+            result = follower.ends(watched_by(options, plan, follower))
+        except LoadInterrupted as interrupt:
+            print_result(follower.ends(interrupt.result), json_output=json_output)
+            follower.report(json_output=json_output)
+            return EXIT_INTERRUPTED
+        print_result(result, json_output=json_output)
+        follower.report(json_output=json_output)
     if not result.requests.answered:
         raise NothingMeasured(f"{url}: no request was answered: {failures_in_words(result)}")
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE

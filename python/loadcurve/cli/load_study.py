@@ -89,6 +89,8 @@ class Options:
         self.model = kind.model_asked_by([*given, "rate"] if self.is_replay else given)
         self._keys = keys_of(self.model)
         self._known = attributes(TABLES[self.model])
+        self.table: dict[str, Any] = {}
+        """The load as the file of a study has it, once it was read."""
         for name in given:
             self._require_use(name)
 
@@ -140,6 +142,7 @@ class Options:
                 if key == "headers":
                     value = _added(load.get(key, {}), value)
                 load[key] = {**load.get(key, {}), **value} if isinstance(value, dict) else value
+        self.table = load
         try:
             return table.model_validate(load, context={"folder": Path()})
         except ValidationError as error:
@@ -284,6 +287,8 @@ def database_load(options: Options, url: str) -> DatabaseLoad:
     if "table" in said and not options.gives_any("table"):
         defaults["table"] = said["table"]
     load = load.model_copy(update=defaults)
+    keys = keys_of(options.model)
+    options.table |= {keys[name]: value for name, value in defaults.items()}
     options.check(load, url)
     return load.with_values({}, load.complete)
 

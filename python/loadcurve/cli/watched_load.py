@@ -8,16 +8,17 @@ from rich.live import Live
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.followed_load import NO_FOLLOWER, Follower
 from loadcurve.cli.live_line import CONNECTING, how_far, live_line
 from loadcurve.cli.live_metrics import cpus_beside, published
 from loadcurve.cli.load_study import Options
 from loadcurve.errors import BadInput
-from loadcurve.generate.generator import Generator, LoadInterrupted, Plan, Progress
+from loadcurve.generate.generator import Generator, Plan, Progress
 from loadcurve.generate.load_machine import LoadMachine
 from loadcurve.host.look import Look, warning
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.result.load import LoadResult
-from loadcurve.result.machine import judged, others_are_expected
+from loadcurve.result.machine import others_are_expected
 from loadcurve.runs.chosen import CHOSEN
 
 REFRESH_PER_SECOND = 4
@@ -39,7 +40,7 @@ def _say(text: str) -> None:
     talk().print(Text(text), soft_wrap=True)
 
 
-def watched_by(options: Options, plan: Plan) -> LoadResult:
+def watched_by(options: Options, plan: Plan, follower: Follower = NO_FOLLOWER) -> LoadResult:
     """Run the load from the machines that were asked for, or from this process, as :func:`watched`.
 
     Raises ``BadInput``: a machine has no possible name, or there are fewer nodes.
@@ -52,7 +53,7 @@ def watched_by(options: Options, plan: Plan) -> LoadResult:
     metrics, otlp = options.values["metrics"], options.values["otlp"]
     with published(metrics, otlp, cpus_beside(plan.cpus), _say) as live:
         if not machines and not nodes:
-            return watched(plan, live=live)
+            return watched(plan, live=live, follower=follower)
         from loadcurve.generate.many import ManyMachines
 
         with (
@@ -60,7 +61,7 @@ def watched_by(options: Options, plan: Plan) -> LoadResult:
             if nodes
             else machines_named(machines, "--from") as found
         ):
-            return watched(plan, ManyMachines(found), live)
+            return watched(plan, ManyMachines(found), live, follower)
 
 
 def machines_named(
@@ -90,10 +91,15 @@ def _nodes(count: int, address: str) -> AbstractContextManager[list[LoadMachine]
     return load_nodes(count, address or None)
 
 
-def watched(plan: Plan, generator: Generator | None = None, live: LiveLoad | None = None) -> LoadResult:
+def watched(
+    plan: Plan,
+    generator: Generator | None = None,
+    live: LiveLoad | None = None,
+    follower: Follower = NO_FOLLOWER,
+) -> LoadResult:
     """Run the load, here unless by another generator; where stderr is a terminal, it shows one live line.
 
-    ``live`` shows it to other systems.
+    ``live`` shows it to other systems, and ``follower`` to whoever follows it. The result is not judged yet.
     """
     generator = CHOSEN if generator is None else generator
     console = talk()
@@ -108,12 +114,10 @@ def watched(plan: Plan, generator: Generator | None = None, live: LiveLoad | Non
         _show_progress(line, progress, plan, console.width)
         if live is not None:
             live.show({}, progress)
+        follower.on_progress(progress)
 
     with display:
-        try:
-            return judged(generator.run(plan, observe))
-        except LoadInterrupted as interrupt:
-            raise LoadInterrupted(judged(interrupt.result)) from interrupt
+        return generator.run(plan, observe)
 
 
 def _show_progress(line: Text, progress: Progress, plan: Plan, width: int) -> None:

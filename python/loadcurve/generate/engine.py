@@ -40,10 +40,8 @@ class Engine(Generator):
             while not all(load.is_finished() for load in loads):
                 have_begun = have_begun or _begun_together(loads)
                 time.sleep(LOOK_INTERVAL_S if have_begun else READY_INTERVAL_S)
-                progress = [progress_of(load.progress()) for load in loads]
-                for watch, one in zip(watches, progress, strict=True):
-                    watch.look(one)
-                observe(progress)
+                looks = zip(watches, loads, strict=True)
+                observe([watch.look(progress_of(load.progress())) for watch, load in looks])
         except KeyboardInterrupt as interrupt:
             _stop(loads)
             if len(loads) < len(plans):

@@ -21,6 +21,29 @@ class LastSecond(NamedTuple):
     """The percentiles 50, 90 and 99, each within 1/32 of the true one; ``None`` if nothing was answered."""
 
 
+class CpuSeconds(NamedTuple):
+    """What both sides have used of the CPUs until a moment, since each began."""
+
+    moment_s: float
+    """On the monotonic clock."""
+    server_s: float | None
+    """``None`` where its processes are on another machine, or cannot be seen."""
+    generator_s: float
+
+    def used_since(self, before: "CpuSeconds | None") -> tuple[float | None, float | None]:
+        """Return how many CPUs server and generator have used since a moment; ``None`` where it is unknown.
+
+        Of processes that end without a parent to count them, what they used is lost.
+        """
+        if before is None or self.moment_s <= before.moment_s:
+            return None, None
+        length_s = self.moment_s - before.moment_s
+        generator = max(self.generator_s - before.generator_s, 0.0) / length_s
+        if self.server_s is None or before.server_s is None or self.server_s < before.server_s:
+            return None, generator
+        return (self.server_s - before.server_s) / length_s, generator
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a load is; ``elapsed_s`` counts from the start of the warm-up, ``None`` while connecting."""
@@ -34,6 +57,10 @@ class Progress:
     """``None`` during the first one."""
     oldest_s: float | None = None
     """How long the oldest request under way has been so; ``None`` where none is, or that is not known."""
+    cpu: Callable[[], CpuSeconds | None] | None = field(default=None, compare=False)
+    """Reads what both sides have used of the CPUs, some 20 µs for each process of the machine; ``None`` where
+    the generator cannot tell.
+    """
 
     @property
     def failed(self) -> int:

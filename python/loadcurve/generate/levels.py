@@ -80,8 +80,7 @@ class _Looking:
             last_second=progress.last_second,
             oldest_s=progress.oldest_s,
         )
-        self._watches[level].look(within)
-        return level, within
+        return level, self._watches[level].look(within)
 
     def _begin_next(self, progress: Progress) -> None:
         self._watches[-1].ends()

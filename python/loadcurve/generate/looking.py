@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 from loadcurve.errors import BadInput, NothingMeasured
@@ -49,12 +50,13 @@ class WindowWatch:
         """Look for the first time, before the load of a plan or at the start of its level."""
         return cls(plan.load.warmup_s, plan.cpus, work_of(plan), level_before)
 
-    def look(self, progress: Progress) -> None:
-        """Note when the window has begun."""
+    def look(self, progress: Progress) -> Progress:
+        """Note when the window has begun; return the progress, which can read the CPU time of both sides."""
         if not self._has_begun and (progress.elapsed_s or 0.0) > self._warmup_s:
             self._has_begun = True
             if self._warmup_s:
                 self._before = Withheld.until_now(TICKS_PER_S)
+        return progress if self.time is None else replace(progress, cpu=self.time.used)
 
     def ends(self) -> None:
         """Note that the window is over, where the load continues."""

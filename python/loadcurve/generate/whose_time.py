@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
+from loadcurve.generate.generator import CpuSeconds
 from loadcurve.generate.hosts import named_ports
 from loadcurve.host.process_times import ProcessTable, used_by
 from loadcurve.host.processor_times import ProcessorTimes
@@ -65,6 +66,16 @@ class TimeWatch:
         if level_before is None:
             self.server = _server_here(work, self._before.table)
         self._after: _Moment | None = None
+
+    def used(self) -> CpuSeconds:
+        """Return what both sides have used until now, each since it began."""
+        now = _Moment.now()
+        own, of_server = _families(now.table, self.server.pids if self.server else ())
+        times = {one.pid: one.own_s + one.reaped_s for one in now.table.processes.values()}
+        # The time of another process of the load, such as a probe, is that of the load.
+        generator_s = now.own_s + sum(times.get(pid, 0.0) for pid in own - {os.getpid()})
+        server_s = sum(times.get(pid, 0.0) for pid in of_server) if of_server else None
+        return CpuSeconds(now.times.moment_s, server_s, generator_s)
 
     def ends(self) -> None:
         """Note that the window is over, where the load continues."""

@@ -23,6 +23,7 @@ from loadcurve.result.run_files import REPORT_FILE, RUN_FILE, TRIALS_FILE
 from loadcurve.watch.following import FollowedRun
 from loadcurve.watch.live import LIVE_FILE, interval_s, read_live
 from loadcurve.watch.progress import KeptProgress, RunProgress, read_progress
+from loadcurve.watch.so_far import verdict_so_far
 from loadcurve.watch.status import Seen
 
 # Computing and drawing take a CPU that a load may need. All that curves are made of changes between two
@@ -60,6 +61,17 @@ def until_next_look_s(progress: RunProgress | None, now_s: float) -> float:
     return min(max(LOOK_INTERVAL_S, end_s - now_s), longest_s, LONGEST_LOOK_INTERVAL_S)
 
 
+SECOND_COLUMNS = (
+    "at_s",
+    "rate_rps",
+    "p50_ms",
+    "p90_ms",
+    "p99_ms",
+    "failed",
+    "server_cpus",
+    "generator_cpus",
+)
+"""What the page gets of each second, in its order."""
 LOOKED_AT = (RUN_FILE, TRIALS_FILE, REPORT_FILE)
 FileState = tuple[int, int] | None
 """Size and time of the last change; ``None`` for a file that is not there."""
@@ -120,7 +132,11 @@ class Feed:
         state = _file_state(self.folder / LIVE_FILE)
         if state == before:
             return None
-        return state, json.dumps([list(one.model_dump().values()) for one in read_live(self.folder)])
+        seconds = read_live(self.folder)
+        progress = self._seen.progress
+        so_far = verdict_so_far(seconds, None if progress is None else progress.point)
+        columns = [[getattr(one, name) for name in SECOND_COLUMNS] for one in seconds]
+        return state, json.dumps({"seconds": columns, "so_far": so_far and so_far._asdict()})
 
     def draw(self, *, is_first: bool = False) -> Drawn | None:
         """Return the figures of the run as it was last seen, or older ones; ``None`` where there are none.

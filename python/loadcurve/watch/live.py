@@ -35,6 +35,12 @@ class LiveSecond(Record):
     p99_ms: Time | None
     failed: Count
     """Requests that failed since the start of the load."""
+    answered: Count | None = None
+    """Those that were answered."""
+    server_cpus: Time | None = None
+    """CPUs that the server used since the second before; ``None`` where its processes are not seen here."""
+    generator_cpus: Time | None = None
+    """The same of what sends the load."""
 
 
 def interval_s(warmup_s: float, duration_s: float | None) -> float | None:

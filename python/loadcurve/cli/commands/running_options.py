@@ -9,6 +9,12 @@ _GENERATOR, _DATABASES = "Generator", "Databases"
 
 # fmt: off
 RUNNING: Final = (
+    Row("out", "--out", Path, help="Keep the result as a run in this new folder.", metavar="DIR", place=100),
+    Row("html", "--html", Path, help="Write the report of this load to a file.", metavar="FILE", place=110),
+    Row("watch", "--watch", bool, help="Serve a page that follows the load; its URL is on stderr.",
+        place=120, default=False),
+    Row("watch_address", "--watch-address", str, help="Where that page listens; default: a free port.",
+        metavar="HOST:PORT", place=130),
     Row("seed", "--seed", int, help="Seed of all random choices, to repeat a load.", metavar="N",
         panel=_GENERATOR, place=10, default=0, minimum=0, is_of_engine=True),
     Row("cpus", "--cpus", str, help="CPUs to run the sending threads on, such as 1 or 2,3.", metavar="LIST",

@@ -197,10 +197,11 @@
   /** Three digits, as people read a figure that changes. */
   const figure = (value) => (value === null ? "—" : Number(value.toPrecision(3)).toLocaleString("en"));
 
-  /** Draw a chart of one or two columns, with its newest figures and the greatest beside it. */
+  /** Draw a chart of one or two columns, with its newest figures and the greatest beside it; one without any is not shown. */
   function drawSeconds(name, seconds, columns, unit) {
     const known = seconds.flatMap((second) => columns.map((column) => second[column] ?? 0));
     const most = Math.max(...known) || 1;
+    at(`live-${name}-figure`).hidden = columns.every((column) => seconds.every((second) => second[column] === null));
     const lines = at(`live-${name}`).querySelectorAll(".line");
     columns.forEach((column, place) => lines[place].setAttribute("d", pathOf(seconds, column, most)));
     const newest = columns.map((column) => figure(seconds.at(-1)[column])).join(" and ");
@@ -208,12 +209,23 @@
     say(`live-${name}-end`, clock(seconds.at(-1)[0]));
   }
 
-  /** Show the seconds of a long load: when each ended, answers per second, p50, p90, p99, and what failed. */
-  function showSeconds(seconds) {
+  /** Show what the verdict on the load would be by now. */
+  function showSoFar(soFar) {
+    at("so-far").hidden = soFar === null;
+    if (soFar === null) return;
+    at("so-far-verdict").className = `verdict ${soFar.status}`;
+    say("so-far-verdict", soFar.status);
+    say("so-far-words", soFar.text);
+  }
+
+  /** Show a long load's seconds: their ends, answers per second, p50, p90, p99, failures, CPUs of both sides. */
+  function showSeconds({ seconds, so_far: soFar }) {
     at("live").hidden = seconds.length < 2;
+    showSoFar(soFar);
     if (seconds.length < 2) return;
     drawSeconds("rate", seconds, [1], "");
     drawSeconds("latency", seconds, [2, 4], " ms");
+    drawSeconds("cpu", seconds, [6, 7], "");
     const failed = seconds.at(-1)[5];
     say("live-failed", failed === 0 ? "Nothing has failed." : `${failed.toLocaleString("en")} failed until now.`);
   }
