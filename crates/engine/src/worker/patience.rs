@@ -82,8 +82,11 @@ impl Patience {
 
     /// The thread has polled, and found something or not. Says whether it has lost so much time meanwhile that others may
     /// want its processor.
-    pub(super) fn polled(&mut self, looked: Looked, found: bool) -> bool {
-        self.polled = self.polled + looked.spent + looked.lost;
+    ///
+    /// `length` is all that passed. The first look is no polling yet and is in neither `spent` nor `lost`: where it takes
+    /// what is left of this wait, only the length shows that the wait is over.
+    pub(super) fn polled(&mut self, looked: Looked, length: Nanos, found: bool) -> bool {
+        self.polled = self.polled + length;
         if found {
             self.credit = (self.credit + 1).min(MOST_CREDIT);
             self.polled = Nanos::ZERO;
@@ -144,7 +147,7 @@ mod tests {
     fn wait(patience: &mut Patience, until_answer: Nanos) -> Nanos {
         let polled = patience.left().min(until_answer);
         if polled > Nanos::ZERO {
-            patience.polled(looked(polled, Nanos::ZERO), polled == until_answer);
+            patience.polled(looked(polled, Nanos::ZERO), polled, polled == until_answer);
         }
         if polled < until_answer {
             patience.slept(until_answer);
@@ -170,6 +173,16 @@ mod tests {
         let mut patience = Patience::new(true);
         let polled = (0..100).fold(Nanos::ZERO, |polled, _| polled + wait(&mut patience, ms(20)));
         assert_eq!(polled, ms(4));
+    }
+
+    #[test]
+    fn a_wait_whose_rest_is_too_short_for_a_second_look_is_slept_for() {
+        let mut patience = Patience::new(true);
+        let all_but_the_first_look = LONGEST - Nanos(150);
+        patience.polled(looked(all_but_the_first_look, Nanos::ZERO), all_but_the_first_look, false);
+        assert_eq!(patience.left(), Nanos(150));
+        patience.polled(looked(Nanos::ZERO, Nanos::ZERO), Nanos(900), false);
+        assert_eq!(patience.left(), Nanos::ZERO);
     }
 
     #[test]
@@ -199,9 +212,9 @@ mod tests {
     #[test]
     fn a_thread_gives_polling_up_when_other_programs_take_more_than_a_tenth_of_it() {
         let mut patience = Patience::new(true);
-        assert!(!patience.polled(looked(ms(95), ms(4)), true), "not yet enough to judge");
-        assert!(!patience.polled(looked(ms(1), ms(0)), true), "4 of 100 ms");
-        assert!(patience.polled(looked(ms(80), ms(20)), true), "20 of 100 ms");
+        assert!(!patience.polled(looked(ms(95), ms(4)), ms(99), true), "not yet enough to judge");
+        assert!(!patience.polled(looked(ms(1), ms(0)), ms(1), true), "4 of 100 ms");
+        assert!(patience.polled(looked(ms(80), ms(20)), ms(100), true), "20 of 100 ms");
         patience.lost_time(ms(1_000), Some(ms(7)));
         assert!(patience.left() > Nanos::ZERO, "nothing to compare with");
         patience.lost_time(ms(1_100), Some(ms(17)));

@@ -62,8 +62,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         // Without a request under way there is no answer to poll for.
         let poll_for = if self.in_flight > 0 { self.patience.left() } else { Nanos::ZERO };
         if poll_for > Nanos::ZERO {
-            let (looked, found) = self.poll(scheduler, sleep_until.min(self.now + poll_for));
-            if self.patience.polled(looked, found) {
+            let before = self.now;
+            let (looked, found) = self.poll(scheduler, sleep_until.min(before + poll_for));
+            if self.patience.polled(looked, self.now - before, found) {
                 self.patience.lost_time(self.now, thread::run_delay());
             }
         } else {

@@ -3,7 +3,7 @@
 use loadcurve_plan::{HttpLoad, Nanos, Stop};
 use loadcurve_record::TimeHistogram;
 
-use crate::support::{Comparison, Reply, Server, closed, compare_times, ok, open};
+use crate::support::{Comparison, Reply, Server, closed, compare_times, measure, ok, open};
 
 const fn ms(milliseconds: u64) -> Nanos {
     Nanos::from_millis(milliseconds)
@@ -84,4 +84,18 @@ fn a_body_that_comes_slowly_behind_a_whole_header_is_transfer() {
     let answer = ok(&body);
     let header_bytes = answer.len() - body.len();
     compare_times(|comparison| compare_trickle(comparison, &answer, header_bytes));
+}
+
+#[test]
+fn a_thread_that_waits_for_a_silent_server_sleeps() {
+    // Quick answers make the thread poll; each of the forty silences then lasts fifty times as long as it may.
+    let server = Server::scripted(|asked| match asked.number % 25 {
+        24 => Reply::silence(),
+        _ => Reply::answer(ok("hello")),
+    });
+    let measured = measure(HttpLoad { timeout_s: 0.05, ..closed(server.address, 1, 1_000) });
+    server.finish();
+    assert_eq!(measured.errors(), [("timeout", 40)]);
+    let used_s = measured.number("/generator/cpu_user_s") + measured.number("/generator/cpu_system_s");
+    assert!(used_s < 0.5, "{used_s} s of CPU for 2 s of silence and 960 answers");
 }
