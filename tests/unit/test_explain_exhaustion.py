@@ -26,6 +26,18 @@ def test_want_of_open_files_is_reported_with_their_limit():
     assert evidence(finding)["limit of open files per process"] == 4096
 
 
+def test_packets_dropped_by_connection_tracking_are_not_the_server_s_fault():
+    [finding] = found(lambda r, *_: r["load"]["kernel"].update(tracking_drops=40)).values()
+    assert (finding.code, finding.certainty) == ("tracking_full", "shown")
+    assert evidence(finding)["packets dropped by connection tracking"] == 40
+    assert "table of tracked connections was full" in (finding.briefly or "")
+
+
+def test_a_kernel_that_drops_nothing_or_tracks_nothing_is_no_finding():
+    assert not found(lambda r, *_: r["load"]["kernel"].update(tracking_drops=0))
+    assert not found(lambda r, *_: r["load"]["kernel"].update(tracking_drops=None))
+
+
 def test_a_server_with_fewer_places_than_connections_turns_them_away():
     def plant(record: Data, trial: int, connections: float) -> None:
         if connections > 64:

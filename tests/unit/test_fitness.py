@@ -8,6 +8,7 @@ import pytest
 from loadcurve.host import fitness
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.readings import Readings
+from loadcurve.host.tracking import no_place_in_words
 
 APART = CpuDivision(server=(0,), load=(1,))
 
@@ -147,6 +148,24 @@ def test_where_every_setting_is_at_its_best_no_command_is_given(machine: Path) -
 def test_a_short_listen_queue_is_reported(machine: Path, longest: str, expected: str) -> None:
     readings = write(machine, "proc/sys/net/core/somaxconn", longest)
     assert fitness.check_listen_queue(readings).fitness == expected
+
+
+def test_a_kernel_that_tracks_no_connection_is_not_asked_how_many_it_tracks(machine: Path) -> None:
+    assert list(fitness.check_connection_tracking(Readings(machine))) == []
+
+
+@pytest.mark.parametrize(("used", "expected"), [("500", "good"), ("501", "caution"), ("1000", "caution")])
+def test_a_table_of_tracked_connections_that_is_half_full_is_reported(
+    machine: Path, used: str, expected: str
+) -> None:
+    write(machine, "proc/sys/net/netfilter/nf_conntrack_count", used)
+    readings = write(machine, "proc/sys/net/netfilter/nf_conntrack_max", "1000")
+    [check] = fitness.check_connection_tracking(readings)
+    assert (check.fitness, check.found) == (
+        expected,
+        f"{int(used):,} of 1,000 connections are tracked (nf_conntrack)",
+    )
+    assert (no_place_in_words(readings) is not None) == (used == "1000")
 
 
 def test_a_kernel_that_refuses_io_uring_is_quoted() -> None:

@@ -18,13 +18,18 @@ pub struct TcpCounters {
     pub listen_drops: Option<u64>,
     /// Acknowledgements that waited for a timer, because nothing was sent that could have carried them.
     pub delayed_acks: Option<u64>,
+    /// Packets dropped because the table of tracked connections was full; `None` where no connection is tracked.
+    pub tracking_drops: Option<u64>,
 }
 
 impl TcpCounters {
     /// The counters now, of the network namespace of this process.
     pub(crate) fn read() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
-        Self::parse(&read("/proc/self/net/snmp"), &read("/proc/self/net/netstat"))
+        Self {
+            tracking_drops: tracking_drops(&read("/proc/self/net/stat/nf_conntrack")),
+            ..Self::parse(&read("/proc/self/net/snmp"), &read("/proc/self/net/netstat"))
+        }
     }
 
     /// How much each counter has grown since `earlier`.
@@ -36,6 +41,7 @@ impl TcpCounters {
             listen_overflows: growth(self.listen_overflows, earlier.listen_overflows),
             listen_drops: growth(self.listen_drops, earlier.listen_drops),
             delayed_acks: growth(self.delayed_acks, earlier.delayed_acks),
+            tracking_drops: growth(self.tracking_drops, earlier.tracking_drops),
         }
     }
 
@@ -48,6 +54,7 @@ impl TcpCounters {
             listen_overflows: sum(self.listen_overflows, other.listen_overflows),
             listen_drops: sum(self.listen_drops, other.listen_drops),
             delayed_acks: sum(self.delayed_acks, other.delayed_acks),
+            tracking_drops: sum(self.tracking_drops, other.tracking_drops),
         }
     }
 
@@ -59,8 +66,17 @@ impl TcpCounters {
             listen_overflows: extended.get("ListenOverflows").copied(),
             listen_drops: extended.get("ListenDrops").copied(),
             delayed_acks: extended.get("DelayedACKs").copied(),
+            tracking_drops: None,
         }
     }
+}
+
+/// The packets that all processors have dropped for want of room, from a line of names and a line of hexadecimal counts
+/// for each processor.
+fn tracking_drops(text: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let place = lines.next()?.split_whitespace().position(|name| name == "drop")?;
+    lines.map(|line| u64::from_str_radix(line.split_whitespace().nth(place)?, 16).ok()).sum()
 }
 
 /// The values of one protocol: a line of names and a line of values, both beginning with `prefix`.
@@ -73,7 +89,7 @@ fn named_values<'a>(text: &'a str, prefix: &str) -> HashMap<&'a str, u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::TcpCounters;
+    use super::{TcpCounters, tracking_drops};
 
     const SNMP: &str =
         "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 17\n";
@@ -88,8 +104,22 @@ mod tests {
             listen_overflows: Some(3),
             listen_drops: Some(4),
             delayed_acks: Some(6),
+            tracking_drops: None,
         };
         assert_eq!(counters, expected);
+    }
+
+    #[test]
+    fn dropped_packets_of_all_processors_are_added_up_in_hexadecimal() {
+        let text = "entries  found new drop early_drop\n0002941f  00000001 00000000 00000099 00000007\n\
+                    0002941f  00000000 00000000 0000000a 00000000\n";
+        assert_eq!(tracking_drops(text), Some(0x99 + 10));
+    }
+
+    #[test]
+    fn where_no_connection_is_tracked_nothing_is_known_of_dropped_packets() {
+        assert_eq!(tracking_drops(""), None);
+        assert_eq!(tracking_drops("entries found\n00000001 00000000\n"), None);
     }
 
     #[test]
@@ -107,6 +137,7 @@ mod tests {
             listen_overflows: Some(100 * first),
             listen_drops: Some(1_000 * first),
             delayed_acks: Some(10_000 * first),
+            tracking_drops: Some(100_000 * first),
         };
         assert_eq!(counters(7).since(counters(5)), counters(2));
         assert_eq!(counters(7).and(counters(5)), counters(12));

@@ -31,6 +31,7 @@ impl Verdict {
         let mut verdict = Self::default();
         verdict.judge_completeness(evidence);
         verdict.judge_begin(evidence);
+        verdict.judge_tracking(evidence);
         verdict.judge_service(evidence);
         verdict.judge_failures(evidence);
         verdict.judge_pipelining(evidence);

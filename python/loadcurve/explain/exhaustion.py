@@ -1,4 +1,4 @@
-"""Local ports or open files ran out, here or in the server."""
+"""Local ports, open files or places for tracked connections ran out, here or in the server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +28,14 @@ SERVER_CONNECTIONS = FindingCode(
     because="a server closes the connections that it cannot serve",
 )
 
+TRACKING = FindingCode(
+    "tracking_full",
+    title="The kernel's table of tracked connections was full",
+    seen_where="the kernel of the load counted packets dropped for that reason",
+    because="connections that fail or wait for a second and more are then not the server's fault",
+)
+
+TRACKING_SIZE = "net.netfilter.nf_conntrack_max"
 PORT_RANGE = "net.ipv4.ip_local_port_range"
 CONNECTIONS_PER_FILES = {"worker_connections": 1, "max_fds": 3}
 """Settings that bound how many files a worker may have open, and how many of these a connection may need at
@@ -47,7 +55,7 @@ class RanOut:
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find requests that failed for want of a local port, an open file, or a place in the server."""
+    """Find requests that failed for want of a port, an open file, or a place in the server or the kernel."""
     ports = [
         Observation(record, _ran_out(record, count))
         for record in subject.records
@@ -68,7 +76,38 @@ def find(subject: Subject) -> list[Finding]:
         *merged(PORTS, subject, ports, _explain_ports),
         *merged(DESCRIPTORS, subject, descriptors, _explain_descriptors),
         *merged(SERVER_CONNECTIONS, subject, turned_away, _explain_server),
+        *merged(TRACKING, subject, _untracked(subject), _explain_tracking),
     ]
+
+
+def _untracked(subject: Subject) -> list[Observation[int]]:
+    """Return the packets that each load lost for want of room in the table of tracked connections."""
+    return [
+        Observation(record, drops)
+        for record in subject.records
+        if (drops := record.load.kernel.tracking_drops)
+    ]
+
+
+def _explain_tracking(subject: Subject, seen: Sequence[Observation[int]]) -> Explanation:
+    sysctls = subject.run.host.get("sysctls")
+    size = str(sysctls.get(TRACKING_SIZE)) if isinstance(sysctls, dict) else ""
+    return Explanation(
+        weight="invalidates",
+        certainty="shown",
+        seen=f"The kernel dropped {sum(one.detail for one in seen):,} packets.",
+        evidence=[
+            *ranged("packets dropped by connection tracking", "", [one.detail for one in seen]),
+            *ranged("places in its table", "", [int(size) if size.isdigit() else None]),
+        ],
+        cause="Firewall rules, often those of programs that run containers, make the kernel track "
+        "connections (nf_conntrack). Each keeps its place for up to 2 min after its end; where the table is "
+        "full, packets of new ones are dropped, and sent again after 1 s, 3 s and 7 s.",
+        advice="Keep connections open (calls, keepalive), enlarge net.netfilter.nf_conntrack_max, or remove "
+        "the rules that track connections on this machine.",
+        briefly=f"the kernel dropped {sum(one.detail for one in seen):,} packets, because its table of "
+        "tracked connections was full",
+    )
 
 
 def server_places(subject: Subject) -> int | None:
@@ -182,4 +221,4 @@ def _local_ports(subject: Subject) -> int | None:
     return int(bounds[1]) - int(bounds[0]) + 1
 
 
-RULE = Rule(50, find, PORTS, DESCRIPTORS, SERVER_CONNECTIONS)
+RULE = Rule(50, find, PORTS, DESCRIPTORS, SERVER_CONNECTIONS, TRACKING)

@@ -11,6 +11,7 @@ from loadcurve._engine import LocalPorts, uring_refusal
 from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.readings import Readings
+from loadcurve.host.tracking import tracked_connections
 
 Fitness = Literal["good", "caution", "bad", "unknown"]
 """Bad: numbers measured here are wrong or cannot be had. Caution: some kinds of load are out of reach."""
@@ -21,6 +22,8 @@ THIS_MACHINE = "127.0.0.1:0"
 ANOTHER_MACHINE = "192.0.2.1:0"
 """An address that is nobody's (RFC 5737); ports are held for it as for all machines but this one."""
 SHORTEST_GOOD_LISTEN_QUEUE = 4096
+MOST_TRACKED = 0.5
+"""A load with a connection for each request fills the other half in seconds."""
 WATCHED_S = 1.0
 MOST_STEAL = 0.01
 MOST_OTHER_LOAD = 0.05
@@ -52,6 +55,7 @@ def check_host(
     yield from _of_either_side(readings)
     yield check_ports(readings, connection_rate_cps)
     yield check_listen_queue(readings)
+    yield from check_connection_tracking(readings)
     yield check_uring(uring_refusal())
     yield check_limits()
 
@@ -61,6 +65,7 @@ def check_host_of_servers(readings: Readings | None = None) -> Iterator[Check]:
     readings = Readings() if readings is None else readings
     yield from _of_either_side(readings)
     yield check_listen_queue(readings)
+    yield from check_connection_tracking(readings)
     yield check_limits()
 
 
@@ -215,6 +220,23 @@ def check_listen_queue(readings: Readings) -> Check:
     return Check(
         "listen queue", "caution", found, why, f"sysctl -w net.core.somaxconn={SHORTEST_GOOD_LISTEN_QUEUE}"
     )
+
+
+def check_connection_tracking(readings: Readings) -> Iterator[Check]:
+    """Check whether the kernel's table of tracked connections has room; nothing where it tracks none."""
+    table = tracked_connections(readings)
+    if table is None:
+        return
+    found = f"{table.used:,} of {table.size:,} connections are tracked (nf_conntrack)"
+    why = (
+        "firewalls, and programs that run containers, make the kernel track connections; each keeps its "
+        "place for up to 2 min after its end, and where the table is full, packets of new ones are dropped"
+    )
+    if table.share <= MOST_TRACKED:
+        yield Check("connection tracking", "good", found, why)
+        return
+    remedy = f"sysctl -w net.netfilter.nf_conntrack_max={4 * table.size}"
+    yield Check("connection tracking", "caution", found, why, remedy)
 
 
 def check_uring(refusal: str | None) -> Check:

@@ -102,6 +102,8 @@ class Kernel(Record):
     listen_drops: Count | None
     delayed_acks: Count | None = None
     """Acknowledgements that waited for a timer; records may lack it."""
+    tracking_drops: Count | None = None
+    """Packets dropped because the table of tracked connections (conntrack) was full; records may lack it."""
 
 
 class LoadMachineClock(Record):

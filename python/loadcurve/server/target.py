@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.host.tracking import no_place_in_words
 from loadcurve.loads.tls import DEFAULT_PORTS, Scheme
 from loadcurve.loads.way import Way, socket_address
 from loadcurve.redaction import without_passwords
@@ -130,8 +131,8 @@ def reachable_address(target: Target, timeout_s: float) -> str:
         except OSError as error:
             reasons.append(f"{host}: {error.strerror or error}")
     raise NothingMeasured(
-        f"{where}: no connection ({'; '.join(dict.fromkeys(reasons))}); check that the server is running "
-        "and that this is its address"
+        f"{where}: no connection ({'; '.join(dict.fromkeys(reasons))}); "
+        + (no_place_in_words() or "check that the server is running and that this is its address")
     )
 
 

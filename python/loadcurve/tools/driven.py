@@ -46,19 +46,33 @@ _COUNTERS = {
 }
 
 
+_TRACKING = Path("/proc/self/net/stat/nf_conntrack")
+
+
 def counters_now() -> dict[str, int | None]:
     """Return the counters of this network namespace; ``None`` for what the kernel does not publish."""
     groups = {group: _values(file, f"{group}:") for group, file in _FILES.items()}
-    return {name: groups[group].get(counter) for name, (group, counter) in _COUNTERS.items()}
+    counters = {name: groups[group].get(counter) for name, (group, counter) in _COUNTERS.items()}
+    return {**counters, "tracking_drops": tracking_drops(_TRACKING)}
 
 
 def increase(before: dict[str, int | None], after: dict[str, int | None]) -> Kernel:
     """Return how much each counter has grown."""
     grown = {
         name: None if (now := after[name]) is None or (then := before[name]) is None else max(now - then, 0)
-        for name in _COUNTERS
+        for name in before
     }
     return Kernel(**grown)
+
+
+def tracking_drops(file: Path) -> int | None:
+    """Return how many packets all CPUs dropped because the table of tracked connections was full."""
+    try:
+        names, *cpus = (line.split() for line in file.read_text(encoding="ascii").splitlines())
+        place = names.index("drop")
+        return sum(int(counts[place], base=16) for counts in cpus)
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _values(file: Path, group: str) -> dict[str, int]:

@@ -136,6 +136,7 @@ def _verdict(figures: ToolFigures, known: Known) -> Verdict:
                 "failures": dict(figures.errors),
                 "status": None if figures.status is None else dict(figures.status),
                 "asked_rps": known.asked_rps,
+                "tracking_drops": known.kernel.tracking_drops,
                 **known.evidence,
             }
         )

@@ -80,6 +80,11 @@ table! {
         meaning: "share of requests under way when the load was interrupted",
         suspect: Some("above 1 %"),
     }
+    TrackingFull {
+        code: "tracking_full",
+        meaning: "packets that the kernel of the load dropped because its table of tracked connections (conntrack) was full",
+        suspect: Some("any"), invalid: Some("any, with failed requests"),
+    }
     NeverServed {
         code: "never_served", origin: Some(Origin::Server),
         meaning: "share of connections with requests on which no answer came in the window, or of requests at once that \

@@ -43,6 +43,8 @@ pub(crate) struct Evidence {
     pub(crate) pipelined: bool,
     /// Where answers led, if they did.
     pub(crate) redirection: Option<Redirection>,
+    /// Packets that the kernel dropped because its table of tracked connections was full.
+    pub(crate) tracking_drops: u64,
     /// Whether the connections went to a Unix socket.
     pub(crate) is_local: bool,
     /// The operations whose answers were not all of one length.
@@ -211,6 +213,7 @@ impl Evidence {
             disruptions: Disruptions::default(),
             pipelined: false,
             redirection: None,
+            tracking_drops: result.kernel.tracking_drops.unwrap_or(0),
             is_local: false,
             odd_bodies: Vec::new(),
             descriptors: None,

@@ -88,6 +88,24 @@ impl Verdict {
         }
     }
 
+    /// Packets that the kernel itself has dropped are no fault of the server: this comes before what they have caused.
+    pub(super) fn judge_tracking(&mut self, evidence: &Evidence) {
+        if evidence.tracking_drops == 0 {
+            return;
+        }
+        let caused_failures = evidence.requests.failed > 0
+            || evidence.requests.answered == 0
+            || evidence.has_stopped_answering();
+        let status = if caused_failures { Status::Invalid } else { Status::Suspect };
+        let text = format!(
+            "this machine's kernel dropped {} packets because its table of tracked connections was full: connections \
+             failed or waited for that reason, which is not the server's; enlarge net.netfilter.nf_conntrack_max, open \
+             fewer connections, or remove the firewall rules that make the kernel track them",
+            grouped(evidence.tracking_drops)
+        );
+        self.add(status, Code::TrackingFull, text);
+    }
+
     pub(super) fn judge_failures(&mut self, evidence: &Evidence) {
         let (failed, due) = (evidence.requests.failed, evidence.requests.due);
         if failed == 0 {
@@ -109,7 +127,8 @@ impl Verdict {
         if let Some(lost) = evidence.lost {
             self.add(Status::Invalid, Code::ServerLost, loss(evidence, lost));
         }
-        let Some(gap) = evidence.gap_at_end() else { return };
+        // Where the kernel has dropped packets, nobody knows whether the server would have answered.
+        let Some(gap) = evidence.gap_at_end().filter(|_| evidence.tracking_drops == 0) else { return };
         let loaded = evidence.loaded;
         let text = format!(
             "the {server} stopped answering: in the last {:.1} of {:.1} s ({:.1} %) no answer \

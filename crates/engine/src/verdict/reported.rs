@@ -33,6 +33,8 @@ pub struct Reported {
     /// CPUs that its threads could keep busy, and the share of them that they used.
     threads: usize,
     cpu_share: Option<f64>,
+    /// Packets that the kernel dropped meanwhile because its table of tracked connections was full.
+    tracking_drops: Option<u64>,
 }
 
 impl Reported {
@@ -74,6 +76,7 @@ impl Reported {
             disruptions: Disruptions::default(),
             pipelined: false,
             redirection: None,
+            tracking_drops: self.tracking_drops.unwrap_or(0),
             is_local: false,
             odd_bodies: Vec::new(),
             descriptors: None,

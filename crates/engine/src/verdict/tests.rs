@@ -50,6 +50,7 @@ fn closed() -> Evidence {
         disruptions: Disruptions::default(),
         pipelined: false,
         redirection: None,
+        tracking_drops: 0,
         is_local: false,
         odd_bodies: vec![],
         descriptors: None,
@@ -161,6 +162,24 @@ fn a_silence_of_failures_up_to_the_end_spoils_a_result_from_the_share_from_which
     assert_eq!(verdict(&silent(0.09, 1.0)), (Status::Valid, vec![]), "a pause");
     let counted = Evidence { stop: Stop::RequestsTotal(100_000), ..silent(5.0, 10.0) };
     assert_eq!(verdict(&counted), (Status::Valid, vec![]), "each of its requests has its own end");
+}
+
+#[test]
+fn packets_that_the_kernel_dropped_come_before_the_failures_that_they_caused() {
+    let dropped = Evidence { tracking_drops: 1_234, ..closed() };
+    assert_eq!(
+        verdict(&dropped),
+        (Status::Suspect, vec![Code::TrackingFull]),
+        "they were sent again in time"
+    );
+    let failed = Evidence {
+        requests: Requests { failed: 20, answered: 99_980, ok: 99_980, ..REQUESTS },
+        failures: [(Failure::ConnectTimeout, 20)].into(),
+        silent_at_end_s: Some(5.0),
+        ..dropped
+    };
+    assert_eq!(verdict(&failed), (Status::Invalid, vec![Code::TrackingFull, Code::Errors]));
+    assert_says(&failed, Code::TrackingFull, &["1,234 packets", "nf_conntrack_max", "not the server's"]);
 }
 
 #[test]
