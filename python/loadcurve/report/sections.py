@@ -32,6 +32,7 @@ from loadcurve.report.reasons import CAVEATS, FAILURES, NOTES, RUN_CAVEATS, VERD
 from loadcurve.report.repetition import REPETITION
 from loadcurve.report.section import Report, Section
 from loadcurve.report.servers import SERVERS
+from loadcurve.report.settings import SETTINGS
 from loadcurve.report.shapes import SHAPES
 from loadcurve.report.trials import TIMELINE, TRIALS
 
@@ -62,6 +63,7 @@ SECTIONS: tuple[Section[Any], ...] = (
     CPU_TIME,
     CONNECTIONS,
     PROGRAMS,
+    SETTINGS,
     SHAPES,
     DISTRIBUTION,
     PUBLISHED,

@@ -1,4 +1,4 @@
-"""Studies with more arms for each server: by settings, by machines, and by generators of the same load."""
+"""Studies with more arms for each server: by settings of servers or of loads, by machines, by generators."""
 
 import dataclasses
 import itertools
@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from loadcurve.loads.models import TABLES
-from loadcurve.loads.table import attributes
+from loadcurve.loads.table import attributes, sweep_keys
 from loadcurve.loads.workload import in_words
 from loadcurve.study.tables import StudyServer
 from loadcurve.toml.document import TomlDocument
@@ -25,13 +25,14 @@ _NAME_CHARACTERS = re.compile(r"[A-Za-z0-9._-]+")
 def with_all_arms(study: object) -> object:
     """Return the tables of a study with an arm for each swept value that is no number of the load.
 
-    A sweep is of numbers along which a curve is drawn. Settings of servers and machines are compared, so each
-    of their values is an arm: ``nginx`` with ``workers = [1, 2]`` is ``nginx-workers-1`` and
-    ``nginx-workers-2``, and on the machine ``small`` it is ``nginx-small``.
+    A sweep is of numbers along which a curve is drawn. Settings of servers, options of a load that are no
+    numbers, and machines are compared, so each of their values is an arm: ``nginx`` with ``workers = [1, 2]``
+    is ``nginx-workers-1`` and ``nginx-workers-2``, with ``http = ["1.1", "2"]`` it is ``nginx-http-1.1`` and
+    ``nginx-http-2``, and on the machine ``small`` it is ``nginx-small``.
     """
     if not isinstance(study, dict) or not isinstance(study.get("servers"), dict):
         return study
-    return _with_a_point(study, _beside_machines(_beside_settings(study)))
+    return _with_a_point(study, _beside_machines(_beside_loads(_beside_settings(study))))
 
 
 def _with_a_point(written: Mapping[str, object], study: Mapping[str, Any]) -> Mapping[str, object]:
@@ -95,6 +96,46 @@ def _with_each_value(
             "use": name,
             **server,
             **dict(one),
+        }
+        for one in chosen
+    }
+
+
+def _beside_loads(study: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the study with an arm for each value of each option of the load that is swept and no number."""
+    sweep, load = study.get("sweep"), study.get("load")
+    if not isinstance(sweep, dict) or not isinstance(load, dict):
+        return study
+    swept = {
+        key: values for key, values in sweep.items() if _is_choice_of_load(load.get("model"), key, values)
+    }
+    return _divided(study, swept, lambda name, server: _under_each_load(name, server, swept))
+
+
+def _is_choice_of_load(model: object, key: str, values: object) -> bool:
+    """Say whether a swept key is an option of the load that takes no number, nor a duration."""
+    table = TABLES.get(model) if isinstance(model, str) else None
+    if table is None or key == "model" or not isinstance(values, list):
+        return False
+    return key in attributes(table) and key not in sweep_keys(table)
+
+
+def _under_each_load(
+    name: str, server: Mapping[str, Any], swept: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Return the arms of a server under each load; an option in its own table of the load holds."""
+    own = server.get("load", {})
+    if not isinstance(own, dict):
+        return {name: server}
+    lists = {key: _values(("sweep", key), values) for key, values in swept.items() if key not in own}
+    if not lists:
+        return {name: server}
+    chosen = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    return {
+        "-".join([name, *(f"{key}-{lists[key][value]}" for key, value in one.items())]): {
+            "use": name,
+            **server,
+            "load": {**own, **one},
         }
         for one in chosen
     }
