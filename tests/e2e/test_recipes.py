@@ -1,6 +1,9 @@
 """The recipes of the documentation, as a person copies them: each study has figures of each server."""
 
 import re
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,12 @@ from support.sandbox import Sandbox
 RECIPES = Path(__file__).parents[2] / "docs" / "guides" / "recipes.md"
 FILE = re.compile(r"^<!-- (?P<name>[\w./-]+) -->\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LONG_S = "8h"
+MAVEN = Path.home() / ".m2"
+BUILDS = {
+    "spring": f"mvn --offline --quiet -Dmaven.repo.local={MAVEN}/repository package",
+    "go": "go build -o shop main.go",
+}
+"""What a person runs before the study, without a network."""
 
 
 def recipe(sandbox: Sandbox, name: str) -> None:
@@ -22,6 +31,30 @@ def recipe(sandbox: Sandbox, name: str) -> None:
         sandbox.write(file, text.replace(LONG_S, "1s").replace("1m", "200ms"))
 
 
+def ends_well(command: list[str]) -> bool:
+    return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def require_library(name: str) -> None:
+    """Skip a recipe whose framework is not installed: no test installs one."""
+    gunicorn = shutil.which("gunicorn")
+    if name == "django" and gunicorn is not None:
+        python = Path(gunicorn).read_text().splitlines()[0].removeprefix("#!")
+        if not ends_well([*shlex.split(python), "-c", "import django"]):
+            pytest.skip(f"needs Django beside {gunicorn}; on Debian: apt-get install python3-django")
+    if name == "rails" and not ends_well(["ruby", "-e", 'require "action_controller/railtie"']):
+        pytest.skip("needs Rails; on Debian: apt-get install ruby-railties")
+    parent = MAVEN / "repository/org/springframework/boot/spring-boot-starter-parent"
+    if name == "spring" and not parent.exists():
+        pytest.skip("needs Spring Boot in Maven's own folder: build the recipe once, with a network")
+
+
+def build(sandbox: Sandbox, name: str) -> None:
+    """Build what the recipe says is built before the study is run."""
+    if name in BUILDS:
+        subprocess.run(shlex.split(BUILDS[name]), cwd=sandbox.work, check=True)
+
+
 @pytest.mark.parametrize(
     ("name", "servers"),
     [
@@ -31,8 +64,20 @@ def recipe(sandbox: Sandbox, name: str) -> None:
             {"app-workers-1", "app-workers-2", "app-workers-4"},
             marks=pytest.mark.needs("gunicorn"),
         ),
+        pytest.param(
+            "django",
+            {"app-threads-1", "app-threads-4"},
+            marks=[pytest.mark.needs("gunicorn"), pytest.mark.long],
+        ),
         pytest.param("asgi", {"app"}, marks=pytest.mark.needs("uvicorn")),
         pytest.param("node", {"app"}, marks=pytest.mark.needs("node")),
+        pytest.param("spring", {"app"}, marks=[pytest.mark.needs("mvn"), pytest.mark.long]),
+        pytest.param(
+            "rails",
+            {"app-threads-1", "app-threads-5"},
+            marks=[pytest.mark.needs("puma"), pytest.mark.needs("ruby"), pytest.mark.long],
+        ),
+        pytest.param("go", {"app"}, marks=[pytest.mark.needs("go"), pytest.mark.long]),
         pytest.param(
             "proxy",
             {"alone", "behind-nginx"},
@@ -48,7 +93,9 @@ def recipe(sandbox: Sandbox, name: str) -> None:
     ],
 )
 def test_a_recipe_measures_what_it_says(sandbox: Sandbox, name: str, servers: set[str]):
+    require_library(name)
     recipe(sandbox, name)
+    build(sandbox, name)
     finished = sandbox.run("run", "study.toml", "--quick", "--trials", 1, "--out", "run")
     # A load of a tenth of a second on a busy machine may be judged invalid, which is a result.
     assert finished.returncode in {0, 3}, finished.stderr
