@@ -108,6 +108,26 @@ def test_nginx_reads_the_ends_of_each_connection_from_its_proxy_header(tmp_path,
     assert [address for address, _ in named].count("127.0.0.1") == REQUESTS
 
 
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_haproxy_reads_the_client_from_the_proxy_header_of_each_connection(tmp_path, version):
+    there = port()
+    config = tmp_path / "haproxy.cfg"
+    config.write_text(
+        "defaults\n mode http\n timeout connect 5s\n timeout client 30s\n timeout server 30s\n"
+        f"frontend one\n bind 127.0.0.1:{there} accept-proxy\n"
+        ' http-request return status 200 content-type text/plain string hello\n',
+        encoding="ascii",
+    )
+    is_ready = accepts(("127.0.0.1", there))
+    with running([program("haproxy"), "-db", "-f", config], is_ready):
+        with_header = loaded(f"127.0.0.1:{there}", proxy_protocol=version)
+        without = loaded(f"127.0.0.1:{there}", timeout="2s")
+    assert (with_header.requests.ok, with_header.requests.failed) == (REQUESTS, 0)
+    assert CALLS * with_header.connections.opened - UNUSED <= REQUESTS
+    # It closes a connection that does not begin with a header, so that nothing else is what was understood.
+    assert without.requests.ok == 0
+
+
 @pytest.mark.parametrize("http", ["1.1", "2"])
 def test_https_goes_through_the_tunnel_that_apache_opens_and_nowhere_else(tmp_path, http):
     apache = program("apache2")
