@@ -83,6 +83,32 @@ def test_a_quotation_without_end_is_no_command(tmp_path):
     assert "which is not a command: no closing quotation" in refusal(tmp_path, 'start = "run \'x {port}"')
 
 
+@pytest.mark.parametrize(
+    ("key", "advice"),
+    [
+        ('start = "run {port}"', "say it of one of them"),
+        ('binary = "run"', "the `start` of each names its program"),
+        ('unit = "app.service"', "a server that runs already"),
+        ("limits = { cpus = 0.5 }", "such as cpus = [1]"),
+        ('machine = "t2.micro"', "such as cpus = [1]"),
+        ('engine = "podman"', "run in no container"),
+    ],
+)
+def test_what_several_programs_cannot_have_is_named_with_what_to_do(tmp_path, key, advice):
+    programs = '\n[[servers.mine.programs]]\nname = "app"\nstart = "run {port}"'
+    refused = refusal(tmp_path, key + programs)
+    assert f"servers.mine.{key.split()[0]}: cannot be combined with programs: " in refused
+    assert advice in refused
+
+
+def test_several_programs_are_bound_to_cpus_together(tmp_path):
+    programs = '\n[[servers.mine.programs]]\nname = "app"\nstart = "run {port}"'
+    file = tmp_path / "two.toml"
+    file.write_text(f'{STUDY}version = "1"\ncpus = [0]{programs}')
+    [study] = checked_studies(file, load_catalog())
+    assert list(study.servers["mine"].cpus) == [0]
+
+
 def test_a_name_of_the_catalogue_keeps_its_entry_and_another_one_is_the_programs_own(tmp_path):
     text = STUDY.replace("[servers.mine]", '[content]\n"first" = "1KiB"\n"second" = "1KiB"\n[servers.mine]')
     file = tmp_path / "two.toml"

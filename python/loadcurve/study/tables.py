@@ -325,11 +325,19 @@ def _usable_url(url: str, info: ValidationInfo) -> str:
     return with_absolute_files(with_lower_case_scheme(url), folder)
 
 
-_NOT_WITH_PROGRAMS = (
-    *("start", "binary", "blocks", "ready", "url", "pid", "unit", "container"),
-    *("engine", "limits", "machine"),
-)
-"""What is said of a server that is one program."""
+_NOT_WITH_PROGRAMS = {
+    **dict.fromkeys(("start", "ready"), "remove it, or say it of one of them"),
+    **dict.fromkeys(("binary", "blocks"), "remove it: the `start` of each names its program"),
+    **dict.fromkeys(
+        ("url", "pid", "unit", "container"), "it is of a server that runs already; keep one of the two"
+    ),
+    **dict.fromkeys(
+        ("limits", "machine"),
+        "several programs are held to no limits; remove it, and bind them to CPUs, such as cpus = [1]",
+    ),
+    "engine": "several programs run in no container; remove it, or keep one program",
+}
+"""What is said of a server that is one program, and what to do instead."""
 
 
 class StudyServer(ContainerTable, extra="allow"):
@@ -426,10 +434,13 @@ class StudyServer(ContainerTable, extra="allow"):
     @model_validator(mode="after")
     def _programs_alone(self) -> Self:
         if self.programs is not None:
-            text = "cannot be combined with programs; remove it, or say it of one of them"
-            given = [key for key in _NOT_WITH_PROGRAMS if key in self.model_fields_set]
+            given = [
+                Problem((key,), f"cannot be combined with programs: {advice}")
+                for key, advice in _NOT_WITH_PROGRAMS.items()
+                if key in self.model_fields_set
+            ]
             if given:
-                raise own_problems([Problem((key,), text) for key in given])
+                raise own_problems(given)
         return self
 
     @model_validator(mode="after")
