@@ -82,6 +82,12 @@ def test_where_only_settings_are_swept_the_curve_has_the_loads_own_point(tmp_pat
     assert study.arms["nginx-workers-2"].load_at({"connections": 5}).connections == 5
 
 
+@pytest.mark.parametrize("key", ["worker_connections", "worker_threads", "max_connections"])
+def test_a_setting_whose_name_has_a_key_of_the_load_in_it_is_a_setting(tmp_path, key):
+    more = f"sweep = {{ {key} = [64, 512] }}\nservers.nginx = {{}}"
+    assert list(read_study(tmp_path, COUNTED + more).arms) == [f"nginx-{key}-64", f"nginx-{key}-512"]
+
+
 def test_a_mistyped_key_of_the_load_is_taken_for_one(tmp_path):
     with pytest.raises(BadInput, match=r'sweep\.conections: .*did you mean "connections"'):
         read_study(tmp_path, BEGIN + "sweep.conections = [1, 2]\nservers.nginx = {}")

@@ -11,7 +11,7 @@ from loadcurve.loads.table import attributes, sweep_keys
 from loadcurve.loads.workload import in_words
 from loadcurve.study.tables import StudyServer
 from loadcurve.toml.document import TomlDocument
-from loadcurve.toml.expected import nearest, show
+from loadcurve.toml.expected import is_slip, show
 from loadcurve.toml.problems import KeyPath, Problem, own_problems
 
 KEY = "server_machine"
@@ -73,7 +73,7 @@ def _divided(
 
 def _is_of_servers(key: str) -> bool:
     """Say whether a swept key is a setting of servers: none of a load, nor a mistyped one."""
-    return not (key == KEY or "." in key or key in _KEYS_OF_LOADS or nearest(key, _KEYS_OF_LOADS))
+    return not (key == KEY or "." in key or key in _KEYS_OF_LOADS or is_slip(key, _KEYS_OF_LOADS))
 
 
 def _with_each_value(

@@ -114,6 +114,10 @@ def show(value: object) -> str:
     return text if len(text) <= FOUND_VALUE_LENGTH_MAX else f"{text[: FOUND_VALUE_LENGTH_MAX - 1]}…"
 
 
+SLIP_RATIO = 0.9
+"""Of the letters that a name and its slip have in common, as difflib counts them."""
+
+
 def nearest(given: str, known: list[str]) -> str:
     """Return ``; did you mean "…"?`` with the nearest of ``known``, or nothing where none is near.
 
@@ -122,6 +126,15 @@ def nearest(given: str, known: list[str]) -> str:
     begun = [name for name in known if len(given) >= BEGUN_LENGTH_MIN and name.startswith(given)]
     matches = sorted(begun, key=len) or get_close_matches(given, known, n=1)
     return f"; did you mean {show(matches[0])}?" if matches else ""
+
+
+def is_slip(given: str, known: list[str]) -> bool:
+    """Say whether a name is one of ``known`` but for a slip: a letter or two, or its end left out.
+
+    ``conections`` is one for ``connections``, and ``worker_connections`` is not.
+    """
+    begun = len(given) >= BEGUN_LENGTH_MIN and any(name.startswith(given) for name in known)
+    return begun or bool(get_close_matches(given, known, n=1, cutoff=SLIP_RATIO))
 
 
 def unknown_key(key: str, known: list[str]) -> str:
