@@ -115,7 +115,7 @@ def test_haproxy_reads_the_client_from_the_proxy_header_of_each_connection(tmp_p
     config.write_text(
         "defaults\n mode http\n timeout connect 5s\n timeout client 30s\n timeout server 30s\n"
         f"frontend one\n bind 127.0.0.1:{there} accept-proxy\n"
-        ' http-request return status 200 content-type text/plain string hello\n',
+        " http-request return status 200 content-type text/plain string hello\n",
         encoding="ascii",
     )
     is_ready = accepts(("127.0.0.1", there))
