@@ -1,7 +1,7 @@
 """What a comparison says to a gate: which changes fail it, and which it cannot decide."""
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, auto
 
 from loadcurve.analysis.comparison import Change, RunComparison
 from loadcurve.analysis.unusable import Unusable
@@ -10,9 +10,9 @@ from loadcurve.analysis.unusable import Unusable
 class Outcome(Enum):
     """What a gate comes to."""
 
-    PASSED = "no regression"
-    FAILED = "regression"
-    UNDECIDED = "not decided"
+    PASSED = auto()
+    FAILED = auto()
+    UNDECIDED = auto()
 
 
 @dataclass(frozen=True, slots=True)

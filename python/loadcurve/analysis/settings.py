@@ -7,7 +7,7 @@ one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from loadcurve.analysis.curves import Curve, CurvePoint
 from loadcurve.analysis.sweep import slices
@@ -56,7 +56,7 @@ class Surface:
     def values(self, place: int) -> list[Value]:
         """Return the values of a key, numbers rising and others in the order of the study."""
         found = list(dict.fromkeys(cell.values[place] for cell in self.cells))
-        return sorted(found) if all(_is_number(value) for value in found) else found
+        return sorted(found) if all(is_number(value) for value in found) else found
 
     @property
     def best(self) -> Cell:
@@ -70,7 +70,8 @@ class Surface:
         return [cell for cell in self.cells if cell is not self.best and cell.may_equal(self.best)]
 
 
-def _is_number(value: Value) -> bool:
+def is_number(value: Value) -> TypeGuard[int | float]:
+    """Say whether a value is a number: a boolean is a choice."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

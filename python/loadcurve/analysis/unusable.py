@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.curves import CurvePoint
+from loadcurve.analysis.curves import Curve, CurvePoint
 from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord
 
@@ -33,21 +33,12 @@ Why = tuple[str, str]
 
 def lost(base: Analysis, new: Analysis) -> tuple[Unusable, ...]:
     """Return what has usable figures in the base run and none in the new one."""
-    return _neighbours(
-        (curve.server, at.point, _why_lost(new, curve.server, at.point) if at.usable else None)
-        for curve in base.curves
-        for at in curve.points
-    )
+    return _lost([(curve.server, curve) for curve in base.curves], new)
 
 
 def lost_in_head(analysis: Analysis, base: str, head: str) -> tuple[Unusable, ...]:
     """Return the points at which one server of a run has usable figures and another, ``head``, has none."""
-    return _neighbours(
-        (head, at.point, _why_lost(analysis, head, at.point) if at.usable else None)
-        for curve in analysis.curves
-        if curve.server == base
-        for at in curve.points
-    )
+    return _lost([(head, curve) for curve in analysis.curves if curve.server == base], analysis)
 
 
 def without_usable_figures(analysis: Analysis, planned: Iterable[str]) -> tuple[Unusable, ...]:
@@ -58,6 +49,15 @@ def without_usable_figures(analysis: Analysis, planned: Iterable[str]) -> tuple[
         for server in planned
         if server not in measured
         for point in analysis.points
+    )
+
+
+def _lost(bases: Iterable[tuple[str, Curve]], new: Analysis) -> tuple[Unusable, ...]:
+    """Return where servers of the new side have no usable figure and the curves of their bases have one."""
+    return _neighbours(
+        (server, at.point, _why_lost(new, server, at.point) if at.usable else None)
+        for server, curve in bases
+        for at in curve.points
     )
 
 

@@ -7,8 +7,8 @@ from loadcurve._engine import Database, DatabaseError
 from loadcurve.cli.followed_load import followed
 from loadcurve.cli.load_study import Options, cpus_of, database_load
 from loadcurve.cli.watched_load import (
+    conclude,
     failures_in_words,
-    print_result,
     talk,
     warn_of_disturbance,
     watched_by,
@@ -57,14 +57,11 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         try:
             result = watched_by(options, plan, follower)
         except LoadInterrupted as interrupt:
-            print_result(follower.ends(interrupt.result), json_output=json_output)
-            follower.report(json_output=json_output)
+            conclude(follower, interrupt.result, json_output=json_output)
             return EXIT_INTERRUPTED
         if plan.load.phase == "load":
             result = counted(result, table, before + (plan.requests_total or 0))
-        result = follower.ends(result)
-        print_result(result, json_output=json_output)
-        follower.report(json_output=json_output)
+        result = conclude(follower, result, json_output=json_output)
     if plan.load.phase == "run" and (result.errors["not_found"] or result.errors["rejected"]):
         # The load has been measured, whether or not the database can still count.
         with suppress(DatabaseError):

@@ -4,8 +4,8 @@ from loadcurve.cli.commands.running_options import RUNNING
 from loadcurve.cli.followed_load import followed
 from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
 from loadcurve.cli.watched_load import (
+    conclude,
     failures_in_words,
-    print_result,
     talk,
     warn_of_disturbance,
     watched_by,
@@ -93,13 +93,11 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     warn_of_disturbance(look)
     with followed(options, url, plan) as follower:
         try:
-            result = follower.ends(watched_by(options, plan, follower))
+            result = watched_by(options, plan, follower)
         except LoadInterrupted as interrupt:
-            print_result(follower.ends(interrupt.result), json_output=json_output)
-            follower.report(json_output=json_output)
+            conclude(follower, interrupt.result, json_output=json_output)
             return EXIT_INTERRUPTED
-        print_result(result, json_output=json_output)
-        follower.report(json_output=json_output)
+        result = conclude(follower, result, json_output=json_output)
     if not result.requests.answered:
         raise NothingMeasured(f"{url}: no request was answered: {failures_in_words(result)}")
     return EXIT_INVALID if result.verdict.status == "invalid" else EXIT_DONE

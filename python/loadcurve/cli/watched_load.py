@@ -134,6 +134,14 @@ def print_result(result: LoadResult, *, json_output: bool) -> None:
     new_console().print(load_summary(result))
 
 
+def conclude(follower: Follower, result: LoadResult, *, json_output: bool) -> LoadResult:
+    """Keep a result, print it, and write its report behind it; return it with the machine's doubts."""
+    result = follower.ends(result)
+    print_result(result, json_output=json_output)
+    follower.report(json_output=json_output)
+    return result
+
+
 def failures_in_words(result: LoadResult) -> str:
     """Say why a load got no answer."""
     counts = result.errors.nonzero()

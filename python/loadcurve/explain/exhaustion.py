@@ -90,12 +90,11 @@ def _untracked(subject: Subject) -> list[Observation[int]]:
 
 
 def _explain_tracking(subject: Subject, seen: Sequence[Observation[int]]) -> Explanation:
-    sysctls = subject.run.host.get("sysctls")
-    size = str(sysctls.get(TRACKING_SIZE)) if isinstance(sysctls, dict) else ""
+    dropped, size = sum(one.detail for one in seen), _sysctl(subject, TRACKING_SIZE)
     return Explanation(
         weight="invalidates",
         certainty="shown",
-        seen=f"The kernel dropped {sum(one.detail for one in seen):,} packets.",
+        seen=f"The kernel dropped {dropped:,} packets.",
         evidence=[
             *ranged("packets dropped by connection tracking", "", [one.detail for one in seen]),
             *ranged("places in its table", "", [int(size) if size.isdigit() else None]),
@@ -105,8 +104,7 @@ def _explain_tracking(subject: Subject, seen: Sequence[Observation[int]]) -> Exp
         "full, packets of new ones are dropped, and sent again after 1 s, 3 s and 7 s.",
         advice="Keep connections open (calls, keepalive), enlarge net.netfilter.nf_conntrack_max, or remove "
         "the rules that track connections on this machine.",
-        briefly=f"the kernel dropped {sum(one.detail for one in seen):,} packets, because its table of "
-        "tracked connections was full",
+        briefly=f"the kernel dropped {dropped:,} packets, because its table of tracked connections was full",
     )
 
 
@@ -212,10 +210,14 @@ def _explain_server(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Ex
     )
 
 
-def _local_ports(subject: Subject) -> int | None:
+def _sysctl(subject: Subject, name: str) -> str:
+    """Return a setting of the kernel of the load; nothing where it is not recorded."""
     sysctls = subject.run.host.get("sysctls")
-    text = sysctls.get(PORT_RANGE) if isinstance(sysctls, dict) else None
-    bounds = str(text).split()
+    return str(sysctls.get(name, "")) if isinstance(sysctls, dict) else ""
+
+
+def _local_ports(subject: Subject) -> int | None:
+    bounds = _sysctl(subject, PORT_RANGE).split()
     if len(bounds) != 2 or not all(bound.isdigit() for bound in bounds):  # noqa: PLR2004 -- first and last
         return None
     return int(bounds[1]) - int(bounds[0]) + 1

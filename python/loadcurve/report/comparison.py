@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from loadcurve import units
-from loadcurve.analysis.comparison import Change, RunComparison
+from loadcurve.analysis.comparison import OF_OPERATIONS, Change, RunComparison
 from loadcurve.analysis.gate import Gate, Outcome
 from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
@@ -30,7 +30,7 @@ from loadcurve.units import plural
 
 SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us")]
 """The measures that the terminal has room for; the JSON has all."""
-OF_OPERATIONS = [MEASURES[name] for name in ("p50", "p99")]
+LATENCIES = [MEASURES[name] for name in OF_OPERATIONS]
 PLACES: Layout = {"justify": "right", "width": 7, "overflow": "fold"}
 """Their keys are in the line above."""
 RATIOS: Layout = {"justify": "right", "width": 17, "overflow": "fold"}
@@ -196,7 +196,7 @@ def _of_operations(changes: Sequence[Change]) -> list[RenderableType]:
     columns: list[Column[OperationRow]] = [
         Column("server", lambda row: row[0][0], SERVERS),
         Column("request", lambda row: row[0][1], WORDS),
-        *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in OF_OPERATIONS),
+        *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in LATENCIES),
     ]
     same = len(by_operation) - len(shown)
     rest = (

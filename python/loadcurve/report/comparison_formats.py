@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+"""What a suite of JUnit counts, and the elements that it is of."""
+
+
 def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
     """Return the answer, a table of the ratios and what is not decided, as a summary of a pull request."""
     base, new = comparison.arms or ("base", "new")
@@ -61,9 +65,8 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
         for point in one.points:
             case = SubElement(suite, "testcase", classname=one.server, name=f"figures at {text.point(point)}")
             SubElement(case, "error", message=f"no usable figure: {one.reason}")
-    for count, names in (("tests", ("testcase",)), ("failures", ("failure",)), ("errors", ("error",))):
-        suite.set(count, str(sum(1 for name in names for _ in suite.iter(name))))
-    suite.set("skipped", str(sum(1 for _ in suite.iter("skipped"))))
+    for count, tag in COUNTED.items():
+        suite.set(count, str(sum(1 for _ in suite.iter(tag))))
     suites = Element("testsuites")
     suites.append(suite)
     indent(suites)

@@ -13,7 +13,7 @@ from loadcurve.analysis.settings import Cell, Surface, Value, settings_of, surfa
 from loadcurve.loads.workload import in_words
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Figure
-from loadcurve.report.charts.settings import setting_words, surface_figure
+from loadcurve.report.charts.settings import setting_words, settings_words, surface_figure
 from loadcurve.report.markdown import escaped, table_lines
 from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import FIGURES, NAMES, Column, column_table
@@ -74,23 +74,18 @@ def _heading(surface: Surface) -> str:
     return f"{surface.title} by {along}: {what}"
 
 
-def _settings(surface: Surface, cell: Cell) -> str:
-    pairs = zip(surface.keys, cell.values, strict=True)
-    return ", ".join(f"{key} = {setting_words(value)}" for key, value in pairs)
-
-
 def _in_words(surface: Surface) -> str:
     """Say which values are the best, where, and which others cannot be told apart from them."""
     best, rest = surface.best, surface.undecided
     fixed = {key: value for key, value in best.point.items() if key not in surface.keys}
     at = f" at {text.point(fixed)}" if fixed else ""
     unit = f" {surface.measure.unit}".rstrip()
-    said = f"Best: {_settings(surface, best)}, {text.estimate(best.estimate)}{unit}{at}."
+    said = f"Best: {settings_words(surface, best)}, {text.estimate(best.estimate)}{unit}{at}."
     if best.estimate.low is None:
         return f"{said} More trials would show how certain that is."
     if not rest:
         return f"{said} No other interval overlaps that one."
-    named = "; ".join(_settings(surface, one) for one in rest[:NAMED_MAX])
+    named = "; ".join(settings_words(surface, one) for one in rest[:NAMED_MAX])
     more = f" and {units.plural(len(rest) - NAMED_MAX, 'other')}" if len(rest) > NAMED_MAX else ""
     return f"{said} The intervals do not tell it apart from {named}{more}."
 

@@ -3,6 +3,7 @@
 import functools
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 
 from loadcurve.stats.moderated import usual_degrees
 
@@ -46,14 +47,7 @@ def trials_to_show(log_ratio: float, log_sd: float, servers: int = 2) -> int | N
     ``log_sd`` is the standard deviation of the blocks' log ratios. ``None`` where that would be more than
     :data:`TRIALS_MAX`.
     """
-    numbers = range(2, TRIALS_MAX + 1)
-    # What is seen becomes less from number to number, so the first that sees the ratio can be searched for.
-    place = bisect_left(
-        numbers,
-        -abs(log_ratio),
-        key=lambda trials: -noncentrality(trials, servers) * log_sd / math.sqrt(trials),
-    )
-    return numbers[place] if log_ratio and place < len(numbers) else None
+    return _least_trials(log_ratio, log_sd, lambda trials: noncentrality(trials, servers))
 
 
 def trials_to_decide(distance: float, log_sd: float) -> int | None:
@@ -65,10 +59,17 @@ def trials_to_decide(distance: float, log_sd: float) -> int | None:
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
+    return _least_trials(distance, log_sd, lambda trials: float(stdtrit(trials - 1, 1 - ERROR_RATE / 2)))
+
+
+def _least_trials(distance: float, log_sd: float, errors: Callable[[int], float]) -> int | None:
+    """Return the least number of trials whose mean is known to within ``distance``.
+
+    ``errors`` says how many standard errors a number of trials needs for that.
+    """
     numbers = range(2, TRIALS_MAX + 1)
+    # The reach becomes less from number to number, so the first one that is short enough can be searched for.
     place = bisect_left(
-        numbers,
-        -abs(distance),
-        key=lambda trials: -float(stdtrit(trials - 1, 1 - ERROR_RATE / 2)) * log_sd / math.sqrt(trials),
+        numbers, -abs(distance), key=lambda trials: -errors(trials) * log_sd / math.sqrt(trials)
     )
     return numbers[place] if distance and place < len(numbers) else None

@@ -121,7 +121,7 @@ def rank(logs: Logs, better: Better) -> Ranking:
     Statistics 6 (1979); the ranges of ranks as in Goldstein and Spiegelhalter, "League tables and their
     limitations", Journal of the Royal Statistical Society A 159 (1996).
     """
-    found = {server: rows for server, rows in logs.items() if np.isfinite(rows).any()}
+    found = _with_values(logs)
     if not found:
         return Ranking((), (), (), (), 0)
     stack = np.stack(list(found.values()))
@@ -149,12 +149,17 @@ def paired_ratio(logs: Logs, first: str, second: str) -> PairedRatio | None:
 
     ``None`` where one of them has no value, or no block has both.
     """
-    found = {server: rows for server, rows in logs.items() if np.isfinite(rows).any()}
+    found = _with_values(logs)
     if first not in found or second not in found:
         return None
     _, spread = _spread(np.stack(list(found.values())))
-    log_ratios = block_means(np.asarray(found[first] - found[second])[None])
-    return paired_ratios(log_ratios, np.full(1, 2.0), spread)[0]
+    log_ratios = group_log_ratios([found[first]], [found[second]])
+    return paired_ratios(log_ratios[None], np.full(1, 2.0), spread)[0]
+
+
+def _with_values(logs: Logs) -> Logs:
+    """Return the servers that have any value."""
+    return {server: rows for server, rows in logs.items() if np.isfinite(rows).any()}
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:

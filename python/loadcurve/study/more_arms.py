@@ -88,17 +88,7 @@ def _with_each_value(
             lists[key] = _values(("servers", name, key), value)
     if not lists:
         return {name: server}
-    chosen = [
-        list(zip(lists, values, strict=True)) for values in itertools.product(*map(list, lists.values()))
-    ]
-    return {
-        "-".join([name, *(f"{key}-{lists[key][value]}" for key, value in one)]): {
-            "use": name,
-            **server,
-            **dict(one),
-        }
-        for one in chosen
-    }
+    return {arm: {"use": name, **server, **one} for arm, one in _chosen(name, lists).items()}
 
 
 def _beside_loads(study: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -130,14 +120,15 @@ def _under_each_load(
     lists = {key: _values(("sweep", key), values) for key, values in swept.items() if key not in own}
     if not lists:
         return {name: server}
-    chosen = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    return {arm: {"use": name, **server, "load": {**own, **one}} for arm, one in _chosen(name, lists).items()}
+
+
+def _chosen(name: str, lists: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[str, Any]]:
+    """Return every combination of the values of some keys, by the name of its arm."""
+    combined = (dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values()))
     return {
-        "-".join([name, *(f"{key}-{lists[key][value]}" for key, value in one.items())]): {
-            "use": name,
-            **server,
-            "load": {**own, **one},
-        }
-        for one in chosen
+        "-".join([name, *(f"{key}-{lists[key][value]}" for key, value in one.items())]): one
+        for one in combined
     }
 
 

@@ -123,8 +123,7 @@ def nearest(given: str, known: list[str]) -> str:
 
     A name that begins with what was given is preferred to any that only resembles it.
     """
-    begun = [name for name in known if len(given) >= BEGUN_LENGTH_MIN and name.startswith(given)]
-    matches = sorted(begun, key=len) or get_close_matches(given, known, n=1)
+    matches = sorted(_begun(given, known), key=len) or get_close_matches(given, known, n=1)
     return f"; did you mean {show(matches[0])}?" if matches else ""
 
 
@@ -133,8 +132,12 @@ def is_slip(given: str, known: list[str]) -> bool:
 
     ``conections`` is one for ``connections``, and ``worker_connections`` is not.
     """
-    begun = len(given) >= BEGUN_LENGTH_MIN and any(name.startswith(given) for name in known)
-    return begun or bool(get_close_matches(given, known, n=1, cutoff=SLIP_RATIO))
+    return bool(_begun(given, known) or get_close_matches(given, known, n=1, cutoff=SLIP_RATIO))
+
+
+def _begun(given: str, known: list[str]) -> list[str]:
+    """Return the names that begin with what was given, if that is enough to tell."""
+    return [name for name in known if len(given) >= BEGUN_LENGTH_MIN and name.startswith(given)]
 
 
 def unknown_key(key: str, known: list[str]) -> str:

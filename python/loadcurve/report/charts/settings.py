@@ -7,7 +7,7 @@ from typing import Final
 import altair
 
 from loadcurve import units
-from loadcurve.analysis.settings import Cell, Surface, Value
+from loadcurve.analysis.settings import Cell, Surface, Value, is_number
 from loadcurve.report import text
 from loadcurve.report.charts.figure import (
     ALL_DIGITS,
@@ -51,18 +51,21 @@ def surface_figure(surface: Surface) -> Figure:
 
 def _alternative(surface: Surface) -> str:
     along = " and ".join(map(text.key_title, surface.keys))
-    cells = "; ".join(f"{_where(surface, one)}: {text.estimate(one.estimate)}" for one in surface.cells)
+    cells = "; ".join(
+        f"{settings_words(surface, one)}: {text.estimate(one.estimate)}" for one in surface.cells
+    )
     return f"{surface.measure.heading} of {surface.title} by {along}. {cells}."
 
 
-def _where(surface: Surface, cell: Cell) -> str:
+def settings_words(surface: Surface, cell: Cell) -> str:
+    """Return the values of a cell as ``workers = 2, sendfile = true``."""
     pairs = zip(surface.keys, cell.values, strict=True)
     return ", ".join(f"{key} = {setting_words(value)}" for key, value in pairs)
 
 
 def _row(surface: Surface, cell: Cell) -> Row:
     return {
-        "where": _where(surface, cell),
+        "where": settings_words(surface, cell),
         "value": text.estimate(cell.estimate),
         "at": text.point(cell.point),
         "n": cell.estimate.n,
@@ -77,7 +80,7 @@ def _shown_on_hover(surface: Surface) -> list[altair.Tooltip]:
 def _line(surface: Surface) -> Figure:
     """Draw a measure against one setting, its intervals as lines, with the best value in another colour."""
     (key,), values = surface.keys, surface.values(0)
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [value for value in values if is_number(value)]
     along = _number_axis(key, numbers) if len(numbers) == len(values) else _choice_axis(key, values)
     rows = [
         _row(surface, one)
