@@ -1,5 +1,6 @@
 """A load that is kept as a run, written as a page, or followed on one: ``--out``, ``--html``, ``--watch``."""
 
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from loadcurve.cli.console import new_console
 from loadcurve.cli.load_study import Options
+from loadcurve.cli.report_packages import INSTALL, missing_packages
 from loadcurve.errors import BadInput
 from loadcurve.generate.generator import Plan, Progress
 from loadcurve.result.load import LoadResult
@@ -57,6 +59,17 @@ class _Kept(Follower):
         return self._run.add(result)
 
     def report(self, *, json_output: bool) -> None:
+        told = self._reported()
+        out = new_console(stderr=json_output)
+        for path in told:
+            out.print(Text(str(path)), soft_wrap=True)
+
+    def _reported(self) -> list[Path]:
+        """Write the report, where that can be done here, and return what the person has asked for."""
+        if missing_packages():
+            # Where the page was asked for, the load was refused.
+            assert self._folder is not None, "a page is checked before the load"  # noqa: S101
+            return [self._folder]
         from loadcurve.analysis.analysis import analyse
         from loadcurve.analysis.numbers import keep_numbers
         from loadcurve.report.files import write_own_page
@@ -77,16 +90,39 @@ class _Kept(Follower):
         if self._page is not None:
             write_own_page(self._page, page)
             told.append(self._page)
-        out = new_console(stderr=json_output)
-        for path in told:
-            out.print(Text(str(path)), soft_wrap=True)
+        return told
+
+
+def check_following(options: Options) -> None:
+    """See, before anything is touched, that a load can be kept and followed as the options ask.
+
+    A folder whose report must be made elsewhere, or later, is warned of. Raises ``BadInput``: a page cannot
+    be written or served, or an address is given for no page.
+    """
+    folder, page, watch_at = options.values["out"], options.values["html"], _watched_at(options)
+    _require_writable(page)
+    missing = missing_packages() if folder or page or watch_at else []
+    if not missing:
+        return
+    lacks = f"this installation runs loads only, because it lacks {missing[0]}"
+    if page is not None or watch_at is not None:
+        option = "--watch" if page is None else f"--html {page}"
+        raise BadInput(f"{option}: {lacks}. To have a page, install what it requires: {INSTALL}")
+    new_console(stderr=True).print(
+        Text(
+            f"--out {folder}: the records are kept without a report: {lacks}. Once the rest is installed, "
+            f"`loadcurve report {shlex.quote(str(folder))}` writes it: {INSTALL}"
+        ),
+        soft_wrap=True,
+    )
 
 
 @contextmanager
 def followed(options: Options, url: str, plan: Plan) -> Iterator[Follower]:
     """Keep a load and let it be followed inside the block, as the options ask.
 
-    Raises ``BadInput``: a place cannot be written, or the page cannot listen.
+    :func:`check_following` has passed. Raises ``BadInput``: the folder cannot be written, or the page cannot
+    listen.
     """
     folder, page, watch_at = options.values["out"], options.values["html"], _watched_at(options)
     if folder is None and page is None and watch_at is None:
@@ -98,7 +134,6 @@ def followed(options: Options, url: str, plan: Plan) -> Iterator[Follower]:
     from loadcurve.watch.live import LiveFile, interval_s
     from loadcurve.watch.progress import ProgressFile, RunProgress
 
-    _require_writable(page)
     with ExitStack() as stack:
         place = folder or stack.enter_context(temporary_folder("the run of one load"))
         load = OneLoad(url, options.table, plan)

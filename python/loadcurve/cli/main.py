@@ -17,6 +17,7 @@ from loadcurve.cli.commands.load import load
 from loadcurve.cli.interrupts import end_on_interrupts
 from loadcurve.cli.output import results_on_stdout
 from loadcurve.cli.parsing import Command, CommandGroup
+from loadcurve.cli.report_packages import INSTALL, OF_REPORTS
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, refusal, sentence
 from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.steering import WITHOUT_STEERING
@@ -49,9 +50,6 @@ SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "doctor": inventory.doctor,
 }
 """In the order of the help."""
-
-OF_REPORTS = frozenset({"altair", "numpy", "polars", "scipy", "vl_convert", "xlsxwriter"})
-"""The packages of the extra ``report``."""
 
 for _name, _function in SUBCOMMANDS.items():
     app.command(_name, cls=Command)(_function)
@@ -100,7 +98,7 @@ def main() -> None:
         if (missing := str(error.name).partition(".")[0]) in OF_REPORTS:
             _say(
                 f"loadcurve: this installation runs loads only, because it lacks {missing}. Studies, reports "
-                "and imports require more packages; install them with: pip install 'loadcurve[report]'"
+                f"and imports require more packages; install them with: {INSTALL}"
             )
             sys.exit(BadInput.exit_code)
         _say(f"loadcurve: this installation is incomplete: {sentence(str(error))} Install Loadcurve again")

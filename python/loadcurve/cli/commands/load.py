@@ -32,6 +32,7 @@ def load(context: typer.Context, url: Annotated[str, _URL], **values: object) ->
     On a terminal, a line shows the rate and coarse percentiles of the last second, and what failed.
     The result is printed at the end, from all requests of the measured part.
     """
+    from loadcurve.cli.followed_load import check_following
     from loadcurve.cli.load_study import Options
     from loadcurve.loads.kinds import kind_of_url
     from loadcurve.protocol import with_lower_case_scheme
@@ -46,6 +47,7 @@ def load(context: typer.Context, url: Annotated[str, _URL], **values: object) ->
         )
     raise_on_interrupts()
     options = Options(kind, values, _given(context), {row.name: row.written for row in ROWS})
+    check_following(options)
     match kind.work:
         case "http":
             from loadcurve.cli.load import load_command
