@@ -129,6 +129,11 @@ impl ThreadTimes {
         Waited { pid, thread, in_all_ns: wait_ns, since_last_ns: wait_ns - counted_ns }
     }
 
+    /// Whether every thread has been visited once: what one waited before that is missing in what was counted.
+    pub(crate) fn knows_all(&self) -> bool {
+        self.knows_all
+    }
+
     /// Ends a round, and returns the busiest of its threads.
     pub(crate) fn end_round(&mut self) -> Option<Use> {
         self.threads = std::mem::take(&mut self.under_way);
@@ -222,8 +227,10 @@ mod tests {
     #[test]
     fn a_thread_has_waited_since_the_round_before_and_a_new_one_since_its_start() {
         let mut times = ThreadTimes::default();
+        assert!(!times.knows_all());
         // What was waited before anyone looked is no growth.
         assert_eq!(newly_waited_ns(&mut times, &[(2, 70), (3, 50)]), [0, 0]);
+        assert!(times.knows_all());
         assert_eq!(newly_waited_ns(&mut times, &[(2, 75), (3, 50), (4, 8)]), [5, 0, 8]);
         assert_eq!(newly_waited_ns(&mut times, &[(2, 3), (4, 9)]), [3, 1], "thread 2 is another one now");
     }

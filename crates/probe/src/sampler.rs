@@ -166,7 +166,8 @@ impl Sampler {
         }
         self.go_on_with_threads(now, &mut sample);
         if sample.tree.is_some() {
-            sample.programs = Some(self.units.programs(self.tree.programs(), &self.tree.resident_pages()));
+            let spent = self.tree.programs(self.thread_times.knows_all());
+            sample.programs = Some(self.units.programs(spent, &self.tree.resident_pages()));
         }
         if now >= self.sockets_due {
             let time_wait = sample.sockets.and_then(|sockets| sockets.time_wait);
@@ -199,14 +200,13 @@ impl Sampler {
                 tree.count_waited(waited);
             }
         });
+        let found_of_several = if has_ended { thread_times.end_round() } else { None };
         let found = if of_several.is_empty() {
             sample.tree.and_then(|_| tree.busiest_single_thread())
-        } else if has_ended {
-            let of_several = thread_times.end_round();
-            // Before the second round nothing is known of the others.
-            of_several.and_then(|found| busiest(tree.busiest_single_thread().into_iter().chain([found])))
         } else {
-            None
+            // Before the second round nothing is known of the others.
+            found_of_several
+                .and_then(|found| busiest(tree.busiest_single_thread().into_iter().chain([found])))
         };
         sample.busiest_thread = found.map(BusiestThread::from);
     }
