@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
 
@@ -15,7 +16,7 @@ from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import verify_answers
 from loadcurve.server.asked import Site
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.transport import CLEAR_TEXT
+from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 CONTENT = {"page": ContentRecord(bytes=6, sha256="0" * 64)}
 TOTAL = AnswerPattern(r"^Total: \d+$")
@@ -249,6 +250,13 @@ def test_what_the_engine_cannot_ask_is_a_failure_with_its_reason():
     begin = f"HTTP/2 in clear text failed with 127.0.0.1:{port}: the server's first frame is not SETTINGS"
     assert failure.value.text.startswith(begin)
     assert not asked
+
+
+def test_a_server_whose_setting_for_http2_is_off_is_refused_with_the_setting():
+    off = Transport(http2_is_off=True)
+    with answering("hello") as port, pytest.raises(ServerFailure, match="does not speak HTTP/2") as failure:
+        verify_answers(replace(site_at(port), transport=off), ["/page"], PAGE, load(http="2"))
+    assert failure.value.text.endswith("; `http2 = true` in its table of the study switches HTTP/2 on.")
 
 
 def replayed(folder, text, **keys):

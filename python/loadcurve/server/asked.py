@@ -13,10 +13,10 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.table import LoadTable
-from loadcurve.protocol import HTTP1_1, HttpVersion
+from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.failure import ServerFailure
-from loadcurve.server.transport import Transport
+from loadcurve.server.transport import HTTP2_SETTING, Transport
 
 MATCHED_BYTES = 1 << 20
 """A pattern is looked for in this much of an answer, from its start."""
@@ -72,7 +72,9 @@ def answers_to(
     except ValueError as error:
         raise BadInput(str(error)) from None
     except RuntimeError as error:
-        raise ServerFailure("wrong_answer", sentence(str(error))) from None
+        is_off = load.http == HTTP2 and site.transport.http2_is_off
+        hint = f"; `{HTTP2_SETTING} = true` in its table of the study switches HTTP/2 on" if is_off else ""
+        raise ServerFailure("wrong_answer", sentence(f"{error}{hint}")) from None
     answers = []
     # Behind a request that is not answered, no other one is made.
     for request, body, (answered, failed) in zip(requests, bodies, outcomes, strict=False):

@@ -29,6 +29,8 @@ class Transport:
     """What is asked for in the handshakes of an encrypted one, and whose certificates are accepted."""
     http_versions: frozenset[HttpVersion] = frozenset({HTTP1_1})
     """Those that the server was set to speak."""
+    http2_is_off: bool = False
+    """Whether a setting of the server, which is off, would have it speak HTTP/2."""
     other_addresses: tuple[str, ...] = ()
     """Further addresses of the host of one that runs already."""
 
@@ -55,9 +57,10 @@ def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Trans
     versions: frozenset[HttpVersion] = frozenset(
         {HTTP1_1, HTTP2} if settings.get(HTTP2_SETTING) is True else {HTTP1_1}
     )
+    is_off = settings.get(HTTP2_SETTING) is False
     if settings.get(TLS) is not True:
-        return Transport(http_versions=versions)
-    return Transport("https", TlsTable(verify=str(authority)), versions)
+        return Transport(http_versions=versions, http2_is_off=is_off)
+    return Transport("https", TlsTable(verify=str(authority)), versions, is_off)
 
 
 def require_transport_settings(settings: Mapping[str, Setting]) -> None:
