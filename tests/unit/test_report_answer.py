@@ -224,7 +224,44 @@ def test_one_trial_answers_without_an_interval_and_says_so(run: Run):
         "The highest throughput of each server, in requests/s: nginx 39,403 at connections = 200, tiny "
         "26,144 at connections = 200 and apache 19,989 at connections = 200."
     )
-    assert found.sentences[-1] == "One trial of each server has no interval, so they cannot be ranked."
+    assert found.sentences[1] == "One trial of each server has no interval, so they cannot be ranked."
+
+
+def test_one_trial_gives_ratios_without_an_interval_and_claims_nothing(run: Run):
+    first = [record for record in run.records if record.block == 0 and record.kind == "point"]
+    at_ten = [one for one in first if one.point == {"connections": 10}]
+    found = answer_of(synthetic.with_records(run, at_ten))
+    nginx, tiny, apache = (synthetic.SERVERS[name].throughput_rps(10) for name in ("nginx", "tiny", "apache"))
+    ratios = sorted((("tiny", tiny / nginx), ("apache", apache / nginx)), key=lambda one: -one[1])
+    named = " and ".join(f"{name} {ratio:.3f}" for name, ratio in ratios)
+    assert found.sentences[-1] == (
+        f"Measured once, without an interval, in multiples of the throughput of nginx: {named}; "
+        "another trial may give other ratios."
+    )
+    assert not any(word in found.text for word in ("highest throughput,", "told apart", "better"))
+
+
+COST = re.compile(r"in multiples of the (?P<title>[^:]*) of nginx: (?P<ratios>.*)")
+
+
+@pytest.mark.parametrize(
+    "question", ["What does the proxy cost?", "Which overhead has TLS?", "What are the costs?"]
+)
+def test_a_question_for_a_cost_is_answered_by_the_ratio_of_each_server(tmp_path: Path, question: str):
+    run = asking(read_run(synthetic.write_points(tmp_path, 10)), question=question)
+    found = [match for one in answer_of(run).sentences if (match := COST.search(one))]
+    assert [match["title"] for match in found] == ["throughput", "CPU time per request"]
+    nginx, *others = (synthetic.SERVERS[name] for name in ("nginx", "apache", "tiny"))
+    throughputs = [one.throughput_rps(10) / nginx.throughput_rps(10) for one in others]
+    processor = [one.cpu_us / nginx.cpu_us for one in others]
+    for match, truth in zip(found, (throughputs, processor), strict=True):
+        ratios = dict(re.findall(r"(apache|tiny) (\S+) \(", match["ratios"]))
+        assert [float(ratios[name]) for name in ("apache", "tiny")] == pytest.approx(truth, rel=0.005)
+
+
+def test_another_question_is_answered_without_them(tmp_path: Path):
+    run = asking(read_run(synthetic.write_points(tmp_path, 10)), question="Which costume fits?")
+    assert not any("multiples" in one for one in answer_of(run).sentences)
 
 
 def test_a_server_at_one_point_answers_there_and_not_at_most(tmp_path: Path):

@@ -1,6 +1,8 @@
 """The summary in the terminal."""
 
 import io
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -25,6 +27,7 @@ from loadcurve.report.text import listing
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support import terminal
+from support.findings import finding
 
 
 def printed(folder: Path) -> list[str]:
@@ -74,6 +77,19 @@ def test_what_a_run_prints_begins_with_the_answer_and_ends_with_the_curves(tmp_p
     assert " ".join(map(str.strip, said)) == answer_words(analysis)
     assert lines[len(said) + 1].split()[:2] == ["server", "connections"]
     assert "along connections, 1 to 200" in lines[-8:]
+
+
+@pytest.mark.parametrize("with_findings", [False, True])
+def test_the_parts_of_what_a_run_prints_are_one_empty_line_apart(tmp_path: Path, with_findings: bool):
+    run = read_run(synthetic.write_run(tmp_path))
+    found = [finding(1)] if with_findings else []
+    out = io.StringIO()
+    report = Report(run, replace(analyse(run), findings=found))
+    print_results(report, Console(file=out, width=80))
+    lines = [line.strip() for line in out.getvalue().splitlines()]
+    assert ("Findings" in lines) == with_findings
+    assert "along connections, 1 to 200" in lines
+    assert [pair for pair in pairwise(lines) if pair == ("", "")] == []
 
 
 def test_the_ranking_says_who_is_ahead_by_how_much_and_what_is_left_out(tmp_path: Path):

@@ -1,12 +1,17 @@
 """What a run on a terminal ends with: commands to try next, after a first look at a study alone."""
 
+import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 
-from loadcurve.cli.run import next_steps, program_name
+from loadcurve.cli.results import show_results
+from loadcurve.cli.run import Ending, next_steps, program_name
 from loadcurve.runs.study import RunOptions
 from loadcurve.study.find import find_study
+from support import synthetic_run as synthetic
 
 FOLDER = Path("loadcurve-runs/quickstart-1")
 OWN = Path("my.toml")
@@ -57,3 +62,18 @@ def test_the_command_is_written_as_a_shell_finds_it(tmp_path, monkeypatch):
     assert program_name() == "bin/loadcurve"
     monkeypatch.setenv("PATH", str(program.parent))
     assert program_name() == "loadcurve"
+
+
+@pytest.mark.parametrize(("is_interrupted", "said"), [(False, ["Next", "open it"]), (True, [])])
+def test_what_to_try_next_comes_before_the_path_of_the_report(tmp_path, capsys, is_interrupted, said):
+    run = synthetic.run_record()
+    # Without the server that is missing each planned one has usable points.
+    planned = [one for one in run.order if one.server in {"nginx", "apache", "tiny"}]
+    folder = synthetic.write_run(tmp_path, run.model_copy(update={"order": planned}))
+    talk = Console(file=sys.stdout)
+    ending = Ending(talk, Text("Next\nopen it"), interrupted=is_interrupted)
+    show_results(folder, talk, interrupted=False, before_path=ending)
+    *before, path = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert path == str(folder / "report.html")
+    assert before[len(before) - len(said) :] == said
+    assert ending.usable == (not is_interrupted)

@@ -2,7 +2,7 @@
 
 import contextlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,8 +32,16 @@ def _prepare() -> None:
         import loadcurve.report.terminal  # noqa: F401
 
 
-def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | None:
+def show_results(
+    folder: Path,
+    talk: Console,
+    *,
+    interrupted: bool,
+    before_path: Callable[[Sequence[Run]], None] = lambda _: None,
+) -> Run | None:
     """Print the summary and write the report, its path last, on stdout; return the run, if there is any.
+
+    ``before_path`` says what else there is to say of the run, so that the path stays the last line.
 
     Raises ``LoadcurveError``: the report cannot be made; what was measured is kept.
     """
@@ -41,7 +49,7 @@ def show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run | Non
         talk.print("interrupted before anything was measured")
         return None
     try:
-        return _show_results(folder, talk, interrupted=interrupted)
+        return _show_results(folder, talk, before_path, interrupted=interrupted)
     except (BadInput, ImportError, OSError, MemoryError) as error:
         said = _in_words(error)
         raise LoadcurveError(
@@ -56,7 +64,9 @@ def _in_words(error: Exception) -> str:
     return refusal(error) if isinstance(error, OSError) else str(error)
 
 
-def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
+def _show_results(
+    folder: Path, talk: Console, before_path: Callable[[Sequence[Run]], None], *, interrupted: bool
+) -> Run:
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.analysis.analysis import analyse
@@ -80,8 +90,9 @@ def _show_results(folder: Path, talk: Console, *, interrupted: bool) -> Run:
     page = write_page(report)
     out = new_console()
     print_results(report, out)
-    out.print(page, soft_wrap=True)
     if interrupted and run.run.search is None and not analysis.complete:
         talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)
+    before_path([run])
+    out.print(page, soft_wrap=True)
     fail_where_left_out(analysis.not_computed)
     return run

@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +48,7 @@ def next_steps(argument: str, study_file: Path, folder: Path, options: RunOption
     if is_bundled:
         steps["init",] = "a study of your own, for the servers found here"
     program = program_name()
-    lines = [Text("\nNext", style="bold")]
+    lines = [Text("Next", style="bold")]
     for words, meaning in steps.items():
         lines += [Text(f"  {meaning}:", style="dim"), Text(f"    {shlex.join([program, *words])}")]
     return Text("\n").join(lines)
@@ -106,31 +106,50 @@ def run_command(
             note_disturbance(look, display)
             display.begins(study_run.studies, study_run.order, study_run.first_block)
             interrupted = measured(study_run)
-        runs = _show_all(study_run, talk, interrupted=interrupted)
+        steps = None
+        if resumed is None and talk.is_terminal:
+            steps = next_steps(argument or "", study_run.study_file, study_run.folder, options)
+        ending = Ending(talk, steps, interrupted=interrupted)
+        _show_all(study_run, talk, ending, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
-    usable = [_is_usable(run, talk) for run in runs]
-    if not usable or not all(usable):
-        return EXIT_INVALID
-    if resumed is None and talk.is_terminal:
-        steps = next_steps(argument or "", study_run.study_file, study_run.folder, options)
-        if steps is not None:
-            talk.print(steps, soft_wrap=True)
-    return EXIT_DONE
+    return EXIT_DONE if ending.usable else EXIT_INVALID
 
 
-def _show_all(study_run: StudyRun, talk: Console, *, interrupted: bool) -> list[Run]:
-    """Print the summaries of a run, and write its reports; return the run, or those of its loads."""
+class Ending:
+    """What is said of a run between its results and the path of its report."""
+
+    def __init__(self, talk: Console, steps: Text | None, *, interrupted: bool) -> None:
+        """Say ``steps``, the next commands, of a whole run all servers of which have usable figures."""
+        self._talk = talk
+        self._steps = steps
+        self._interrupted = interrupted
+        self.usable = False
+        """Whether each planned server of each load has a usable point."""
+
+    def __call__(self, runs: Sequence[Run]) -> None:
+        """Name the servers without a usable figure, or else the next commands."""
+        if self._interrupted:
+            return
+        usable = [_is_usable(run, self._talk) for run in runs]
+        self.usable = bool(usable) and all(usable)
+        if self.usable and self._steps is not None:
+            self._talk.print(self._steps, soft_wrap=True)
+            self._talk.print()
+
+
+def _show_all(study_run: StudyRun, talk: Console, ending: Ending, *, interrupted: bool) -> None:
+    """Print the summaries of a run, and write its reports, or those of its loads."""
     if not study_run.has_several_loads:
-        run = show_results(study_run.folder, talk, interrupted=interrupted)
-        return [] if run is None else [run]
+        show_results(study_run.folder, talk, interrupted=interrupted, before_path=ending)
+        return
     if not has_several_loads(study_run.folder):
         talk.print("interrupted before anything was measured")
-        return []
+        return
     with interrupts_deferred():
         from loadcurve.cli.together import show_together
 
-    return show_together(study_run.folder, talk, interrupted=interrupted)
+    show_together(study_run.folder, talk, interrupted=interrupted, before_path=ending)
 
 
 @contextmanager

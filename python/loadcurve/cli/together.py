@@ -1,6 +1,7 @@
 """The results of several loads on one machine: their summaries, their reports, and one page of all."""
 
 import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,16 @@ if TYPE_CHECKING:
     from loadcurve.analysis.analysis import Analysis
 
 
-def show_together(folder: Path, talk: Console, *, interrupted: bool) -> list[Run]:
+def show_together(
+    folder: Path,
+    talk: Console,
+    *,
+    interrupted: bool,
+    before_path: Callable[[Sequence[Run]], None] = lambda _: None,
+) -> list[Run]:
     """Print the summary of each load and what they do to each other; write the reports, the last path last.
+
+    ``before_path`` says what else there is to say of the runs.
 
     Raises ``LoadcurveError``: a report cannot be made; what was measured is kept.
     """
@@ -55,9 +64,10 @@ def show_together(folder: Path, talk: Console, *, interrupted: bool) -> list[Run
     together = together_by(record, analyses)
     page = write_together(folder, together, reports)
     out.print(terminal(together))
-    out.print(page, soft_wrap=True)
     if interrupted and not all(analysis.complete for analysis in analyses.values()):
         talk.print(f"To resume it: loadcurve run --resume {shlex.quote(str(folder))}", soft_wrap=True)
+    before_path(runs)
+    out.print(page, soft_wrap=True)
     fail_where_left_out(faults)
     return runs
 

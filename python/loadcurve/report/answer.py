@@ -15,6 +15,7 @@ from loadcurve.explain.finding import Finding
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.report import text
+from loadcurve.report.cost import cost_words, one_trial_words
 from loadcurve.report.findings import FindingGroup, grouped
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.inconclusive import inconclusive_words
@@ -201,7 +202,8 @@ def _by_peak(load: LoadKind, shaped: SliceShapes) -> list[str]:
     if len(peaks) == 1:
         ((server, only),) = peaks.items()
         return [f"{where}{server}: {peak_words(load, key, only)}"]
-    said = [f"{where}{leader_words(shaped.by_peak, PEAK_THROUGHPUT)}."] if shaped.by_peak.decides else []
+    ranking = shaped.by_peak
+    said = [f"{where}{leader_words(ranking, PEAK_THROUGHPUT)}."] if ranking.decides else []
     ordered = sorted(peaks.items(), key=lambda one: -one[1].value.value)
     named = [
         f"{server} {text.estimate(one.value)} at {text.load(key, one.load)}"
@@ -211,6 +213,7 @@ def _by_peak(load: LoadKind, shaped: SliceShapes) -> list[str]:
     return [
         *said,
         f"{'' if said else where}The peaks, in {load.per_second}: {'; '.join(first_named(named))}.",
+        *one_trial_words(ranking, PEAK_THROUGHPUT),
     ]
 
 
@@ -236,10 +239,13 @@ def _by_ranking(analysis: Analysis, ranked: RunRanking | None, measure: Measure)
     if len(ranking.ranks) > 1 and ranking.decides:
         shown = Shown.of(analysis, measure)
         where = _where(ranked.compared_points, analysis.points)
-        return [f"{where}{leader_words(ranking, measure, shown)}."]
-    undecided = in_words(ranking, measure) if len(ranking.ranks) > 1 else None
+        said = f"{where}{leader_words(ranking, measure, shown)}."
+        return [said, *cost_words(analysis, ranking, measure, where.strip() or "There,")]
     each = _each_server(analysis, measure)
-    return [*each, *([f"{undecided[:1].upper()}{undecided[1:]}."] if undecided else [])]
+    if len(ranking.ranks) < 2:  # noqa: PLR2004 -- a comparison has two sides
+        return each
+    undecided = in_words(ranking, measure)
+    return [*each, f"{undecided[:1].upper()}{undecided[1:]}.", *one_trial_words(ranking, measure)]
 
 
 def _without_the_measure(analysis: Analysis, measure: Measure) -> list[str]:

@@ -257,6 +257,6 @@ CLAIMS: Section[list[ClaimRow]] = Section(
     lambda report: claim_rows(report.analysis),
     [],
     page="claims",
-    terminal=lambda _, claims: [ClaimsInTerminal(claims), Text()],
+    terminal=lambda _, claims: [Text(), ClaimsInTerminal(claims)],
     markdown=_in_markdown,
 )

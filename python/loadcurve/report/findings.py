@@ -151,7 +151,7 @@ def findings_text(findings: Sequence[Finding], limit: str | None = None) -> Grou
         parts += _group(group)
     rest = [f"{len(groups) - len(shown):,} more"] if len(groups) > len(shown) else []
     rest.append("their evidence, and what to do")
-    parts += [Text(f"in the report: {', '.join(rest)}", style="dim"), Text("")]
+    parts.append(Text(f"in the report: {', '.join(rest)}", style="dim"))
     return Group(*parts)
 
 

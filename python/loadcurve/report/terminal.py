@@ -51,12 +51,15 @@ def print_shapes(report: Report, out: Console) -> None:
 
 def print_findings(report: Report, out: Console) -> None:
     """Print what was found, and why."""
-    shown = report.drawn(FOUND, FOUND.terminal)
-    out.print(bounded(Group(*shown)) if report.analysis.findings else "")
+    if report.analysis.findings:
+        out.print(bounded(Group(*report.drawn(FOUND, FOUND.terminal))))
 
 
 def closing(report: Report) -> RenderableType:
-    """Return what comes last, before the path of the page: judged claims, and the curves in lines."""
+    """Return what comes last, before the path of the page: judged claims, and the curves in lines.
+
+    Each part begins with an empty line of its own, so that what is before it need not end with one.
+    """
     judged = report.drawn(CLAIMS, CLAIMS.terminal)
     lines = report.sections.several("the curves in lines", lambda: sparklines(report.analysis))
     left_out = report.analysis.run.left_out
