@@ -1,0 +1,111 @@
+"""The test that a gate makes after each block, and what it promises."""
+
+import math
+
+import numpy as np
+import pytest
+from benches.gate_simulation import MACHINES, Case, outcomes
+from scipy import stats
+
+from loadcurve.stats.sequential import (
+    LEAST_PLANNED,
+    Answer,
+    GatePlan,
+    judge,
+    more_blocks,
+    smallest_seen,
+)
+from loadcurve.stats.spending import LEAST_BLOCKS, nominal_levels
+
+PLAN = GatePlan(math.log(1.03), 40, 5)
+
+
+def around(mean: float, blocks: int, sd: float = 0.001) -> np.ndarray:
+    """Blocks that alternate around a mean."""
+    return np.array([mean + sd * (-1) ** place for place in range(blocks)])
+
+
+def test_a_test_of_one_look_spends_all_of_its_level_there():
+    assert nominal_levels(0.05, LEAST_BLOCKS) == (0.05,)
+
+
+def test_the_second_look_spends_what_the_first_has_left():
+    first, second = nominal_levels(0.05, LEAST_BLOCKS + 1)
+    assert first == pytest.approx(0.05 * (LEAST_BLOCKS / (LEAST_BLOCKS + 1)) ** 2)
+    # Neither crosses its bound with the probability that the bivariate normal distribution gives.
+    correlation = math.sqrt(LEAST_BLOCKS / (LEAST_BLOCKS + 1))
+    bounds = -stats.norm.ppf([first, second])
+    neither = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(bounds)
+    assert neither == pytest.approx(0.95, abs=1e-4)
+
+
+def test_a_test_without_a_look_is_refused():
+    with pytest.raises(ValueError, match="no look"):
+        nominal_levels(0.05, LEAST_BLOCKS - 1)
+
+
+def test_equal_builds_are_ruled_out_to_be_worse():
+    judged = judge(PLAN, around(0.0, 40))
+    assert judged.answer is Answer.RULED_OUT
+    assert judged.confirmation is None
+    assert judged.decided_after is not None
+    assert judged.decided_after < 10
+
+
+def test_a_regression_is_shown_by_two_draws_that_share_no_block():
+    judged = judge(PLAN, around(0.1, 40))
+    assert judged.answer is Answer.REGRESSION
+    assert judged.confirmation is not None
+    assert judged.first.blocks + judged.confirmation.blocks == judged.decided_after
+
+
+def test_what_the_second_draw_does_not_show_does_not_fail():
+    judged = judge(PLAN, np.concatenate([around(0.1, 6), around(0.0, 34)]))
+    assert judged.confirmation is not None
+    assert judged.answer is Answer.RULED_OUT
+
+
+def test_a_difference_that_is_shown_and_smaller_than_the_limit_is_no_regression():
+    assert judge(PLAN, around(0.01, 40)).answer is Answer.RULED_OUT
+
+
+def test_a_block_without_a_figure_says_nothing():
+    values = around(0.1, 40)
+    with_gaps = np.full(80, np.nan)
+    with_gaps[::2] = values
+    whole, gaps = judge(PLAN, values), judge(PLAN, with_gaps)
+    assert gaps.first == whole.first
+    assert gaps.answer is whole.answer
+    assert judge(PLAN, np.full(40, np.nan)).answer is Answer.OPEN
+
+
+def test_more_blocks_are_named_where_they_would_decide():
+    judged = judge(PLAN, around(0.02, 40, sd=0.05))
+    assert judged.answer is Answer.OPEN
+    more = more_blocks(PLAN, judged)
+    # About (2 · 0.05 / 0.0096)² blocks in all.
+    assert more is not None
+    assert 50 < more < 100
+    at_the_limit = judge(PLAN, around(PLAN.least - 1e-6, 40, sd=0.05))
+    assert more_blocks(PLAN, at_the_limit) is None
+
+
+def test_the_smallest_visible_difference_is_never_below_the_limit_and_grows_with_the_spread():
+    assert smallest_seen(PLAN, 1e-6) == PLAN.least
+    # In 16 blocks for the confirmation about 2.7 standard errors, in 24 for the first draw about 3.6.
+    assert smallest_seen(PLAN, 0.1) == pytest.approx(3.6 * 0.1 / math.sqrt(24), rel=0.1)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda one: one.name)
+def test_gates_of_equal_builds_fail_in_at_most_one_of_a_hundred(machine):
+    assert outcomes(machine, Case(0.0, 0.03), gates=200, blocks=45, seed=7).failed <= 0.01
+
+
+def test_nine_of_ten_gates_find_a_regression_of_5_percent_at_a_spread_of_5_percent():
+    found = outcomes(MACHINES[0], Case(0.05, 0.03), gates=200, blocks=45, seed=8)
+    assert found.failed >= 0.9
+
+
+def test_the_shortest_gate_can_show_a_great_regression():
+    judged = judge(GatePlan(math.log(1.03), LEAST_PLANNED, 5), around(0.5, LEAST_PLANNED, sd=0.01))
+    assert judged.answer is Answer.REGRESSION
