@@ -97,8 +97,8 @@ def outcomes(machine: Machine, case: Case, gates: int, blocks: int, seed: int) -
     ended = [_ended([judge(plan, measure) for measure in gate], blocks) for gate in ratios]
     return Outcomes(
         suspected=float(np.mean([one.suspected for one in ended])),
-        failed=float(np.mean([one.answer is Answer.REGRESSION for one in ended])),
-        passed=float(np.mean([one.answer is Answer.RULED_OUT for one in ended])),
+        failed=float(np.mean([one.answer == "regression" for one in ended])),
+        passed=float(np.mean([one.answer == "ruled_out" for one in ended])),
         blocks=float(np.median([one.blocks for one in ended])),
     )
 
@@ -113,12 +113,12 @@ class _Ended:
 def _ended(judged: list[Judged], blocks: int) -> _Ended:
     """Return how a gate ends: at the first confirmed regression, or when the last measure is ruled out."""
     suspected = any(one.confirmation is not None for one in judged)
-    worse = [one.decided_after or blocks for one in judged if one.answer is Answer.REGRESSION]
+    worse = [one.decided_after or blocks for one in judged if one.answer == "regression"]
     if worse:
-        return _Ended(Answer.REGRESSION, suspected, min(worse))
-    if all(one.answer is Answer.RULED_OUT for one in judged):
-        return _Ended(Answer.RULED_OUT, suspected, max(one.decided_after or blocks for one in judged))
-    return _Ended(Answer.OPEN, suspected, blocks)
+        return _Ended("regression", suspected, min(worse))
+    if all(one.answer == "ruled_out" for one in judged):
+        return _Ended("ruled_out", suspected, max(one.decided_after or blocks for one in judged))
+    return _Ended("open", suspected, blocks)
 
 
 CASES = (Case(0.0, 0.03), Case(0.05, 0.03), Case(0.03, 0.03), Case(0.03, 0.02))

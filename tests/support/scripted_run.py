@@ -12,6 +12,7 @@ from rich.console import Console
 
 from loadcurve.cli.capacity import capacity_command
 from loadcurve.cli.display import RunDisplay
+from loadcurve.cli.gate import GateGiven, gate_command
 from loadcurve.cli.run import run_command
 from loadcurve.generate.generator import Observe, ObserveAll, ObserveLevel, Plan, Progress
 from loadcurve.result.folder import Run, read_run
@@ -185,6 +186,11 @@ class ScriptedRun:
         self._study_file.write_text(study)
         searched = range_of_key or (None, None, None)
         return capacity_command(str(self._study_file), slo, *searched, self._options({}))
+
+    def gate_command(self, study: str, base: str, head: str, **given: Any) -> int:
+        """Do what `loadcurve gate` does, with two servers of the study; return its exit code."""
+        self._study_file.write_text(study)
+        return gate_command(str(self._study_file), GateGiven(base, head, **given), self._options({}))
 
     def _options(self, options: Mapping[str, Any]) -> RunOptions:
         return RunOptions(**{"out": self.folder, "seed": 1, **options})

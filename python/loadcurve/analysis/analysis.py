@@ -21,7 +21,8 @@ from loadcurve.analysis.curves import (
 )
 from loadcurve.analysis.disturbance import Disturbance, disturbance_of, unknown_disturbance
 from loadcurve.analysis.division import DividedTime, divided_times
-from loadcurve.analysis.ending import Ending, ending, unknown_ending
+from loadcurve.analysis.ending import Ending, ending, gate_of, unknown_ending
+from loadcurve.analysis.gated import GatedRun
 from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
 from loadcurve.analysis.ranking import RunRanking, rank_run, unranked
@@ -125,6 +126,8 @@ class Analysis:
     """How the time of a request was divided among the programs of every server that has several."""
     cpu_times: list[DividedCpus] = field(default_factory=list)
     """Whose the time of each side's CPUs was, at every point where that is known."""
+    gate: GatedRun | None = None
+    """What a gate comes to; ``None`` of other runs."""
     gaps: tuple[Gap, ...] = ()
     """Where the run was interrupted and resumed."""
     repeated: Repeated = Repeated(points=0, attempts=0)
@@ -226,6 +229,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         connections=sections.several("the connections", partial(connections_of, run)),
         divided=sections.several("the time of a request by program", partial(divided_times, run)),
         cpu_times=sections.several("whose CPU time it was", partial(cpu_times, run)),
+        gate=sections.get("the gate", partial(gate_of, run), None),
         gaps=run.gaps,
         repeated=Repeated(points=len(set(map(place_of, run.repeated))), attempts=len(run.repeated)),
         damage=list(run.damage),

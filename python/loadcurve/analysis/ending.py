@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadcurve.analysis.gated import GatedRun, gated, has_time_left, is_decided
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, is_usable
@@ -12,7 +13,7 @@ from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.result.which_count import until_drop, without_measured
 from loadcurve.stats.stopping import Figure, UntilNarrow, WidePoint, may_end, wide_points
 
-Reason = Literal["count", "narrow", "at_most", "unfinished", "unknown"]
+Reason = Literal["count", "narrow", "at_most", "decided", "budget", "unfinished", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,10 @@ class Ending:
     """How a run ended, or that it has not."""
 
     reason: Reason
-    """All trials that were planned; every interval is narrow; the most trials are done; none of these.
+    """Why there are no more trials, or that the run has not come to its end.
+
+    All that were planned are done; every interval is narrow; the most are done; a gate is decided; its budget
+    has no time for another block; none of these.
 
     ``unknown`` where a fault of Loadcurve's left out which of them it is.
     """
@@ -80,7 +84,10 @@ def ending(run: Run) -> Ending:
         reason = "at_most" if wide else "narrow" if rule else "count"
     elif rule and may_end(blocks, wide, rule) and len(until_then) == len(run.records):
         reason = "narrow"
-    planned = [trial for trial in run.run.order if reason != "narrow" or trial.block < blocks]
+    if reason == "unfinished" and len(until_then) == len(run.records):
+        reason = _ending_of_gate(run, blocks) or reason
+    is_early = reason in {"narrow", "decided", "budget"}
+    planned = [trial for trial in run.run.order if not is_early or trial.block < blocks]
     lengths = run.points_of_trials
     return Ending(
         reason=reason,
@@ -92,6 +99,22 @@ def ending(run: Run) -> Ending:
         drop_share=until_drop(run.run.study),
         curve_ends=tuple(_curve_ends(run)),
     )
+
+
+def _ending_of_gate(run: Run, blocks: int) -> Reason | None:
+    """Return why a gate ended after these blocks; ``None`` where it has not, or the run is no gate."""
+    record = run.run.gate
+    if record is None:
+        return None
+    if is_decided(gated(record, run.kind, run.records, blocks)):
+        return "decided"
+    return None if has_time_left(record, run.records) else "budget"
+
+
+def gate_of(run: Run) -> GatedRun | None:
+    """Return what a gate comes to after its whole blocks; ``None`` of a run that is no gate."""
+    record = run.run.gate
+    return None if record is None else gated(record, run.kind, run.records, _whole_blocks(run))
 
 
 def _curve_ends(run: Run) -> Iterator[CurveEnd]:

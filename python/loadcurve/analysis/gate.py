@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.comparison import Change, RunComparison
-from loadcurve.analysis.unusable import Unusable
+from loadcurve.analysis.gated import GatedRun
+from loadcurve.analysis.unusable import Unusable, lost_in_head
 
 
 class Outcome(Enum):
@@ -50,3 +52,28 @@ class Gate:
         if change in self.regressions:
             return Outcome.FAILED
         return Outcome.UNDECIDED if change in self.undecided else Outcome.PASSED
+
+
+@dataclass(frozen=True, slots=True)
+class GateAnswer:
+    """What a run of ``loadcurve gate`` comes to."""
+
+    gated: GatedRun
+    lost: tuple[Unusable, ...]
+    """What has usable figures in the base alone."""
+
+    @classmethod
+    def of(cls, analysis: Analysis) -> "GateAnswer | None":
+        """Return the answer of a gate; ``None`` where the run is none."""
+        gate = analysis.gate
+        return None if gate is None else cls(gate, lost_in_head(analysis, gate.base, gate.head))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What it comes to; ``None`` where nothing could be measured."""
+        answers = [one.answer for one in self.gated.measures]
+        if self.lost or "regression" in answers:
+            return Outcome.FAILED
+        if not answers:
+            return None
+        return Outcome.UNDECIDED if "open" in answers else Outcome.PASSED

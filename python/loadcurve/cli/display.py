@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve import units
+from loadcurve.analysis.gated import GatedRun
 from loadcurve.cli.live_line import CONNECTING, SEPARATOR, live_line
 from loadcurve.cli.live_seconds import LiveSeconds
 from loadcurve.generate.generator import Progress
@@ -176,6 +177,9 @@ class RunDisplay:
         """``blocks`` whole blocks are measured, and these intervals are wider than the study wants."""
         if blocks >= rule.least:
             self.note(f"after {plural(blocks, 'trial')} of each server: {wide_in_words(wide, rule)}")
+
+    def gate_looks(self, gate: GatedRun) -> None:
+        """A gate has looked at its blocks so far."""
 
     def _note_new_caveats(self, record: PointRecord) -> None:
         """Print what must be known of a server's figures, once for each server."""

@@ -13,6 +13,7 @@ import typer
 
 from loadcurve.cli import completion
 from loadcurve.cli.commands import inventory, measure, results
+from loadcurve.cli.commands.gate import gate
 from loadcurve.cli.commands.load import load
 from loadcurve.cli.interrupts import end_on_interrupts
 from loadcurve.cli.output import results_on_stdout
@@ -40,6 +41,7 @@ SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "machines": inventory.machines,
     "import": results.import_files,
     "servers": inventory.servers,
+    "gate": gate,
     "crosscheck": measure.crosscheck,
     "generators": inventory.generators,
     "report": results.report,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -13,6 +14,9 @@ from loadcurve.cli.console import new_console
 from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, refusal, sentence
 from loadcurve.result.folder import Run
 from loadcurve.server.interrupts import interrupts_deferred
+
+if TYPE_CHECKING:
+    from loadcurve.report.section import Report
 
 
 @contextmanager
@@ -48,8 +52,15 @@ def show_results(
     if interrupted and not (folder / "run.json").exists():
         talk.print("interrupted before anything was measured")
         return None
-    try:
+    with _faults_of_reports(folder):
         return _show_results(folder, talk, before_path, interrupted=interrupted)
+
+
+@contextmanager
+def _faults_of_reports(folder: Path) -> Iterator[None]:
+    """Say of what fails inside the block that the report could not be written."""
+    try:
+        yield
     except (BadInput, ImportError, OSError, MemoryError) as error:
         said = _in_words(error)
         raise LoadcurveError(
@@ -64,30 +75,47 @@ def _in_words(error: Exception) -> str:
     return refusal(error) if isinstance(error, OSError) else str(error)
 
 
-def _show_results(
-    folder: Path, talk: Console, before_path: Callable[[Sequence[Run]], None], *, interrupted: bool
-) -> Run:
+def written_report(folder: Path) -> "tuple[Report, Path]":
+    """Write the report and the numbers of a run; return its contents and its path.
+
+    Raises ``LoadcurveError``: the report cannot be made; what was measured is kept.
+    """
+    with _faults_of_reports(folder):
+        return _written_report(folder)
+
+
+def _written_report(folder: Path) -> "tuple[Report, Path]":
     # An exception in the middle of an import may be lost or turned into another one by native code.
     with interrupts_deferred():
         from loadcurve.analysis.analysis import analyse
         from loadcurve.analysis.numbers import keep_numbers
-        from loadcurve.cli.damage import fail_where_left_out
         from loadcurve.report.html import write_page
         from loadcurve.report.run_summary import numbers_of
         from loadcurve.report.section import Report
-        from loadcurve.report.terminal import print_results
         from loadcurve.result.folder import read_run
         from loadcurve.result.summary import source_of
 
-    if interrupted:
-        talk.print("interrupted: what was measured is kept")
     source = source_of(folder)
     run = read_run(folder)
     # The report is written first: it stays, whatever becomes of stdout.
     analysis = analyse(run)
     keep_numbers(folder, numbers_of(analysis, source))
     report = Report(run, analysis)
-    page = write_page(report)
+    return report, write_page(report)
+
+
+def _show_results(
+    folder: Path, talk: Console, before_path: Callable[[Sequence[Run]], None], *, interrupted: bool
+) -> Run:
+    # An exception in the middle of an import may be lost or turned into another one by native code.
+    with interrupts_deferred():
+        from loadcurve.cli.damage import fail_where_left_out
+        from loadcurve.report.terminal import print_results
+
+    if interrupted:
+        talk.print("interrupted: what was measured is kept")
+    report, page = _written_report(folder)
+    run, analysis = report.run, report.analysis
     out = new_console()
     print_results(report, out)
     if interrupted and run.run.search is None and not analysis.complete:

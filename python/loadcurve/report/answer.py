@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
+from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.ranking import RunRanking
 from loadcurve.analysis.reasons import MainReason
 from loadcurve.analysis.sections import Sections
@@ -18,6 +19,7 @@ from loadcurve.report import text
 from loadcurve.report.cost import cost_words, one_trial_words
 from loadcurve.report.findings import FindingGroup, grouped
 from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.gate import gate_sentences
 from loadcurve.report.inconclusive import inconclusive_words
 from loadcurve.report.leader import first_named, leader_words
 from loadcurve.report.ranking import in_words
@@ -88,6 +90,8 @@ NO_ANSWER = Answer(["The answer is missing because of an error in Loadcurve."], 
 
 def answer(analysis: Analysis) -> Answer:
     """Return the answer: who keeps the limits of the reader, the search or the study, and who is ahead."""
+    if (gate := GateAnswer.of(analysis)) is not None:
+        return Answer(gate_sentences(analysis, gate), "", [], causes(analysis.findings))
     load, measure = analysis.load_kind, analysis.measure(analysis.ranked_by)
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None

@@ -2,7 +2,7 @@
 
 from functools import partial
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from loadcurve.analysis.comparison import Change, RunComparison
 from loadcurve.analysis.gate import Gate, Outcome
@@ -16,14 +16,11 @@ from loadcurve.report.comparison import (
     unusable_in_words,
 )
 from loadcurve.report.markdown import escaped, listed, table_of_words
+from loadcurve.report.suite import as_junit
 from loadcurve.units import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-"""What a suite of JUnit counts, and the elements that it is of."""
 
 
 def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
@@ -48,10 +45,7 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
 
 
 def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
-    """Return JUnit's XML: a test for each server, measure and point, skipped where it is not decided.
-
-    The form is that of Jenkins' schema, which GitLab and GitHub's actions read as well.
-    """
+    """Return JUnit's XML: a test for each server, measure and point, skipped where it is not decided."""
     suite = Element("testsuite", name="loadcurve compare")
     for change in comparison.changes:
         case = SubElement(suite, "testcase", classname=change.server, name=_name(change))
@@ -65,12 +59,7 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
         for point in one.points:
             case = SubElement(suite, "testcase", classname=one.server, name=f"figures at {text.point(point)}")
             SubElement(case, "error", message=f"no usable figure: {one.reason}")
-    for count, tag in COUNTED.items():
-        suite.set(count, str(sum(1 for _ in suite.iter(tag))))
-    suites = Element("testsuites")
-    suites.append(suite)
-    indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
+    return as_junit(suite)
 
 
 def _name(change: Change) -> str:

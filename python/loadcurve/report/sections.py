@@ -24,6 +24,7 @@ from loadcurve.report.figures import (
     THROUGHPUT,
 )
 from loadcurve.report.findings import FOUND, LIMIT
+from loadcurve.report.gate import GATE
 from loadcurve.report.long_table import NUMBERS
 from loadcurve.report.operations import BY_OPERATION
 from loadcurve.report.published_content import PUBLISHED
@@ -39,6 +40,7 @@ from loadcurve.report.trials import TIMELINE, TRIALS
 SECTIONS: tuple[Section[Any], ...] = (
     ANSWER,
     CAUTION,
+    GATE,
     RUN_CAVEATS,
     LOADS,
     OWN_LOADS,

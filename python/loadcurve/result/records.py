@@ -140,6 +140,28 @@ class SearchRecord(Record):
     """The limits as they were given, such as ``p99 < 10ms, errors < 0.1 %``."""
 
 
+GATE_BLOCKS_MAX = 300
+
+
+class GateRecord(Record):
+    """A gate: two servers in turn, until it is decided whether the second one is worse."""
+
+    base: str
+    """The name of the server to compare with."""
+    head: str
+    """That of the server with the change."""
+    origin: str | None
+    """The server of the study that both are made of; ``None`` where the study has the two."""
+    least: Annotated[float, Field(gt=0, lt=1)]
+    """The least regression that counts, such as 0.03 for 3 %."""
+    measures: Many[str]
+    """The measures that are gated, by name."""
+    budget_s: Annotated[float, Field(gt=0)]
+    """How long it may take."""
+    blocks: Annotated[int, Field(ge=1, le=GATE_BLOCKS_MAX)]
+    """How many blocks it is planned for, at most."""
+
+
 FORMAT: Final = "loadcurve-run/3"
 """What is written."""
 RunFormat = Literal["loadcurve-run/1", "loadcurve-run/2", "loadcurve-run/3"]
@@ -212,6 +234,8 @@ class RunRecord(SealedRecord):
     """The points of the sweep; none if a search chose them."""
     search: SearchRecord | None = None
     """``None`` where the run went through a sweep."""
+    gate: GateRecord | None = None
+    """``None`` of a run that decides nothing; runs of earlier versions do not have the key."""
     host: dict[str, Any]
     machines: dict[str, OtherMachineRecord] = Field(default_factory=dict)
     """Other machines by their names in the study; earlier runs do not have the key."""
@@ -237,7 +261,7 @@ class RunRecord(SealedRecord):
         """The command with its arguments that does the same again."""
         if self.imported is not None:
             return self.imported.command
-        command = "run" if self.search is None else "capacity"
+        command = "gate" if self.gate is not None else "run" if self.search is None else "capacity"
         options = with_kept_catalogs(self.options, self.inputs)
         return ["loadcurve", command, STUDY_FILE, "--seed", str(self.seed), *options]
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from loadcurve.analysis.gated import GatedRun
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
@@ -40,3 +41,6 @@ class Display(Protocol):
 
     def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
         """``blocks`` whole blocks are measured, and these intervals are wider than the study wants."""
+
+    def gate_looks(self, gate: GatedRun) -> None:
+        """A gate has looked at its blocks so far."""

@@ -19,6 +19,7 @@ from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import (
     FORMAT,
     FailureRecord,
+    GateRecord,
     PlannedTrial,
     PointRecord,
     ResumedRecord,
@@ -127,6 +128,7 @@ class PlannedRun:
         own_points: Mapping[PointKey, Point] = MappingProxyType({}),
         search: CapacitySearch | None = None,
         resumed: InterruptedRun | None = None,
+        gate: GateRecord | None = None,
     ) -> None:
         """Look for the servers of a study and build those that need it; none is started.
 
@@ -144,6 +146,7 @@ class PlannedRun:
         self._own_points = own_points
         self._search = search
         self._resumed = resumed
+        self._gate = gate
         self.folder = folder
         study = with_own_programs(study, context.catalog)
         require_known_types(study, document)
@@ -275,6 +278,7 @@ class PlannedRun:
             order=self.order,
             points=[] if self._search else self.study.points(),
             search=self._search.record if self._search else None,
+            gate=self._gate,
             host={**context.facts, "server_cpus": self.cpus.server, "load_cpus": self.cpus.load},
             machines=context.machines.records(self.study),
             ceiling=self.ceiling,
@@ -292,6 +296,8 @@ class PlannedRun:
         used = list(dict.fromkeys(server.use for server in self.study.servers.values()))
         document = TomlDocument.read(self._context.study_file)
         own = [name for name, server in self.study.servers.items() if server.use == OWN_PROGRAM]
+        if own and self._gate is not None and self._gate.origin is not None:
+            own = [self._gate.origin]
         return RunInputs(document, self._context.catalogs, used, own)
 
     def _study_record(self) -> dict[str, Any]:

@@ -102,6 +102,11 @@ def _run_to_resume(path: Path, study: str | None, *, is_own: bool) -> Interrupte
             f"{path} is a search for a capacity, in which each load depends on those before it: it cannot "
             f"be resumed. Start it again: loadcurve capacity {path / STUDY_FILE}"
         )
+    if run.run.gate is not None:
+        raise BadInput(
+            f"{path} is a gate, whose error rate holds for one uninterrupted run: it cannot be resumed. "
+            "Start it again by loadcurve gate; what was measured is kept"
+        )
     if run.run.loadcurve_version != VERSION or run.run.format != FORMAT:
         raise BadInput(
             f"{path} was started by version {run.run.loadcurve_version} of Loadcurve with the format "

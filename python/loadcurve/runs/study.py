@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from loadcurve.analysis.ending import figures, until_narrow
+from loadcurve.analysis.gated import gated, has_time_left, is_decided
 from loadcurve.errors import BadInput
 from loadcurve.generate.many import ManyMachines
 from loadcurve.host.cpus import own_threads_on
@@ -17,7 +18,7 @@ from loadcurve.result.folder import RunFolder, require_new_folder
 from loadcurve.result.inputs import CATALOG_OPTION
 from loadcurve.result.measures import point_key
 from loadcurve.result.outcomes import Caveat
-from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, RunRecord
+from loadcurve.result.records import FailureRecord, GateRecord, PlannedTrial, PointRecord, RunRecord
 from loadcurve.result.run_files import new_folder
 from loadcurve.result.several import (
     LoadOfSeveral,
@@ -27,6 +28,7 @@ from loadcurve.result.several import (
 from loadcurve.result.which_count import ServerCpus, counted, marked_drop
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
+from loadcurve.runs.gate import GateOptions, gate_record, sides_of
 from loadcurve.runs.machines import Machines, sending_machines
 from loadcurve.runs.other_runs import not_alone
 from loadcurve.runs.own_runs import forget_begun
@@ -120,11 +122,14 @@ class StudyRun:
         display: Display,
         search: SearchOptions | None = None,
         resumed: InterruptedRuns | None = None,
+        *,
+        gate: GateOptions | None = None,
     ) -> None:
         """Read the study, look for its servers and build those that need it; none is started.
 
         With ``search`` the trials do not go through the sweep but search for the capacity along it. With
-        ``resumed`` the run continues where that one was interrupted.
+        ``resumed`` the run continues where that one was interrupted. With ``gate`` two servers take turns
+        until it is decided whether the second one is worse.
 
         Raises:
             BadInput: the study or an option cannot be used.
@@ -141,7 +146,11 @@ class StudyRun:
         context = RunContext(
             study_file=study_file,
             seed=random.randint(0, LARGEST_SEED) if options.seed is None else options.seed,  # noqa: S311
-            option_words=[*(search.words() if search else []), *options.changes()],
+            option_words=[
+                *(search.words() if search else []),
+                *(gate.words() if gate else []),
+                *options.changes(),
+            ],
             only=options.only,
             catalog=load_catalog([*catalogs_of(document), *options.catalogs]),
             catalogs=options.catalogs,
@@ -153,6 +162,8 @@ class StudyRun:
         self._seed = context.seed
         before = resumed.runs if resumed else []
         self._loads: list[LoadPart] = []
+        self._gate: GateRecord | None = None
+        sides = sides_of(document, gate, context.catalog) if gate else None
         if self.has_several_loads:
             _require_no_choice(study_file, options, search)
             found = [(load, _changed(study, options)) for load, study in parts_of(document)]
@@ -173,7 +184,13 @@ class StudyRun:
             self.starts = _starts_of_several(self.parts, self._loads, self._seed)
         else:
             document = search_document(document, search) if search else document
+            document = sides.document if sides else document
             study = _changed(document.to_model(Study), options)
+            if gate and sides:
+                self._gate = gate_record(study, gate, sides)
+                trials = study.trials.exactly(self._gate.blocks)
+                trials = trials.model_copy(update={"until_drop_share": None})
+                study = study.model_copy(update={"trials": trials})
             if search:
                 # A search is as long as its brackets take; what it narrows is not a point's interval.
                 trials = study.trials.exactly(study.trials.count)
@@ -181,7 +198,9 @@ class StudyRun:
                 study = study.model_copy(update={"trials": trials})
                 self._search = CapacitySearch(study, search)
             one = before[0] if before else None
-            part = PlannedRun(context, document, study, self.folder, search=self._search, resumed=one)
+            part = PlannedRun(
+                context, document, study, self.folder, search=self._search, resumed=one, gate=self._gate
+            )
             part.order = trial_order(part.servers_with_trials, part.study.trials.most, self._seed)
             self.parts, self.starts = [part], [Start(trial, [(part, trial)]) for trial in part.order]
 
@@ -275,6 +294,7 @@ class StudyRun:
         )
         rule = until_narrow(self.studies[0].model_dump(mode="json")["trials"])
         whole = [part.records_of_whole_blocks() for part in self.parts]
+        of_gate: list[PointRecord | FailureRecord] = []
         watched: list[list[Figure]] = [list(figures(one, rule)) if rule else [] for one in whole]
         measured = sum(map(_is_answered, chain.from_iterable(whole)))
         starts_left = (start for start in self.starts if start.shown.block >= self.first_block)
@@ -286,10 +306,16 @@ class StudyRun:
                     self._tell_curve_end(counting)
                     measured += sum(map(_is_answered, counting))
                     watched[place] += figures(counting, rule) if rule else []
+                    of_gate += counting if self._gate else []
             if rule is not None:
                 wide = [point for one in watched for point in wide_points(one, rule)]
                 self._display.block_ends(block + 1, wide, rule)
                 if may_end(block + 1, wide, rule):
+                    break
+            if self._gate is not None:
+                found = gated(self._gate, self.studies[0].kind, of_gate, block + 1)
+                self._display.gate_looks(found)
+                if is_decided(found) or not has_time_left(self._gate, of_gate):
                     break
         return measured
 

@@ -7,8 +7,8 @@ fail. Everything follows from the blocks' log ratios, so a stored run shows by i
 import functools
 import math
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +31,12 @@ MORE_MAX = 1000
 """Nobody waits for more blocks than this."""
 
 
-class Answer(Enum):
-    """What the blocks say of one measure."""
+Answer = Literal["regression", "ruled_out", "open"]
+"""What the blocks say of one measure.
 
-    REGRESSION = auto()
-    """Shown to be worse by at least the least regression that counts, in two draws."""
-    RULED_OUT = auto()
-    """Such a regression is ruled out."""
-    OPEN = auto()
-    """Neither, so far."""
+Shown to be worse by at least the least regression that counts, in two draws; such a regression is ruled out;
+or neither, so far.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +67,8 @@ class GatePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
-    """One draw of one measure; logarithms of the ratio head over base, turned so that worse is above 0."""
+class GateDraw:
+    """One draw of one measure: logarithms of the ratio head over base, turned so that worse is above 0."""
 
     blocks: int
     """Those in which the measure has a figure of both."""
@@ -89,14 +86,14 @@ class Judged:
     """What a gate says of one measure."""
 
     answer: Answer
-    first: Draw
-    confirmation: Draw | None
+    first: GateDraw
+    confirmation: GateDraw | None
     """``None`` where the first draw has shown no regression."""
     decided_after: int | None
     """The number of blocks, of any kind, after which it was decided; ``None`` while it is open."""
 
     @property
-    def last(self) -> Draw:
+    def last(self) -> GateDraw:
         """The draw that decides, or would."""
         return self.confirmation or self.first
 
@@ -130,12 +127,12 @@ class _Draws:
         reaches[seen] = bounds[seen] * self.sds[seen] / np.sqrt(self.counts[seen])
         return reaches
 
-    def after(self, blocks: int, shown: Array, ruled_out: Array) -> Draw:
+    def after(self, blocks: int, shown: Array, ruled_out: Array) -> GateDraw:
         place = blocks - 1
         if place < 0:
-            return Draw(0, 0.0, None, None, None)
+            return GateDraw(0, 0.0, None, None, None)
         mean = float(self.means[place])
-        return Draw(
+        return GateDraw(
             blocks,
             mean,
             float(self.sds[place]) if blocks > 1 else None,
@@ -159,14 +156,14 @@ def judge(plan: GatePlan, worse: Array) -> Judged:
     out_by = first.reaches(RULED_OUT_LEVEL, plan.blocks)
     shown, out = _crossings(first, plan, shown_by, out_by)
     if out is not None and (shown is None or out < shown):
-        return Judged(Answer.RULED_OUT, first.after(out, shown_by, out_by), None, int(places[out - 1]) + 1)
+        return Judged("ruled_out", first.after(out, shown_by, out_by), None, int(places[out - 1]) + 1)
     if shown is None:
-        return Judged(Answer.OPEN, first.after(len(places), shown_by, out_by), None, None)
+        return Judged("open", first.after(len(places), shown_by, out_by), None, None)
     of_first = first.after(shown, shown_by, out_by)
     return _confirmed(plan, worse, int(places[shown - 1]) + 1, of_first)
 
 
-def _confirmed(plan: GatePlan, worse: Array, begun_after: int, of_first: Draw) -> Judged:
+def _confirmed(plan: GatePlan, worse: Array, begun_after: int, of_first: GateDraw) -> Judged:
     """Return what the second draw says, which has all blocks behind those of the first."""
     places = begun_after + np.flatnonzero(np.isfinite(worse[begun_after:]))
     second = _Draws(worse[places])
@@ -175,9 +172,9 @@ def _confirmed(plan: GatePlan, worse: Array, begun_after: int, of_first: Draw) -
     shown, out = _crossings(second, plan, shown_by, out_by)
     found = [one for one in (shown, out) if one is not None]
     if not found:
-        return Judged(Answer.OPEN, of_first, second.after(len(places), shown_by, out_by), None)
+        return Judged("open", of_first, second.after(len(places), shown_by, out_by), None)
     place = min(found)
-    answer = Answer.REGRESSION if place == shown else Answer.RULED_OUT
+    answer: Answer = "regression" if place == shown else "ruled_out"
     return Judged(answer, of_first, second.after(place, shown_by, out_by), int(places[place - 1]) + 1)
 
 

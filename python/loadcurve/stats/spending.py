@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LEAST_BLOCKS = 4
-"""Before so many blocks there is no look: the spread would rest on one or two degrees of freedom."""
+"""The first look is after these: before, the spread rests on one or two degrees of freedom."""
 POWER_OF_TIME = 2.0
 """The error rate that is spent grows with this power of the blocks: slowly at first, when little is known."""
-_CELLS = 400
+_CELLS = 200
 _REACH = 8.0
 """Standard deviations within which the normal distribution is integrated."""
 

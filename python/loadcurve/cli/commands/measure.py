@@ -57,7 +57,7 @@ def run(
     if resume is None and study is None:
         raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
     kept = RunOptions() if study is None else RunOptions(catalogs=options.catalogs)
-    followers = Followers(_watched_at(watch, watch_address), metrics, otlp)
+    followers = Followers(watched_at(watch, watch_address), metrics, otlp)
     if resume is not None and options != kept:
         raise typer.BadParameter(
             "a resumed run keeps its original options; expected only --watch, or --catalog beside STUDY.toml",
@@ -122,12 +122,12 @@ def capacity(
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
-    watch_at = _watched_at(watch, watch_address)
+    watch_at = watched_at(watch, watch_address)
     require_agreement(study, is_given=yes)
     raise typer.Exit(capacity_command(study, slo, key, low, high, options, watch_at))
 
 
-def _watched_at(watch: bool, address: str | None) -> str | None:  # noqa: FBT001 -- an option
+def watched_at(watch: bool, address: str | None) -> str | None:  # noqa: FBT001 -- an option
     """Return where the page listens; ``None`` where none is asked for."""
     from loadcurve.watch.address import ANY_LOOPBACK_PORT
 

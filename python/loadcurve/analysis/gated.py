@@ -1,0 +1,191 @@
+"""What a gate comes to: a run of two servers in turn, tested after each block, by its records alone."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.result.measures import Measure, is_usable, measures, point_key
+from loadcurve.result.records import FailureRecord, GateRecord, PointRecord
+from loadcurve.stats.paired import block_means
+from loadcurve.stats.sequential import (
+    Answer,
+    GateDraw,
+    GatePlan,
+    judge,
+    more_blocks,
+    smallest_seen,
+)
+
+GATED = ("throughput", "cpu_per_request_us", "p50", "p90", "memory_mean_mib")
+"""The measures that a gate looks at; others on demand."""
+BLOCKS_WITHOUT_A_PAIR = 2
+"""After this many, in which one of the two has no figure at all, a gate gives up."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GatedMeasure:
+    """What a gate says of one measure."""
+
+    measure: str
+    """Its name."""
+    answer: Answer
+    first: GateDraw
+    confirmation: GateDraw | None
+    """The second draw, where the first has shown a regression."""
+    more_blocks: int | None
+    """About how many would decide it, if mean and spread stay so.
+
+    ``None`` where it is decided, or nobody knows.
+    """
+    smallest_seen: float | None
+    """The smallest regression that each draw would have shown with a probability of 80 %, as a share."""
+
+    @property
+    def last(self) -> GateDraw:
+        """The draw that decides, or would."""
+        return self.confirmation or self.first
+
+
+@dataclass(frozen=True, slots=True)
+class GatedRun:
+    """What a gate comes to, with what it rests on."""
+
+    base: str
+    head: str
+    least: float
+    """The least regression that counts, such as 0.03 for 3 %."""
+    blocks: int
+    """Whole blocks that were measured."""
+    planned: int
+    false_alarms: float
+    """How probable it is at most that equal builds fail."""
+    measures: list[GatedMeasure]
+    """Those with figures of both."""
+    not_measured: list[str]
+    """The names of those without."""
+
+    @property
+    def regressions(self) -> list[GatedMeasure]:
+        """Shown in both draws: the greatest first."""
+        shown = [one for one in self.measures if one.answer == "regression"]
+        return sorted(shown, key=lambda one: one.last.mean, reverse=True)
+
+    @property
+    def undecided(self) -> list[GatedMeasure]:
+        """Those that are open."""
+        return [one for one in self.measures if one.answer == "open"]
+
+    @property
+    def unconfirmed(self) -> list[GatedMeasure]:
+        """Those of which the first draw has shown a regression, and the second has not."""
+        return [one for one in self.measures if one.confirmation and one.answer != "regression"]
+
+    @property
+    def smallest_seen(self) -> float | None:
+        """The smallest regression that would have been seen in every measure, as a share."""
+        return max(
+            (one.smallest_seen for one in self.measures if one.smallest_seen is not None), default=None
+        )
+
+    @property
+    def more_blocks(self) -> int | None:
+        """About how many more blocks would decide it; ``None`` where no reasonable number would."""
+        more = [one.more_blocks for one in self.undecided]
+        return None if None in more or not more else max(one for one in more if one is not None)
+
+
+def gated(
+    record: GateRecord, kind: LoadKind, records: Sequence[PointRecord | FailureRecord], blocks: int
+) -> GatedRun:
+    """Return what a gate says after this many whole blocks; ``records`` are those that count."""
+    known = measures(kind)
+    found, missing = [], []
+    for measure in (known[name] for name in record.measures if name in known):
+        worse = _worse_by_block(record, measure, records, blocks)
+        if np.isfinite(worse).any():
+            found.append(_measured(record, measure, worse))
+        else:
+            missing.append(measure.name)
+    return GatedRun(
+        base=record.base,
+        head=record.head,
+        least=record.least,
+        blocks=blocks,
+        planned=record.blocks,
+        false_alarms=plan_of(record).false_alarms,
+        measures=found,
+        not_measured=missing,
+    )
+
+
+def plan_of(record: GateRecord, measure: Measure | None = None) -> GatePlan:
+    """Return what a gate tests, in one of its measures."""
+    is_rate = measure is not None and measure.better == "higher"
+    least = -math.log1p(-record.least) if is_rate else math.log1p(record.least)
+    return GatePlan(least, record.blocks, len(record.measures))
+
+
+def worse_share(measure: Measure, logarithm: float) -> float:
+    """Return by which share a measure is worse, such as 0.05 for 5 %, from a logarithm above 0."""
+    return -math.expm1(-logarithm) if measure.better == "higher" else math.expm1(logarithm)
+
+
+def is_decided(gate: GatedRun) -> bool:
+    """Say whether no further block is needed: something fails, all is ruled out, or nothing is measurable."""
+    if gate.blocks >= BLOCKS_WITHOUT_A_PAIR and not gate.measures:
+        return True
+    answers = [one.answer for one in gate.measures]
+    return "regression" in answers or (bool(answers) and "open" not in answers)
+
+
+def has_time_left(record: GateRecord, records: Iterable[PointRecord | FailureRecord]) -> bool:
+    """Say whether the budget has time for another block, by when the blocks so far began."""
+    begun: dict[int, float] = {}
+    for one in records:
+        at = datetime.fromisoformat(one.started_at).timestamp()
+        begun[one.block] = min(begun.get(one.block, at), at)
+    if len(begun) < 2:  # noqa: PLR2004 - the length of a block is what lies between two
+        return True
+    first, last = min(begun.values()), max(begun.values())
+    block_s = (last - first) / (len(begun) - 1)
+    return block_s * (len(begun) + 1) <= record.budget_s
+
+
+def _measured(record: GateRecord, measure: Measure, worse: Array) -> GatedMeasure:
+    plan = plan_of(record, measure)
+    judged = judge(plan, worse)
+    sd = judged.last.sd
+    return GatedMeasure(
+        measure=measure.name,
+        answer=judged.answer,
+        first=judged.first,
+        confirmation=judged.confirmation,
+        more_blocks=more_blocks(plan, judged) if judged.answer == "open" else None,
+        smallest_seen=None if sd is None else worse_share(measure, smallest_seen(plan, sd)),
+    )
+
+
+def _worse_by_block(
+    record: GateRecord, measure: Measure, records: Iterable[PointRecord | FailureRecord], blocks: int
+) -> Array:
+    """Return the log ratio of each block over its points, above 0 where the head is worse, or NaN."""
+    usable = [
+        one for one in records if isinstance(one, PointRecord) and is_usable(one) and one.block < blocks
+    ]
+    points = list(dict.fromkeys(point_key(one.point) for one in usable))
+    tables = {name: np.full((blocks, len(points)), np.nan) for name in (record.base, record.head)}
+    for one in usable:
+        value = measure.value(one)
+        if one.server in tables and value is not None and value > 0:
+            tables[one.server][one.block, points.index(point_key(one.point))] = math.log(value)
+    if not points:
+        return np.full(blocks, np.nan)
+    ratios = block_means(tables[record.head] - tables[record.base])
+    return -ratios if measure.better == "higher" else ratios

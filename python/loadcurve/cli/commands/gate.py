@@ -1,0 +1,73 @@
+"""The subcommand that guards a server: two builds in turn."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from loadcurve.cli.commands.measure import watched_at
+from loadcurve.cli.commands.options import (
+    CatalogOption,
+    JsonOption,
+    OutOption,
+    SeedOption,
+    WatchAddressOption,
+    WatchOption,
+    YesOption,
+    study_argument,
+)
+from loadcurve.cli.interrupts import raise_on_interrupts
+
+
+def gate(
+    study: Annotated[str, study_argument("STUDY")],
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIDE", help="What to compare with: a program, a folder, a command in quotes or a server."
+        ),
+    ] = None,
+    head: Annotated[str | None, typer.Option(metavar="SIDE", help="The same with the change.")] = None,
+    fail_on_regression: Annotated[
+        str, typer.Option(metavar="SHARE", help="The least regression that counts.")
+    ] = "3%",
+    budget: Annotated[str, typer.Option(metavar="TIME", help="How long it may take.")] = "10m",
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME", help="Gate this measure, too, such as p99; repeatable."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 5 if it is not decided.")] = False,
+    printed: Annotated[
+        Literal["text", "json", "md", "junit"], typer.Option("--format", help="What is printed.")
+    ] = "text",
+    out: OutOption = None,
+    seed: SeedOption = None,
+    catalog: CatalogOption = None,
+    watch: WatchOption = False,
+    watch_address: WatchAddressOption = None,
+    yes: YesOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Decide whether a build is slower than another one.
+
+    Both run in turn until a regression is shown and confirmed, or ruled out, or the time is used up. Of gates
+    of equal builds at most 0.25 % fail.
+    """
+    if base is None or head is None:
+        raise typer.BadParameter("name both sides: --base SIDE --head SIDE")
+    from loadcurve.cli.agreement import require_agreement
+    from loadcurve.cli.gate import GateGiven, gate_command
+    from loadcurve.runs.study import RunOptions
+
+    raise_on_interrupts()
+    require_agreement(study, is_given=yes)
+    given = GateGiven(
+        base,
+        head,
+        fail_on_regression,
+        budget,
+        tuple(measure or ()),
+        strict,
+        "json" if json_output else printed,
+    )
+    options = RunOptions(out, seed=seed, catalogs=tuple(catalog or ()))
+    raise typer.Exit(gate_command(study, given, options, watched_at(watch, watch_address)))

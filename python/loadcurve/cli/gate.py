@@ -1,0 +1,202 @@
+"""``loadcurve gate``: whether a build is slower than another one, by both in turn."""
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from rich.console import Console
+from rich.text import Text
+
+from loadcurve.analysis.gate import GateAnswer, Outcome
+from loadcurve.analysis.gated import GatedRun
+from loadcurve.cli.compare import ComparisonFormat
+from loadcurve.cli.console import new_console
+from loadcurve.cli.damage import fail_where_left_out
+from loadcurve.cli.display import RunDisplay, shown
+from loadcurve.cli.results import written_report
+from loadcurve.cli.run import followed, note_disturbance
+from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, sentence
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_UNDECIDED
+from loadcurve.host.look import Look
+from loadcurve.report.gate import gate_json, gate_junit, gate_lines, gate_markdown
+from loadcurve.report.terminal_tables import bounded
+from loadcurve.result.measures import MEASURES
+from loadcurve.result.records import FailureRecord, PlannedTrial
+from loadcurve.runs.gate import GateOptions
+from loadcurve.runs.study import RunOptions, StudyRun
+from loadcurve.study.find import find_study
+from loadcurve.study.model import Study
+from loadcurve.toml.quantities import parse_duration_s, parse_share
+
+if TYPE_CHECKING:
+    from loadcurve.analysis.analysis import Analysis
+    from loadcurve.result.folder import Run
+
+LAST_LINES = 10
+
+
+@dataclass(frozen=True)
+class GateGiven:
+    """What a person asks of a gate, as it is given."""
+
+    base: str
+    head: str
+    least: str = "3%"
+    budget: str = "10m"
+    also: Sequence[str] = ()
+    is_strict: bool = False
+    printed: ComparisonFormat = "text"
+
+
+class GateDisplay(RunDisplay):
+    """Follows a gate, whose number of blocks is not known before."""
+
+    _suspected: frozenset[str] = frozenset()
+
+    def begins(self, studies: Sequence[Study], order: Sequence[PlannedTrial], first_block: int = 0) -> None:
+        """A gate of at most these trials begins."""
+        self._trials_at_most = self._at_most = self._about = "at most "
+        super().begins(studies, order, first_block)
+
+    def gate_looks(self, gate: GatedRun) -> None:
+        """Say where a regression is suspected, which is measured again from here on."""
+        suspected = frozenset(one.measure for one in gate.measures if one.confirmation is not None)
+        for name in sorted(suspected - self._suspected):
+            self.note(
+                f"after {gate.blocks} blocks: {MEASURES[name].title} of {gate.head} is suspected to be "
+                "worse; it is measured again"
+            )
+        self._suspected = suspected
+
+
+def gate_command(study: str, given: GateGiven, options: RunOptions, watch_at: str | None = None) -> int:
+    """Let two servers take turns until it is decided, print the answer, and return the exit code.
+
+    Raises ``BadInput``: the study or an option cannot be used. Raises ``NothingMeasured``: the base has no
+    usable figure.
+    """
+    gate = GateOptions(
+        given.base, given.head, _share(given.least), _budget_s(given.budget), tuple(given.also)
+    )
+    return run_gate(find_study(study), gate, given, options, watch_at)
+
+
+def run_gate(
+    study_file: Path, gate: GateOptions, given: GateGiven, options: RunOptions, watch_at: str | None = None
+) -> int:
+    """Do so for sides that are known; raises as :func:`gate_command`."""
+    look, talk = Look(), new_console(stderr=True)
+    with ExitStack() as stack:
+        display = stack.enter_context(shown(GateDisplay(talk, live=talk.is_terminal), talk))
+        study_run = StudyRun(study_file, options, display, gate=gate)
+        stack.enter_context(followed(study_run, display, watch_at))
+        note_disturbance(look, display)
+        display.begins(study_run.studies, study_run.order)
+        interrupted = _interrupted(study_run)
+    if interrupted and not (study_run.folder / "run.json").exists():
+        talk.print("interrupted before anything was measured")
+        return EXIT_INTERRUPTED
+    report, file = written_report(study_run.folder)
+    run, analysis, page = report.run, report.analysis, str(file)
+    answer = GateAnswer.of(analysis)
+    if answer is None:
+        raise LoadcurveError(f"{study_run.folder} was not written as a gate")
+    if interrupted:
+        talk.print("interrupted: what was measured is kept, and decides nothing")
+        talk.print(Text(page), soft_wrap=True)
+        return EXIT_INTERRUPTED
+    _print(analysis, answer, given.printed, page)
+    fail_where_left_out(analysis.not_computed)
+    return _judged(run, answer, given, talk)
+
+
+def _interrupted(study_run: StudyRun) -> bool:
+    """Take a run to its end and say whether it was interrupted before."""
+    try:
+        study_run.measure()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _print(analysis: "Analysis", answer: GateAnswer, printed: ComparisonFormat, page: str) -> None:
+    match printed:
+        case "text":
+            out = new_console()
+            out.print(bounded(gate_lines(analysis, answer)))
+            out.print(Text(page), soft_wrap=True)
+        case "json":
+            sys.stdout.write(json.dumps({**gate_json(analysis, answer), "report": page}, indent=2) + "\n")
+        case "md":
+            sys.stdout.write(gate_markdown(analysis, answer))
+        case "junit":
+            sys.stdout.write(gate_junit(analysis, answer))
+        case _ as never:
+            assert_never(never)
+
+
+def _judged(run: "Run", answer: GateAnswer, given: GateGiven, talk: Console) -> int:
+    """Return the exit code; raises NothingMeasured where there is nothing to compare."""
+    match answer.outcome:
+        case None:
+            raise NothingMeasured(_why_nothing(run, answer))
+        case Outcome.FAILED:
+            if answer.lost:
+                _tell_log(run.failures, answer.gated.head, talk)
+            return EXIT_INVALID
+        case Outcome.UNDECIDED:
+            return EXIT_UNDECIDED if given.is_strict else EXIT_DONE
+        case Outcome.PASSED:
+            return EXIT_DONE
+        case _ as never:
+            assert_never(never)
+
+
+def _why_nothing(run: "Run", answer: GateAnswer) -> str:
+    """Say why there is nothing to compare, with the last lines of the server's output."""
+    from loadcurve.analysis.analysis import analyse
+    from loadcurve.analysis.unusable import without_usable_figures
+    from loadcurve.report.comparison import unusable_in_words
+
+    sides = [answer.gated.base, answer.gated.head]
+    said = unusable_in_words(without_usable_figures(analyse(run), sides))
+    words = " ".join(map(sentence, said)) or "the two have no usable figure in a common block."
+    failed = [one for one in run.failures if one.server in sides and one.log_tail]
+    log = "".join(f"\n  {line}" for line in _last_lines(failed))
+    return f"the gate has nothing to compare: {words}{' Its last lines:' if log else ''}{log}"
+
+
+def _tell_log(failures: Sequence[FailureRecord], server: str, talk: Console) -> None:
+    lines = _last_lines([one for one in failures if one.server == server and one.log_tail])
+    if lines:
+        talk.print(Text(f"the last lines of {server}:"))
+    for line in lines:
+        talk.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def _last_lines(failed: Sequence[FailureRecord]) -> list[str]:
+    return failed[-1].log_tail.splitlines()[-LAST_LINES:] if failed else []
+
+
+def _share(given: str) -> float:
+    try:
+        share = parse_share(given)
+    except ValueError as error:
+        raise BadInput(f"--fail-on-regression: {error}") from None
+    if not 0 < share < 1:
+        raise BadInput(f"--fail-on-regression {given}: expected a share above 0 % and below 100 %")
+    return share
+
+
+def _budget_s(given: str) -> float:
+    try:
+        budget_s = parse_duration_s(given)
+    except ValueError as error:
+        raise BadInput(f"--budget: {error}") from None
+    if budget_s <= 0:
+        raise BadInput(f"--budget {given}: expected a duration above 0, such as 10m")
+    return budget_s

@@ -1,0 +1,288 @@
+"""What a gate comes to, in words, and its measures as a table of the terminal, the page and other forms."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, assert_never
+from xml.etree.ElementTree import Element, SubElement
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from loadcurve import units
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.comparison import Change, compare_arms
+from loadcurve.analysis.gate import GateAnswer, Outcome
+from loadcurve.analysis.gated import GatedMeasure, worse_share
+from loadcurve.errors import sentence
+from loadcurve.loads.kinds import LoadKind
+from loadcurve.report import text
+from loadcurve.report.comparison import comparison_json, unusable_in_words
+from loadcurve.report.markdown import escaped, listed, table_lines
+from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
+from loadcurve.report.suite import as_junit
+from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
+from loadcurve.result.measures import measures
+from loadcurve.stats.sequential import GateDraw
+
+COLOURS: Mapping[Outcome | None, str] = {Outcome.FAILED: "bold red", Outcome.PASSED: "bold green"}
+TITLES = ("measure", "worse by", "could see", "blocks", "answer")
+
+
+def gate_sentences(analysis: Analysis, gate: GateAnswer) -> list[str]:
+    """Return the answer, what it rests on, its error rate and what it could have seen, a sentence each."""
+    return [
+        gate_in_words(analysis.load_kind, gate),
+        *(sentence(f"Without a usable figure: {one}") for one in unusable_in_words(gate.lost)),
+        *_unconfirmed(analysis.load_kind, gate),
+        *_missing(analysis.load_kind, gate),
+        *_rates(gate),
+    ]
+
+
+def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
+    """Return what a gate comes to, in a sentence."""
+    found, share = gate.gated, f"{100 * gate.gated.least:g} %"
+    match gate.outcome:
+        case None:
+            return f"Nothing could be measured of both {found.base} and {found.head}."
+        case Outcome.FAILED if found.regressions:
+            named = [
+                f"{_title(kind, one)} is worse by {_interval(kind, one, one.last)}"
+                for one in found.regressions
+            ]
+            return f"Regression of {share} or more, in two draws: of {found.head}, {text.listing(named)}."
+        case Outcome.FAILED:
+            return "Failed: what had usable figures has none now."
+        case Outcome.UNDECIDED:
+            return (
+                f"Not decided: {units.plural(found.blocks, 'block')} neither show nor rule out a regression "
+                f"of {share} in {text.listing(_title(kind, one) for one in found.undecided)}; {_more(gate)}."
+            )
+        case Outcome.PASSED:
+            return f"No regression of {share} or more, after {units.plural(found.blocks, 'block')}."
+        case _ as never:
+            assert_never(never)
+
+
+def _more(gate: GateAnswer) -> str:
+    more = gate.gated.more_blocks
+    if more is None:
+        return "no reasonable number of blocks would decide it"
+    return f"about {units.plural(more, 'more block')} would do, if it stays so"
+
+
+def _unconfirmed(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
+    for one in gate.gated.unconfirmed:
+        if one.confirmation is not None:
+            yield (
+                f"The first draw showed {_title(kind, one)} worse by {_interval(kind, one, one.first)}; "
+                f"measured again it was {_interval(kind, one, one.confirmation)}."
+            )
+
+
+def _missing(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
+    if gate.gated.not_measured and gate.gated.measures:
+        titles = [measures(kind)[name].title for name in gate.gated.not_measured]
+        yield f"Not gated, because it was not measured: {text.listing(titles)}."
+
+
+def _rates(gate: GateAnswer) -> Iterator[str]:
+    found = gate.gated
+    if not found.measures:
+        return
+    seen = (
+        ""
+        if found.smallest_seen is None
+        else (
+            " In every measure this run could have seen a regression of "
+            f"{_share(found.smallest_seen)} or more."
+        )
+    )
+    yield f"Of gates of equal builds at most {100 * found.false_alarms:g} % fail.{seen}"
+
+
+def gate_lines(analysis: Analysis, gate: GateAnswer) -> RenderableType:
+    """Return the answer first, then the measures; fits 80 columns."""
+    said = gate_sentences(analysis, gate)
+    colour = COLOURS.get(gate.outcome, "bold yellow")
+    said_of = [Text(one) for one in said[1:]]
+    rows = _rows(analysis, gate)
+    if not gate.gated.measures:
+        return Group(Text(said[0], style=colour), *said_of)
+    layouts = (WRAPPED, FIGURES, FIGURES, FIGURES, NAMES)
+    columns = [
+        Column(title, _cell_at(place), layout)
+        for place, (title, layout) in enumerate(zip(TITLES, layouts, strict=True))
+    ]
+    below = f"of {gate.gated.head} beside {gate.gated.base}, over the whole curve; + is worse"
+    table = column_table(rows, columns)
+    return Group(Text(said[0], style=colour), *said_of, Text(), table, Text(below, style="dim"))
+
+
+def _cell_at(place: int) -> Callable[[list[str]], str]:
+    return lambda row: row[place]
+
+
+def _rows(analysis: Analysis, gate: GateAnswer) -> list[list[str]]:
+    kind = analysis.load_kind
+    rows = [
+        [
+            _title(kind, one),
+            _interval(kind, one, one.last),
+            units.ABSENT if one.smallest_seen is None else _share(one.smallest_seen),
+            str(one.first.blocks) if one.confirmation is None else f"{one.first.blocks} + {one.last.blocks}",
+            _answer(one),
+        ]
+        for one in gate.gated.measures
+    ]
+    return rows + [
+        [change.measure.title, _of_change(change), units.ABSENT, str(_blocks(change)), "not gated"]
+        for change in _not_gated(analysis, gate)
+    ]
+
+
+def _not_gated(analysis: Analysis, gate: GateAnswer) -> list[Change]:
+    """Return what else two servers are compared by, over the whole curve."""
+    gated = {one.measure for one in gate.gated.measures}
+    changes = compare_arms(analysis, gate.gated.base, gate.gated.head).curves
+    return [one for one in changes if one.measure.name not in gated]
+
+
+def _blocks(change: Change) -> int:
+    return 0 if change.ratio.estimate is None else change.ratio.estimate.n
+
+
+def _of_change(change: Change) -> str:
+    ratio = change.ratio.estimate
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return _signed(change.worse_by)
+    ends = (
+        [1 - ratio.high, 1 - ratio.low]
+        if change.measure.better == "higher"
+        else [ratio.low - 1, ratio.high - 1]
+    )
+    return f"{_signed(change.worse_by)} ({' to '.join(map(_plain, ends))})"
+
+
+def _answer(one: GatedMeasure) -> str:
+    if one.answer == "regression":
+        return "regression"
+    if one.answer == "ruled_out":
+        return "ruled out" if one.confirmation is None else "not confirmed"
+    return "not decided" if one.confirmation is None else "suspected"
+
+
+def _interval(kind: LoadKind, one: GatedMeasure, draw: GateDraw) -> str:
+    """Return by how much a measure is worse with its interval, such as ``+5.1 % (3.9 to 6.4)``."""
+    measure = measures(kind)[one.measure]
+    value = _signed(worse_share(measure, draw.mean))
+    if draw.high is None:
+        return value
+    if draw.low is None:
+        return f"{value} (up to {_plain(worse_share(measure, draw.high))})"
+    ends = [_plain(worse_share(measure, end)) for end in (draw.low, draw.high)]
+    return f"{value} ({' to '.join(ends)})"
+
+
+def _signed(share: float) -> str:
+    # Adding 0 makes no number of -0.
+    return f"{round(100 * share, 1) + 0.0:+.1f} %"
+
+
+def _plain(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:.1f}"
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:,.0f} %"
+
+
+def _title(kind: LoadKind, one: GatedMeasure) -> str:
+    return measures(kind)[one.measure].title
+
+
+def gate_json(analysis: Analysis, gate: GateAnswer) -> dict[str, Any]:
+    """Return everything as plain data."""
+    kind, found, outcome = analysis.load_kind, gate.gated, gate.outcome
+    return {
+        "format": "loadcurve-gate/1",
+        "outcome": "not measured" if outcome is None else outcome.name.lower(),
+        "said": gate_sentences(analysis, gate),
+        "base": found.base,
+        "head": found.head,
+        "least": found.least,
+        "false_alarms": found.false_alarms,
+        "smallest_seen": found.smallest_seen,
+        "blocks": found.blocks,
+        "blocks_planned": found.planned,
+        "more_blocks": found.more_blocks,
+        "measures": [_measure_json(kind, one) for one in found.measures],
+        "not_measured": found.not_measured,
+        "comparison": comparison_json(compare_arms(analysis, found.base, found.head), None),
+    }
+
+
+def _measure_json(kind: LoadKind, one: GatedMeasure) -> Mapping[str, Any]:
+    return {
+        "measure": one.measure,
+        "answer": one.answer,
+        "first": _draw_json(kind, one, one.first),
+        "confirmation": one.confirmation and _draw_json(kind, one, one.confirmation),
+        "more_blocks": one.more_blocks,
+        "smallest_seen": one.smallest_seen,
+    }
+
+
+def _draw_json(kind: LoadKind, one: GatedMeasure, draw: GateDraw) -> Mapping[str, Any]:
+    measure = measures(kind)[one.measure]
+    shares = {
+        name: None if value is None else worse_share(measure, value)
+        for name, value in (("worse_by", draw.mean), ("low", draw.low), ("high", draw.high))
+    }
+    return {"blocks": draw.blocks, **shares, "log_ratio_sd": draw.sd}
+
+
+def gate_markdown(analysis: Analysis, gate: GateAnswer) -> str:
+    """Return the answer and the table, as a summary of a pull request."""
+    said = gate_sentences(analysis, gate)
+    blocks = [
+        f"## {escaped(gate.gated.head)} beside {escaped(gate.gated.base)}",
+        f"**{escaped(said[0])}**",
+        *listed(map(escaped, said[1:])),
+        table_lines(TITLES, _rows(analysis, gate)),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def gate_junit(analysis: Analysis, gate: GateAnswer) -> str:
+    """Return JUnit's XML: a test for each gated measure, skipped where it is not decided."""
+    kind = analysis.load_kind
+    suite = Element("testsuite", name="loadcurve gate")
+    for one in gate.gated.measures:
+        name = f"{_title(kind, one)} over the whole curve"
+        case = SubElement(suite, "testcase", classname=gate.gated.head, name=name)
+        said = f"worse by {_interval(kind, one, one.last)}"
+        if one.answer == "regression":
+            SubElement(case, "failure", message=said)
+        elif one.answer == "open":
+            SubElement(case, "skipped", message=f"not decided: {said}")
+    for lost in gate.lost:
+        for point in lost.points:
+            name = f"figures at {text.point(point)}"
+            case = SubElement(suite, "testcase", classname=lost.server, name=name)
+            SubElement(case, "error", message=f"no usable figure: {lost.reason}")
+    return as_junit(suite)
+
+
+def _grid(report: Report) -> Grid | None:
+    gate = GateAnswer.of(report.analysis)
+    if gate is None or not gate.gated.measures:
+        return None
+    caption = (
+        f"Of {gate.gated.head} beside {gate.gated.base}, over the whole curve; the intervals are those that "
+        f"the gate decides by, of the draw that decides, after {gate.gated.blocks} of at most "
+        f"{gate.gated.planned} blocks."
+    )
+    return Grid("The gate", list(TITLES), _rows(report.analysis, gate), caption)
+
+
+GATE: Section[Grid | None] = Section("gate", "the gate", _grid, None, page="gate", markdown=grid_in_markdown)

@@ -1,0 +1,234 @@
+"""`loadcurve gate`: servers that follow a script, in turn, until it is decided whether one is worse."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.gate import GateAnswer
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.generate.generator import Observe, Plan
+from loadcurve.report.gate import gate_json, gate_junit, gate_markdown, gate_sentences
+from loadcurve.result.folder import Run
+from loadcurve.result.load import LoadResult
+from loadcurve.runs.gate import GateOptions, sides_of
+from loadcurve.runs.resume import interrupted_run
+from loadcurve.server.catalog import load_catalog
+from loadcurve.server.failure import ServerFailure
+from loadcurve.stats.sequential import LEAST_BLOCKS
+from loadcurve.toml.document import TomlDocument
+from support.scripted_run import ScriptedRun, answered
+from support.tiny_study import study_text
+
+BOTH = study_text("[servers.limit]\n[servers.persistent]", connections="[1]")
+"""The base is `limit`, and `persistent` the head."""
+SIDES = ("limit", "persistent")
+
+
+@pytest.fixture
+def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedRun:
+    return ScriptedRun(tmp_path, monkeypatch)
+
+
+def at_rates(*rates_rps: float) -> Callable[[Plan, Observe], LoadResult]:
+    """A load that gets the rates in turn, and the last one from then on."""
+    following = itertools.chain(rates_rps, itertools.repeat(rates_rps[-1]))
+
+    def load(plan: Plan, _: Observe) -> LoadResult:
+        return answered(plan, next(following))
+
+    return load
+
+
+def printed(scripted: ScriptedRun, capsys: pytest.CaptureFixture[str], **given: Any) -> tuple[int, str]:
+    code = scripted.gate_command(BOTH, *SIDES, **{"budget": "1m", **given})
+    return code, " ".join(capsys.readouterr().out.split())
+
+
+def test_equal_servers_pass_at_the_first_look(scripted: ScriptedRun, capsys):
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(1000)}
+    code, out = printed(scripted, capsys)
+    assert code == 0
+    assert out.startswith(f"No regression of 3 % or more, after {LEAST_BLOCKS} blocks.")
+    assert "at most 0.25 % fail" in out
+    assert "could have seen a regression of 3 % or more" in out
+    assert analyse(scripted.run).ending.reason == "decided"
+
+
+def test_what_is_not_confirmed_does_not_fail_and_is_reported(scripted: ScriptedRun, capsys):
+    slow = [900.0] * LEAST_BLOCKS
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(*slow, 1000)}
+    code, out = printed(scripted, capsys)
+    assert code == 0
+    assert "The first draw showed throughput worse by +10.0 %" in out
+    assert "measured again it was +0.0 %" in out
+
+
+@pytest.mark.parametrize(("is_strict", "expected"), [(False, 0), (True, 5)])
+def test_what_blocks_do_not_decide_is_no_silent_pass(scripted: ScriptedRun, capsys, is_strict, expected):
+    # In turn much better and much worse, in about 12 blocks of twice 1.15 s.
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(*[700.0, 1400.0] * 10)}
+    code, out = printed(scripted, capsys, is_strict=is_strict, budget="32s")
+    assert code == expected
+    assert out.startswith(
+        "Not decided: 12 blocks neither show nor rule out a regression of 3 % in throughput;"
+    )
+
+
+def test_a_head_that_does_not_work_fails_the_gate(scripted: ScriptedRun, capsys):
+    failure = ServerFailure("exited", "the server ended", "no such option: --fast")
+    scripted.script.failures["persistent", "start"] = failure
+    code = scripted.gate_command(BOTH, *SIDES, budget="1m")
+    said = capsys.readouterr()
+    assert code == 3
+    assert said.out.startswith("Failed: what had usable figures has none now.")
+    assert "persistent at connections = 1: the server ended." in " ".join(said.out.split())
+    assert "no such option: --fast" in said.err
+
+
+def test_a_base_that_does_not_work_is_never_a_pass(scripted: ScriptedRun):
+    scripted.script.failures["limit", "start"] = ServerFailure("exited", "the server ended")
+    with pytest.raises(NothingMeasured, match=r"the gate has nothing to compare: limit .* the server ended"):
+        scripted.gate_command(BOTH, *SIDES, budget="1m")
+
+
+def test_the_last_lines_of_a_server_that_failed_are_shown(scripted: ScriptedRun):
+    scripted.script.failures["limit", "load"] = ServerFailure("exited", "it ended", "first\nno memory")
+    with pytest.raises(NothingMeasured, match=r"Its last lines:\n  first\n  no memory"):
+        scripted.gate_command(BOTH, *SIDES, budget="1m")
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A gate whose head is slower."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        scripted = ScriptedRun(tmp_path_factory.mktemp("slower"), monkeypatch)
+        scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(900)}
+        assert scripted.gate_command(BOTH, *SIDES, budget="1m") == 3
+        yield scripted.run
+
+
+@pytest.fixture(scope="module")
+def answered_by(slower: Run) -> tuple[Analysis, GateAnswer]:
+    analysis = analyse(slower)
+    answer = GateAnswer.of(analysis)
+    assert answer is not None
+    return analysis, answer
+
+
+def test_a_slower_head_fails_after_two_draws(slower: Run, answered_by: tuple[Analysis, GateAnswer]):
+    said = gate_sentences(*answered_by)
+    expected = "Regression of 3 % or more, in two draws: of persistent, throughput is worse by +10.0 %"
+    assert said[0].startswith(expected)
+    assert {record.block for record in slower.records} == set(range(2 * LEAST_BLOCKS))
+
+
+def test_json_has_both_draws(answered_by: tuple[Analysis, GateAnswer]):
+    found = gate_json(*answered_by)
+    assert (found["outcome"], found["base"], found["head"]) == ("failed", *SIDES)
+    [throughput] = [one for one in found["measures"] if one["measure"] == "throughput"]
+    assert throughput["confirmation"]["worse_by"] == pytest.approx(0.1)
+    assert throughput["answer"] == "regression"
+
+
+def test_junit_fails_the_measure_that_is_worse(answered_by: tuple[Analysis, GateAnswer]):
+    suite = ET.fromstring(gate_junit(*answered_by))[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("5", "1")
+    [failed] = [case for case in suite if case.find("failure") is not None]
+    assert failed.get("name") == "throughput over the whole curve"
+
+
+def test_the_summary_of_a_pull_request_begins_with_the_answer(answered_by: tuple[Analysis, GateAnswer]):
+    heading, answer, *_ = gate_markdown(*answered_by).split("\n\n")
+    assert heading == "## persistent beside limit"
+    assert answer.startswith("**Regression of 3 % or more, in two draws")
+
+
+def test_the_page_shows_the_answer_of_the_gate_first(slower: Run):
+    page = (slower.folder / "report.html").read_text()
+    assert page.index("Regression of 3") - page.index('class="lead"') < 100
+    assert "The gate</h2>" in page
+
+
+def test_a_gate_says_how_to_repeat_it_and_is_not_resumed(slower: Run):
+    words = slower.run.repeating
+    assert words[:2] == ["loadcurve", "gate"]
+    assert words[words.index("--base") :][:4] == ["--base", "limit", "--head", "persistent"]
+    with pytest.raises(BadInput, match="is a gate"):
+        interrupted_run(slower.folder, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"budget": "10s"}, "--budget has time for 3 blocks"),
+        ({"budget": "soon"}, '--budget: "soon" is not'),
+        ({"least": "0%"}, "expected a share above 0 %"),
+        ({"least": "much"}, '--fail-on-regression: "much" is not'),
+        ({"also": ("p98",)}, "--measure p98: there is no such measure"),
+    ],
+)
+def test_options_that_cannot_be_used_measure_nothing(scripted: ScriptedRun, given, words):
+    with pytest.raises(BadInput, match=words):
+        scripted.gate_command(BOTH, *SIDES, **given)
+    assert not scripted.folder.exists()
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def sides(folder: Path, server: str, base: str, head: str) -> dict[str, Any]:
+    """The tables of both sides, of a study in a folder."""
+    file = folder / "study.toml"
+    file.write_text(study_text(server))
+    found = sides_of(TomlDocument.read(file), GateOptions(base, head), load_catalog())
+    return {name: found.document.data["servers"][name] for name in (found.base, found.head)}
+
+
+OWN = '[servers.mine]\nstart = "./server --port {port} --data {study}/data"\nversion = "1"'
+
+
+def test_a_program_takes_the_place_of_the_studys(tmp_path: Path):
+    program = tmp_path / "other"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    found = sides(tmp_path, OWN, "mine", str(program))
+    assert found["base"]["start"] == "./server --port {port} --data {study}/data"
+    assert found["head"]["start"] == [str(program), "--port", "{port}", "--data", "{study}/data"]
+    assert found["head"]["use"] == "command"
+    assert sides(tmp_path, "[servers.limit]", "limit", str(program))["head"]["binary"] == str(program)
+
+
+def test_a_folder_takes_the_place_of_the_studys(tmp_path: Path):
+    folder = tmp_path / "before"
+    folder.mkdir()
+    found = sides(tmp_path, OWN, str(folder), "mine")["base"]
+    assert found["start"] == [f"{folder}/server", "--port", "{port}", "--data", f"{folder}/data"]
+    assert found["cwd"] == str(folder)
+
+
+def test_a_command_takes_the_place_of_the_studys(tmp_path: Path):
+    found = sides(tmp_path, OWN, "mine", "server2 --listen '{port}' --quick")
+    assert found["head"]["start"] == ["server2", "--listen", "{port}", "--quick"]
+
+
+@pytest.mark.parametrize(
+    ("server", "base", "head", "words"),
+    [
+        (OWN, "mine", "./nowhere", "--head ./nowhere: there is no such file or folder"),
+        (OWN, "study.toml", "mine", "is no program that this user may run"),
+        ("[servers.limit]", ".", "limit", "takes nothing from a folder"),
+        ("[servers.limit]\n[servers.persistent]", "limit", "persistant", 'did you mean "persistent"'),
+        (OWN, "mine", "server '{port}", "not a command"),
+    ],
+)
+def test_a_side_that_is_nothing_is_named(in_folder: Path, server: str, base: str, head: str, words: str):
+    with pytest.raises(BadInput, match=words):
+        sides(in_folder, server, base, head)
