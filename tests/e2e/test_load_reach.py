@@ -84,14 +84,18 @@ def test_an_http_proxy_is_asked_for_whole_urls_whatever_the_environment_says(san
     paths = tmp_path / "paths.txt"
     paths.write_text("".join(f"/{number}\n" for number in range(150)), encoding="ascii")
     with recording_server() as proxy, recording_server() as other:
-        variables = {"http_proxy": f"http://{other.authority}"}
+        variables = {"http_proxy": f"http://{other.authority}", "LOGIN": "Aladdin:open sesame"}
         ask = ["load", "http://shop.test/cart", "--proxy", f"http://{proxy.authority}", "-c", 1]
+        ask += ["--proxy-credentials-env", "LOGIN"]
         for more in (["-n", 1], ["-n", 2, "--urls", paths]):
             finished = sandbox.run(*ask, *more, **variables)
             assert finished.returncode == 0, finished.stderr
         targets = [seen.target for seen in proxy.seen]
         assert targets == [f"http://shop.test{path}" for path in ("/cart", "/0", "/1")]
         assert {seen.header("host")[0] for seen in proxy.seen} == {"shop.test"}
+        # The example of RFC 7617, section 2.
+        credentials = {seen.header("proxy-authorization")[0] for seen in proxy.seen}
+        assert credentials == {"Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="}
         direct = sandbox.run("load", f"http://{proxy.authority}/direct", "-n", 1, "-c", 1, **variables)
         assert direct.returncode == 0, direct.stderr
         assert proxy.seen[-1].target == "/direct"

@@ -1,6 +1,7 @@
 """What a web server's answers are verified to be: the content, of status 200, or a text that matches."""
 
 import hashlib
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.verification import AnswerPattern
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.answers import verify_answers
-from loadcurve.server.asked import Site
+from loadcurve.server.asked import Answer, Site
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
@@ -284,3 +285,31 @@ def test_where_the_list_expects_200_the_content_is_compared(tmp_path):
     listed = replayed(tmp_path, "/page =304\n/page =200\n")
     with answering("Total: 1") as port, pytest.raises(ServerFailure, match="8 bytes instead of 6"):
         verify_answers(site_at(port), ["/page"], CONTENT, listed)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "status", "is_named"),
+    [("1", 400, True), ("2", 400, True), ("1", 404, False), (None, 400, False)],
+)
+def test_a_bad_request_behind_a_proxy_header_is_said_to_be_one_that_the_server_does_not_expect(
+    protocol, status, is_named, monkeypatch
+):
+    # A server's own reaction is tried with real ones; here it is as they describe theirs.
+    answer = Answer(status, CONTENT["page"], "")
+    monkeypatch.setattr("loadcurve.server.answers.answers_to", lambda *_: [answer])
+    with pytest.raises(ServerFailure, match=f"answered with status {status}, not 200") as failure:
+        verify_answers(site_at(9), ["/page"], CONTENT, load(proxy_protocol=protocol))
+    assert ("accept-proxy" in failure.value.text) == is_named
+
+
+def test_a_server_that_hangs_up_on_a_proxy_header_is_told_of_it():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up() -> None:
+            listener.accept()[0].close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        with pytest.raises(ServerFailure, match="accept-proxy"):
+            verify_answers(site_at(listener.getsockname()[1]), ["/page"], CONTENT, load(proxy_protocol="1"))
+        thread.join()

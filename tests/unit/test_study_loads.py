@@ -148,8 +148,13 @@ closed: proxy = "https://10.0.0.5:3128"
     :9: load.proxy: found "https://10.0.0.5:3128"; expected the URL of an HTTP proxy with its port, such as
     "http://10.0.0.5:3128"
 closed: proxy = "http://me:secret@10.0.0.5:3128"
-    :9: load.proxy: a proxy that asks for a user is not supported; expected the URL of an HTTP proxy with its
-    port, such as "http://10.0.0.5:3128"
+    :9: load.proxy: user and password do not belong here, where others may read them: give them by
+    proxy_credentials; expected the URL of an HTTP proxy with its port, such as "http://10.0.0.5:3128"
+closed: proxy_credentials = { env = "NO_SUCH_VARIABLE" }
+    :9: load.proxy_credentials: the environment has no variable NO_SUCH_VARIABLE; set it before the start
+closed: proxy = "http://a:1"\nproxy_credentials = "me:secret"
+    :10: load.proxy_credentials: a password does not belong in a study; expected { env = "VARIABLE" } or
+    { file = "PATH" }, which holds USER:PASSWORD
 closed: proxy = "http://a:1"\naddresses = "all"
     :10: load.addresses: cannot be combined with proxy; keep one of the two
 closed: unix_socket = "a"\nsource_addresses = ["127.0.0.1"]

@@ -59,4 +59,4 @@ pub use http2_counts::Http2Counts;
 pub use proxy_protocol::{Ends, proxy_header, proxy_line};
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};
-pub use tunnel::{Tunnel, connect_request};
+pub use tunnel::{PROXY_AUTHORIZATION, Tunnel, connect_request};

@@ -4,10 +4,14 @@
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 const INTERIM: std::ops::RangeInclusive<u16> = 100..=199;
 
-/// The request for a tunnel to a host and port.
+/// The field that tells a proxy who asks (RFC 9110, section 11.7.2).
+pub const PROXY_AUTHORIZATION: &str = "Proxy-Authorization";
+
+/// The request for a tunnel to a host and port, with what tells the proxy who asks.
 #[must_use]
-pub fn connect_request(target: &str) -> Vec<u8> {
-    format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n").into()
+pub fn connect_request(target: &str, authorization: Option<&str>) -> Vec<u8> {
+    let field = authorization.map(|value| format!("{PROXY_AUTHORIZATION}: {value}\r\n")).unwrap_or_default();
+    format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{field}\r\n").into()
 }
 
 /// A tunnel that was asked for, until the proxy has answered.
@@ -34,6 +38,11 @@ impl Tunnel {
             return match status {
                 200..=299 if self.head.len() == length => Ok(true),
                 200..=299 => Err("it sent something through the tunnel before it was asked".into()),
+                407 => Err(
+                    "it answered CONNECT with status 407: it asks for a user and a password, or does not \
+                            take those of proxy_credentials"
+                        .into(),
+                ),
                 _ => Err(format!("it answered CONNECT with status {status}")),
             };
         }
@@ -75,8 +84,16 @@ mod tests {
 
     #[test]
     fn the_request_names_host_and_port_twice() {
-        let request = String::from_utf8(connect_request("example.org:443")).unwrap();
+        let request = String::from_utf8(connect_request("example.org:443", None)).unwrap();
         assert_eq!(request, "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n");
+    }
+
+    #[test]
+    fn the_request_tells_the_proxy_who_asks() {
+        let request = String::from_utf8(connect_request("a.org:443", Some("Basic bWU6eA=="))).unwrap();
+        let expected =
+            "CONNECT a.org:443 HTTP/1.1\r\nHost: a.org:443\r\nProxy-Authorization: Basic bWU6eA==\r\n\r\n";
+        assert_eq!(request, expected);
     }
 
     #[test]

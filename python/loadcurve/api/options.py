@@ -59,6 +59,8 @@ class LoadOptions(TypedDict, total=False):
     """Connect to this Unix socket."""
     proxy: str | None
     """HTTP proxy that leads to the server."""
+    proxy_credentials_env: str | None
+    """Variable with the proxy's USER:PASSWORD."""
     proxy_protocol: Literal["1", "2"] | None
     """Begin connections with the PROXY header, 1 or 2."""
     urls: str | Path | None

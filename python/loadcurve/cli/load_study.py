@@ -176,6 +176,8 @@ class Options:
                 formed = [field for text in value for field in headers_of(text)]
             case "fields of variables":
                 formed = [(key, {"env": variable}) for key, variable in self.pairs(name)]
+            case "variable":
+                formed = {"env": value}
             case "none":
                 formed = "none"
             case _:

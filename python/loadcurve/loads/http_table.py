@@ -34,7 +34,7 @@ from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
-from loadcurve.loads.way import HostAndPort, ProxyProtocol, ProxyUrl, SocketPath, Way
+from loadcurve.loads.way import HostAndPort, ProxyCredentials, ProxyProtocol, ProxyUrl, SocketPath, Way
 from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP2, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem
@@ -310,6 +310,22 @@ class HttpLoadTable(LoadTable):
     """The HTTP proxy through which requests go: with the whole URL for `http://`, through a tunnel (CONNECT)
     for `https://`. Variables such as `HTTP_PROXY` are not obeyed.
     """
+    proxy_credentials: Annotated[
+        ProxyCredentials | None,
+        CommandLine(
+            "--proxy-credentials-env",
+            help="Variable with the proxy's USER:PASSWORD.",
+            metavar="VARIABLE",
+            panel="Arrivals and connections",
+            place=135,
+            form="variable",
+        ),
+        Planned("way"),
+        OtherTools(takes_any=False, reason="is driven without a proxy"),
+    ] = None
+    """The user and the password for the `proxy`, as `USER:PASSWORD` in a variable of the environment or in a
+    file that others cannot read; sent as Basic credentials (RFC 7617), and recorded by that name alone.
+    """
     proxy_protocol: Annotated[
         ProxyProtocol | None,
         CommandLine(
@@ -481,6 +497,8 @@ class HttpLoadTable(LoadTable):
         given = [key for key in ("unix_socket", "connect_to", "proxy") if getattr(self, key) is not None]
         for key in given[1:]:
             yield Problem(("load", key), f"cannot be combined with {given[0]}; keep one of the two")
+        if self.proxy_credentials is not None and self.proxy is None:
+            yield Problem(("load", "proxy_credentials"), "only used with a proxy; set proxy as well")
         for key in {"unix_socket", "proxy"} & {*given}:
             if self.addresses is not None:
                 yield Problem(("load", "addresses"), f"cannot be combined with {key}; keep one of the two")

@@ -15,7 +15,9 @@ from loadcurve.loads.kinds import WorkName
 
 Panel = Literal["Arrivals and connections", "Requests", "TLS", "Generator", "Databases"]
 """Sections of the help, beside the options that most loads need."""
-Form = Literal["value", "list", "only of a list", "pairs", "fields", "fields of variables", "none"]
+Form = Literal[
+    "value", "list", "only of a list", "pairs", "fields", "fields of variables", "variable", "none"
+]
 """How the command line gives what a study has as a value: as it is; as names with commas between them; as the
 only one of a list; as NAME=VALUE, repeated; as header fields, or as variables that hold their values; or as a
 flag that stands for the value "none"."""

@@ -143,7 +143,12 @@ class HttpPlan(Plan):
         conversation |= self._requests_at_once(conversation.pop("pipeline"), conversation.pop("streams", 1))
         if http2 := self._taken(options, "h2"):
             options["h2"] = http2
-        way = planned_way(self._taken(options, "way"), [*self.other_addresses], self._host_and_port())
+        way = planned_way(
+            self._taken(options, "way"),
+            [*self.other_addresses],
+            self._host_and_port(),
+            self.load.proxy_credentials,
+        )
         address = {"address": self.address, "authority": self.authority, "way": way}
         tls = None
         if self.scheme == "https":

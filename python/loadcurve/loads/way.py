@@ -1,14 +1,17 @@
 """The way to a web server that a load asks for: another address than the URL's, a socket, or a proxy."""
 
+from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, InstanceOf, PlainSerializer, ValidationInfo
 
+from loadcurve.redaction import remember
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
+from loadcurve.toml.secret import SecretText, read_secret
 
 UNIX: Final = "unix:"
 """What a socket's path comes behind where an address is a text."""
@@ -49,17 +52,45 @@ def _endpoint(text: str) -> str:
 
 def _proxy(text: str) -> str:
     if "@" in text:
-        # It may hold a password.
-        raise own_problem(f"a proxy that asks for a user is not supported; expected {IN_WORDS['proxy']}")
+        # It may hold a password, which records and lists of processes would show.
+        text = (
+            "user and password do not belong here, where others may read them: give them by proxy_credentials"
+        )
+        raise own_problem(f"{text}; expected {IN_WORDS['proxy']}")
     parts = _split(text)
     if parts is None or parts.scheme != "http" or parts.path not in ("", "/") or parts.query:
         raise own_problem(f"found {show(text)}; expected {IN_WORDS['proxy']}")
     return f"http://{parts.netloc}"
 
 
+def _credentials(value: object, info: ValidationInfo) -> SecretText:
+    """Read ``USER:PASSWORD``; no refusal repeats any of it."""
+    given = read_secret(value, info)
+    if given.source is None:
+        raise own_problem(f"a password does not belong in a study; expected {CREDENTIALS_IN_WORDS}")
+    user, colon, password = given.text.partition(":")
+    if not user or not colon or any(ord(sign) < ord(" ") or sign == "\x7f" for sign in given.text):
+        raise own_problem("what it holds is no USER:PASSWORD on one line")
+    remember(password)
+    remember(basic(given))
+    return given
+
+
+def basic(credentials: SecretText) -> str:
+    """Return the value of ``Proxy-Authorization`` (RFC 7617, in UTF-8)."""
+    return f"Basic {b64encode(credentials.text.encode()).decode()}"
+
+
 SocketPath = Annotated[str, AfterValidator(_path), Expected(IN_WORDS["unix_socket"])]
 HostAndPort = Annotated[str, AfterValidator(_endpoint), Expected(IN_WORDS["connect_to"])]
 ProxyUrl = Annotated[str, AfterValidator(_proxy), Expected(IN_WORDS["proxy"])]
+CREDENTIALS_IN_WORDS = '{ env = "VARIABLE" } or { file = "PATH" }, which holds USER:PASSWORD'
+ProxyCredentials = Annotated[
+    InstanceOf[SecretText],
+    BeforeValidator(_credentials),
+    PlainSerializer(lambda secret: secret.recorded),
+    Expected(CREDENTIALS_IN_WORDS),
+]
 ProxyProtocol = Literal["1", "2"]
 
 
@@ -99,8 +130,13 @@ def socket_url(url: str) -> tuple[str, str] | None:
     return (socket, path) if colon and path.startswith("/") else (url.removeprefix(UNIX), "/")
 
 
-def planned_way(options: dict[str, Any], others: list[str], proxied: str) -> dict[str, Any]:
-    """Return the engine's part of the options of a way; ``proxied`` is the server's host and port."""
+def planned_way(
+    options: dict[str, Any], others: list[str], proxied: str, credentials: SecretText | None = None
+) -> dict[str, Any]:
+    """Return the engine's part of the options of a way; ``proxied`` is the server's host and port.
+
+    ``credentials`` are those for the proxy, of which ``options`` has the source alone.
+    """
     way: dict[str, Any] = {}
     if options.get("addresses"):
         way["other_addresses"] = others
@@ -108,6 +144,8 @@ def planned_way(options: dict[str, Any], others: list[str], proxied: str) -> dic
         way["proxy_protocol"] = int(options["proxy_protocol"])
     if options.get("proxy"):
         way["proxied"] = proxied
+        if credentials is not None:
+            way["proxy_authorization"] = basic(credentials)
     return way
 
 

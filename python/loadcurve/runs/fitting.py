@@ -29,7 +29,7 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
         text = f"not used by a load on {arm.kind.servers}; remove it"
         yield Problem(("servers", name, "driver"), text)
     if isinstance(arm.load, HttpLoadTable) and description.from_study != "url":
-        for key in ("unix_socket", "connect_to", "proxy", "addresses"):
+        for key in ("unix_socket", "connect_to", "proxy", "proxy_credentials", "addresses"):
             if getattr(arm.load, key) is not None:
                 text = f'only used with a server that runs already, use = "url"; {name} is started by the run'
                 yield Problem(("load", key), text)

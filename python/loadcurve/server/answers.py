@@ -29,6 +29,11 @@ CHANGES = (
     "is answered differently from request to request; a page whose text changes requires verify in [load]: "
     '"status", or { pattern = "…" } for what each text contains'
 )
+PROXY_PROTOCOL_ADVICE = (
+    "Each connection begins with a header of the PROXY protocol (proxy_protocol), which the server must be "
+    "configured to expect, as by `listen PORT proxy_protocol` in nginx or `accept-proxy` in HAProxy; "
+    "servers of the catalogue are not."
+)
 
 
 @dataclass(frozen=True)
@@ -135,17 +140,23 @@ class _Asking:
     """Of the answers that are files of the content, by path."""
 
     def answers(self, requests: Sequence[AskedRequest]) -> list[Answer]:
-        return answers_to(self.load, requests, self.site, self.lengths)
+        try:
+            return answers_to(self.load, requests, self.site, self.lengths)
+        except ServerFailure as failure:
+            # Some servers close a connection whose first line is no request.
+            if self.load.proxy_protocol is None:
+                raise
+            raise ServerFailure(failure.code, f"{failure.text} {PROXY_PROTOCOL_ADVICE}") from None
 
     def require(self, request: AskedRequest, answer: Answer, file: ContentRecord | None) -> None:
         """Refuse an answer that is not what its request must be answered with."""
         is_own_rule = request.rule != self.load.verify
         if request.expected is not None:
-            _require_expected(request.line, answer.status, request.expected)
+            _require_expected(request.line, answer.status, request.expected, self._advice(answer))
             if answer.status != http.HTTPStatus.OK and not is_own_rule:
                 return
         else:
-            _require_status(request.line, answer.status, plain=request.is_plain)
+            _require_status(request.line, answer.status, self._advice(answer), plain=request.is_plain)
         wrong = partial(_difference, expected=file, rule=request.rule)
         if (difference := wrong(answer)) is None:
             return
@@ -153,27 +164,33 @@ class _Asking:
             raise ServerFailure("wrong_answer", f"{request.line} {difference}.")
         if not request.is_plain:
             (plain,) = self.answers([request.plain()])
-            _require_status(f"GET {request.path}", plain.status, plain=True)
+            _require_status(f"GET {request.path}", plain.status, self._advice(plain), plain=True)
             difference = wrong(plain)
         elif file is not None and self.answers([request])[0].record != answer.record:
             difference = CHANGES
         if difference is not None:
             raise ServerFailure("wrong_answer", f"GET {request.path} {difference}.")
 
+    def _advice(self, answer: Answer) -> str:
+        """Say what a server that expects no header of the PROXY protocol takes it for: a bad request."""
+        is_cause = self.load.proxy_protocol is not None and answer.status == http.HTTPStatus.BAD_REQUEST
+        return f" {PROXY_PROTOCOL_ADVICE}" if is_cause else ""
 
-def _require_expected(request: str, status: int, expected: ExpectedStatuses) -> None:
+
+def _require_expected(request: str, status: int, expected: ExpectedStatuses, advice: str) -> None:
     """Refuse a status that is not expected."""
     if status not in expected.codes:
-        text = f"{request} was answered with status {status}; {expected.by} {expected.words}."
+        text = f"{request} was answered with status {status}; {expected.by} {expected.words}.{advice}"
         raise ServerFailure("wrong_answer", text)
 
 
-def _require_status(request: str, status: int, *, plain: bool) -> None:
+def _require_status(request: str, status: int, advice: str, *, plain: bool) -> None:
     """Refuse another status than 200 of a plain request, and an error of any."""
+    said = f"{request} was answered with status {status}"
     if status != http.HTTPStatus.OK and plain:
-        raise ServerFailure("wrong_answer", f"{request} was answered with status {status}, not 200.")
+        raise ServerFailure("wrong_answer", f"{said}, not 200.{advice}")
     if status >= http.HTTPStatus.BAD_REQUEST:
-        raise ServerFailure("wrong_answer", f"{request} was answered with status {status}, an error.")
+        raise ServerFailure("wrong_answer", f"{said}, an error.{advice}")
 
 
 def content_name(path: str) -> str:

@@ -71,7 +71,8 @@ impl Route {
             step: threads,
             entrance: Entrance {
                 proxy_protocol: work.way.proxy_protocol,
-                tunnel: target.map(|target| connect_request(target).into()),
+                tunnel: target
+                    .map(|target| connect_request(target, work.way.proxy_authorization.as_deref()).into()),
             },
         })
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use loadcurve_plan::{Body, Expectation, HttpLoad, HttpVersion, Request};
 use loadcurve_wire::{
-    Body as WireBody, HttpExchange, InvalidRequest, Method, Request as WireRequest, RequestKind, Response,
-    Target, Version,
+    Body as WireBody, HttpExchange, InvalidRequest, Method, PROXY_AUTHORIZATION, Request as WireRequest,
+    RequestKind, Response, Target, Version,
 };
 
 use crate::error::StartError;
@@ -94,12 +94,18 @@ impl<'a> Templates<'a> {
                 (None, WireBody::Bytes(&first[0]))
             }
         };
-        let headers: Vec<(&str, &str)> =
-            request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let invalid = |invalid: InvalidRequest| StartError::Plan(invalid.to_string());
         let method = Method::new(&request.method).map_err(invalid)?;
         // Of a proxy, what is asked for in clear text has the form of a URL (RFC 9112, 3.2.2).
         let is_absolute = self.plan.work.way.proxied.is_some() && self.plan.work.tls.is_none();
+        let way = &self.plan.work.way;
+        let of_proxy = way.proxy_authorization.as_deref().filter(|_| is_absolute);
+        let headers: Vec<(&str, &str)> = request
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .chain(of_proxy.map(|value| (PROXY_AUTHORIZATION, value)))
+            .collect();
         let prefix = if is_absolute { format!("http://{}", self.plan.work.authority) } else { String::new() };
         let whole = format!("{prefix}{}", request.target);
         let wire = WireRequest {

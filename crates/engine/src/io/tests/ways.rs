@@ -189,6 +189,7 @@ fn tunnelling<I: Backend>(address: SocketAddr) -> I {
         http.address = address.into();
         http.tls = Some(Tls::of("example.org"));
         http.way.proxied = Some("example.org:443".into());
+        http.way.proxy_authorization = Some("Basic bWU6eA==".into());
     })
 }
 
@@ -200,7 +201,10 @@ pub(super) fn a_connection_through_a_proxy_is_made_when_that_has_opened_the_tunn
         io.wait(clock::now() + SHORT);
         assert_eq!(next(&mut io), None, "the proxy has not answered");
         let (mut peer, _) = accepted(&listener);
-        let expected = "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n";
+        let expected = concat!(
+            "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n",
+            "Proxy-Authorization: Basic bWU6eA==\r\n\r\n",
+        );
         let mut read = vec![0; expected.len()];
         peer.read_exact(&mut read).unwrap();
         assert_eq!(String::from_utf8(read), Ok(expected.into()));
