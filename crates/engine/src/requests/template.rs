@@ -98,14 +98,8 @@ impl<'a> Templates<'a> {
         let method = Method::new(&request.method).map_err(invalid)?;
         // Of a proxy, what is asked for in clear text has the form of a URL (RFC 9112, 3.2.2).
         let is_absolute = self.plan.work.way.proxied.is_some() && self.plan.work.tls.is_none();
-        let way = &self.plan.work.way;
-        let of_proxy = way.proxy_authorization.as_deref().filter(|_| is_absolute);
-        let headers: Vec<(&str, &str)> = request
-            .headers
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .chain(of_proxy.map(|value| (PROXY_AUTHORIZATION, value)))
-            .collect();
+        let of_proxy = self.plan.work.way.proxy_authorization.as_deref().filter(|_| is_absolute);
+        let headers = fields(request, of_proxy);
         let prefix = if is_absolute { format!("http://{}", self.plan.work.authority) } else { String::new() };
         let whole = format!("{prefix}{}", request.target);
         let wire = WireRequest {
@@ -148,4 +142,10 @@ impl<'a> Templates<'a> {
         self.bodies.insert(path.clone(), Arc::clone(&file));
         Ok(file)
     }
+}
+
+/// The header fields of a request, and what tells a proxy who asks.
+fn fields<'a>(request: &'a Request, of_proxy: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
+    let own = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    own.chain(of_proxy.map(|value| (PROXY_AUTHORIZATION, value))).collect()
 }
