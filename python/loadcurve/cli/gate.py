@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -28,6 +28,7 @@ from loadcurve.result.measures import MEASURES
 from loadcurve.result.records import FailureRecord, PlannedTrial
 from loadcurve.runs.gate import GateOptions
 from loadcurve.runs.study import RunOptions, StudyRun
+from loadcurve.runs.worktrees import Revision, built_revisions
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
 from loadcurve.toml.quantities import parse_duration_s, parse_share
@@ -43,13 +44,19 @@ LAST_LINES = 10
 class GateGiven:
     """What a person asks of a gate, as it is given."""
 
-    base: str
-    head: str
+    base: str | None
+    """A side; ``None`` where it is a revision."""
+    head: str | None
     least: str = "3%"
     budget: str = "10m"
     also: Sequence[str] = ()
     is_strict: bool = False
     printed: ComparisonFormat = "text"
+    base_revision: str | None = None
+    """Of the repository that the study lies in."""
+    head_revision: str | None = None
+    build: str | None = None
+    """A command that builds a revision."""
 
 
 class GateDisplay(RunDisplay):
@@ -77,18 +84,41 @@ def gate_command(study: str, given: GateGiven, options: RunOptions, watch_at: st
     """Let two servers take turns until it is decided, print the answer, and return the exit code.
 
     Raises ``BadInput``: the study or an option cannot be used. Raises ``NothingMeasured``: the base has no
-    usable figure.
+    usable figure, or a revision cannot be built.
     """
+    study_file = find_study(study)
     gate = GateOptions(
-        given.base, given.head, _share(given.least), _budget_s(given.budget), tuple(given.also)
+        given.base or "", given.head or "", _share(given.least), _budget_s(given.budget), tuple(given.also)
     )
-    return run_gate(find_study(study), gate, given, options, watch_at)
+    given_revisions = (("--base-rev", given.base_revision), ("--head-rev", given.head_revision))
+    named = {option: name for option, name in given_revisions if name is not None}
+    if not named:
+        return _gate(study_file, gate, given, options, watch_at)
+    new_console(stderr=True).print(Text(f"checking out {' and '.join(named.values())}"))
+    with built_revisions(study_file, named, given.build) as found:
+        return _gate(study_file, _of_revisions(gate, given, found), given, options, watch_at)
 
 
-def run_gate(
-    study_file: Path, gate: GateOptions, given: GateGiven, options: RunOptions, watch_at: str | None = None
+def _of_revisions(
+    gate: GateOptions, given: GateGiven, found: Mapping[str, tuple[Revision, Path]]
+) -> GateOptions:
+    """Return the gate with the folders of revisions as its sides, and what the record says of these."""
+    words: list[str] = []
+    sides: dict[str, str] = {}
+    for side, text in (("base", gate.base), ("head", gate.head)):
+        if (known := found.get(f"--{side}-rev")) is None:
+            sides[side] = text
+            words += [f"--{side}", text]
+        else:
+            sides[side] = str(known[1])
+            words += [f"--{side}-rev", known[0].commit]
+    built = [] if given.build is None else ["--build", given.build]
+    return replace(gate, base=sides["base"], head=sides["head"], given=[*words, *built])
+
+
+def _gate(
+    study_file: Path, gate: GateOptions, given: GateGiven, options: RunOptions, watch_at: str | None
 ) -> int:
-    """Do so for sides that are known; raises as :func:`gate_command`."""
     look, talk = Look(), new_console(stderr=True)
     with ExitStack() as stack:
         display = stack.enter_context(shown(GateDisplay(talk, live=talk.is_terminal), talk))

@@ -43,7 +43,7 @@ def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
     found, share = gate.gated, f"{100 * gate.gated.least:g} %"
     match gate.outcome:
         case None:
-            return f"Nothing could be measured of both {found.base} and {found.head}."
+            return f"No block has figures of both {found.base} and {found.head}."
         case Outcome.FAILED if found.regressions:
             named = [
                 f"{_title(kind, one)} is worse by {_interval(kind, one, one.last)}"

@@ -27,6 +27,17 @@ def gate(
         ),
     ] = None,
     head: Annotated[str | None, typer.Option(metavar="SIDE", help="The same with the change.")] = None,
+    base_rev: Annotated[
+        str | None,
+        typer.Option("--base-rev", metavar="REV", help="A commit of the study's repository, as the base."),
+    ] = None,
+    head_rev: Annotated[
+        str | None, typer.Option("--head-rev", metavar="REV", help="The same, as the head.")
+    ] = None,
+    build: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help='What builds such a commit, at its root, such as "make".'),
+    ] = None,
     fail_on_regression: Annotated[
         str, typer.Option(metavar="SHARE", help="The least regression that counts.")
     ] = "3%",
@@ -52,8 +63,12 @@ def gate(
     Both run in turn until a regression is shown and confirmed, or ruled out, or the time is used up. Of gates
     of equal builds at most 0.25 % fail.
     """
-    if base is None or head is None:
-        raise typer.BadParameter("name both sides: --base SIDE --head SIDE")
+    if (base is None) == (base_rev is None) or (head is None) == (head_rev is None):
+        raise typer.BadParameter("name each side once: --base or --base-rev, and --head or --head-rev")
+    if build is not None and base_rev is None and head_rev is None:
+        raise typer.BadParameter(
+            "--build is for --base-rev and --head-rev; the sides given are built already"
+        )
     from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.gate import GateGiven, gate_command
     from loadcurve.runs.study import RunOptions
@@ -68,6 +83,9 @@ def gate(
         tuple(measure or ()),
         strict,
         "json" if json_output else printed,
+        base_rev,
+        head_rev,
+        build,
     )
     options = RunOptions(out, seed=seed, catalogs=tuple(catalog or ()))
     raise typer.Exit(gate_command(study, given, options, watched_at(watch, watch_address)))
