@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -71,6 +72,43 @@ def test_a_study_of_one_command_measures_it_in_its_own_folder(application: Sandb
     again = application.run("run", "copy/study.toml", "--out", "again")
     assert again.returncode == 0, again.stderr
     assert len(read_run(application.work / "again").points) == 4
+
+
+ON_SOCKET = """\
+import http.server, socketserver, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def address_string(self):
+        return "a socket"
+
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+Server(sys.argv[1], Handler).serve_forever()
+"""
+
+
+def test_a_program_that_listens_on_a_socket_is_loaded_over_it(application: Sandbox):
+    application.write("app/serve.py", ON_SOCKET)
+    start = f"{sys.executable} serve.py {{socket}}"
+    # Another user than root may not enter the folder of this interpreter.
+    user = 'user = "root"\n' if os.geteuid() == 0 else ""
+    application.write("app/mine.toml", STUDY.format(path="hello.txt", start=start) + user)
+    finished = application.run("run", "app/mine.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    points = read_run(application.work / "run").points
+    assert [point.load.requests.ok for point in points] == [40] * 4
+    assert all(point.load.load.address.startswith("unix:/") for point in points)
+    # There are no segments to count.
+    assert {value for point in points for value in point.load.kernel.model_dump().values()} == {None}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's programs become another user")

@@ -2,7 +2,9 @@
 
 import re
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,12 +14,14 @@ from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.runs.study_servers import overrides_of
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.found import ReadyQuestion, WorkingFolder
+from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder, require_as_given
 from loadcurve.server.location import THIS_MACHINE
 from loadcurve.server.revision import revision_of
+from loadcurve.server.settings import UnusableSetting
 from loadcurve.study.effects import effects_of
 from loadcurve.study.inputs import files_of, with_working_folder
 from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.secret import SecretText
 
 STUDY = """\
 title = "Mine"
@@ -50,6 +54,43 @@ def refusal(folder: Path, server: str) -> str:
     with pytest.raises(BadInput) as caught:
         said_of(folder, server)
     return str(caught.value)
+
+
+IN_A_CONTAINER = SimpleNamespace(is_this_machine=False, fixed_port=None, own_command=lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("start", "variable", "location", "said"),
+    [
+        (
+            "app {socket} {port}",
+            "",
+            THIS_MACHINE,
+            "contains {socket} and {port}; expected the one to listen on",
+        ),
+        (
+            "app",
+            "{socket}:{port}",
+            THIS_MACHINE,
+            "contains {socket} and {port}; expected the one to listen on",
+        ),
+        ("app {socket}", "", IN_A_CONTAINER, "contains {socket}, which cannot be reached from outside of a"),
+        (
+            "app",
+            "",
+            THIS_MACHINE,
+            "contains no {port}; expected it as the port to listen on, or {socket} for a",
+        ),
+        ("app {socket}", "", THIS_MACHINE, None),
+        ("app", "{socket}", THIS_MACHINE, None),
+    ],
+)
+def test_a_program_listens_on_a_port_or_on_a_socket_of_this_machine(start, variable, location, said):
+    environment = {"AT": SecretText(variable)}
+    overrides = Overrides(start=start.split(), environment=environment, location=location)
+    is_refused = pytest.raises(UnusableSetting, match=re.escape(said)) if said else nullcontext()
+    with is_refused:
+        require_as_given(load_catalog()["command"], {}, overrides)
 
 
 @pytest.mark.parametrize(

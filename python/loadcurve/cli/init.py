@@ -10,6 +10,7 @@ from loadcurve.errors import BadInput, refusal
 from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
+from loadcurve.server.description import SOCKET_PLACE
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.revision import revision_of
 from loadcurve.study.estimate import estimated_duration_s
@@ -158,13 +159,14 @@ def init_command(file: Path, catalogs: Sequence[Path], command: str | None = Non
 def own_study_text(name: str, command: str, *, has_revision: bool) -> str:
     """Return the study of one own application, which this command starts.
 
-    Its version is that of its folder, if this has a revision. Raises ``BadInput``: it has no ``{port}``.
+    Its version is that of its folder, if this has a revision. Raises ``BadInput``: it has no ``{port}``,
+    nor ``{socket}``.
     """
-    if "{port}" not in command:
+    if "{port}" not in command and f"{{{SOCKET_PLACE}}}" not in command:
         raise BadInput(
             f"--command {shlex.quote(command)} contains no {{port}}: Loadcurve gives the application a free "
             "port at each start, so write {port} in place of its number, such as "
-            '"gunicorn app:app -b 127.0.0.1:{port}"'
+            '"gunicorn app:app -b 127.0.0.1:{port}", or {socket} for a Unix socket'
         )
     start = f"start = {json.dumps(command, ensure_ascii=False)}\n"
     version = VERSION_INSTEAD if has_revision else OWN_VERSION

@@ -15,6 +15,8 @@ from loadcurve.toml.secret import SecretText, read_secret
 
 UNIX: Final = "unix:"
 """What a socket's path comes behind where an address is a text."""
+SOCKET_HOST: Final = "localhost"
+"""What ``Host`` names where a server listens on a socket."""
 SOCKET_PATH_BYTES_MAX = 107
 """The longest path of a Unix socket (unix(7))."""
 PORT_MAX = 65535

@@ -6,9 +6,10 @@ from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import DatabaseTarget
-from loadcurve.loads.values import Point
+from loadcurve.loads.values import ENGINE_NAME, Point
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.runs.plan import DatabasePlans
+from loadcurve.server.description import SOCKET_PLACE
 from loadcurve.server.elsewhere import ServerOnMachine
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer
@@ -33,6 +34,8 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
             if getattr(arm.load, key) is not None:
                 text = f'only used with a server that runs already, use = "url"; {name} is started by the run'
                 yield Problem(("load", key), text)
+    if isinstance(arm.load, HttpLoadTable) and _listens_on_socket(arm, server):
+        yield from _misfits_of_socket(arm, arm.load, server)
     if found is not None and found is not arm.kind:
         models = " or ".join(f'"{model}"' for model in found.models)
         text = f"{description.title} is {found.server}; expected model = {models} in [load], or "
@@ -43,6 +46,25 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
             Database(target.to_json())
         except ValueError as error:
             yield Problem(("servers", name, "driver" if driver else "use"), str(error))
+
+
+def _listens_on_socket(arm: Arm, server: AnyServer) -> bool:
+    if isinstance(server, ServerOnMachine):
+        return any(f"{{{SOCKET_PLACE}}}" in word for word in arm.server.start or ())
+    return isinstance(server, FoundServer) and server.on_socket
+
+
+def _misfits_of_socket(arm: Arm, load: HttpLoadTable, server: AnyServer) -> Iterator[Problem]:
+    """Yield what cannot be done over the Unix socket of a server."""
+    if isinstance(server, ServerOnMachine):
+        text = "contains {socket}, which only this machine reaches; expected {port} on another machine"
+        yield Problem(("servers", arm.name, "start"), text)
+    if load.generator != ENGINE_NAME:
+        text = f"{load.generator} is only driven over TCP; {arm.name} listens on a socket: give it {{port}}"
+        yield Problem(arm.place("generator"), text)
+    if load.source_addresses:
+        text = f"not used: {arm.name} listens on a socket, which has no addresses; remove it"
+        yield Problem(arm.place("source_addresses"), text)
 
 
 def require_own_tables(study: Study, document: TomlDocument, servers: Mapping[str, AnyServer]) -> None:

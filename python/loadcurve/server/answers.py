@@ -14,6 +14,7 @@ from loadcurve.loads.asked import AskedRequest, ExpectedStatuses
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
+from loadcurve.loads.way import SOCKET_HOST, socket_address
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.asked import Answer, Site, answers_to, plain_load
 from loadcurve.server.exchange import Asked, answer_within
@@ -47,11 +48,18 @@ class WebSite:
     content: Mapping[str, ContentRecord] | None
     """``None`` where what is served is not known, so that only the status of an answer is compared."""
     transport: Transport = CLEAR_TEXT
+    socket: Path | None = None
+    """The Unix socket on which it listens, in place of the port."""
+
+    @property
+    def authority(self) -> str:
+        """What ``Host`` names."""
+        return f"{self.address}:{self.port}" if self.socket is None else SOCKET_HOST
 
     @property
     def url(self) -> str:
         """Where its root is."""
-        return f"{self.transport.scheme}://{self.address}:{self.port}"
+        return f"{self.transport.scheme}://{self.authority}"
 
     @property
     def sign_of_life(self) -> str:
@@ -63,7 +71,9 @@ class WebSite:
     def refusal(self, timeout_s: float) -> str | None:
         """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
         try:
-            status = status_of(self.address, self.port, self.ready.path, timeout_s, self.transport)
+            status = status_of(
+                self.address, self.port, self.ready.path, timeout_s, self.transport, socket=self.socket
+            )
         except (OSError, http.client.HTTPException) as error:
             return f"the last attempt failed with {error or type(error).__name__}"
         if http.HTTPStatus.OK <= status < self.ready.below_status:
@@ -77,14 +87,23 @@ class WebSite:
 
     def verify(self, paths: Sequence[str], load: LoadTable | None = None, /) -> None:
         """Ask for each path once, as a load does, and check the answers as it says."""
-        address = f"{self.address}:{self.port}"
-        site = Site(address, address, self.transport, ANSWER_TIMEOUT_S)
+        address = self.authority if self.socket is None else socket_address(str(self.socket))
+        site = Site(address, self.authority, self.transport, ANSWER_TIMEOUT_S)
         verify_answers(site, paths, self.content, load)
 
 
-def status_of(address: str, port: int, path: str, timeout_s: float, transport: Transport = CLEAR_TEXT) -> int:
+def status_of(
+    address: str,
+    port: int,
+    path: str,
+    timeout_s: float,
+    transport: Transport = CLEAR_TEXT,
+    *,
+    socket: Path | None = None,
+) -> int:
     """Ask for a path and return the answer's status; raises OSError or HTTPException where there is none."""
-    with answer_within(timeout_s, address, port, Asked(path), transport) as response:
+    there = None if socket is None else socket_address(str(socket))
+    with answer_within(timeout_s, address, port, Asked(path), transport, address=there) as response:
         return response.status
 
 

@@ -39,6 +39,8 @@ The private folder, which holds the configuration, and the one for scratch in it
 CERTIFICATE_PLACES = frozenset({"certificate_file", "certificate_key_file"})
 """Placeholders of a server that has the setting `tls`, known where :data:`START_PLACES` are; else empty."""
 
+SOCKET_PLACE = "socket"
+"""Placeholder of a program of a study that listens on a Unix socket instead of a port."""
 TEMPLATE_PLACES = START_PLACES | {"user", "group", "version"}
 """Names known in a template: besides :data:`START_PLACES` the server's version, and whose its workers are."""
 
@@ -263,7 +265,14 @@ class ServerDescription(TomlTable):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        taken = TEMPLATE_PLACES | CERTIFICATE_PLACES | SECRET_PLACES | STUDY_KEYS | self.part_names
+        taken = (
+            TEMPLATE_PLACES
+            | {SOCKET_PLACE}
+            | CERTIFICATE_PLACES
+            | SECRET_PLACES
+            | STUDY_KEYS
+            | self.part_names
+        )
         for name in self.settings:
             if name in taken or not name.isidentifier():
                 raise ValueError(

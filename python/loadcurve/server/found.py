@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -20,6 +20,7 @@ from loadcurve.server.build import Build, build_of
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import (
     PLACES,
+    SOCKET_PLACE,
     VersionSource,
     placeholders,
     require_known_placeholders,
@@ -127,6 +128,8 @@ class FoundServer(StartableServer):
     parts: Mapping[str, Path]
     """The folders and files of the installed server, by the names that its description gives them."""
     settings: Mapping[str, SettingValue]
+    on_socket: bool = False
+    """Whether it listens on a Unix socket, which its command names as ``{socket}``."""
     limits: Limits = NO_LIMITS
     """What the server is held to."""
     location: Location = THIS_MACHINE
@@ -234,6 +237,7 @@ def find_server(
         version=version,
         parts=parts,
         settings=settings,
+        on_socket=_is_own_and_alone(entry, overrides) and SOCKET_PLACE in _taken(start, overrides),
         limits=overrides.limits,
         location=overrides.location,
         environment=overrides.environment,
@@ -292,14 +296,14 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     if start is None:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
-    _require_known("start", start, description.start_names | overrides.known_beside)
-    variables = (one.text for one in overrides.environment.values() if one.source is None)
-    takes_port = any("port" in placeholders(word) for word in start) or any(
-        "{port}" in one for one in variables
-    )
-    must_take_it = description.is_own_program and overrides.needs_port
-    if must_take_it and not takes_port and overrides.location.fixed_port is None:
-        text = "contains no {port}; expected it as the port to listen on"
+    is_alone = _is_own_and_alone(entry, overrides)
+    may_use = frozenset({SOCKET_PLACE}) if is_alone else frozenset()
+    _require_known("start", start, description.start_names | overrides.known_beside | may_use)
+    taken = _taken(start, overrides)
+    if is_alone and SOCKET_PLACE in taken:
+        _require_reachable_socket(taken, overrides)
+    elif is_alone and "port" not in taken and overrides.location.fixed_port is None:
+        text = "contains no {port}; expected it as the port to listen on, or {socket} for a Unix socket"
         raise UnusableSetting("start", text)
     if overrides.binary is not None and not _uses_binary(start):
         raise UnusableSetting("binary", "not used: start does not contain {binary}; keep one of the two")
@@ -310,6 +314,28 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
 
 def _uses_binary(start: Sequence[str]) -> bool:
     return any("binary" in placeholders(word) for word in start)
+
+
+def _is_own_and_alone(entry: CatalogEntry, overrides: Overrides) -> bool:
+    """Whether it is a program of the study, and no one of several: such a one may listen on a socket."""
+    return entry.description.is_own_program and overrides.needs_port
+
+
+def _taken(start: Sequence[str], overrides: Overrides) -> set[str]:
+    """Return which of a port and a socket a server is given to listen on, in its command or a variable."""
+    given = set().union(*map(placeholders, start))
+    variables = [one.text for one in overrides.environment.values() if one.source is None]
+    named = {name for name in ("port", SOCKET_PLACE) if any(f"{{{name}}}" in text for text in variables)}
+    return given & {"port", SOCKET_PLACE} | named
+
+
+def _require_reachable_socket(taken: Collection[str], overrides: Overrides) -> None:
+    """Refuse a socket beside a port, and one in a container, whose files are not those of this machine."""
+    if "port" in taken:
+        raise UnusableSetting("start", "contains {socket} and {port}; expected the one to listen on")
+    if not overrides.location.is_this_machine:
+        text = "contains {socket}, which cannot be reached from outside of a container; expected {port}"
+        raise UnusableSetting("start", text)
 
 
 def _require_known(key: str, words: Sequence[str], known: frozenset[str]) -> None:

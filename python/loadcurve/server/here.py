@@ -16,6 +16,7 @@ from urllib.parse import quote
 from loadcurve.errors import BadInput, sentence
 from loadcurve.host.cgroups import Limits
 from loadcurve.loads.table import LoadTable
+from loadcurve.loads.way import SOCKET_HOST, socket_address
 from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.answers import ONLY_OK, WebSite
 from loadcurve.server.database import RunningDatabase
@@ -119,8 +120,16 @@ class Server(LiveServer):
 
     @property
     def address(self) -> str:
-        """Where the server listens, as ``host:port``."""
+        """Where the server listens, as ``host:port``, or as ``unix:PATH`` on a socket."""
+        socket_path = self._running.socket
+        if socket_path is not None:
+            return socket_address(str(socket_path))
         return f"{self.found.location.address}:{self._running.port}"
+
+    @property
+    def authority(self) -> str:
+        """What ``Host`` names; a socket has no host."""
+        return self.address if self._running.socket is None else SOCKET_HOST
 
     @property
     def url(self) -> str:
@@ -229,6 +238,7 @@ class Server(LiveServer):
             self._content_folder,
             None if self._content_folder is None else self._content,
             launch.transport,
+            launch.socket,
         )
 
     @property

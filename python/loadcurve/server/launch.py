@@ -17,10 +17,11 @@ from types import MappingProxyType
 from loadcurve.errors import refusal, sentence
 from loadcurve.host.cgroups import LimitsUnavailable
 from loadcurve.host.state import cache_folder
+from loadcurve.loads.way import SOCKET_PATH_BYTES_MAX
 from loadcurve.redaction import remember
 from loadcurve.result.records import LimitUse
 from loadcurve.server.certificates import CERTIFICATES_FOLDER, NO_FILES, CertificateFiles
-from loadcurve.server.description import CONSOLE_LOG, PRIVATE_FOLDER, SCRATCH_FOLDER
+from loadcurve.server.description import CONSOLE_LOG, PRIVATE_FOLDER, SCRATCH_FOLDER, SOCKET_PLACE
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NATIVE_FOLDER, FoundServer, places
 from loadcurve.server.group import group_parent
@@ -115,6 +116,7 @@ class Launch:
         self._certificates: CertificateFiles | None = None
         self._ledger_entry: LedgerEntry | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._on_socket = found.on_socket
         self._limits = found.limits
         self._location = found.location
         self._processes = found.location.processes()
@@ -124,6 +126,12 @@ class Launch:
         """Where a database is reached; ``None`` for a web server."""
         url = self._entry.description.url
         return url and url.format(address=self._location.address, port=self.port, password=self._password)
+
+    @property
+    def socket(self) -> Path | None:
+        """The Unix socket on which the server listens; ``None`` where it listens on its port."""
+        scratch = self._folder / SCRATCH_FOLDER
+        return scratch / "server.sock" if self._on_socket else None
 
     @property
     def transport(self) -> Transport:
@@ -238,7 +246,7 @@ class Launch:
         Where the open files of one of its processes may not be read, all are taken for its own. What leads
         to a network of the server's own is no process of the server.
         """
-        if not self._processes.on_this_network:
+        if self._on_socket or not self._processes.on_this_network:
             return set()
         foreign = listening_sockets(self.port)
         if not foreign:
@@ -252,7 +260,7 @@ class Launch:
 
     def ports_instead(self) -> set[int]:
         """Return the ports on which the server listens, where its own is not one of them."""
-        if not self._processes.on_this_network:
+        if self._on_socket or not self._processes.on_this_network:
             return set()
         ports = listening_ports()
         held = (held_sockets(process.identity) or set() for process in processes_of(self._start_record))
@@ -358,9 +366,21 @@ class Launch:
             **({} if content is None else {"content": str(content)}),
             "private": str(folder),
             "scratch": str(folder / SCRATCH_FOLDER),
+            **({SOCKET_PLACE: str(self._socket_path())} if self._on_socket else {}),
         }
         if self._user is not None:
             self._let_reach(self._user, content)
+
+    def _socket_path(self) -> Path:
+        """Return the path of the socket; raises ServerFailure where no socket can have it."""
+        path = self.socket or Path()
+        if len(str(path).encode()) > SOCKET_PATH_BYTES_MAX:
+            text = (
+                f"{self._title} cannot listen on {path}: the path of a socket has at most "
+                f"{SOCKET_PATH_BYTES_MAX} bytes. Set TMPDIR to a folder with a shorter name."
+            )
+            raise ServerFailure("not_started", text)
+        return path
 
     def _make_certificate(self, settings: Mapping[str, SettingValue]) -> None:
         """Write the certificate of a server that listens for TLS."""
