@@ -247,6 +247,8 @@ bench-long: setup ## Measure what takes hours or root: a long point, imports, li
 	$(BIN)/python -m benches.remote_trials
 	$(BIN)/python -m benches.few_trials
 	$(BIN)/python -m benches.gate_simulation --gates 4000
+	$(BIN)/python -m benches.gate_real
+	$(BIN)/python -m benches.gate_real --more-us 2.4
 	$(BIN)/python -m benches.endurance
 
 bench-builds: setup ## Compare two built checkouts in turn: make bench-builds BEFORE=folder AFTER=folder

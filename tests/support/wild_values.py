@@ -106,8 +106,11 @@ class WildValues:
             return self.drawn.choice(_histograms() if "histogram" in name else WORDS)
         number = self.number()
         if schema["type"] == "integer":
-            return max(round(number), schema.get("minimum", 0), schema.get("exclusiveMinimum", -1) + 1)
-        return number or (1.0 if "exclusiveMinimum" in schema else 0.0)
+            least = max(round(number), schema.get("minimum", 0), schema.get("exclusiveMinimum", -1) + 1)
+            return min(least, schema.get("maximum", least))
+        if "exclusiveMaximum" in schema:
+            number = min(number, schema["exclusiveMaximum"] / 2)
+        return number or (0.5 if "exclusiveMinimum" in schema else 0.0)
 
 
 def _in_columns(made: dict[str, Any]) -> dict[str, Any]:

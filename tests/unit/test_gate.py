@@ -10,11 +10,14 @@ import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.gate import GateAnswer
+from loadcurve.analysis.gated import has_time_left
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import Observe, Plan
 from loadcurve.report.gate import gate_json, gate_junit, gate_markdown, gate_sentences
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
+from loadcurve.result.outcomes import Reason
+from loadcurve.result.records import FailureRecord, GateRecord
 from loadcurve.runs.gate import GateOptions, sides_of
 from loadcurve.runs.resume import interrupted_run
 from loadcurve.server.catalog import load_catalog
@@ -232,3 +235,29 @@ def test_a_command_takes_the_place_of_the_studys(tmp_path: Path):
 def test_a_side_that_is_nothing_is_named(in_folder: Path, server: str, base: str, head: str, words: str):
     with pytest.raises(BadInput, match=words):
         sides(in_folder, server, base, head)
+
+
+def test_a_gate_ends_before_a_block_that_the_budget_has_no_time_for():
+    record = GateRecord(
+        base="a", head="b", origin=None, least=0.03, measures=["throughput"], budget_s=60, blocks=20
+    )
+
+    def begun(*seconds: int) -> list[FailureRecord]:
+        reason = Reason(code="exited", text="it ended")
+        return [
+            FailureRecord(
+                kind="failure",
+                trial=block,
+                block=block,
+                server="a",
+                point=None,
+                started_at=f"2026-03-14T09:00:{second:02}.000+00:00",
+                reason=reason,
+                log_tail="",
+            )
+            for block, second in enumerate(seconds)
+        ]
+
+    # Blocks of 10 s each: the sixth ends after 60 s, and the seventh would end after 70 s.
+    assert has_time_left(record, begun(0, 10, 20, 30, 40))
+    assert not has_time_left(record, begun(0, 10, 20, 30, 40, 50))

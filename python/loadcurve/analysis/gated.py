@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import Measure, is_usable, measures, point_key
 from loadcurve.result.records import FailureRecord, GateRecord, PointRecord
+from loadcurve.stats.interval import LOGARITHM_MAX
 from loadcurve.stats.paired import block_means
 from loadcurve.stats.sequential import (
     Answer,
@@ -134,7 +135,9 @@ def plan_of(record: GateRecord, measure: Measure | None = None) -> GatePlan:
 
 def worse_share(measure: Measure, logarithm: float) -> float:
     """Return by which share a measure is worse, such as 0.05 for 5 %, from a logarithm above 0."""
-    return -math.expm1(-logarithm) if measure.better == "higher" else math.expm1(logarithm)
+    worse = -logarithm if measure.better == "higher" else logarithm
+    change = math.expm1(min(worse, LOGARITHM_MAX))
+    return -change if measure.better == "higher" else change
 
 
 def is_decided(gate: GatedRun) -> bool:
@@ -149,7 +152,11 @@ def has_time_left(record: GateRecord, records: Iterable[PointRecord | FailureRec
     """Say whether the budget has time for another block, by when the blocks so far began."""
     begun: dict[int, float] = {}
     for one in records:
-        at = datetime.fromisoformat(one.started_at).timestamp()
+        try:
+            at = datetime.fromisoformat(one.started_at).timestamp()
+        except (OverflowError, ValueError):
+            # A run folder of somebody else's may say anything.
+            return True
         begun[one.block] = min(begun.get(one.block, at), at)
     if len(begun) < 2:  # noqa: PLR2004 - the length of a block is what lies between two
         return True

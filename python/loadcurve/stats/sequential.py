@@ -167,7 +167,7 @@ def _confirmed(plan: GatePlan, worse: Array, begun_after: int, of_first: GateDra
     """Return what the second draw says, which has all blocks behind those of the first."""
     places = begun_after + np.flatnonzero(np.isfinite(worse[begun_after:]))
     second = _Draws(worse[places])
-    horizon = max(plan.blocks - begun_after, LEAST_BLOCKS)
+    horizon = plan.blocks - begun_after
     shown_by, out_by = second.reaches(SHOWN_LEVEL, horizon), second.reaches(RULED_OUT_LEVEL, horizon)
     shown, out = _crossings(second, plan, shown_by, out_by)
     found = [one for one in (shown, out) if one is not None]
@@ -211,7 +211,7 @@ def smallest_seen(plan: GatePlan, sd: float) -> float:
     by_chance = float(ndtri(SEEN_WITH))
     return max(
         plan.least,
-        *((_last_error(level, n) + by_chance) * sd / math.sqrt(n) for level, n in draws),
+        *((_last_error(level, n) + by_chance) * sd / math.sqrt(max(n, LEAST_BLOCKS)) for level, n in draws),
     )
 
 
@@ -234,13 +234,13 @@ def _errors(level: float, horizon: int) -> Array:
     """Return how many standard errors the interval reaches after each block; infinite without a look."""
     from scipy.special import stdtrit  # noqa: PLC0415 - as above
 
-    counts = np.arange(LEAST_BLOCKS, horizon + 1)
-    of_looks = -stdtrit(counts - 1, np.array(nominal_levels(level, horizon)))
+    last = max(horizon, LEAST_BLOCKS)
+    of_looks = -stdtrit(np.arange(LEAST_BLOCKS, last + 1) - 1, np.array(nominal_levels(level, last)))
     return np.concatenate([np.full(LEAST_BLOCKS - 1, np.inf), of_looks])
 
 
 def _last_error(level: float, horizon: int) -> float:
-    return float(_errors(level, max(horizon, LEAST_BLOCKS))[-1])
+    return float(_errors(level, horizon)[-1])
 
 
 def _finite(value: float) -> float | None:
