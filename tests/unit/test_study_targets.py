@@ -54,6 +54,84 @@ def test_a_target_as_text_is_a_line_with_its_headers_and_the_file_of_its_body(tm
     assert header_fields(post.headers) == [("Host", "shop.example"), ("Content-Type", "application/json")]
 
 
+VEGETA = [
+    # The examples of vegeta's README, "http format", with what its text says of each.
+    ("GET http://shop.example/path/to/dragon?item=ball", "GET /path/to/dragon?item=ball", [], None),
+    # 'Basic' and base64 of "user:password", which Go's client makes of the URL's user (RFC 7617).
+    (
+        "GET http://user:password@shop.example/path/to",
+        "GET /path/to",
+        [("Authorization", "Basic dXNlcjpwYXNzd29yZA==")],
+        None,
+    ),
+    ("HEAD http://shop.example/path/to/success", "HEAD /path/to/success", [], None),
+    (
+        "GET http://user:password@shop.example/path/to\nX-Account-ID: 8675309",
+        "GET /path/to",
+        [("X-Account-ID", "8675309"), ("Authorization", "Basic dXNlcjpwYXNzd29yZA==")],
+        None,
+    ),
+    (
+        "DELETE http://shop.example/path/to/remove\nConfirmation-Token: 90215\nAuthorization: Token DEADBEEF",
+        "DELETE /path/to/remove",
+        [("Confirmation-Token", "90215"), ("Authorization", "Token DEADBEEF")],
+        None,
+    ),
+    ("POST http://shop.example/things\n@newthing.json", "POST /things", [], "newthing.json"),
+    (
+        "PATCH http://shop.example/thing/71988591\n@newthing.json",
+        "PATCH /thing/71988591",
+        [],
+        "newthing.json",
+    ),
+    (
+        "POST http://shop.example/things\nX-Account-ID: 99\n@newthing.json",
+        "POST /things",
+        [("X-Account-ID", "99")],
+        "newthing.json",
+    ),
+]
+
+
+@pytest.mark.parametrize("example", VEGETA)
+@pytest.mark.parametrize("around", ["{}", "\n\n{}\n\n", "# a comment\n  {}  \n"])
+def test_a_target_is_what_the_documentation_of_vegeta_says(tmp_path, example, around):
+    text, line, fields, body = example
+    (tmp_path / "newthing.json").write_text("{}")
+    (target,) = asked(tmp_path, around.format(text), HOST)
+    assert target.line == line
+    assert header_fields(target.headers) == [("Host", "shop.example"), *fields]
+    assert target.body == ("" if body is None else f"@{tmp_path}/{body}")
+
+
+def test_all_examples_in_one_file_are_as_many_targets(tmp_path):
+    (tmp_path / "newthing.json").write_text("{}")
+    targets = asked(tmp_path, "\n\n".join(text for text, *_ in VEGETA), HOST)
+    assert [one.line for one in targets] == [line for _, line, *_ in VEGETA]
+
+
+def test_a_password_in_a_url_that_others_may_read_is_refused(tmp_path):
+    load = given(tmp_path, "GET http://me:Xq7Vt@shop.example/a\n", HOST)
+    (tmp_path / "targets").chmod(0o644)
+    (problem,) = problems_in(tmp_path, load)
+    assert "has the header Authorization" in problem
+    assert "Xq7Vt" not in problem
+
+
+def test_a_target_as_json_may_have_a_weight_which_is_how_often_it_is_asked_for(tmp_path):
+    lines = [{"method": "GET", "url": "/a", "weight": 3}, {"method": "GET", "url": "/b"}]
+    load = load_of(tmp_path, given(tmp_path, "\n".join(map(json.dumps, lines))))
+    assert load.pick == "weighted"
+    assert [one.weight for one in load.asked] == [3, 1]
+
+
+@pytest.mark.parametrize("weight", ["3", True, [], -1])
+def test_what_is_no_weight_is_refused(tmp_path, weight):
+    line = json.dumps({"method": "GET", "url": "/a", "weight": weight})
+    (problem,) = problems_in(tmp_path, given(tmp_path, line))
+    assert f"{tmp_path}/targets:1: " in problem
+
+
 def test_a_target_as_json_is_an_object_a_line_with_the_bytes_of_its_body(tmp_path):
     body = base64.b64encode(b"\xff\x00@").decode()
     lines = [

@@ -67,7 +67,10 @@ def _of_file(file: Path, table: Mapping[str, Any]) -> Read:
     try:
         if form_of(file) is not None:
             entries = entries_of(read_targets(file))
-            return {**table, "requests": entries}, tuple(one.place for one in map(source_of, entries) if one)
+            pick = {"pick": "weighted"} if "pick" not in table and any(map(has_weight, entries)) else {}
+            return {**table, "requests": entries, **pick}, tuple(
+                one.place for one in map(source_of, entries) if one
+            )
         return _of_list(file, open_requests(file), table)
     except BadInput as error:
         lines = enumerate(str(error).splitlines())

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 _FAMILIES = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
 
 
-class _OfLoad:
+class OfLoad:
     """The load's figures when they are asked for."""
 
     def __init__(self, live: LiveLoad) -> None:
+        """Take what knows the load."""
         self._live = live
 
     def collect(self) -> Iterable[Metric]:
@@ -44,7 +45,7 @@ def served(live: LiveLoad, host: str, port: int, cpus: Collection[int] | None) -
     Raises ``BadInput`` where it cannot listen there.
     """
     registry = CollectorRegistry()
-    registry.register(cast("Collector", _OfLoad(live)))
+    registry.register(cast("Collector", OfLoad(live)))
     try:
         with bound_to(cpus):
             server, thread = start_http_server(port, host, registry)

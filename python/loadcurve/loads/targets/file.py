@@ -49,7 +49,7 @@ class TargetFile:
     @property
     def may_hold_secrets(self) -> bool:
         """Whether it has bodies, or headers that may be secret: records hold neither."""
-        return any(one.body or any(may_be_secret(name) for name, _ in one.headers) for one in self.targets)
+        return any(one.body or any(may_be_secret(name) for name, _ in one.fields) for one in self.targets)
 
 
 def form_of(file: Path) -> Form | None:
@@ -113,7 +113,7 @@ def entries_of(targets: TargetFile) -> list[RequestEntry]:
             that of :func:`read_targets`.
 
     """
-    secret = next((name for one in targets.targets for name, _ in one.headers if names_secret(name)), None)
+    secret = next((name for one in targets.targets for name, _ in one.fields if names_secret(name)), None)
     if secret is not None and targets.open_to_others:
         raise BadInput(f"{targets.path}: it has the header {secret}; {open_to_others(targets.path)}")
     entries: list[RequestEntry] = []
@@ -133,10 +133,11 @@ def entries_of(targets: TargetFile) -> list[RequestEntry]:
 def _table(target: Target) -> dict[str, object]:
     """Return a target as a study has a request; a body that is not in a file is left out."""
     headers: dict[str, list[str]] = {}
-    for name, value in target.headers:
+    for name, value in target.fields:
         headers.setdefault(name, []).append(value)
     body = {} if target.body_file is None else {"body": f"{FILE_MARK}{target.body_file}"}
-    return {"path": target.path, "method": target.method, "headers": headers, **body}
+    weight = {} if target.weight is None else {"weight": target.weight}
+    return {"path": target.path, "method": target.method, "headers": headers, **body, **weight}
 
 
 def _reader(form: Form | None, given: str) -> Callable[[str], Iterator[Target | tuple[str, BadTarget]]]:

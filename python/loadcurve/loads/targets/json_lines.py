@@ -4,11 +4,13 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from loadcurve.loads.targets.target import BadTarget, Target, require_url
 
 WHAT = 'an object such as {"method": "POST", "url": "http://127.0.0.1:8080/path", "body": "e30="}'
-_MEMBERS = frozenset({"method", "url", "body", "header"})
+_MEMBERS = frozenset({"method", "url", "body", "header", "weight"})
+"""Those of vegeta, and the weight, which is ours."""
 
 
 def targets_in(text: str) -> Iterator[Target | tuple[str, BadTarget]]:
@@ -35,7 +37,11 @@ def _target(line: str, place: str) -> Target:
     method, url, body, header = (found.get(name) for name in ("method", "url", "body", "header"))
     if not isinstance(method, str) or not isinstance(url, str):
         raise BadTarget(f'"method" or "url" is no text; expected {WHAT}')
-    return Target(place, method, require_url(url), [*_fields(header)], _decoded(body))
+    weight = found.get("weight")
+    if weight is not None and (not isinstance(weight, int | float) or isinstance(weight, bool)):
+        raise BadTarget('"weight" is no number; expected how often it is asked for among the others')
+    target = Target(place, method, require_url(url), [*_fields(header)], _decoded(body))
+    return replace(target, weight=weight)
 
 
 def _fields(header: object) -> Iterator[tuple[str, str]]:

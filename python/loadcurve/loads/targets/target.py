@@ -1,10 +1,12 @@
 """One target: a request as a file of another tool has it."""
 
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
+AUTHORIZATION = "Authorization"
 _PORTS = {"http": 80, "https": 443}
 URL_IN_WORDS = "a path such as /orders, or a URL such as http://127.0.0.1:8080/orders"
 
@@ -54,6 +56,8 @@ class Target:
     """The name of the file that holds its body."""
     status: int | None = None
     """That of its answer when it was recorded."""
+    weight: float | None = None
+    """How often it is asked for among the others, in proportion."""
 
     @property
     def path(self) -> str:
@@ -64,6 +68,17 @@ class Target:
         _, _, place = url.partition("://")
         path = place[len(re.split("[/?]", place, maxsplit=1)[0]) :]
         return path if path.startswith("/") else f"/{path}"
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """Its headers, with user and password of its URL as Basic credentials, which vegeta and curl send so.
+
+        A header ``Authorization`` of the target goes before them.
+        """
+        user, at, _ = urlsplit(self.url).netloc.rpartition("@")
+        if not at or any(name.lower() == AUTHORIZATION.lower() for name, _ in self.headers):
+            return [*self.headers]
+        return [*self.headers, (AUTHORIZATION, f"Basic {b64encode(unquote(user).encode()).decode()}")]
 
     @property
     def origin(self) -> Origin | None:
