@@ -16,6 +16,10 @@ from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, window_of
 from loadcurve.tools.source import Json, Source, json_of
 
+TESTED = {
+    "artillery-json": ("1.5.0", "1.7.9", "2.0.0-7", "2.0.21"),
+}
+"""By format, the versions whose real output it is tested with."""
 NO_TIMES = "latencies of answers: artillery summarises those of failures with them"
 NO_CLASSES = "answers by class of their status: artillery counts those of failures with them"
 _WHAT = "the report of artillery (run --output FILE)"

@@ -14,6 +14,10 @@ from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, Window
 from loadcurve.tools.source import Json, Source, json_of
 
+TESTED = {
+    "autocannon-json": ("4.6.0", "7.15.0", "9.0.0"),
+}
+"""By format, the versions whose real output it is tested with."""
 RESOLUTION_MS = 1.0
 _PERCENTILES = {
     "p50": "p50", "p75": "p75", "p90": "p90", "p99": "p99", "p99_9": "p99_9", "p99_99": "p99_99",

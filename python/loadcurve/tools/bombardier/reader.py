@@ -17,6 +17,11 @@ from loadcurve.tools.printed import GO_TIME, milliseconds
 from loadcurve.tools.source import Json, Source, json_of
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "bombardier-json": ("1.2.6",),
+    "bombardier-text": ("1.2.6",),
+}
+"""By format, the versions whose real output it is tested with."""
 NO_TIMES = "latencies of answers: bombardier summarises those of failures with them"
 _US_PER_MS = 1e3
 _PERCENTILES = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99"}

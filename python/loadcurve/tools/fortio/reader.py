@@ -14,6 +14,10 @@ from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, contradiction_of
 from loadcurve.tools.source import Json, Source, json_of
 
+TESTED = {
+    "fortio-json": ("1.3.1", "1.17.1", "1.38.4", "1.63.10"),
+}
+"""By format, the versions whose real output it is tested with."""
 _NS_PER_S = 1e9
 _MS_PER_S = 1e3
 _PERCENTILES = {

@@ -13,6 +13,12 @@ from loadcurve.tools.gatling.requests import MOMENTS_MS, Requests, figures_of_re
 from loadcurve.tools.left_out import LeftOut
 from loadcurve.tools.source import Source, shown
 
+TESTED = {
+    "gatling-log": ("2.3.1", "3.0.3", "3.4.2", "3.11.5", "3.12.0"),
+    "gatling-binary": ("3.13.5", "3.15.1"),
+    "gatling-stats": ("2.3.1", "3.4.2", "3.11.5"),
+}
+"""By format, the versions whose real output it is tested with."""
 _VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.\S{1,20})?", re.ASCII)
 """The last column of a line RUN."""
 _FORMS = ((2, 0, 3), (3, 0, 2), (3, 4, 1))

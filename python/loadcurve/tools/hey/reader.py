@@ -28,6 +28,11 @@ from loadcurve.tools.requests import (
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "hey-csv": ("0.1.1", "0.1.5"),
+    "hey-text": ("0.1.0", "0.1.1", "0.1.5"),
+}
+"""By format, the versions whose real output it is tested with."""
 RESOLUTION_MS = 0.1
 KEPT_MAX = 1_000_000
 """The most requests of which hey keeps the times."""

@@ -6,6 +6,10 @@ from loadcurve.tools.printed import Printed, Window, window_of
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "httperf-text": ("0.9.0",),
+}
+"""By format, the versions whose real output it is tested with."""
 _COUNT = r"(\d{1,18})"
 _NUMBER = r"(-?\d[\d.]*)"
 _CLASSES = {

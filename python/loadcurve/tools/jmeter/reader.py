@@ -23,6 +23,12 @@ from loadcurve.tools.left_out import LeftOut
 from loadcurve.tools.requests import require_long_window
 from loadcurve.tools.source import Source
 
+TESTED = {
+    "jmeter-csv": ("4.0", "5.5", "5.6.3"),
+    "jmeter-xml": ("4.0", "5.6.3"),
+    "jmeter-statistics": ("5.6.3",),
+}
+"""By format, the versions whose real output it is tested with."""
 _USED = {
     "elapsed": WHOLE_NUMBER,
     "label": ANY_TEXT,

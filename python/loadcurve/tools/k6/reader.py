@@ -28,6 +28,13 @@ from loadcurve.tools.samples import times_of
 from loadcurve.tools.source import Source
 
 DURATION, CONNECTING, WAITING = "http_req_duration", "http_req_connecting", "http_req_waiting"
+TESTED = {
+    "k6-csv": ("0.30.0", "0.41.0", "1.0.0", "1.8.1", "2.2.0"),
+    "k6-json": ("0.30.0", "0.41.0", "1.0.0", "1.8.1"),
+    "k6-summary": ("0.30.0", "0.41.0", "1.0.0", "1.8.1", "2.2.0"),
+    "k6-text": ("0.41.0", "1.8.1", "2.2.0"),
+}
+"""By format, the versions whose real output it is tested with."""
 DROPPED = "dropped_iterations"
 """Those for which no virtual user was free."""
 ITERATION = "iteration_duration"

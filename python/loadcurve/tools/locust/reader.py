@@ -35,6 +35,11 @@ from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.requests import require_long_window
 from loadcurve.tools.source import Source
 
+TESTED = {
+    "locust-csv": ("0.11.0", "0.14.6", "1.0.3", "1.6.0", "2.17.0", "2.47.0"),
+    "locust-history": ("0.14.6", "1.0.3", "1.6.0", "2.17.0", "2.47.0"),
+}
+"""By format, the versions whose real output it is tested with."""
 _OF_ALL = (TYPE, NAME, REQUESTS, FAILURES, MEAN, SHORTEST, LONGEST)
 _NOT_AT_ITS_END = (
     "locust writes its table once in a second or two while it runs: requests between the last time and "

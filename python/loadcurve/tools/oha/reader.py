@@ -26,6 +26,11 @@ from loadcurve.tools.requests import (
 )
 from loadcurve.tools.source import Json, Source, json_of
 
+TESTED = {
+    "oha-json": ("0.5.9", "0.6.5", "1.4.7", "1.9.0"),
+    "oha-csv": ("1.9.0",),
+}
+"""By format, the versions whose real output it is tested with."""
 _NS_PER_S = 10**9
 _MS_PER_S = 1e3
 _AT_THE_END = "aborted due to deadline"

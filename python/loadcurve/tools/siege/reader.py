@@ -12,6 +12,11 @@ from loadcurve.tools.printed import Printed, window_of
 from loadcurve.tools.source import Json, Source, json_of
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "siege-text": ("4.0.7", "4.2.0-b4"),
+    "siege-json": ("4.0.7", "4.2.0-b4"),
+}
+"""By format, the versions whose real output it is tested with."""
 NO_TIMES = "latencies of answers: siege summarises those of failures with them"
 NO_CLASSES = "answers of 5xx: siege counts them as failures, with what had no answer"
 CLOCK_MS = 10.0

@@ -23,6 +23,13 @@ from loadcurve.tools.requests import BEGIN, BODY, ERROR, STATUS, TIME, Form, fig
 from loadcurve.tools.source import Json, Source, json_of
 
 _NS_PER_S, _NS_PER_MS = 1e9, 1e6
+TESTED = {
+    "vegeta-csv": ("7.0.3", "8.0.0", "12.8.4", "12.13.0"),
+    "vegeta-json": ("7.0.3", "8.0.0", "12.13.0"),
+    "vegeta-report": ("7.0.3", "8.0.0", "12.8.4", "12.12.0", "12.13.0"),
+    "vegeta-text": ("7.0.3", "8.0.0", "12.8.4", "12.12.0", "12.13.0"),
+}
+"""By format, the versions whose real output it is tested with."""
 NO_TIMES = "latencies of answers: vegeta summarises those of failures with them"
 _STATUS_TEXT = re.compile(r"[1-5]\d\d(?: |$)")
 COLUMNS = (

@@ -17,6 +17,10 @@ from loadcurve.tools.printed import Printed, window_of
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "wrk-text": ("1.0.0", "2.0.0", "4.1.0"),
+}
+"""By format, the versions whose real output it is tested with."""
 _UNITS: Final = {
     "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
     "h": Decimal(3_600_000),

@@ -15,6 +15,11 @@ from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.source import Source, shown
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "ycsb-text": ("0.17.0",),
+    "ycsb-hdr": ("0.17.0",),
+}
+"""By format, the versions whose real output it is tested with."""
 _MS_PER_S = 1e3
 _LINE = re.compile(r"\[([A-Za-z0-9_%-]{1,60})\], ([^,]{1,80}), (\S{1,40})")
 _PERCENTILE = re.compile(r"(\d{2}(?:\.\d{1,3})?)(?:st|nd|rd|th)?PercentileLatency")

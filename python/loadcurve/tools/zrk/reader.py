@@ -12,6 +12,10 @@ from loadcurve.tools.printed import Printed, window_of
 from loadcurve.tools.samples import times_of_counts
 from loadcurve.tools.source import Json, Source, json_of
 
+TESTED = {
+    "zrk-json": ("1.4.2",),
+}
+"""By format, the versions whose real output it is tested with."""
 RESOLUTION_MS = 0.001
 _NS_PER_US = 1_000
 _LONGEST_US = 10**9
