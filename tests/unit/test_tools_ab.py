@@ -9,7 +9,7 @@ from loadcurve.imported.pattern import named_files
 from loadcurve.imported.plan import read_files
 from loadcurve.imported.records import load_result
 from loadcurve.result.load import LoadResult
-from loadcurve.tools.figures import ToolFigures
+from loadcurve.tools.figures import ToolFigures, Unreadable
 from loadcurve.tools.formats import read_figures
 from loadcurve.tools.source import Source
 
@@ -95,3 +95,47 @@ def test_redirections_are_no_error_pages():
     text = reasons(one)["error_status"]
     assert "487 of 1,000 answers have another status than 2xx: redirections or errors" in text
     assert one.verdict.status == "suspect"
+
+
+def test_the_table_of_html_says_what_the_text_does():
+    """Of 200 requests one in ten is answered with 500: 180 bodies of 1,024 bytes and 20 of 4."""
+    found = figures("ab/2.3-some-500.html")
+    assert (found.version, found.answered, found.failed, found.ok, found.other_length) == (
+        "2.3", 200, 0, None, 20,
+    )  # fmt: skip
+    assert found.bytes_body == 180 * 1024 + 20 * 4
+    assert found.answered / found.duration_s == pytest.approx(24213.08)
+    assert (found.asked.connections, found.asked.paths, found.asked.target) == (
+        4, ["/some500"], "127.0.0.1:18471",
+    )  # fmt: skip
+    assert found.latency is not None
+    times = found.latency.distribution
+    assert (times.min, times.mean, times.p50, times.max) == (None, None, None, 2.0)
+    assert (
+        "20 of 200 answers have another status than 2xx"
+        in reasons(result("ab/2.3-some-500.html"))["error_status"]
+    )
+
+
+def test_html_that_is_cut_off_is_refused(tmp_path: Path):
+    text = (DATA / "ab/2.3-some-500.html").read_text()
+    cut = tmp_path / "cut.html"
+    cut.write_text(text[: text.index("</table>")])
+    with pytest.raises(Unreadable, match="the end of ab's table: it is truncated"):
+        figures(cut)
+
+
+@pytest.mark.parametrize("name", ["ab/2.3-slow.txt", "ab/2.3-all-slow.txt"])
+def test_a_load_that_ab_gave_up_is_refused_with_what_ab_said(name: str):
+    """A request without an answer within ``-s`` ends its load, whatever ``-r`` says."""
+    with pytest.raises(
+        Unreadable, match=r"'apr_pollset_poll: The timeout specified has expired .* gave its load up"
+    ):
+        figures(name)
+
+
+def test_times_of_failures_are_not_those_of_answers():
+    """Of 200 requests to a port on which nobody listens (``-r``) ab prints how long the failures took."""
+    found = figures("ab/2.3-refused.txt")
+    assert (found.answered, found.failed, found.latency) == (0, 200, None)
+    assert found.not_measured == ["latencies of answers: ab summarises those of failures with them"]

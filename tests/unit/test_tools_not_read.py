@@ -13,6 +13,17 @@ GOB = (
     b"\x01\x04Code\x01\x06\x00\x01\x09Timestamp\x01\xff\x82\x00\x01\x07Latency\x01\x04\x00\x01\x08BytesOut\x01"
 )
 """The start of what ``vegeta attack`` of 12.12.0 wrote."""
+UNFINISHED_H2LOAD = b"""starting benchmark...
+spawning thread #0: 4 total client(s). Timing-based test with 0s of warm-up time and 2s of main \
+duration for measurements.
+Warm-up started for thread #0.
+progress: 100% of clients started
+Main benchmark duration is over for thread #0. Stopping all clients.
+Stopped all clients for thread #0
+h2load: ev_epoll.c:134: epoll_modify: Assertion `("libev: I/O watcher with invalid fd found in epoll_ctl", \
+errno != EBADF && errno != ELOOP && errno != EINVAL)' failed.
+"""
+"""What 1.52.0 wrote, without some lines, of a server that had not answered when the duration was over."""
 ARTILLERY = Path(__file__).parents[1] / "data" / "tools" / "artillery"
 
 
@@ -21,6 +32,9 @@ ARTILLERY = Path(__file__).parents[1] / "data" / "tools" / "artillery"
     [
         (GOB, "import what vegeta encode -to csv makes of them"),
         ((ARTILLERY / "1.7.9-half.txt").read_bytes(), r"import its report \(artillery run --output FILE\)"),
+        (b"unable to connect to 127.0.0.1:18479 Connection refused\n", "could not connect to the server"),
+        (UNFINISHED_H2LOAD, "h2load's text ends before its figures: it was interrupted"),
+        ((ARTILLERY.parent / "fortio/1.63.10.txt").read_bytes(), r"its JSON \(fortio load -json FILE\)"),
         ((ARTILLERY / "2.0.21-half.txt").read_bytes(), r"import its report \(artillery run --output FILE\)"),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.tools import marks
+from loadcurve.tools import marks, pasted
 from loadcurve.tools.figures import ToolFigures, Unreadable
 from loadcurve.tools.formats import format_of, read_figures
 from loadcurve.tools.source import Source
@@ -79,6 +79,82 @@ def test_a_text_that_was_pasted_is_read_as_the_one_that_the_tool_printed(
 ):
     whole = (DATA / name).read_bytes()
     assert as_read(change(whole), tmp_path) == as_read(whole, tmp_path)
+
+
+def behind_a_command(data: bytes) -> bytes:
+    return b"me@host:~/tests$ tool http://127.0.0.1/\n\n" + data
+
+
+def behind_a_command_of_powershell(data: bytes) -> bytes:
+    return b"PS C:\\Users\\me> tool http://127.0.0.1/\r\n" + with_line_ends_of_windows(data)
+
+
+def behind_blank_lines(data: bytes) -> bytes:
+    return b"\n  \n" + data
+
+
+def with_times(data: bytes) -> bytes:
+    """As continuous integration, ``docker logs -t`` and ``kubectl logs --timestamps`` have them."""
+    return b"".join(b"2026-11-28T12:47:06.1234567Z " + line for line in data.splitlines(keepends=True))
+
+
+def with_names_of_containers(data: bytes) -> bytes:
+    return b"".join(b"load-1  | " + line for line in data.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        behind_a_command,
+        behind_a_command_of_powershell,
+        behind_blank_lines,
+        with_times,
+        with_names_of_containers,
+    ],
+)
+@pytest.mark.parametrize("name", [*TEXTS, *DOCUMENTS])
+def test_what_a_terminal_or_a_log_has_in_front_changes_nothing(
+    name: str, change: Callable[[bytes], bytes], tmp_path: Path
+):
+    whole = (DATA / name).read_bytes()
+    assert as_read(change(whole), tmp_path) == as_read(whole, tmp_path)
+
+
+@pytest.mark.parametrize("behind", [b"\nme@host:~$ ", b"[me@host ~]$ \n", b"\n(env) PS C:\\Users\\me> "])
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name.endswith(".json")])
+def test_a_prompt_behind_a_document_changes_nothing(name: str, behind: bytes, tmp_path: Path):
+    whole = (DATA / name).read_bytes()
+    assert as_read(whole.rstrip() + behind, tmp_path) == as_read(whole, tmp_path)
+
+
+@pytest.mark.parametrize("behind", [b"{}", b"\n7", b"\nand more text that ends with $", b"}$"])
+def test_anything_else_behind_a_document_is_refused(behind: bytes, tmp_path: Path):
+    with pytest.raises(Unreadable):
+        as_read((DATA / "vegeta-report.json").read_bytes().rstrip() + behind, tmp_path)
+
+
+def test_a_line_of_a_pasted_file_has_the_number_that_it_has_there(tmp_path: Path):
+    lines = (DATA / "ab.txt").read_text().splitlines(keepends=True)
+    [place] = [place for place, line in enumerate(lines) if line.startswith("Complete requests")]
+    lines[place] = "Complete requests:      many\n"
+    with pytest.raises(Unreadable, match=rf"line {place + 3}: found 'many'"):
+        as_read(b"\nme@host:~$ ab http://127.0.0.1/\n" + "".join(lines).encode(), tmp_path)
+
+
+def test_a_table_of_another_program_is_not_taken_for_one_because_of_its_names(tmp_path: Path):
+    """Five columns of numbers are vegeta's if nothing but a command is before them."""
+    table = b"1,2,3,4,5,6,7\n" * 3
+    for before in (b"a,b,c,d,e,f,g\n", b"memory of all > 5 GB\n"):
+        with pytest.raises(BadInput, match="not recognised"):
+            as_read(before + table, tmp_path)
+
+
+def test_a_log_that_is_too_long_to_take_its_times_off_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pasted, "LOGGED_BYTES_MAX", 9)
+    with pytest.raises(Unreadable, match="a log of more than 9 bytes, with a time or a name on each line"):
+        as_read(with_times((DATA / "wrk.txt").read_bytes()), tmp_path)
 
 
 def test_of_what_a_tool_shows_again_and_again_the_last_counts():

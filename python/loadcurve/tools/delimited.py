@@ -23,6 +23,8 @@ from loadcurve.tools.source import Source, shown
 _WHOLE_MAX = 2**63 - 1
 _LINES_OF_A_ROW_MAX = 10_000
 """Of which all but one end within quotes."""
+_SEPARATORS_MAX = 10_000
+"""Of one line; a form has a few dozen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,8 @@ class _Lines:
     def _read_together(self, block: bytes) -> polars.DataFrame | None:
         """Return the rows of a block; ``None`` where a line is none, or may be none."""
         used, names = self.form.used, self.form.columns
+        if any(_has_too_many(self.form.separator, line) for line in block.split(b"\n")):
+            return None
         try:
             table = polars.read_csv(
                 block,
@@ -257,6 +261,11 @@ def _series(name: str, kind: type[polars.DataType], values: bytes, texts: Sequen
     if kind is polars.String:
         return polars.Series(name, texts, polars.String).gather(numpy.frombuffer(values, numpy.uint32))
     return polars.Series(name, numpy.frombuffer(values, _STORED[kind]), kind)
+
+
+def _has_too_many(separator: str, line: bytes) -> bool:
+    """Say whether polars would take long for the many columns that a line seems to have."""
+    return len(line) > _SEPARATORS_MAX and line.count(separator.encode()) > _SEPARATORS_MAX
 
 
 def _length(lines: Sequence[str], place: int) -> int:

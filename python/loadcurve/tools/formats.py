@@ -1,7 +1,7 @@
 """The formats of other load generators' files: how each is recognised by its content, and read."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from loadcurve.errors import BadInput
 from loadcurve.toml.expected import nearest
@@ -29,6 +29,7 @@ from loadcurve.tools.locust import reader as locust
 from loadcurve.tools.not_read import what_instead
 from loadcurve.tools.oha import reader as oha
 from loadcurve.tools.own import reader as own
+from loadcurve.tools.pasted import LINES_BEFORE_MAX, Around, is_command, logged, without
 from loadcurve.tools.percentiles import ImpossibleTimeError
 from loadcurve.tools.possible import impossible
 from loadcurve.tools.siege import reader as siege
@@ -59,6 +60,7 @@ FORMATS: Sequence[Format] = (
     Format("wrk-text", "wrk", "wrk, best with --latency", wrk.is_text, wrk.read_text),
     Format("wrk2-text", "wrk2", "wrk2 --latency", wrk.is_text_of_wrk2, wrk.read_text_of_wrk2),
     Format("ab-text", "ab", "ab", ab.is_text, ab.read_text),
+    Format("ab-html", "ab", "ab -w", ab.is_html, ab.read_html),
     Format("ab-requests", "ab", "ab -g FILE", ab.is_requests, ab.read_requests),
     Format("httperf-text", "httperf", "httperf", httperf.is_text, httperf.read_text),
     Format("h2load-text", "h2load", "h2load", h2load.is_text, h2load.read_text),
@@ -145,6 +147,15 @@ FORMATS: Sequence[Format] = (
     ),
 )
 """All formats that are read."""
+TESTED: Mapping[str, Sequence[str]] = {
+    name: versions
+    for reader in (
+        wrk, ab, httperf, h2load, hey, oha, vegeta, bombardier, autocannon, artillery, siege, k6, jmeter,
+        fortio, zrk, ycsb, go_ycsb, locust, gatling,
+    )
+    for name, versions in reader.TESTED.items()
+}  # fmt: skip
+"""By format, the versions whose real output it is tested with; formats of no single tool have none."""
 _FIGURES = "the figures of a load"
 
 
@@ -158,6 +169,7 @@ def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format
         BadInput: it cannot be opened, or its format is not known.
 
     """
+    source = pasted(source)
     found = format_of(source, named)
     try:
         figures = found.read(source)
@@ -168,13 +180,36 @@ def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format
     return figures, found
 
 
+def pasted(source: Source) -> Source:
+    """Return a file without what a terminal or a log has around it; raises as :meth:`Source.head`."""
+    head = source.head()
+    of_each_line = logged(head)
+    lines = without(of_each_line, head).split(b"\n")
+    blank = next((place for place, line in enumerate(lines) if line.strip()), 0)
+    before = blank
+    if is_command(lines[blank].decode(errors="replace")):
+        begins = range(blank + 1, min(blank + 1 + LINES_BEFORE_MAX, len(lines)))
+        before = next((place for place in begins if lines[place].strip() and _is_known(lines[place:])), blank)
+    return replace(source, around=Around(before, of_each_line))
+
+
+def _is_known(lines: Sequence[bytes]) -> bool:
+    head = _shown(b"\n".join(lines))
+    return sum(one.recognises(head) for one in FORMATS) == 1
+
+
+def _shown(head: bytes) -> bytes:
+    """Return a start as formats are recognised: without colours, and with the line ends of Unix."""
+    text = without_colours(head.decode("latin-1"))
+    return text.replace("\r\n", "\n").encode("latin-1")
+
+
 def format_of(source: Source, named: str | None) -> Format:
     """Return the format of a file, as :func:`read_figures`."""
     known = FORMATS if named is None else _named(named)
     if len(known) == 1:
         return known[0]
-    text = without_colours(source.head().decode("latin-1"))
-    head = text.replace("\r\n", "\n").encode("latin-1")
+    head = _shown(source.head())
     if not head.strip():
         raise source.unreadable(None, "nothing: the file is empty", "the output of a load generator")
     found = [one for one in known if one.recognises(head)]

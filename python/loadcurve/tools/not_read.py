@@ -21,6 +21,18 @@ def _is_gob(head: bytes) -> bool:
     return head.startswith(b"\xff") and all(name in head[:_GOB_HEAD] for name in _NAMES_OF_GOB)
 
 
+def _is_refused_by_wrk(head: bytes) -> bool:
+    return head.startswith(b"unable to connect to ")
+
+
+def _is_unfinished_h2load(head: bytes) -> bool:
+    return head.startswith(b"starting benchmark...") and b"spawning thread #" in head
+
+
+def _is_text_of_fortio(head: bytes) -> bool:
+    return head.startswith(b"Fortio ") or b"\nFortio " in head
+
+
 def _is_table_of_hdr(head: bytes) -> bool:
     return b"1/(1-Percentile)" in head and b"TotalCount" in head
 
@@ -42,6 +54,12 @@ _GOB = "vegeta's results are in an encoding of Go; import what vegeta encode -to
 _TEXT_OF_ARTILLERY = (
     "artillery's text does not say how long the load took; import its report (artillery run --output FILE)"
 )
+_REFUSED_BY_WRK = "wrk could not connect to the server, and put no load on it"
+_UNFINISHED_H2LOAD = (
+    "h2load's text ends before its figures: it was interrupted, is still running, or has crashed (what it "
+    "prints last says so)"
+)
+_TEXT_OF_FORTIO = "fortio's text is not read; import its JSON (fortio load -json FILE)"
 _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (hdr.is_log, _LOG),
     (ab.is_percentiles, _PERCENTILES_OF_AB),
@@ -49,4 +67,7 @@ _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (_is_gob, _GOB),
     (_is_table_of_hdr, _TABLE_OF_HDR),
     (artillery.is_text, _TEXT_OF_ARTILLERY),
+    (_is_refused_by_wrk, _REFUSED_BY_WRK),
+    (_is_unfinished_h2load, _UNFINISHED_H2LOAD),
+    (_is_text_of_fortio, _TEXT_OF_FORTIO),
 )

@@ -14,6 +14,7 @@ from loadcurve.redaction import hidden_start
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.marks import without_mark
 from loadcurve.tools.packed import GZIP, MAGIC_BYTES, packer_of, unpacked
+from loadcurve.tools.pasted import NOTHING, Around, without_prompt
 
 TEXT_BYTES_MAX = 64 * 2**20
 """Of what is read as a whole; files with a line for each request are read in blocks and have no limit."""
@@ -31,6 +32,8 @@ class Source:
     path: Path
     title: str | None = None
     """What messages call it instead of its path."""
+    around: Around = NOTHING
+    """What is taken off, because its tool did not write it."""
 
     @property
     def name(self) -> str:
@@ -59,7 +62,8 @@ class Source:
                 raise self.unreadable(
                     None, f"a file that is compressed by {packer}", f"one that is not, or by {GZIP}"
                 )
-            yield without_mark(self.name, file if packer is None else unpacked(self.name, file))
+            plain = without_mark(self.name, file if packer is None else unpacked(self.name, file))
+            yield self.around.taken_off(self.name, plain)
 
     def text(self) -> str:
         """Return the whole file; raises ``BadInput`` as :meth:`opened`, and ``Unreadable`` for no text."""
@@ -78,6 +82,8 @@ class Source:
         self, line: int | None, found: str, expected: str, read_until_then: str | None = None
     ) -> Unreadable:
         """Return the error that a line, from 1, is not what was expected."""
+        if line is not None:
+            line += self.around.lines_before
         return Unreadable(self.name, line, found, expected, read_until_then)
 
 
@@ -129,7 +135,7 @@ def json_of(
     ``begin`` is how the document begins where a tool may print other lines in front of it. ``today``
     translates one of an older format.
     """
-    text = source.text()
+    text = without_prompt(source.text())
     text = text[max(text.find(begin), 0) :]
     try:
         return model.model_validate_json(today(text))

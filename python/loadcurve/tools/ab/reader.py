@@ -1,11 +1,13 @@
-"""What ApacheBench 2.0 to 2.3 prints, and its tables: of requests (-g), and of percentiles (-e).
+"""What ApacheBench 2.0 to 2.3 prints, as text or HTML (-w), and its tables of requests and of percentiles.
 
 It counts a connection that is closed without a byte as a complete request, and as one of another length
 unless the first was so, too. Redirections and error statuses are one count, of all that are not 2xx.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 from typing import Final
 
 import polars
@@ -27,10 +29,16 @@ from loadcurve.tools.requests import (
     require_long_window,
     whole_nanoseconds,
 )
-from loadcurve.tools.source import Source
+from loadcurve.tools.source import Source, shown
 from loadcurve.tools.text_lines import Lines
 
 _NS_PER_S, _NS_PER_MS = 10**9, 10**6
+TESTED = {
+    "ab-text": ("2.3",),
+    "ab-html": ("2.3",),
+    "ab-requests": ("2.3",),
+}
+"""By format, the versions whose real output it is tested with."""
 _TABLE_EXPECTED: Final = 'a line of ab\'s table of percentiles (-e), such as "50,0.412"'
 _REQUESTS = Table(
     what="a line of ab's table of requests (-g)",
@@ -47,8 +55,10 @@ _REQUESTS = Table(
 _REQUESTS_FORM = Form(
     tool="ab", resolution_ms=1.0, is_epoch=True, has_failures=False, knows_ok=False
 )  # fmt: skip
+NO_TIMES: Final = "latencies of answers: ab summarises those of failures with them"
 _MICROSECOND_DIGITS = 6
 _SHOWN = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
+_GIVEN_UP = r"(?:Benchmarking \S{1,300} \(be patient\)\.\.\.)?((?:apr|SSL)_\w{1,40}: .{1,200} \(\d{1,9}\))$"
 _PERCENTILES_SHOWN = r" +(\d{1,3})% +(\d{1,15})(?: \((?:longest|last) request\))?$"
 _CLASSES = (
     r"\s*\(Connect: (\d{1,15}), (?:Receive: (\d{1,15}), )?Length: (\d{1,15}), Exceptions: (\d{1,15})\)$"
@@ -57,7 +67,12 @@ _CLASSES = (
 
 def is_text(head: bytes) -> bool:
     """Say whether a file begins as the text of ab."""
-    return b"This is ApacheBench" in head
+    return b"This is ApacheBench" in head and not is_html(head)
+
+
+def is_html(head: bytes) -> bool:
+    """Say whether a file begins as what ab writes with ``-w``."""
+    return re.search(rb"This is ApacheBench, Version \S{1,40} <i>", head) is not None
 
 
 def is_requests(head: bytes) -> bool:
@@ -78,7 +93,39 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
     Raises ``Unreadable``.
     """
     lines = Lines(source)
-    complete = lines.count("Complete requests")
+    complete = _complete(lines)
+    printed = _percentiles_shown(lines, complete)
+    latency = _of_percentiles(percentiles, complete, 0.001) if percentiles else printed
+    return _figures(lines, complete, latency)
+
+
+def read_html(source: Source) -> ToolFigures:
+    """Return the figures of the table of ``-w``: of times the mean and extremes, in whole ms, 0 being none.
+
+    Raises ``Unreadable``.
+    """
+    lines = Lines(source)
+    lines.lines = [unescape(re.sub(r"<[^<>]*>", " ", line)).strip() or line for line in lines.lines]
+    complete = _complete(lines)
+    lines.once(r"</table>$", "the end of ab's table")
+    return _figures(lines, complete, _extremes_shown(lines, complete))
+
+
+def _complete(lines: Lines) -> int:
+    """Return how many requests were complete; raises ``Unreadable`` where ab gave the load up."""
+    if lines.count_or_none("Complete requests") is None and (errors := lines.all_of(_GIVEN_UP)):
+        number, found = errors[-1]
+        raise lines.source.unreadable(
+            number,
+            f"{shown(found[1])}, at which ab gave its load up without figures",
+            "ab's figures, which it prints when it has completed a load: an error that -r does not cover, or "
+            "a request without an answer within -s, ends one",
+        )
+    return lines.count("Complete requests")
+
+
+def _figures(lines: Lines, complete: int, latency: Times | None) -> ToolFigures:
+    """Return the figures that text and HTML have alike; ``latency`` is of all that ab calls complete."""
     failures = _failures(lines)
     received, body = (
         int(lines.number(rf"{label} transferred: +(\S+) bytes$", f'ab\'s line "{label} transferred:"'))
@@ -92,11 +139,10 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
     not_2xx = lines.count_or_none("Non-2xx responses") or 0
     length = lines.optional(r"Document Length: +(\d{1,15}) bytes$", 'ab\'s line "Document Length:"')
     server = lines.optional(r"Server Software: +(\S.*)$", 'ab\'s line "Server Software:"')
-    shown = _percentiles_shown(lines, complete)
     version = lines.optional(r"This is ApacheBench, Version (\S+)", "ab's first line")
     window = _window(lines, complete, version[1][1] if version else "")
     if window.duration_s <= 0:
-        raise source.unreadable(None, "a test that took no time", "the requests of a load")
+        raise lines.source.unreadable(None, "a test that took no time", "the requests of a load")
     errors = failures.connect + failures.broken
     exchanged = _Exchanged(
         complete=max(complete - errors, 0),
@@ -109,7 +155,6 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
     )
     empty = exchanged.unanswered()
     answered = exchanged.complete - empty
-    latency = _of_percentiles(percentiles, complete, 0.001) if percentiles else shown
     return ToolFigures(
         tool="ab",
         version=version[1][1] if version else None,
@@ -121,7 +166,8 @@ def read_text(source: Source, percentiles: Mapping[int, float] | None = None) ->
         other_length=max(exchanged.other_length - empty, 0),
         doubts=list(_doubts(answered, not_2xx, 0 if empty else exchanged.bodiless_at_first())),
         # Its times are of all that it calls complete.
-        latency=None if empty else latency,
+        latency=None if errors + empty else latency,
+        not_measured=[NO_TIMES] if errors + empty else [],
         bytes_received=received,
         bytes_body=body,
         asked=Asked(
@@ -143,7 +189,7 @@ def _window(lines: Lines, complete: int, version: str) -> Window:
     number, taken = lines.once(r"Time taken for tests: +(\S+) seconds$", what)
     taken_s = lines.printed(number, taken[1], what)
     what = 'ab\'s line "Requests per second:"'
-    rate_line, rate = lines.once(r"Requests per second: +(\S+) \[#/sec\] \(mean\)$", what)
+    rate_line, rate = lines.once(r"Requests per second: +(\S+)(?: \[#/sec\] \(mean\))?$", what)
     rate_rps = lines.printed(rate_line, rate[1], what)
     seconds, _, behind = taken[1].partition(".")
     times = [taken_s]
@@ -294,6 +340,18 @@ def _percentiles_shown(lines: Lines, count: int) -> Times | None:
         lines.once(r"Transfer rate: .* received$", 'ab\'s line "Transfer rate:"')
     table = {percent: time_ms for percent, time_ms in found.items() if time_ms}
     return _of_percentiles(table, count, 1.0) if table else None
+
+
+def _extremes_shown(lines: Lines, count: int) -> Times | None:
+    """Return the mean and the extremes that the HTML has; ``None`` where it has none but zeros."""
+    if not count:
+        return None
+    what = 'ab\'s row "Total:" of its connection times'
+    _, found = lines.once(r"Total: +(\d{1,15}) +(\d{1,15}) +(\d{1,15})$", what)
+    shortest, mean, longest = (float(time_ms) or None for time_ms in found.groups())
+    figures = {**dict.fromkeys(_SHOWN), "p99_9": None, "p99_99": None}
+    distribution = Distribution(count=count, min=shortest, mean=mean, stddev=None, **figures, max=longest)
+    return Times(distribution=distribution, completeness="summary", resolution_ms=1.0) if longest else None
 
 
 def _of_percentiles(table: Mapping[int, float], count: int, resolution_ms: float) -> Times:

@@ -29,6 +29,11 @@ from loadcurve.tools.samples import times_of
 from loadcurve.tools.source import Source, shown
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "go-ycsb-summary": ("1.0.1",),
+    "go-ycsb-csv": ("1.0.1",),
+}
+"""By format, the versions whose real output it is tested with."""
 COLUMNS = ("operation", "timestamp_us", "latency_us")
 CSV = Table(
     what="a line of go-ycsb's CSV (measurementtype=csv)",
@@ -48,6 +53,7 @@ _NAMES = {
 }  # fmt: skip
 _FIGURES = (_TAKES, _COUNT, "Avg(us)", "Min(us)", "Max(us)")
 """Those that every version has; which percentiles there are, and whether there is a line of all, differs."""
+_DURATION_CHARACTERS_MAX = 60
 _LINE = re.compile(r"([A-Z_]{1,40}) *- (Takes\(s\): .*)")
 _FINISHED = "Run finished, takes "
 _JSON = TypeAdapter(list[dict[str, str]])
@@ -251,6 +257,8 @@ def _row(lines: Lines, number: int, figures: dict[str, str]) -> Row:
 
 def _duration(text: str) -> float | None:
     """Return a duration as Go writes it, such as ``1m2.5s``, in seconds."""
+    if len(text) > _DURATION_CHARACTERS_MAX:
+        return None
     parts = re.findall(r"(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s|µs|ns)", text, re.ASCII)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None

@@ -15,6 +15,7 @@ from loadcurve.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.tools.delimited import WHOLE_NUMBER, Table, tables
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.left_out import LeftOut
+from loadcurve.tools.pasted import without_prompt
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, Window, window_of
 from loadcurve.tools.requests import (
@@ -28,6 +29,12 @@ from loadcurve.tools.requests import (
 from loadcurve.tools.source import Source, shown
 from loadcurve.tools.text_lines import Lines
 
+TESTED = {
+    "h2load-text": ("1.52.0", "1.70.90"),
+    "h2load-json": ("1.70.90",),
+    "h2load-log": ("1.52.0", "1.70.90"),
+}
+"""By format, the versions whose real output it is tested with."""
 _UNITS_MS = {
     "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
     "min": Decimal(60_000), "h": Decimal(3_600_000),
@@ -190,7 +197,7 @@ def _window(answered: int, rate: Printed, took: Printed, spawned: _Spawned) -> W
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of the JSON, whose times are in s; raises ``Unreadable``."""
     try:
-        written = json.loads(source.text())
+        written = json.loads(without_prompt(source.text()))
         measured = written["measurements"]
         requests, traffic, times = measured["requests"], measured["traffic"], measured["performance"]
         status = {name: int(measured["status_codes"].get(name, 0)) for name in ("2xx", "3xx", "4xx", "5xx")}
