@@ -24,6 +24,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.stats.sequential import LEAST_BLOCKS
 from loadcurve.toml.document import TomlDocument
+from support.command import Command
 from support.scripted_run import ScriptedRun, answered
 from support.tiny_study import study_text
 
@@ -93,10 +94,12 @@ def test_a_head_that_does_not_work_fails_the_gate(scripted: ScriptedRun, capsys)
     assert "no such option: --fast" in said.err
 
 
-def test_a_base_that_does_not_work_is_never_a_pass(scripted: ScriptedRun):
+def test_a_base_that_does_not_work_is_never_a_pass(scripted: ScriptedRun, capsys):
     scripted.script.failures["limit", "start"] = ServerFailure("exited", "the server ended")
     with pytest.raises(NothingMeasured, match=r"the gate has nothing to compare: limit .* the server ended"):
-        scripted.gate_command(BOTH, *SIDES, budget="1m")
+        scripted.gate_command(BOTH, *SIDES, budget="1m", printed="junit")
+    suite = ET.fromstring(capsys.readouterr().out)[0]
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
 def test_the_last_lines_of_a_server_that_failed_are_shown(scripted: ScriptedRun):
@@ -261,3 +264,21 @@ def test_a_gate_ends_before_a_block_that_the_budget_has_no_time_for():
     # Blocks of 10 s each: the sixth ends after 60 s, and the seventh would end after 70 s.
     assert has_time_left(record, begun(0, 10, 20, 30, 40))
     assert not has_time_left(record, begun(0, 10, 20, 30, 40, 50))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name each side once"),
+        (["--base", "a"], "name each side once"),
+        (["--base", "a", "--base-rev", "main", "--head", "b"], "name each side once"),
+        (["--base", "a", "--head", "b", "--build", "make"], "--build is for --base-rev and --head-rev"),
+        (["--base-rev", "main", "--head", "b"], "lies in no Git repository"),
+    ],
+)
+def test_sides_are_named_once(tmp_path: Path, words: list[str], said: str):
+    command = Command(tmp_path)
+    command.write("study.toml", BOTH)
+    done = command.run("gate", "study.toml", "--yes", *words)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.replace("│", " ").split())
