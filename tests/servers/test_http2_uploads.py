@@ -20,7 +20,7 @@ CONFIGURATION = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log stderr;
 events {{}}
 http {{
-    log_format received '$status $request_length $body_bytes_sent';
+    log_format received '$status $request_length $http_content_length $http_transfer_encoding';
     access_log {folder}/access.log received;
     client_body_temp_path {folder}/bodies; client_max_body_size 0; client_body_buffer_size 256k;
     server {{
@@ -65,6 +65,26 @@ def load(folder: Path, authority: str, *options: object) -> tuple[dict, int]:
     return json.loads(ended.stdout), int(peak.read_text())
 
 
+@pytest.mark.parametrize("length", [1, 100_000])
+def test_a_chunked_body_has_no_coding_and_no_length_on_a_stream(
+    nginx: str, tmp_path: Path, length: int
+) -> None:
+    # HTTP/2 has no chunked coding (RFC 9113, section 8.2.2), and ends a body without a length by a flag.
+    body = tmp_path / "body"
+    body.write_bytes(bytes(number % 251 for number in range(length)))
+    program = Path(sys.executable).parent / "loadcurve"
+    command = [program, "load", f"http://{nginx}/body", "--http", "2", "-c", "1", "-n", "2", "--json"]
+    command += ["-X", "PUT", "--body", f"@{body}", "--chunked"]
+    ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    requests = json.loads(ended.stdout)["requests"]
+    assert (requests["ok"], requests["failed"]) == (2, 0), ended.stdout
+    assert (tmp_path / "stored" / "body").read_bytes() == body.read_bytes()
+    for line in (tmp_path / "access.log").read_text().splitlines():
+        status, _, declared, coding = line.split()
+        assert status in {"201", "204"}
+        assert (declared, coding) == ("-", "-")
+
+
 def test_long_bodies_arrive_whole_on_streams_at_once_and_take_little_memory(
     nginx: str, tmp_path: Path
 ) -> None:
@@ -80,6 +100,6 @@ def test_long_bodies_arrive_whole_on_streams_at_once_and_take_little_memory(
     assert (tmp_path / "stored" / "body").stat().st_size == BODY_BYTES
     received = [line.split() for line in (tmp_path / "access.log").read_text().splitlines()[-STREAMS:]]
     assert {status for status, *_ in received} <= {"201", "204"}
-    assert all(int(request_bytes) > BODY_BYTES for _, request_bytes, _ in received)
+    assert all(int(request_bytes) > BODY_BYTES for _, request_bytes, *_ in received)
     # Header blocks and the frames' headers of nine bytes are counted as sent, too.
     assert STREAMS * BODY_BYTES < result["bytes"]["sent"] < STREAMS * BODY_BYTES * 1.01

@@ -104,6 +104,16 @@ def test_a_target_is_what_the_documentation_of_vegeta_says(tmp_path, example, ar
     assert target.body == ("" if body is None else f"@{tmp_path}/{body}")
 
 
+@pytest.mark.parametrize(
+    ("login", "sent"),
+    [("us%65r:pass%20word", "Basic dXNlcjpwYXNzIHdvcmQ="), ("user", "Basic dXNlcjo=")],
+)
+def test_a_login_in_a_url_is_sent_as_vegeta_12_sends_it(tmp_path, login, sent):
+    # What a server saw of vegeta 12.12.0.
+    (target,) = asked(tmp_path, f"GET http://{login}@shop.example/", HOST)
+    assert header_fields(target.headers)[1:] == [("Authorization", sent)]
+
+
 def test_all_examples_in_one_file_are_as_many_targets(tmp_path):
     (tmp_path / "newthing.json").write_text("{}")
     targets = asked(tmp_path, "\n\n".join(text for text, *_ in VEGETA), HOST)

@@ -75,10 +75,12 @@ class Target:
 
         A header ``Authorization`` of the target goes before them.
         """
-        user, at, _ = urlsplit(self.url).netloc.rpartition("@")
+        login, at, _ = urlsplit(self.url).netloc.rpartition("@")
         if not at or any(name.lower() == AUTHORIZATION.lower() for name, _ in self.headers):
             return [*self.headers]
-        return [*self.headers, (AUTHORIZATION, f"Basic {b64encode(unquote(user).encode()).decode()}")]
+        user, _, password = login.partition(":")
+        credentials = f"{unquote(user)}:{unquote(password)}".encode()
+        return [*self.headers, (AUTHORIZATION, f"Basic {b64encode(credentials).decode()}")]
 
     @property
     def origin(self) -> Origin | None:
