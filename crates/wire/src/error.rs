@@ -1,12 +1,16 @@
 //! Why a response could not be read.
 
+mod answer;
 mod http2;
+mod http3;
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
+pub use answer::AnswerError;
 pub(crate) use http2::INITIAL_WINDOW_SIZE;
 pub use http2::{ErrorCode, HpackError, Http2Error};
+pub use http3::{CriticalStream, Http3Code, Http3Error, QpackError};
 
 /// A part of a response that is read line by line and whose length is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +34,7 @@ impl Display for Section {
 }
 
 /// What breaks the grammar or the framing of HTTP. A connection of HTTP/1.x cannot be used any further, because where the
-/// next response begins is unknown; one of HTTP/2 may, where only one of its streams is concerned.
+/// next response begins is unknown; one of HTTP/2 or HTTP/3 may, where only one of its streams is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     /// What protects the connection was refused, or cannot be trusted; [`Exchange::complaint`] says why.
@@ -85,8 +89,12 @@ pub enum Malformed {
     ChunkSizeLineEnd,
     /// The data of a chunk is not followed by CRLF.
     ChunkDataEnd,
+    /// An answer of HTTP/2 or HTTP/3 is malformed.
+    Answer(AnswerError),
     /// The server breaks HTTP/2.
     Http2(Http2Error),
+    /// The server breaks HTTP/3.
+    Http3(Http3Error),
 }
 
 impl Malformed {
@@ -95,6 +103,16 @@ impl Malformed {
         match self {
             Self::Http2(error) => error.into(),
             _ => ErrorCode::ProtocolError,
+        }
+    }
+
+    /// The code with which HTTP/3 ends a stream or a connection because of it (RFC 9114 §8).
+    #[must_use]
+    pub const fn http3_code(self) -> Http3Code {
+        match self {
+            Self::Http3(error) => error.code(),
+            Self::TooLarge { .. } => Http3Code::EXCESSIVE_LOAD,
+            _ => Http3Code::MESSAGE_ERROR,
         }
     }
 }
@@ -143,7 +161,9 @@ impl Display for Malformed {
                 "a chunk size is followed by something other than extensions that begin with a semicolon"
             }
             Self::ChunkSizeLineEnd => "a chunk size line ends in LF alone; CRLF was expected",
+            Self::Answer(error) => return error.fmt(formatter),
             Self::Http2(error) => return error.fmt(formatter),
+            Self::Http3(error) => return error.fmt(formatter),
             Self::ChunkDataEnd => "the data of a chunk is not followed by CRLF; its length differs from its stated size",
         })
     }

@@ -14,7 +14,6 @@ mod endings;
 mod fields;
 pub mod frame;
 pub mod hpack;
-mod meaning;
 mod receive;
 mod send;
 mod settings;

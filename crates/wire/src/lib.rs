@@ -3,7 +3,7 @@
 //! An [`Exchange`] is one connection's end of a protocol: it writes requests from templates that are encoded once, and
 //! says which of them ended. [`Http1`] is that of HTTP/1.x, with a [`ResponseParser`] that reads the responses from any
 //! split of the bytes, counts every byte it consumes, and refuses what RFC 9112 calls invalid. [`Http2`] is that of
-//! HTTP/2, with many requests under way at once ([`h2`]).
+//! HTTP/2, with many requests under way at once ([`h2`]). Of HTTP/3 there is what lies on the streams of QUIC ([`h3`]).
 //!
 //! # Examples
 //!
@@ -33,12 +33,15 @@
 //! assert_eq!((tag, response.status, response.body_bytes), (0, 200, 2));
 //! ```
 
+mod answer;
 mod bytes;
 mod chunked;
+mod compression;
 mod error;
 mod exchange;
 mod framing;
 pub mod h2;
+pub mod h3;
 mod head;
 mod http1;
 mod http2_counts;
@@ -46,14 +49,16 @@ mod lines;
 mod proxy_protocol;
 mod request;
 mod response;
+mod template;
 mod tunnel;
 
-pub use error::{ClosedEarly, Malformed, Section};
+pub use error::{AnswerError, ClosedEarly, Malformed, Section};
 pub use exchange::{
     Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
     Readiness, Received, Refusal, Stream, Tag, WrittenBody,
 };
 pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
+pub use h3::{Http3, Http3Code, Http3Error, Http3Settings, Http3Template};
 pub use http1::{Http1, Http1Template};
 pub use http2_counts::Http2Counts;
 pub use proxy_protocol::{Ends, proxy_header, proxy_line};

@@ -2,9 +2,11 @@
 
 use super::Http2;
 use super::frame::{Frame, FrameHeader, HEADER_BYTES, flag};
+use crate::answer;
 use crate::chunked::shorter;
 use crate::error::{Http2Error, Malformed};
 use crate::exchange::{Event, Tag};
+use crate::request::RequestKind;
 
 /// The payload of a DATA frame, as far as it has not come.
 #[derive(Debug, Clone, Copy)]
@@ -52,14 +54,8 @@ impl Http2 {
         let is_stream_used_up = stream.receive_window.take(length, self.writes)?;
         stream.framing_bytes += (HEADER_BYTES + padding) as u64;
         stream.body_bytes += body_bytes as u64;
-        let problem = if stream.status.is_none() {
-            Some(Http2Error::NoHeader)
-        } else if body_bytes > 0 && !stream.can_have_body() {
-            Some(Http2Error::UnexpectedBody)
-        } else {
-            None
-        };
-        if let Some(problem) = problem {
+        let is_head = stream.kind == RequestKind::Head;
+        if let Err(problem) = answer::check_data(body_bytes, is_head, stream.status) {
             self.skip(rest);
             return Ok(Some(self.refuse(tag, problem.into())));
         }

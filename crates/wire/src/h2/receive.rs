@@ -1,13 +1,13 @@
 //! What arrives: frames from any split of the bytes, and what they mean for the streams.
 
-use std::num::NonZeroU16;
-
 use super::Http2;
 use super::data::DataUnderWay;
 use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
 use super::streams::{LAST_ID, Named};
-use crate::error::{ErrorCode, Http2Error, Malformed, Section};
+use crate::answer::{self, Block};
+use crate::error::{AnswerError, ErrorCode, Http2Error, Malformed, Section};
 use crate::exchange::{Event, Received, Refusal, Tag};
+use crate::request::RequestKind;
 use crate::response::Response;
 
 /// A header block that came in several frames.
@@ -222,28 +222,21 @@ impl Http2 {
         self.run.header();
         let Some(stream) = self.streams.get_mut(tag) else { return Ok(None) };
         stream.framing_bytes += framing_bytes as u64;
-        let has_header = stream.status.is_some();
-        let problem = match head.status {
-            _ if head.problem.is_some() => head.problem,
-            Some(_) if has_header => Some(Http2Error::PseudoField.into()),
-            None if has_header => (!ends_stream).then_some(Http2Error::Trailers.into()),
-            None => Some(Http2Error::Status.into()),
-            Some(101) => Some(Malformed::UnexpectedUpgrade),
-            Some(100..200) if ends_stream => Some(Http2Error::NoHeader.into()),
-            Some(_) => None,
-        };
-        if let Some(problem) = problem {
-            return Ok(Some(self.refuse(tag, problem)));
-        }
-        match head.status {
-            Some(status @ 200..) => {
-                stream.status = NonZeroU16::new(status);
+        match head.block(stream.status.is_some()) {
+            Err(problem) => return Ok(Some(self.refuse(tag, problem))),
+            Ok(Block::Trailers) if !ends_stream => {
+                return Ok(Some(self.refuse(tag, AnswerError::Trailers.into())));
+            }
+            Ok(Block::Interim) if ends_stream => {
+                return Ok(Some(self.refuse(tag, AnswerError::NoHeader.into())));
+            }
+            Ok(Block::Final(status)) => {
+                stream.status = Some(status);
                 stream.content_length = head.content_length;
                 // No limit of a block comes near to that.
                 stream.header_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
             }
-            // Trailers, and interim responses.
-            _ => stream.framing_bytes += bytes.len() as u64,
+            Ok(Block::Trailers | Block::Interim) => stream.framing_bytes += bytes.len() as u64,
         }
         if ends_stream {
             return Ok(self.answered(tag));
@@ -257,9 +250,11 @@ impl Http2 {
         let stream = self.streams.get_mut(tag)?;
         self.counts.answers_behind_long += u64::from(self.run.has_delayed(stream));
         let received_bytes = stream.body_bytes;
-        let stated_bytes = stream.content_length.filter(|_| stream.can_have_body());
-        if let Some(stated_bytes) = stated_bytes.filter(|stated| *stated != received_bytes) {
-            return Some(self.refuse(tag, Http2Error::ContentLength { stated_bytes, received_bytes }.into()));
+        let is_head = stream.kind == RequestKind::Head;
+        if let Err(problem) =
+            answer::check_length(stream.content_length, received_bytes, is_head, stream.status)
+        {
+            return Some(self.refuse(tag, problem.into()));
         }
         let response = Response {
             status: stream.status?.get(),

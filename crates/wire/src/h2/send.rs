@@ -5,12 +5,12 @@ use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
 use super::settings::id;
-use super::streams::UploadBody;
 use super::template::Http2Template;
 use super::window::ReceiveWindow;
 use crate::chunked::shorter;
 use crate::error::{ErrorCode, Malformed};
 use crate::exchange::{BodyPart, Tag, WrittenBody};
+use crate::template::UploadBody;
 
 impl Http2 {
     /// The first bytes of a connection: the preface, the settings, and the window of the connection.

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::num::{NonZeroU16, NonZeroU32};
-use std::sync::Arc;
 
 use super::window::ReceiveWindow;
 use crate::exchange::Tag;
 use crate::request::RequestKind;
+use crate::template::UploadBody;
 
 /// The largest number of a stream.
 pub(super) const LAST_ID: u32 = (1 << 31) - 1;
@@ -33,24 +33,6 @@ pub(super) struct Stream {
 
 const _: () = assert!(size_of::<Option<Stream>>() == 64);
 
-/// The body of a request.
-#[derive(Debug, Clone)]
-pub(super) enum UploadBody {
-    /// With these bytes.
-    Kept(Arc<[u8]>),
-    /// Of this length, which is read while it is sent.
-    Following(u64),
-}
-
-impl UploadBody {
-    pub(super) fn length(&self) -> u64 {
-        match self {
-            Self::Kept(bytes) => bytes.len() as u64,
-            Self::Following(length) => *length,
-        }
-    }
-}
-
 /// The body of a request, as far as it has not been sent.
 #[derive(Debug)]
 pub(super) struct Upload {
@@ -66,13 +48,6 @@ pub(super) struct Ended {
     pub(super) id: u32,
     /// Whether a part of its request's body had not been sent.
     pub(super) was_uploading: bool,
-}
-
-impl Stream {
-    /// Whether the answer can have a body (RFC 9110 §6.4.1).
-    pub(super) fn can_have_body(&self) -> bool {
-        self.kind != RequestKind::Head && !matches!(self.status.map(NonZeroU16::get), Some(204 | 304))
-    }
 }
 
 /// What became of a stream that a frame names.

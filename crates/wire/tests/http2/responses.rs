@@ -1,6 +1,6 @@
 //! What a server answers (RFC 9113 §8.1 to §8.3).
 
-use loadcurve_wire::{Event, Exchange as _, Http2Error, Malformed, Readiness, Refusal, Response, Tag};
+use loadcurve_wire::{AnswerError, Event, Exchange as _, Malformed, Readiness, Refusal, Response, Tag};
 
 use crate::support::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER_BYTES, HEADERS, NEWEST_ENTRY, PADDED, PRIORITY,
@@ -94,23 +94,23 @@ fn assert_refused(method: &str, bytes: &[u8], problem: Malformed) {
 #[test]
 fn an_answer_with_fields_that_no_response_has_is_refused_alone() {
     let status = (":status", "200");
-    let cases: [(&[(&str, &str)], Http2Error); 12] = [
+    let cases: [(&[(&str, &str)], AnswerError); 12] = [
         // §8.3.2.
-        (&[("server", "x")], Http2Error::Status),
-        (&[status, status], Http2Error::Status),
-        (&[(":status", "20")], Http2Error::Status),
-        (&[(":status", "600")], Http2Error::Status),
+        (&[("server", "x")], AnswerError::Status),
+        (&[status, status], AnswerError::Status),
+        (&[(":status", "20")], AnswerError::Status),
+        (&[(":status", "600")], AnswerError::Status),
         // §8.3.
-        (&[status, (":path", "/")], Http2Error::PseudoField),
-        (&[status, (":unknown", "x")], Http2Error::PseudoField),
-        (&[("server", "x"), status], Http2Error::LatePseudoField),
+        (&[status, (":path", "/")], AnswerError::PseudoField),
+        (&[status, (":unknown", "x")], AnswerError::PseudoField),
+        (&[("server", "x"), status], AnswerError::LatePseudoField),
         // §8.2.1.
-        (&[status, ("Server", "x")], Http2Error::FieldName),
-        (&[status, ("a b", "x")], Http2Error::FieldName),
-        (&[status, ("a", "x\0")], Http2Error::FieldValue),
-        (&[status, ("a", " x")], Http2Error::FieldValue),
+        (&[status, ("Server", "x")], AnswerError::FieldName),
+        (&[status, ("a b", "x")], AnswerError::FieldName),
+        (&[status, ("a", "x\0")], AnswerError::FieldValue),
+        (&[status, ("a", " x")], AnswerError::FieldValue),
         // §8.2.2.
-        (&[status, ("connection", "keep-alive")], Http2Error::ConnectionField),
+        (&[status, ("connection", "keep-alive")], AnswerError::ConnectionField),
     ];
     for (fields, error) in cases {
         assert_refused("GET", &headers(0, 1, fields), error.into());
@@ -123,7 +123,7 @@ fn a_body_of_another_length_than_content_length_is_refused_and_that_of_no_body_i
     for (body, received_bytes) in [(&b"four"[..], 4), (b"sixsix", 6), (b"", 0)] {
         let bytes = [headers(0, 1, &length), data(END_STREAM, 1, body)].concat();
         // A stream that has ended needs no reset, but a server that thinks otherwise is informed.
-        assert_refused("GET", &bytes, Http2Error::ContentLength { stated_bytes: 5, received_bytes }.into());
+        assert_refused("GET", &bytes, AnswerError::ContentLength { stated_bytes: 5, received_bytes }.into());
     }
     let conflict = [(":status", "200"), ("content-length", "5"), ("content-length", "6")];
     assert_refused("GET", &headers(0, 1, &conflict), Malformed::ContentLengthConflict);
@@ -143,14 +143,14 @@ fn a_body_of_another_length_than_content_length_is_refused_and_that_of_no_body_i
 
 #[test]
 fn an_answer_whose_parts_are_out_of_order_is_refused() {
-    assert_refused("GET", &data(0, 1, b"x"), Http2Error::NoHeader.into());
-    assert_refused("GET", &headers(END_STREAM, 1, &[(":status", "103")]), Http2Error::NoHeader.into());
+    assert_refused("GET", &data(0, 1, b"x"), AnswerError::NoHeader.into());
+    assert_refused("GET", &headers(END_STREAM, 1, &[(":status", "103")]), AnswerError::NoHeader.into());
     assert_refused("GET", &headers(0, 1, &[(":status", "101")]), Malformed::UnexpectedUpgrade);
-    assert_refused("HEAD", &[ok(0, 1), data(0, 1, b"x")].concat(), Http2Error::UnexpectedBody.into());
+    assert_refused("HEAD", &[ok(0, 1), data(0, 1, b"x")].concat(), AnswerError::UnexpectedBody.into());
     let trailers_that_go_on = [ok(0, 1), headers(0, 1, &[("a", "b")])].concat();
-    assert_refused("GET", &trailers_that_go_on, Http2Error::Trailers.into());
+    assert_refused("GET", &trailers_that_go_on, AnswerError::Trailers.into());
     let status_in_trailers = [ok(0, 1), headers(END_STREAM, 1, &[(":status", "200")])].concat();
-    assert_refused("GET", &status_in_trailers, Http2Error::PseudoField.into());
+    assert_refused("GET", &status_in_trailers, AnswerError::PseudoField.into());
 }
 
 #[test]

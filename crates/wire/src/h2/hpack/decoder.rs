@@ -1,17 +1,8 @@
 //! Reading header blocks (RFC 7541 §3 and §6).
 
-use super::dynamic_table::DynamicTable;
-use super::{HpackError, huffman, integer, static_table};
-use crate::h2::meaning::Meaning;
-
-/// One field of a header block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field<'a> {
-    /// The name.
-    pub name: &'a [u8],
-    /// The value.
-    pub value: &'a [u8],
-}
+use super::{HpackError, static_table};
+use crate::answer::Meaning;
+use crate::compression::{DynamicTable, Field, Text, integer, read_string};
 
 /// A field, and what it says to a client.
 pub(crate) struct Decoded<'a> {
@@ -90,7 +81,7 @@ impl Decoder {
             self.table.get(index - static_table::LENGTH - 1).ok_or(HpackError::Index { index })?
         } else {
             let (name, value) = static_table::entry(index).ok_or(HpackError::Index { index })?;
-            (name, value, Meaning::of_static(index, name, value))
+            (name, value, static_meaning(index, name, value))
         };
         take(&Decoded { field: Field { name, value }, meaning });
         Ok(rest)
@@ -106,7 +97,7 @@ impl Decoder {
         let (index, rest) = integer::decode(bytes, kind.prefix_bits())?;
         let (name, rest) = match index {
             0 => {
-                let (name, rest) = read_string(rest, &mut self.texts)?;
+                let (name, rest) = read_string(rest, 7, &mut self.texts)?;
                 (Name::Text(name), rest)
             }
             1..=static_table::LENGTH => {
@@ -115,7 +106,7 @@ impl Decoder {
             }
             _ => (Name::InTable(index - static_table::LENGTH - 1), rest),
         };
-        let (value, rest) = read_string(rest, &mut self.texts)?;
+        let (value, rest) = read_string(rest, 7, &mut self.texts)?;
         let value = value.bytes(&self.texts);
         let name_bytes = match name {
             Name::Text(text) => text.bytes(&self.texts),
@@ -142,6 +133,15 @@ impl Decoder {
     }
 }
 
+/// What an entry of the static table says; most of them are plain fields.
+#[inline]
+fn static_meaning(index: usize, name: &[u8], value: &[u8]) -> Meaning {
+    match index {
+        1..=14 | 28 | 57 => Meaning::of(name, value),
+        _ => Meaning::Regular,
+    }
+}
+
 /// Whether a literal goes into the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -162,36 +162,4 @@ impl Kind {
 enum Name<'a> {
     Text(Text<'a>),
     InTable(usize),
-}
-
-/// A string as it is in the block or in the static table, or decoded into a buffer.
-#[derive(Clone, Copy)]
-enum Text<'a> {
-    Given(&'a [u8]),
-    Decoded { start: usize, end: usize },
-}
-
-impl<'a> Text<'a> {
-    fn bytes<'b>(&self, decoded: &'b [u8]) -> &'b [u8]
-    where
-        'a: 'b,
-    {
-        match *self {
-            Self::Given(bytes) => bytes,
-            Self::Decoded { start, end } => &decoded[start..end],
-        }
-    }
-}
-
-/// Reads a string (RFC 7541 §5.2); gives it and what follows it.
-fn read_string<'a>(bytes: &'a [u8], decoded: &mut Vec<u8>) -> Result<(Text<'a>, &'a [u8]), HpackError> {
-    let is_huffman = bytes.first().ok_or(HpackError::Truncated)? & 0x80 != 0;
-    let (length, rest) = integer::decode(bytes, 7)?;
-    let (string, rest) = rest.split_at_checked(length).ok_or(HpackError::Truncated)?;
-    if !is_huffman {
-        return Ok((Text::Given(string), rest));
-    }
-    let start = decoded.len();
-    huffman::decode(string, decoded)?;
-    Ok((Text::Decoded { start, end: decoded.len() }, rest))
 }

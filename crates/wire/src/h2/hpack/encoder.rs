@@ -3,7 +3,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use super::{DEFAULT_TABLE_BYTES, ENTRY_OVERHEAD_BYTES, huffman, integer, static_table};
+use super::{DEFAULT_TABLE_BYTES, static_table};
+use crate::compression::{ENTRY_OVERHEAD_BYTES, encode_string, integer};
 use crate::h2::settings::{Hpack, Scheme};
 
 /// A field that is the same every time, encoded once.
@@ -25,9 +26,9 @@ impl EncodedField {
         let (static_index, name_index) = static_table::find(name.as_bytes(), value.as_bytes());
         let mut strings = Vec::new();
         if name_index.is_none() {
-            encode_string(name.as_bytes(), &mut strings);
+            encode_string(name.as_bytes(), 7, 0, &mut strings);
         }
-        encode_string(value.as_bytes(), &mut strings);
+        encode_string(value.as_bytes(), 7, 0, &mut strings);
         let mut hasher = DefaultHasher::new();
         (name_index, &strings).hash(&mut hasher);
         Self {
@@ -218,17 +219,5 @@ impl LastBlock {
 /// Paths of a list are many, so that none goes into the table.
 fn write_path(path: &[u8], to: &mut Vec<u8>) {
     integer::encode(PATH_INDEX, 4, PLAIN, to);
-    encode_string(path, to);
-}
-
-/// Appends a string in the shorter of its two forms (RFC 7541 §5.2).
-fn encode_string(bytes: &[u8], to: &mut Vec<u8>) {
-    let huffman_length = huffman::encoded_length(bytes);
-    if huffman_length < bytes.len() {
-        integer::encode(huffman_length, 7, 0x80, to);
-        huffman::encode(bytes, to);
-    } else {
-        integer::encode(bytes.len(), 7, 0, to);
-        to.extend_from_slice(bytes);
-    }
+    encode_string(path, 7, 0, to);
 }

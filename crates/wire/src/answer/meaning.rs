@@ -1,7 +1,7 @@
-//! What a single field of a response says (RFC 9113 §8.2 and §8.3).
+//! What a single field of a response says (RFC 9113 §8.2 and §8.3, RFC 9114 §4.2 and §4.3).
 
 use crate::bytes::{is_text, is_token};
-use crate::error::{Http2Error, Malformed};
+use crate::error::{AnswerError, Malformed};
 use crate::framing::FramingFields;
 
 /// What one field says to a client. A field of the dynamic table is understood once, when it is put there.
@@ -15,31 +15,23 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
-    /// That of an entry of the static table, most of which are plain fields.
-    #[inline]
-    pub(crate) fn of_static(index: usize, name: &[u8], value: &[u8]) -> Self {
-        match index {
-            1..=14 | 28 | 57 => Self::of(name, value),
-            _ => Self::Regular,
-        }
-    }
-
+    /// That of a field.
     pub(crate) fn of(name: &[u8], value: &[u8]) -> Self {
         if let [b':', rest @ ..] = name {
             return match rest {
-                b"status" => status(value).map_or_else(|| forbidden(Http2Error::Status), Self::Status),
-                _ => forbidden(Http2Error::PseudoField),
+                b"status" => status(value).map_or_else(|| forbidden(AnswerError::Status), Self::Status),
+                _ => forbidden(AnswerError::PseudoField),
             };
         }
         if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
-            return forbidden(Http2Error::FieldName);
+            return forbidden(AnswerError::FieldName);
         }
         if !is_text(value) || value.trim_ascii().len() != value.len() {
-            return forbidden(Http2Error::FieldValue);
+            return forbidden(AnswerError::FieldValue);
         }
         match name {
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
-                forbidden(Http2Error::ConnectionField)
+                forbidden(AnswerError::ConnectionField)
             }
             b"content-length" => content_length(value).map_or_else(Self::Forbidden, Self::ContentLength),
             _ => Self::Regular,
@@ -47,7 +39,7 @@ impl Meaning {
     }
 }
 
-fn forbidden(error: Http2Error) -> Meaning {
+fn forbidden(error: AnswerError) -> Meaning {
     Meaning::Forbidden(error.into())
 }
 

@@ -3,7 +3,7 @@
 //! The code is canonical: shorter codes come first, and codes of one length are numbered in the order of their symbols.
 //! So the lengths of the appendix say everything, and all tables are made of them while compiling.
 
-use super::HpackError;
+use crate::error::HpackError;
 
 const SYMBOLS: usize = 257;
 const END_OF_STRING: u16 = 256;
@@ -150,7 +150,7 @@ fn find_long(window: u64) -> (u16, u32) {
 }
 
 /// The length of a string when it is Huffman-coded.
-pub(super) fn encoded_length(bytes: &[u8]) -> usize {
+pub(crate) fn encoded_length(bytes: &[u8]) -> usize {
     let bits: usize = bytes.iter().map(|&byte| usize::from(LENGTHS[usize::from(byte)])).sum();
     bits.div_ceil(8)
 }
@@ -182,7 +182,7 @@ const fn low_byte(window: u64) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::{LENGTHS, decode, encode, encoded_length};
-    use crate::h2::hpack::HpackError;
+    use crate::error::HpackError;
     use proptest::prelude::*;
 
     fn encoded(bytes: &[u8]) -> Vec<u8> {

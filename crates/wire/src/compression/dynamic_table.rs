@@ -1,15 +1,15 @@
-//! The dynamic table of a decoder (RFC 7541 §2.3.2 and §4).
+//! The dynamic table of a decoder (RFC 7541 §2.3.2 and §4, RFC 9204 §3.2).
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::ENTRY_OVERHEAD_BYTES;
-use crate::h2::meaning::Meaning;
+use crate::answer::Meaning;
 
 /// The fields that the peer has added, the newest first. Their texts lie one behind the other in one buffer, whose dead
 /// front is dropped when it is as long as the table may be.
 #[derive(Debug)]
-pub(super) struct DynamicTable {
+pub(crate) struct DynamicTable {
     entries: VecDeque<Entry>,
     texts: Vec<u8>,
     /// Where the buffer begins, in bytes ever added.
@@ -36,7 +36,7 @@ impl Entry {
 }
 
 impl DynamicTable {
-    pub(super) fn new(most_bytes: usize) -> Self {
+    pub(crate) fn new(most_bytes: usize) -> Self {
         Self {
             entries: VecDeque::new(),
             texts: Vec::new(),
@@ -47,7 +47,7 @@ impl DynamicTable {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.texts.clear();
         self.texts_from = 0;
@@ -55,16 +55,31 @@ impl DynamicTable {
         self.changes += 1;
     }
 
-    pub(super) fn changes(&self) -> u64 {
+    pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
     /// The entry that was added `index` entries before the newest.
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<(&[u8], &[u8], Meaning)> {
+    pub(crate) fn get(&self, index: usize) -> Option<(&[u8], &[u8], Meaning)> {
         let entry = self.entries.get(index)?;
         let (name, value) = self.texts[self.range(entry)].split_at(entry.name_length);
         Some((name, value, entry.meaning))
+    }
+
+    /// What all entries count together.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// What the entries may count together.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.most_bytes
     }
 
     fn range(&self, entry: &Entry) -> Range<usize> {
@@ -72,13 +87,13 @@ impl DynamicTable {
         start..start + entry.name_length + entry.value_length
     }
 
-    pub(super) fn resize(&mut self, most_bytes: usize) {
+    pub(crate) fn resize(&mut self, most_bytes: usize) {
         self.most_bytes = most_bytes;
         self.make_room(0);
         self.changes += 1;
     }
 
-    pub(super) fn insert(&mut self, name: &[u8], value: &[u8], meaning: Meaning) {
+    pub(crate) fn insert(&mut self, name: &[u8], value: &[u8], meaning: Meaning) {
         if self.make_room(name.len() + value.len() + ENTRY_OVERHEAD_BYTES) {
             self.compact();
             let at = self.texts_from + self.texts.len();
@@ -88,7 +103,7 @@ impl DynamicTable {
     }
 
     /// Adds a field with the name of an entry, which may have to make room for it.
-    pub(super) fn insert_with_name_of(&mut self, index: usize, value: &[u8], meaning: Meaning) {
+    pub(crate) fn insert_with_name_of(&mut self, index: usize, value: &[u8], meaning: Meaning) {
         let Some(entry) = self.entries.get(index) else { return };
         let (name_at, name_length) = (entry.at, entry.name_length);
         if self.make_room(name_length + value.len() + ENTRY_OVERHEAD_BYTES) {
@@ -97,6 +112,19 @@ impl DynamicTable {
             let start = name_at - self.texts_from;
             self.texts.extend_from_within(start..start + name_length);
             self.add(at, name_length, value, meaning);
+            self.compact();
+        }
+    }
+
+    /// Adds an entry once more, which may have to make room for that.
+    pub(crate) fn duplicate(&mut self, index: usize) {
+        let Some(entry) = self.entries.get(index).copied() else { return };
+        if self.make_room(entry.size_bytes()) {
+            let at = self.texts_from + self.texts.len();
+            let start = entry.at - self.texts_from;
+            self.texts.extend_from_within(start..start + entry.name_length + entry.value_length);
+            self.size_bytes += entry.size_bytes();
+            self.entries.push_front(Entry { at, ..entry });
             self.compact();
         }
     }

@@ -1,0 +1,69 @@
+//! The field sections of a connection.
+
+use super::qpack::{Decoder, QpackCounts, QpackError};
+use crate::answer::{Head, HeadUnderWay, LastHead};
+
+/// What a field section says, or that it has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SectionRead {
+    Head(Head),
+    /// Until this number of entries has been put into the table.
+    Blocked {
+        entries: u64,
+    },
+}
+
+/// Reads the sections of a connection.
+#[derive(Debug)]
+pub(super) struct HeadReader {
+    decoder: Decoder,
+    limit_bytes: usize,
+    last: LastHead,
+}
+
+impl HeadReader {
+    pub(super) fn new(table_bytes: usize, limit_bytes: usize) -> Self {
+        Self { decoder: Decoder::new(table_bytes), limit_bytes, last: LastHead::default() }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.decoder.reset();
+        self.last.forget();
+    }
+
+    /// What a complete section of a stream says. One that is decoded and still says something wrong leaves the connection in
+    /// order.
+    #[inline]
+    pub(super) fn read(&mut self, stream: u64, section: &[u8]) -> Result<SectionRead, QpackError> {
+        let prefix = self.decoder.prefix(section)?;
+        let entries = prefix.entries;
+        if entries > self.decoder.entries() {
+            return Ok(SectionRead::Blocked { entries });
+        }
+        // Without the dynamic table a section always says the same.
+        let state = if entries == 0 { 0 } else { self.decoder.changes() + 1 };
+        if let Some(head) = self.last.get(state, section) {
+            self.decoder.acknowledge(stream, entries);
+            return Ok(SectionRead::Head(head));
+        }
+        let mut under_way = HeadUnderWay::default();
+        self.decoder
+            .decode_lines(prefix, |decoded| under_way.take(decoded.field.bytes(), decoded.meaning))?;
+        self.decoder.acknowledge(stream, entries);
+        let head = under_way.end(self.limit_bytes);
+        self.last.remember(state, section, head);
+        Ok(SectionRead::Head(head))
+    }
+
+    pub(super) fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    pub(super) fn decoder_mut(&mut self) -> &mut Decoder {
+        &mut self.decoder
+    }
+
+    pub(super) fn take_counts(&mut self) -> QpackCounts {
+        self.decoder.take_counts()
+    }
+}

@@ -1,0 +1,147 @@
+//! The static table (RFC 9204 appendix A).
+
+use crate::answer::Meaning;
+
+/// The place of `:path` with the value `/`.
+pub(super) const PATH_INDEX: usize = 1;
+
+/// The entry at an index.
+#[inline]
+pub(super) fn entry(index: usize) -> Option<(&'static [u8], &'static [u8])> {
+    let (name, value) = ENTRIES.get(index)?;
+    Some((name.as_bytes(), value.as_bytes()))
+}
+
+/// What an entry says; most of them are plain fields.
+#[inline]
+pub(super) fn meaning(index: usize, name: &[u8], value: &[u8]) -> Meaning {
+    match index {
+        // Pseudo-header fields, Content-Length, and the statuses.
+        0 | 1 | 4 | 15..=28 | 63..=71 => Meaning::of(name, value),
+        _ => Meaning::Regular,
+    }
+}
+
+/// The index of a field, and that of a name, where they have one.
+pub(super) fn find(name: &[u8], value: &[u8]) -> (Option<usize>, Option<usize>) {
+    let is_named = |entry: &(&str, &str)| entry.0.as_bytes() == name;
+    let name_at = ENTRIES.iter().position(is_named);
+    let field_at = ENTRIES.iter().position(|entry| is_named(entry) && entry.1.as_bytes() == value);
+    (field_at, name_at)
+}
+
+static ENTRIES: [(&str, &str); 99] = [
+    (":authority", ""),
+    (":path", "/"),
+    ("age", "0"),
+    ("content-disposition", ""),
+    ("content-length", "0"),
+    ("cookie", ""),
+    ("date", ""),
+    ("etag", ""),
+    ("if-modified-since", ""),
+    ("if-none-match", ""),
+    ("last-modified", ""),
+    ("link", ""),
+    ("location", ""),
+    ("referer", ""),
+    ("set-cookie", ""),
+    (":method", "CONNECT"),
+    (":method", "DELETE"),
+    (":method", "GET"),
+    (":method", "HEAD"),
+    (":method", "OPTIONS"),
+    (":method", "POST"),
+    (":method", "PUT"),
+    (":scheme", "http"),
+    (":scheme", "https"),
+    (":status", "103"),
+    (":status", "200"),
+    (":status", "304"),
+    (":status", "404"),
+    (":status", "503"),
+    ("accept", "*/*"),
+    ("accept", "application/dns-message"),
+    ("accept-encoding", "gzip, deflate, br"),
+    ("accept-ranges", "bytes"),
+    ("access-control-allow-headers", "cache-control"),
+    ("access-control-allow-headers", "content-type"),
+    ("access-control-allow-origin", "*"),
+    ("cache-control", "max-age=0"),
+    ("cache-control", "max-age=2592000"),
+    ("cache-control", "max-age=604800"),
+    ("cache-control", "no-cache"),
+    ("cache-control", "no-store"),
+    ("cache-control", "public, max-age=31536000"),
+    ("content-encoding", "br"),
+    ("content-encoding", "gzip"),
+    ("content-type", "application/dns-message"),
+    ("content-type", "application/javascript"),
+    ("content-type", "application/json"),
+    ("content-type", "application/x-www-form-urlencoded"),
+    ("content-type", "image/gif"),
+    ("content-type", "image/jpeg"),
+    ("content-type", "image/png"),
+    ("content-type", "text/css"),
+    ("content-type", "text/html; charset=utf-8"),
+    ("content-type", "text/plain"),
+    ("content-type", "text/plain;charset=utf-8"),
+    ("range", "bytes=0-"),
+    ("strict-transport-security", "max-age=31536000"),
+    ("strict-transport-security", "max-age=31536000; includesubdomains"),
+    ("strict-transport-security", "max-age=31536000; includesubdomains; preload"),
+    ("vary", "accept-encoding"),
+    ("vary", "origin"),
+    ("x-content-type-options", "nosniff"),
+    ("x-xss-protection", "1; mode=block"),
+    (":status", "100"),
+    (":status", "204"),
+    (":status", "206"),
+    (":status", "302"),
+    (":status", "400"),
+    (":status", "403"),
+    (":status", "421"),
+    (":status", "425"),
+    (":status", "500"),
+    ("accept-language", ""),
+    ("access-control-allow-credentials", "FALSE"),
+    ("access-control-allow-credentials", "TRUE"),
+    ("access-control-allow-headers", "*"),
+    ("access-control-allow-methods", "get"),
+    ("access-control-allow-methods", "get, post, options"),
+    ("access-control-allow-methods", "options"),
+    ("access-control-expose-headers", "content-length"),
+    ("access-control-request-headers", "content-type"),
+    ("access-control-request-method", "get"),
+    ("access-control-request-method", "post"),
+    ("alt-svc", "clear"),
+    ("authorization", ""),
+    ("content-security-policy", "script-src 'none'; object-src 'none'; base-uri 'none'"),
+    ("early-data", "1"),
+    ("expect-ct", ""),
+    ("forwarded", ""),
+    ("if-range", ""),
+    ("origin", ""),
+    ("purpose", "prefetch"),
+    ("server", ""),
+    ("timing-allow-origin", "*"),
+    ("upgrade-insecure-requests", "1"),
+    ("user-agent", ""),
+    ("x-forwarded-for", ""),
+    ("x-frame-options", "deny"),
+    ("x-frame-options", "sameorigin"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{ENTRIES, meaning};
+    use crate::answer::Meaning;
+
+    #[test]
+    fn the_entries_that_are_taken_for_plain_fields_are() {
+        for (index, (name, value)) in ENTRIES.iter().enumerate() {
+            let (name, value) = (name.as_bytes(), value.as_bytes());
+            assert_eq!(meaning(index, name, value), Meaning::of(name, value), "{index}");
+        }
+    }
+}

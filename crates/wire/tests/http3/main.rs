@@ -1,0 +1,12 @@
+//! HTTP/3 as its RFCs have it: frames and streams (RFC 9114) and field compression (RFC 9204).
+
+mod allocations;
+mod corpus;
+mod examples;
+mod hostile;
+mod requests;
+mod responses;
+mod splits;
+mod streams;
+mod support;
+mod table;
