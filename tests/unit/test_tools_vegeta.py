@@ -151,3 +151,20 @@ def test_a_line_of_statuses_without_spaces_is_refused_at_once(tmp_path: Path):
     (tmp_path / "text").write_text(text.replace("200:52  404:48", "1:111" * 200 + "x"))
     with pytest.raises(Unreadable, match="Status Codes"):
         read_figures(Source(tmp_path / "text"), None)
+
+
+def test_bodies_of_megabytes_change_nothing(tmp_path: Path):
+    """vegeta writes the body of each answer, in base64, also beside a line that cannot be read."""
+    rows = [
+        row for _, row in zip(range(4), (DATA.parent / "vegeta.csv").read_text().splitlines(), strict=False)
+    ]
+    (tmp_path / "short").write_text("\n".join(rows) + "\n")
+    body = "QUJD" * 500_000
+    long = [",".join([*row.split(",")[:6], body, *row.split(",")[7:]]) for row in rows]
+    (tmp_path / "long").write_text("\n".join(long) + "\n")
+    (tmp_path / "odd").write_text("\n".join([*long[:2], "odd", *long[2:]]) + "\n")
+    short, whole, beside = (
+        read_figures(Source(tmp_path / name), None)[0] for name in ("short", "long", "odd")
+    )
+    assert short == whole
+    assert beside.answered == short.answered == 4

@@ -14,7 +14,7 @@ import numpy
 import polars
 
 import loadcurve._engine as native
-from loadcurve.tools.blocks import LINE_BYTES_MAX, ahead, blocks, count_of
+from loadcurve.tools.blocks import BLOCK_BYTES, LINE_BYTES_MAX, ahead, blocks, count_of
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.left_out import LeftOut
 from loadcurve.tools.packed import require_plain
@@ -23,6 +23,8 @@ from loadcurve.tools.source import Source, shown
 _WHOLE_MAX = 2**63 - 1
 _LINES_OF_A_ROW_MAX = 10_000
 """Of which all but one end within quotes."""
+# Lines are bounded before, and the bodies of answers that vegeta writes are longer than the 128 KiB of csv.
+csv.field_size_limit(LINE_BYTES_MAX + 2 * BLOCK_BYTES)
 _SEPARATORS_MAX = 10_000
 """Of one line; a form has a few dozen."""
 

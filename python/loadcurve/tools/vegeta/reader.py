@@ -11,7 +11,7 @@ from datetime import datetime
 import polars
 from pydantic import Field
 
-from loadcurve.tools.blocks import LINE_BYTES_MAX
+from loadcurve.tools.blocks import BLOCK_BYTES
 from loadcurve.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
 from loadcurve.tools.errors import errors_of
 from loadcurve.tools.figures import Times, ToolFigures
@@ -111,7 +111,7 @@ def read_csv(source: Source) -> ToolFigures:
 def _form(source: Source) -> Table:
     """Return the form of a CSV by the columns of its first line; raises ``Unreadable`` for another one."""
     with source.opened() as file:
-        line = file.readline(LINE_BYTES_MAX)
+        line = file.readline(BLOCK_BYTES)
     try:
         width = len(next(csv.reader([line.decode("utf-8-sig", "replace")])))
     except (csv.Error, StopIteration):
