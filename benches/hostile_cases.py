@@ -255,7 +255,7 @@ def with_forged_numbers(place: Place) -> None:
     state = (place.run / TRIALS_FILE).stat()
     source = {"bytes": state.st_size, "modified_ns": state.st_mtime_ns, "changed_ns": 0, "inode": 0}
     numbers = {
-        "format": "loadcurve-numbers/1",
+        "format": "loadcurve-numbers/2",
         "source": {"loadcurve_version": "0.1.0", "run": source, "trials": source},
         "summary": {"answer": SECRET},
         "analysis": {"findings": [0] * 10**6},

@@ -141,6 +141,22 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def regular_sha256(path: Path, bytes_max: int) -> str:
+    """Return the SHA-256, in hexadecimal digits, of a file that must be one itself.
+
+    Raises as :func:`open_regular`, and for a file of more than ``bytes_max``.
+    """
+    digest, left = hashlib.sha256(), bytes_max
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size <= bytes_max:
+            while part := file.read(min(READ_BYTES, left + 1)):
+                digest.update(part)
+                left -= len(part)
+            if left >= 0:
+                return digest.hexdigest()
+    raise OSError(errno.EFBIG, f"it has more than {bytes_max:,} bytes", str(path))
+
+
 def is_regular(path: Path) -> bool:
     """Say whether there is a file, and no link to one."""
     try:

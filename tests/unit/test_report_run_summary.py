@@ -1,14 +1,22 @@
 """The summary of a run, and its answer in one sentence."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.analysis.numbers import keep_numbers, read_analysed, read_analysis
+from loadcurve.analysis.numbers import (
+    _numbers_reader,
+    analysis_of,
+    keep_numbers,
+    read_analysed,
+    read_analysis,
+)
 from loadcurve.report.answer import answer_words
 from loadcurve.report.run_summary import make_summary, numbers_of, summary_of
 from loadcurve.result.checksum import sealed, unsealed
@@ -96,12 +104,66 @@ def test_kept_numbers_are_read_until_the_run_changes(tmp_path: Path):
     assert read_analysis(tmp_path) is None
 
 
-def test_numbers_that_came_with_a_copy_of_the_folder_are_not_believed(tmp_path: Path):
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of a run folder with its numbers, whose analysis says that it was kept."""
     make_summary(synthetic.write_run(tmp_path / "run"))
-    copy = Path(shutil.copytree(tmp_path / "run", tmp_path / "copy"))
-    for name in ("run.json", "trials.jsonl"):
-        assert (copy / name).stat().st_mtime_ns == (tmp_path / "run" / name).stat().st_mtime_ns
+    _say_that_it_was_kept(tmp_path / "run")
+    return Path(shutil.copytree(tmp_path / "run", tmp_path / "copy"))
+
+
+def _say_that_it_was_kept(folder: Path) -> None:
+    written = unsealed((folder / NUMBERS_FILE).read_bytes()).content.decode()
+    (folder / NUMBERS_FILE).write_bytes(sealed(written.replace(synthetic.Texts().title, "what was kept")))
+
+
+def test_a_copied_folder_is_answered_by_the_numbers_that_came_with_it(copy: Path):
+    for name in ("run.json", "trials.jsonl", "study.toml"):
+        os.utime(copy / name, (1, 1))
+    assert analysis_of(copy).run.title == "what was kept"
+    assert read_summary(copy) is not None
+
+
+@pytest.mark.parametrize("name", ["run.json", "trials.jsonl", "study.toml"])
+def test_a_copied_file_that_was_changed_in_one_letter_is_analysed_anew(copy: Path, name: str):
+    data = bytearray((copy / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (copy / name).write_bytes(data)
     assert read_summary(copy) is None
+    assert read_analysis(copy) is None
+
+
+def test_a_changed_record_that_names_the_digest_of_the_former_one_is_analysed_anew(copy: Path):
+    trials = copy / "trials.jsonl"
+    whole = trials.read_bytes()
+    content = unsealed(whole.splitlines()[0]).content
+    longer = content.replace(b'"nginx"', b'"apach"')
+    assert len(longer) == len(content)
+    assert longer != content
+    trials.write_bytes(whole.replace(content, longer, 1))
+    assert analysis_of(copy).run.title == synthetic.Texts().title
+
+
+def test_a_file_of_a_tebibyte_is_not_read_for_its_digest(copy: Path):
+    os.truncate(copy / "trials.jsonl", 2**40)
+    source = source_of(copy)
+    assert source.trials is not None
+    assert (source.trials.bytes, source.trials.sha256) == (2**40, None)
+
+
+def test_a_file_that_a_copy_lacks_is_a_change(copy: Path):
+    (copy / "study.toml").unlink()
+    assert read_analysis(copy) is None
+
+
+def test_numbers_of_a_million_wrong_findings_are_left_at_the_first(copy: Path):
+    head = json.loads((copy / NUMBERS_FILE).read_bytes())
+    del head["sha256"]
+    head["analysis"]["findings"] = [0] * 10**6
+    (copy / NUMBERS_FILE).write_bytes(sealed(json.dumps(head)))
+    with pytest.raises(ValidationError) as refused:
+        _numbers_reader().validate_json(unsealed((copy / NUMBERS_FILE).read_bytes()).content)
+    assert refused.value.error_count() < 10
     assert read_analysis(copy) is None
 
 
@@ -113,7 +175,7 @@ def test_numbers_that_were_changed_since_they_were_written_count_as_none(tmp_pat
     assert read_analysis(tmp_path) is None
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1", '{"format": "loadcurve-numbers/2"}'])
+@pytest.mark.parametrize("text", ["", "{}", "[1", '{"format": "loadcurve-numbers/3"}'])
 def test_numbers_that_cannot_be_read_count_as_none(tmp_path: Path, text: str):
     synthetic.write_run(tmp_path)
     make_summary(tmp_path)

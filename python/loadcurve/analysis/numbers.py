@@ -1,9 +1,12 @@
 """``numbers.json``: the analysis of a run, kept in its folder so that it is computed once."""
 
 import contextlib
+import functools
 from pathlib import Path
+from typing import cast
 
 from pydantic import ConfigDict, ValidationError
+from pydantic_core import CoreSchema, SchemaValidator
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.files import write_whole
@@ -30,9 +33,34 @@ def read_analysis(folder: Path) -> Analysis | None:
     """Return the analysis in a run folder; ``None`` where none fits what the folder holds."""
     text = kept_text(folder)
     try:
-        return None if text is None else Numbers.model_validate_json(text).analysis
+        return None if text is None else _numbers_reader().validate_json(text).analysis
     except ValidationError:
         return None
+
+
+@functools.cache
+def _numbers_reader() -> SchemaValidator:
+    """Return what reads numbers and ends at the first wrong item of any list or table in them.
+
+    Those that came with a folder may hold millions, and pydantic would describe an error for each.
+    """
+    quick = cast("CoreSchema", _failing_fast(Numbers.__pydantic_core_schema__))
+    # Otherwise the models in it would be read as their own schemas say.
+    return SchemaValidator(quick, _use_prebuilt=False)
+
+
+def _failing_fast(schema: object) -> object:
+    match schema:
+        case dict():
+            quick = {"fail_fast": True} if schema.get("type") in _COLLECTIONS else {}
+            return {key: _failing_fast(value) for key, value in schema.items()} | quick
+        case list():
+            return [_failing_fast(one) for one in schema]
+        case _:
+            return schema
+
+
+_COLLECTIONS = frozenset({"list", "tuple", "dict"})
 
 
 def read_analysed(folder: Path, objective: Objective | None = None) -> tuple[Run, Analysis]:

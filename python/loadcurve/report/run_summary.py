@@ -24,7 +24,7 @@ def numbers_of(analysis: Analysis, source: NumbersSource) -> Numbers:
     """Return an analysis with what it was made of and its summary."""
     # What was computed here need not be checked again.
     return Numbers.model_construct(
-        format="loadcurve-numbers/1", source=source, summary=summary_of(analysis), analysis=analysis
+        format="loadcurve-numbers/2", source=source, summary=summary_of(analysis), analysis=analysis
     )
 
 
