@@ -181,7 +181,7 @@ class ScriptedRun:
         self._study_file.write_text(study)
         return run_command(str(self._study_file), self._options(options))
 
-    def capacity_command(self, study: str, slo: str, *range_of_key: Any) -> int:
+    def capacity_command(self, study: str, slo: str | None, *range_of_key: Any) -> int:
         """Do what `loadcurve capacity` does, with a key and its ends or without; return its exit code."""
         self._study_file.write_text(study)
         searched = range_of_key or (None, None, None)

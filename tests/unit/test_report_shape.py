@@ -17,7 +17,7 @@ from loadcurve.report.sections import everything
 from loadcurve.report.terminal import print_shapes, summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import PointRecord, SearchRecord
-from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged
+from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged, UnjudgedFor
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
@@ -93,6 +93,27 @@ def test_a_single_load_that_cannot_be_told_apart_from_the_peak_is_named_in_the_s
             [TrialCapacity(1.28, "exact", None), TrialCapacity(1, "below", None)],
             "keeps p99 < 1s up to a load that differs between trials: below 1, 1.28 connections.",
         ),
+        (
+            [TrialCapacity(4_757, "between", None, held_at=4_757, fails_at=11_310)],
+            (
+                "keeps p99 < 1s up to a load between 4,757 and 11,310 connections: the highest that held and "
+                "the lowest that failed; loads in between could not be judged."
+            ),
+        ),
+        (
+            [
+                TrialCapacity(4_757, "between", None, held_at=4_757, fails_at=11_310),
+                TrialCapacity(9_550, "exact", None, held_at=9_500, fails_at=9_600),
+            ],
+            (
+                "keeps p99 < 1s up to a load between 9,500 and 9,600 connections: the highest that held and "
+                "the lowest that failed; loads in between could not be judged in 1 of 2 trials."
+            ),
+        ),
+        (
+            [TrialCapacity(16_000, "below", None), TrialCapacity(10_520, "below", None)],
+            "meets p99 < 1s at no measured load: its capacity is below 10,520 connections.",
+        ),
     ],
 )
 def test_a_capacity_that_the_sweep_does_not_bound_is_described_in_words(
@@ -107,15 +128,31 @@ def test_a_capacity_that_the_sweep_does_not_bound_is_described_in_words(
 def test_a_capacity_below_loads_that_could_not_be_judged_says_so_and_what_would_do():
     capacity = Capacity((TrialCapacity(64, "below", None),), None, None)
     why = "p99 requires 368 answers, and 200 came"
-    unjudged = Unjudged((1, 8, 32), why, 3.68)
+    too_few = UnjudgedFor((1, 8, 32), why, 3.68)
+    unjudged = Unjudged((too_few,))
     assert shape_words.capacity_words(WEB, "connections", capacity, "p99 < 1s", unjudged) == (
-        "meets p99 < 1s at no load that could be judged: its capacity is below 64 connections. At 3 loads "
-        "from 1 to 32 connections they cannot be judged: at 1 connection p99 requires 368 answers, and 200 "
-        "came; a duration of 3.7 s or more would do."
+        "meets p99 < 1s at no load that could be judged: its capacity is below 64 connections. They cannot "
+        "be judged at 1, 8 and 32 connections: p99 requires 368 answers, and 200 came at 1 (a duration of "
+        "3.7 s or more would do)."
     )
-    one = shape_words.unjudged_words("connections", Unjudged((1,), "the point is invalid (steal)", None))
-    assert one == "At 1 connection they cannot be judged: the point is invalid (steal)."
+    taken = UnjudgedFor((48,), "the point is invalid (cpu_taken)", None)
+    assert shape_words.unjudged_words("connections", Unjudged((too_few, taken))) == (
+        "At 4 loads they cannot be judged: at 1, 8 and 32 connections: p99 requires 368 answers, and 200 "
+        "came at 1 (a duration of 3.7 s or more would do); at 48 connections: the point is "
+        "invalid (cpu_taken)."
+    )
+    many = UnjudgedFor(tuple(range(1, 9)), "the point is invalid (steal)", None)
+    assert shape_words.unjudged_words("connections", Unjudged((many,))) == (
+        "They cannot be judged at 8 loads from 1 to 8 connections: the point is invalid (steal)."
+    )
     assert shape_words.enough_words(12.01) == "a duration of 13 s or more would do"
+
+
+def test_a_wide_interval_of_a_capacity_is_given_by_its_ends():
+    found = Capacity((TrialCapacity(8_854, "exact", None),) * 3, Estimate(8_854, 2_833, 27_252, 3, "t"), None)
+    assert shape_words.capacity_figure(found) == "8,854 (2,833 to 27,252)"
+    near = Capacity((TrialCapacity(100, "exact", None),) * 3, Estimate(100, 97, 104, 3, "t"), None)
+    assert shape_words.capacity_figure(near) == "100 ± 4.0 %"
 
 
 def test_limits_that_fail_and_hold_again_are_reported():

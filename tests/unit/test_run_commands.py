@@ -132,14 +132,14 @@ def test_a_run_in_which_a_planned_server_has_nothing_usable_ends_with_3_and_name
     scripted.script.loads["limit"] = lambda plan, _: answered(plan, verdict=verdict.model_dump())
     assert scripted.command(study_text(f"{LIMIT}\n[servers.simple]", trials=1)) == 3
     said = " ".join(capsys.readouterr().err.split())
-    assert said.endswith("without a usable figure: limit at connections = 1 to 2: all failed.")
+    assert said.endswith("without a usable figure: limit at connections = 1 and 2: all failed.")
 
 
 def test_a_run_in_which_a_planned_server_does_not_start_ends_with_3_and_names_it(scripted, capsys):
     scripted.script.failures["simple", "start"] = ServerFailure("not_ready", "it is not ready")
     assert scripted.command(study_text(f"{LIMIT}\n[servers.simple]", trials=1)) == 3
     said = " ".join(capsys.readouterr().err.split())
-    assert said.endswith("without a usable figure: simple at connections = 1 to 2: it is not ready.")
+    assert said.endswith("without a usable figure: simple at connections = 1 and 2: it is not ready.")
 
 
 def test_a_run_of_failures_alone_measures_nothing_and_names_the_file_with_the_reasons(scripted):
@@ -195,6 +195,15 @@ def test_a_search_ends_with_0_where_any_load_keeps_the_limits(scripted, limit_ms
         # Of whole numbers of connections the greatest below the limit.
         kept = {one.point["connections"] for one in scripted.run.points if one.point["connections"] < 5.5}
         assert max(kept) == 5
+
+
+def test_a_search_without_limits_takes_those_of_the_study_and_of_neither_it_says_both_ways(scripted):
+    scripted.script.loads["limit"] = latency_of
+    study = study_text(LIMIT, connections="[1, 16]", trials=1)
+    with pytest.raises(BadInput, match=r'names no limits: expected --slo LIMITS.* or limits = "p99 < 10ms"'):
+        scripted.capacity_command(study, None)
+    assert scripted.capacity_command(f'limits = "p50 < 5.5ms"\n{study}', None) == 0
+    assert scripted.run.run.search.slo == "p50 < 5.5ms"
 
 
 def test_limits_that_always_hold_on_a_range_of_the_command_line_say_at_least(scripted, capsys):

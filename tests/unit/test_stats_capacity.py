@@ -7,7 +7,7 @@ import pytest
 
 from loadcurve.analysis.limits import observed
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.capacity import Observation, Unjudged, capacity, trial_capacity, unjudged
+from loadcurve.stats.capacity import Observation, Unjudged, UnjudgedFor, capacity, trial_capacity, unjudged
 from loadcurve.stats.slo import parse_objective
 from support.synthetic_run import point_record
 
@@ -51,9 +51,43 @@ def test_a_limit_that_fails_and_holds_again_counts_up_to_the_failure_and_says_so
 
 
 def test_what_is_not_known_is_passed_over():
-    found = trial_capacity(trial((50, None), (100, 1), (200, None), (300, 100)), P99)
-    assert found.load == 200
+    found = trial_capacity(trial((50, None), (100, 1), (300, 100), (400, None)), P99)
+    assert (found.bound, found.load) == ("exact", 200)
     assert trial_capacity(trial((50, None)), P99) is None
+
+
+HELD_AND_FAILED = trial((4_757, 1), (5_657, None), (6_727, None), (8_000, None), (11_310, 100))
+
+
+def test_a_capacity_around_loads_that_could_not_be_judged_is_between_those_that_could():
+    found = trial_capacity(HELD_AND_FAILED, P99)
+    assert (found.bound, found.load, found.fails_at, found.throughput_rps) == ("between", 4_757, 11_310, None)
+    # Another trial looks in the middle, on a logarithmic axis: 4,757 times the root of 11,310 / 4,757.
+    assert found.centre == pytest.approx(7_335, abs=1)
+    alone = capacity([HELD_AND_FAILED], P99)
+    assert (alone.bound, alone.load, alone.safe_load, alone.greatest_load) == ("between", None, 4_757, 11_310)
+    assert (alone.bracket.low, alone.bracket.high) == (4_757, 11_310)
+
+
+def test_a_load_within_the_resolution_of_a_search_leaves_its_capacity_a_figure():
+    found = trial_capacity(trial((1_000, 1), (1_015, None), (1_030, 100)), P99)
+    assert (found.bound, found.load) == ("exact", 1_015)
+
+
+@pytest.mark.parametrize(
+    ("others", "low", "high"),
+    [
+        # Other trials held and failed within the first one's bounds, which they make narrower.
+        ([trial((9_000, 1), (9_100, 100))], 9_000, 9_100),
+        # They contradict one another from 9,100 to 9,500: what all say lies on both sides of that.
+        ([trial((9_000, 1), (9_100, 100)), trial((9_500, 1), (9_600, 100))], 9_000, 9_600),
+    ],
+)
+def test_a_trial_without_a_figure_leaves_none_over_trials_but_what_held_and_what_failed(others, low, high):
+    found = capacity([HELD_AND_FAILED, *others], P99)
+    assert (found.bound, found.load, found.throughput_rps) == ("between", None, None)
+    assert (found.bracket.low, found.bracket.high) == (low, high)
+    assert (found.safe_load, found.greatest_load) == (4_757, math.inf)
 
 
 def test_where_the_limits_fail_for_another_reason_than_their_figures_the_load_below_counts():
@@ -99,8 +133,12 @@ def test_loads_that_no_trial_could_judge_are_those_with_the_longest_duration_tha
 
     first = [unknown(1, "a", 9.0), unknown(2, "b", 5.0), unknown(4, "c", 2.0), Observation(64, holds=False)]
     second = [Observation(2, holds=True)]
-    assert unjudged([first, second]) == Unjudged((1, 4), "a", 9.0)
-    assert unjudged([[*first, unknown(8, "invalid", None)]]).enough_s is None
+    too_few = UnjudgedFor((1, 4), "a", 9.0)
+    assert unjudged([first, second]) == Unjudged((too_few,))
+    taken = [unknown(load, "invalid", None) for load in (8, 3)]
+    found = unjudged([[*first, *taken], second])
+    assert found == Unjudged((too_few, UnjudgedFor((3, 8), "invalid", None)))
+    assert found.loads == (1, 3, 4, 8)
     assert unjudged([second]) is None
 
 

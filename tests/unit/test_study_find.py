@@ -37,6 +37,13 @@ def test_a_study_that_comes_with_loadcurve_is_found_by_its_name(tmp_path, monkey
     assert find_study(argument).name == "quickstart.toml"
 
 
+def test_a_url_is_refused_with_the_lines_of_a_study_of_it_and_without_its_password():
+    with pytest.raises(BadInput, match="is a URL, and not a study") as refused:
+        find_study("http://me:geheim@127.0.0.1:8080/")
+    assert 'use = "url"\n  url = "http://' in str(refused.value)
+    assert "geheim" not in str(refused.value)
+
+
 def test_a_file_of_the_person_comes_before_one_that_comes_with_loadcurve(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("quickstart.toml").write_text(GOOD)

@@ -55,8 +55,10 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
         said = dict.fromkeys(reason.code for reason in record.load.verdict.reasons)
         codes = set(said)
         is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
-        why = None if is_servers_doing else f"the point is invalid ({', '.join(said)})"
-        return Observation(load, False if is_servers_doing else None, values, rate, why)
+        why = f"the point is invalid ({', '.join(said)})"
+        if is_servers_doing:
+            return Observation(load, holds=False, values=values, throughput_rps=rate, why_failed=why)
+        return Observation(load, None, values, rate, why)
     kept = [
         None if value is None else limit.holds(value)
         for limit, value in zip(objective.limits, values, strict=True)
@@ -92,5 +94,5 @@ def _lacking(limit: Limit, record: PointRecord) -> tuple[str, float | None]:
 def observed_failure(failure: FailureRecord, load: float) -> Observation:
     """Judge a load that a server has failed under: it kept no limit if it did not survive."""
     if failure.reason.code in DEATHS:
-        return Observation(load, holds=False)
+        return Observation(load, holds=False, why_failed=f"the trial failed ({failure.reason.code})")
     return Observation(load, holds=None, why_unknown=f"the trial failed ({failure.reason.code})")

@@ -153,10 +153,15 @@ def run(study: str | Path, *, progress: Progress | None = None, **options: Unpac
 
 @with_options(CapacityOptions)
 def capacity(
-    study: str | Path, slo: str, *, progress: Progress | None = None, **options: Unpack[CapacityOptions]
+    study: str | Path,
+    slo: str | None = None,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[CapacityOptions],
 ) -> Run:
     """Search up to which load the limits ``slo`` hold, such as ``"p99 < 10ms"``, and return the run folder.
 
+    Without ``slo`` the limits are those that the study names.
     ``run.answer`` has the load of each server with its interval, and ``run.tables["shapes"]`` the numbers.
     The options are those of ``loadcurve capacity --help``; ``progress`` is as for :func:`run`.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from rich.console import Console
 
@@ -11,6 +12,7 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.results import show_results
 from loadcurve.cli.run import followed, measured, note_disturbance
+from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.host.look import Look
 from loadcurve.report.shape_words import enough_words, limited
@@ -22,6 +24,7 @@ from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.stats.slo import Objective, parse_objective
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
+from loadcurve.toml.document import TomlDocument
 from loadcurve.units import plural
 
 
@@ -61,13 +64,13 @@ class SearchDisplay(RunDisplay):
         said = "cannot be judged" if seen.holds is None else "holds" if seen.holds else "fails"
         figures = ", ".join(map(limited, self._objective.limits, seen.values))
         place = f"trial {record.trial + 1} of {self._trials_planned}, {record.server}"
-        why = "; ".join(filter(None, (seen.why_unknown, enough_words(seen.enough_s))))
+        why = "; ".join(filter(None, (seen.why_unknown or seen.why_failed, enough_words(seen.enough_s))))
         self.note(f"{place}: {load(key, seen.load)}: {said} ({figures}){f': {why}' if why else ''}")
 
 
 def capacity_command(
     argument: str,
-    slo: str,
+    slo: str | None,
     key: str | None,
     low: float | None,
     high: float | None,
@@ -76,15 +79,18 @@ def capacity_command(
 ) -> int:
     """Search each server's capacity, show the search and its result, and return the exit code.
 
+    The limits are those of the study where ``slo`` is ``None``.
+
     Raises ``LoadcurveError``: the limits or the study cannot be used, nothing was measured, or a record could
     not be written; its exit code says which.
     """
     look = Look()
-    search = SearchOptions(parse_objective(slo), key, low, high)
+    study_file = find_study(argument)
+    search = SearchOptions(parse_objective(slo or _limits_of(study_file)), key, low, high)
     talk = new_console(stderr=True)
     with ExitStack() as followers:
         with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
-            study_run = StudyRun(find_study(argument), options, display, search)
+            study_run = StudyRun(study_file, options, display, search)
             followers.enter_context(followed(study_run, display, watch_at))
             note_disturbance(look, display)
             display.begins(study_run.studies, study_run.order)
@@ -93,6 +99,17 @@ def capacity_command(
     if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_DONE if run and _has_capacity(run, search.objective) else EXIT_INVALID
+
+
+def _limits_of(study_file: Path) -> str:
+    """Return the limits that a study names; raises ``BadInput`` where it names none, or cannot be read."""
+    limits = TomlDocument.read(study_file).data.get("limits")
+    if isinstance(limits, str):
+        return limits
+    raise BadInput(
+        f'{study_file} names no limits: expected --slo LIMITS, such as --slo "p99 < 10ms", or '
+        'limits = "p99 < 10ms" at the top of the study'
+    )
 
 
 def _has_capacity(run: Run, objective: Objective) -> bool:

@@ -10,12 +10,15 @@ from loadcurve.report import text
 from loadcurve.report.leader import first_named
 from loadcurve.report.section import Grid
 from loadcurve.result.measures import THROUGHPUT, measures
-from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged
+from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged, UnjudgedFor
 from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.price import MILLION, Cost, Offer, scaled
 from loadcurve.stats.slo import LATENCY_FIELDS, Limit
 from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
+
+MOST_LOADS = 4
+"""More loads than this are named by their number and ends."""
 
 FAR_BEYOND = 100
 """A peak this many times the largest measured load says nothing but that throughput does not fall."""
@@ -69,15 +72,25 @@ def unjudged_words(key: str, found: Unjudged | None) -> str:
     """Say at which loads limits could not be judged, why, and what would do; nothing without any."""
     if found is None:
         return ""
-    first, last = found.loads[0], found.loads[-1]
-    lowest = text.load(key, first)
-    if len(found.loads) == 1:
-        said = f"At {lowest} they cannot be judged: {found.why}"
-    else:
-        span = f"{units.setting(first)} to {text.load(key, last)}"
-        said = f"At {len(found.loads)} loads from {span} they cannot be judged: at {lowest} {found.why}"
-    enough = enough_words(found.enough_s)
-    return f"{said}; {enough}." if enough else f"{said}."
+    said = [_unjudged_for(key, one) for one in found.reasons]
+    if len(said) == 1:
+        return f"They cannot be judged {said[0]}."
+    return f"At {len(found.loads)} loads they cannot be judged: {'; '.join(said)}."
+
+
+def _unjudged_for(key: str, one: UnjudgedFor) -> str:
+    """Say at which loads and why, as ``at 1 and 8 connections: p99 requires 368 answers, and 200 came``."""
+    named = _loads(key, one.loads) if len(one.loads) <= MOST_LOADS else _some_loads(key, one.loads)
+    at_lowest = (
+        f" at {units.setting(one.loads[0])}" if len(one.loads) > 1 and one.enough_s is not None else ""
+    )
+    enough = enough_words(one.enough_s)
+    return f"at {named}: {one.why}{at_lowest}{f' ({enough})' if enough else ''}"
+
+
+def _some_loads(key: str, loads: Sequence[float]) -> str:
+    """Return many loads by their number and ends: there may be others in between."""
+    return f"{len(loads)} loads from {units.setting(loads[0])} to {text.load(key, loads[-1])}"
 
 
 def enough_words(enough_s: float | None) -> str:
@@ -130,8 +143,8 @@ def figures(load: LoadKind, found: SliceShapes) -> Grid:
             f"peak {load.per_second}": lambda shape: text.short_estimate(
                 shape.peak.value if shape.peak else None
             ),
-            f"at {along}": lambda shape: _place(shape.peak),
-            "knee at": lambda shape: _place(shape.knee),
+            f"at {along}": lambda shape: _place(shape.peak, found.part.values),
+            "knee at": lambda shape: _place(shape.knee, found.part.values),
         }
     if found.objective:
         columns["capacity"] = lambda shape: (
@@ -154,14 +167,19 @@ def costs(load: LoadKind, found: SliceShapes) -> Grid | None:
     return Grid.of("", priced, columns) if priced else None
 
 
-def _place(found: Greatest | None) -> str:
-    """Return a load with those that cannot be told apart from it, such as ``100 (50 to 200)``."""
+def _place(found: Greatest | None, sweep: Sequence[float]) -> str:
+    """Return a load with those that cannot be told apart from it, such as ``100 (50 to 200)``.
+
+    Where those are no stretch of the sweep, they are named: ``100 (or 25, 200)``.
+    """
     if found is None:
         return units.ABSENT
     alike = [load for load in found.alike or () if load != found.load]
     if not alike:
         return f"{units.setting(found.load)}{', not reached' if found.place == 'last' else ''}"
     ends = (min(*alike, found.load), max(*alike, found.load))
+    if any(ends[0] <= load <= ends[1] and load not in {*alike, found.load} for load in sweep):
+        return f"{units.setting(found.load)} (or {', '.join(map(units.setting, sorted(alike)))})"
     return f"{units.setting(found.load)} ({units.setting(ends[0])} to {units.setting(ends[1])})"
 
 
@@ -271,7 +289,10 @@ def capacity_words(
         said = f"keeps {objective_text} at every load that could be judged: its capacity is at least {least}"
     elif found.bound == "below":
         never = never_words(found, objective_text, is_unjudged=unjudged is not None)
-        said = f"{never}: its capacity is below {text.load(key, max(loads))}"
+        said = f"{never}: its capacity is below {text.load(key, min(loads))}"
+    elif found.bound == "between":
+        said = f"keeps {objective_text} up to a load {capacity_figure(found)} {text.load_unit(key)}"
+        said += _between_reserve(found)
     elif found.load is not None:
         one = "" if found.load.n > 1 else " (one trial, so no interval)"
         said = f"keeps {objective_text} up to {capacity_figure(found)} {text.load_unit(key)}{one}"
@@ -280,7 +301,7 @@ def capacity_words(
         said = f"keeps {objective_text} up to a load that differs between trials: {figure}"
     rate = found.throughput_rps
     if rate is not None and key != "rate":
-        said += f", where it answers {text.short_estimate(rate)} {load.per_second}"
+        said += f", where it answers {text.estimate_by_ends(rate)} {load.per_second}"
     again = sorted({trial.holds_again_at for trial in trials if trial.holds_again_at is not None})
     if again:
         times = sum(trial.holds_again_at is not None for trial in trials)
@@ -294,22 +315,37 @@ def capacity_words(
 def capacity_figure(found: Capacity) -> str:
     """Return a capacity as a figure: with its interval, or with the bounds that the trials give."""
     if found.load is not None:
-        return text.short_estimate(found.load)
+        return text.estimate_by_ends(found.load)
+    if found.bound == "between":
+        low, high = found.bracket.low, found.bracket.high
+        return f"between {_end(low)} and {_end(high)}"
     if found.bound == "at_least":
         return f"at least {units.setting(min(trial.load for trial in found.trials))}"
     if found.bound == "below":
-        return f"below {units.setting(max(trial.load for trial in found.trials))}"
+        # What failed in one trial is not kept, even where another one measured higher loads alone.
+        return f"below {units.setting(min(trial.load for trial in found.trials))}"
     return ", ".join(_bound_of_trial(trial) for trial in sorted(found.trials, key=_by_load))
+
+
+def _between_reserve(found: Capacity) -> str:
+    """Say why a capacity is no figure: in how many trials the loads around it could not be judged."""
+    count, open_trials = len(found.trials), sum(trial.bound == "between" for trial in found.trials)
+    where = "" if count == 1 else f" in {open_trials} of {count} trials"
+    return f": the highest that held and the lowest that failed; loads in between could not be judged{where}"
 
 
 def _bound_of_trial(trial: TrialCapacity) -> str:
     if trial.bound == "exact":
         return units.number(trial.load)
+    if trial.bound == "between" and trial.fails_at is not None:
+        return f"{units.setting(trial.load)} to {units.setting(trial.fails_at)}"
     return f"{'below' if trial.bound == 'below' else 'at least'} {units.setting(trial.load)}"
 
 
 def capacity_briefly(found: Capacity) -> str:
     """Say up to which load limits hold that were named before, such as ``keeps them up to 84.8 ± 5.0 %``."""
+    if found.bound == "between":
+        return f"keeps them up to a load {capacity_figure(found)}"
     if found.load is None and found.bound != "at_least":
         return f"keeps them up to a load that differs between trials ({capacity_figure(found)})"
     return f"keeps them up to {capacity_figure(found)}"
@@ -379,6 +415,10 @@ def _reserve(key: str, leader: Leader) -> str:
         for server, loads in leader.alike.items()
     ]
     return f" (not told apart from it: {', '.join(first_named(alike))})" if alike else ""
+
+
+def _end(load: float | None) -> str:
+    return units.ABSENT if load is None else units.setting(load)
 
 
 def _by_load(trial: TrialCapacity) -> float:

@@ -110,6 +110,18 @@ def short_estimate(value: Estimate | None) -> str:
     return f"{number(value.value)} (-{below} to +{above} %)"
 
 
+def estimate_by_ends(value: Estimate | None) -> str:
+    """Return an estimate as ``value ± 3.4 %``, and a wide one by its ends: ``8,854 (2,833 to 27,300)``.
+
+    People plan with the ends of a capacity's interval, so that they need not work them out.
+    """
+    if value is None or value.relative_half_width is None or value.relative_half_width <= MOST_EVEN:
+        return short_estimate(value)
+    low, high = value.low or 0.0, value.high or math.inf
+    factor = max(high / value.value, value.value / low if low > 0 else math.inf)
+    return short_estimate(value) if MOST_FACTOR < factor < math.inf else estimate(value)
+
+
 def _words(key: str) -> str:
     """Return a key in words; that of another load, such as ``web.connections``, begins with its name."""
     return key.replace("_", " ").replace(".", " ")

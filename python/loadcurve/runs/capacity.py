@@ -153,7 +153,7 @@ class CapacitySearch:
         others = [
             trial_capacity(one, self._objective) for number, one in trials.items() if number != trial.trial
         ]
-        load = next_load(self._space, seen, [other.load for other in others if other is not None])
+        load = next_load(self._space, seen, [other.centre for other in others if other is not None])
         return None if load is None else {**self._fixed, self._key: _number(load)}
 
 

@@ -24,11 +24,13 @@ class Observation:
     """Why it is not known whether the limits held, in words."""
     enough_s: float | None = None
     """The shortest duration that would do, at the rate of the answers; ``None`` where none is known to."""
+    why_failed: str | None = None
+    """Why the limits failed where not by their figures, in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
-    """The loads for which no trial says whether the limits held."""
+class UnjudgedFor:
+    """Loads for which nothing says whether the limits held, for one reason."""
 
     loads: tuple[float, ...]
     """Ascending."""
@@ -38,6 +40,19 @@ class Unjudged:
     """The shortest duration that would do at each of them; ``None`` where that is not it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """The loads for which no trial says whether the limits held."""
+
+    reasons: tuple[UnjudgedFor, ...]
+    """By the lowest load of each."""
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """All of them, ascending."""
+        return tuple(sorted(load for one in self.reasons for load in one.loads))
+
+
 def unjudged(trials: Sequence[Sequence[Observation]]) -> Unjudged | None:
     """Return the loads that no trial could judge; ``None`` where there are none, or no reason is known."""
     seen = [one for trial in trials for one in trial]
@@ -45,30 +60,62 @@ def unjudged(trials: Sequence[Sequence[Observation]]) -> Unjudged | None:
     left = [one for one in seen if one.load not in judged and one.why_unknown is not None]
     if not left:
         return None
-    lowest = min(left, key=lambda one: one.load)
-    lengths_s = [one.enough_s for one in left]
-    known_s = [one_s for one_s in lengths_s if one_s is not None]
-    return Unjudged(
-        loads=tuple(sorted({one.load for one in left})),
-        why=lowest.why_unknown or "",
-        enough_s=max(known_s) if len(known_s) == len(lengths_s) else None,
+    # What a longer load would mend is one reason, however many answers came; the last trial counts.
+    groups: dict[str, list[Observation]] = {}
+    for one in sorted({one.load: one for one in left}.values(), key=lambda one: one.load):
+        groups.setdefault("" if one.enough_s is not None else one.why_unknown or "", []).append(one)
+    return Unjudged(tuple(map(_unjudged_for, groups.values())))
+
+
+def _unjudged_for(group: Sequence[Observation]) -> UnjudgedFor:
+    lengths_s = [one.enough_s for one in group if one.enough_s is not None]
+    return UnjudgedFor(
+        loads=tuple(one.load for one in group),
+        why=group[0].why_unknown or "",
+        enough_s=max(lengths_s, default=None),
     )
 
 
-Bound = Literal["exact", "at_least", "below"]
+NARROW = 1.04
+"""Within this factor a search has ended, whatever it could not judge in between: twice its resolution."""
+
+Bound = Literal["exact", "between", "at_least", "below"]
 
 
 @dataclass(frozen=True, slots=True)
 class TrialCapacity:
     """One trial's capacity: ``load`` itself, or at least it (the last load), or below it (the first one).
 
-    ``holds_again_at`` is the lowest load above the capacity at which the limits held again, if any.
+    ``between``: the limits held at ``load`` and failed at ``fails_at``, and loads in between could not be
+    judged. ``holds_again_at`` is the lowest load above the capacity at which the limits held again, if any.
+    ``held_at`` and ``fails_at`` are the measured loads on both sides of the capacity.
     """
 
     load: float
     bound: Bound
     throughput_rps: float | None
     holds_again_at: float | None = None
+    held_at: float | None = None
+    fails_at: float | None = None
+
+    @property
+    def centre(self) -> float:
+        """Where another trial looks first: the middle of what is not known, on a logarithmic axis."""
+        if self.bound == "between" and self.fails_at is not None:
+            return math.sqrt(self.load * self.fails_at)
+        return self.load
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Measured loads around a capacity, in requests per second or clients as the sweep has them.
+
+    Up to ``low`` no trial has seen the limits fail, and from ``high`` on none has seen them hold; ``None``
+    where no trial says so.
+    """
+
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +132,21 @@ class Capacity:
 
     @property
     def bound(self) -> Bound | Literal["mixed"]:
-        """What all trials say alike, or ``mixed``."""
+        """What all trials say alike, or ``mixed``; ``between`` where only some have a figure."""
         bounds = {trial.bound for trial in self.trials}
+        if bounds == {"exact", "between"}:
+            return "between"
         return next(iter(bounds)) if len(bounds) == 1 else "mixed"
+
+    @property
+    def bracket(self) -> Bracket:
+        """What the measured loads of all trials say together."""
+        held = [trial.held_at for trial in self.trials if trial.held_at is not None]
+        failed = [trial.fails_at for trial in self.trials if trial.fails_at is not None]
+        return Bracket(
+            low=max((load for load in held if load < min(failed, default=math.inf)), default=None),
+            high=min((load for load in failed if load > max(held, default=0.0)), default=None),
+        )
 
     @property
     def safe_load(self) -> float:
@@ -101,8 +160,9 @@ class Capacity:
         """The load that the capacity is not above: the interval's upper end; infinite where none is known."""
         if self.load is not None:
             return math.inf if self.load.high is None else self.load.high
-        is_below = all(trial.bound == "below" for trial in self.trials)
-        return max(trial.load for trial in self.trials) if is_below else math.inf
+        ends = [trial.fails_at for trial in self.trials if trial.bound in {"below", "between"}]
+        known = [end for end in ends if end is not None]
+        return max(known) if len(known) == len(self.trials) else math.inf
 
 
 def trial_capacity(observations: Sequence[Observation], objective: Objective) -> TrialCapacity | None:
@@ -110,18 +170,25 @@ def trial_capacity(observations: Sequence[Observation], objective: Objective) ->
 
     Between the last load at which they held and the next, the capacity lies where the first of the broken
     limits crosses its bound: on a straight line over the load, of the logarithm of a latency, of a share
-    itself. What cannot be determined is passed over; ``None`` where nothing can.
+    itself. What cannot be determined is passed over, and where that is a load between these two, all that is
+    known is that the capacity lies between them. ``None`` where nothing can be determined.
     """
     judged = sorted((one for one in observations if one.holds is not None), key=lambda one: one.load)
     if not judged:
         return None
     broken = next((place for place, one in enumerate(judged) if not one.holds), None)
     if broken is None:
-        return TrialCapacity(judged[-1].load, "at_least", judged[-1].throughput_rps)
+        last = judged[-1]
+        return TrialCapacity(last.load, "at_least", last.throughput_rps, held_at=last.load)
     again = next((one.load for one in judged[broken:] if one.holds), None)
     if broken == 0:
-        return TrialCapacity(judged[0].load, "below", None, again)
+        return TrialCapacity(judged[0].load, "below", None, again, fails_at=judged[0].load)
     below, above = judged[broken - 1], judged[broken]
+    is_narrow = above.load <= below.load * NARROW
+    if not is_narrow and any(
+        one.holds is None and below.load < one.load < above.load for one in observations
+    ):
+        return TrialCapacity(below.load, "between", None, again, below.load, above.load)
     share = min(
         (_crossing(*one) for one in zip(objective.limits, below.values, above.values, strict=False)),
         default=math.inf,
@@ -131,7 +198,8 @@ def trial_capacity(observations: Sequence[Observation], objective: Objective) ->
     throughput = below.throughput_rps
     if throughput is not None and above.throughput_rps is not None:
         throughput += share * (above.throughput_rps - throughput)
-    return TrialCapacity(below.load + share * (above.load - below.load), "exact", throughput, again)
+    found = below.load + share * (above.load - below.load)
+    return TrialCapacity(found, "exact", throughput, again, below.load, above.load)
 
 
 def capacity(trials: Sequence[Sequence[Observation]], objective: Objective) -> Capacity | None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from loadcurve.errors import BadInput
+from loadcurve.redaction import without_passwords
 from loadcurve.result.run_files import RUN_FILE, has_several_loads
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.toml.expected import nearest
@@ -15,9 +16,16 @@ def find_study(argument: str) -> Path:
 
     Raises:
         BadInput: there is neither, and the text names the nearest study that comes with Loadcurve; or it is a
-            run folder.
+            run folder, or a URL, and the text has the lines of a study of it.
 
     """
+    if "://" in argument:
+        url = without_passwords(argument)
+        raise BadInput(
+            f"{url} is a URL, and not a study, which this command requires (`loadcurve load` takes a URL). "
+            "Name the server that runs already in a study, such as one that `loadcurve init` writes:\n"
+            f'  [servers.mine]\n  use = "url"\n  url = "{url}"'
+        )
     path = Path(argument)
     if path.is_file():
         return path

@@ -91,7 +91,7 @@ def init(
 
 def capacity(
     study: Annotated[str, study_argument("STUDY")],
-    slo: SloOption,
+    slo: SloOption = None,
     key: Annotated[
         str | None,
         typer.Option(metavar="KEY", help="The key to vary in the search: connections, threads or rate."),
@@ -114,7 +114,8 @@ def capacity(
 ) -> None:
     """Search the highest load at which limits hold.
 
-    The result is a load for each server, with its interval over trials.
+    The result is a load for each server, with its interval over trials. The limits are those of --slo, or
+    else the study's own.
     """
     from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.capacity import capacity_command

@@ -147,4 +147,4 @@ WatchAddressOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 SLO_HELP = 'Limits, such as "p99 < 10ms, errors < 0.1 %".'
-SloOption = Annotated[str, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]
+SloOption = Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]
