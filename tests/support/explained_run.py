@@ -155,6 +155,23 @@ def retried_connects(record: Data, times_ms: list[float], overflows: int | None)
     load["kernel"] |= {"syn_retransmits": 7, "listen_overflows": overflows}
 
 
+def division(others: float, name: str) -> Data:
+    """Return a division of the time of CPU 0, of which a program of this name took a share."""
+    program = {"name": name, "processes": 1, "pid": 7, "cpu": 0, "cpu_share": others}
+    return {
+        "cpus": [0],
+        "server": 1 - others,
+        "generator": None,
+        "kernel": 0.0,
+        "host": 0.0,
+        "others": others,
+        "idle": 0.0,
+        "softirq_share": 0.0,
+        "uncertain": 0.0,
+        "programs": [program],
+    }
+
+
 def doubt(record: Data, code: str) -> None:
     """The verdict is suspect for this reason, too."""
     reasons = [*record["load"]["verdict"]["reasons"], {"code": code, "text": code}]

@@ -145,7 +145,7 @@ def test_points_that_are_lost_are_named_without_those_between_them(runs: Command
     ]
     write(runs, "some", record, records)
     assert lost_in(runs, "some") == (
-        "nginx at connections = 1 to 2: all 500 answers had the status 500. "
+        "nginx at connections = 1 and 2: all 500 answers had the status 500. "
         "nginx at connections = 50: all 500 answers had the status 500."
     )
     # What was not usable before is not lost.
@@ -215,6 +215,6 @@ def test_reasons_that_differ_in_their_figures_alone_are_one_sentence():
         for server, shares in {"nginx": (80, 81), "node": (75,)}.items()
     ]
     assert unusable_in_words([*found, Unusable("tiny", points, ("it ended",), "died")]) == [
-        "nginx and node at connections = 1 to 2: nginx lost 80 % (3 such reasons, this is the first).",
-        "tiny at connections = 1 to 2: it ended.",
+        "nginx and node at connections = 1 and 2: nginx lost 80 % (3 such reasons, this is the first).",
+        "tiny at connections = 1 and 2: it ended.",
     ]

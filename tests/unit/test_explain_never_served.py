@@ -1,6 +1,8 @@
 """Connections that a server never turns to, however long they wait."""
 
-from support.explained_run import CONNECTIONS, Data, Setup, evidence, found
+import pytest
+
+from support.explained_run import CONNECTIONS, Data, Setup, division, evidence, found
 
 
 def serve(record: Data, served: int, asked: int, oldest_ms: float | None = 7000.0) -> None:
@@ -52,6 +54,32 @@ def test_connections_that_fail_again_and_again_are_no_queue():
     finding = found(plant)["never_served"]
     assert finding.certainty == "likely"
     assert "the longest wait at the end" not in evidence(finding)
+
+
+@pytest.mark.parametrize(
+    ("answered", "is_found"),
+    [
+        # 0.75 answers for each of 200: chance leaves 200 exp(-0.75) = 94 without one; 103 are about as many.
+        (150, False),
+        # 5 for each: chance leaves 200 exp(-5) = 1.3.
+        (1_000, True),
+    ],
+)
+def test_a_window_too_short_for_an_answer_on_each_connection_is_no_sign(answered: int, is_found: bool):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        serve(record, 97, 200, oldest_ms=500.0)
+        record["load"]["requests"] |= {"due": answered + 103, "sent": answered + 103, "answered": answered}
+        record["load"]["requests"] |= {"unanswered": 103}
+
+    assert ("never_served" in found(plant)) == is_found
+
+
+def test_where_others_had_the_cpus_connections_without_an_answer_are_no_sign():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        serve_five(record, trial, connections)
+        record["probe"]["cpu_time"] = division(0.93, "yes")
+
+    assert "never_served" not in found(plant)
 
 
 def test_a_server_that_serves_all_and_one_of_which_that_is_not_known_give_no_finding():

@@ -2,23 +2,7 @@
 
 import pytest
 
-from support.explained_run import Data, doubt, found
-
-
-def division(others: float, name: str) -> Data:
-    program = {"name": name, "processes": 1, "pid": 7, "cpu": 0, "cpu_share": others}
-    return {
-        "cpus": [0],
-        "server": 1 - others,
-        "generator": None,
-        "kernel": 0.0,
-        "host": 0.0,
-        "others": others,
-        "idle": 0.0,
-        "softirq_share": 0.0,
-        "uncertain": 0.0,
-        "programs": [program],
-    }
+from support.explained_run import CONNECTIONS, Data, division, doubt, found
 
 
 def plant(record: Data, status: str) -> None:
@@ -38,6 +22,25 @@ def test_programs_are_named_and_part_of_the_answer_where_they_made_points_invali
         "others on the server's CPUs": 0.4,
         "others on the load's CPUs": 0.1,
     }
+
+
+def test_what_others_take_is_a_finding_where_they_are_expected_too():
+    def noted(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["cpu_time"] = division(0.93, "cc1")
+
+    finding = found(noted)["other_programs"]
+    assert "up to 93 %" in finding.seen
+    assert finding.briefly is None, "no point is invalid for it"
+
+
+def test_the_answer_says_how_many_measurements_others_made_invalid():
+    def at_fifty(record: Data, trial: int, connections: float) -> None:
+        plant(record, "invalid" if connections == 50 else "suspect")
+
+    briefly = found(at_fifty)["other_programs"].briefly
+    assert briefly is not None
+    # Five trials at each of the loads.
+    assert briefly.startswith(f"5 of {5 * len(CONNECTIONS)} measurements are invalid, because other programs")
 
 
 def test_a_little_that_no_verdict_speaks_of_is_no_finding():

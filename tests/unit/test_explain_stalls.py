@@ -3,7 +3,7 @@
 import pytest
 
 from loadcurve.result.machine import GENERATOR_PAUSED, TAKEN
-from support.explained_run import Data, evidence, found, series, slow_request
+from support.explained_run import Data, division, evidence, found, series, slow_request
 
 
 def stall(record: Data, **more: object) -> None:
@@ -33,6 +33,16 @@ def test_a_stall_is_reported_with_what_the_server_did_in_it(cpu_in_stall: float,
     assert shown["gaps without an answer as long as a stall"] == 2
     assert shown["slowest requests that were delayed"] == 10
     assert shown["CPU of the server in the stall"] == 2 * cpu_in_stall
+
+
+def test_a_server_that_did_nothing_while_others_had_the_cpus_may_have_waited_for_one():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stall(record)
+        record["probe"]["series"] = series(cpu_user_share=[0.0] * 20, cpu_system_share=[0.0] * 20)
+        record["probe"]["cpu_time"] = division(0.93, "yes")
+
+    finding = found(plant)["stall"]
+    assert "it may have waited for a CPU" in finding.cause
 
 
 # Five samples lie in the stall of 0.6 s: 0.5 s of throttling is most of it, and 0.05 s is not.

@@ -3,7 +3,7 @@
 import pytest
 
 from loadcurve.result.cpu_time import CpuTime, ProgramTime
-from loadcurve.result.machine import disturbance, explained_percentiles, is_disturbed, judged
+from loadcurve.result.machine import disturbance, explained_percentiles, is_disturbed, judged, share_taken
 from support.disturbed import SERVER_CPUS, cpus, load, paused_for, pauses, probe
 
 
@@ -119,7 +119,8 @@ def test_the_reason_names_the_programs_and_the_cpus():
     [reason] = judged(load(), probe(cpu_time=taken(0.38, cpus=(0, 1, 2, 5))), SERVER_CPUS).verdict.reasons
     assert reason.text == (
         "other programs took 38% of the time of the server's CPUs (CPUs 0-2,5): yes (process 4711) 38% of a "
-        "CPU; end them, or bind them to other CPUs, and measure again"
+        "CPU, and others 114%; end them, or bind them to other CPUs, and measure again; where they belong "
+        "there, set LOADCURVE_OTHER_PROGRAMS=note"
     )
 
 
@@ -141,6 +142,15 @@ def test_what_the_ticks_of_the_kernel_leave_open_is_held_against_nobody():
 
 
 @pytest.mark.usefixtures("others_count")
+def test_in_a_short_window_the_share_decides_as_in_a_long_one_beyond_what_ticks_leave_open():
+    # 80 % of 0.4 s is 0.32 s; the ticks of one CPU leave 30 ms of these open, which is 7.5 %.
+    short = load({"cpu_time": taken(0.8, uncertain=0.075)}).model_copy(update={"duration_s": 0.4})
+    assert judged(short).verdict.status == "invalid"
+    little = load({"cpu_time": taken(0.25, uncertain=0.075)}).model_copy(update={"duration_s": 0.4})
+    assert judged(little).verdict.status == "suspect"
+
+
+@pytest.mark.usefixtures("others_count")
 def test_in_a_short_window_a_few_ticks_are_no_reason_for_doubt():
     short = load({"cpu_time": taken(0.2)}).model_copy(update={"duration_s": 0.2})
     assert judged(short).verdict.status == "valid"
@@ -158,6 +168,12 @@ def test_where_other_programs_are_expected_they_are_noted(monkeypatch):
     result = judged(load(), probe(cpu_time=taken(0.6)), SERVER_CPUS)
     assert (result.verdict.status, is_disturbed(result)) == ("valid", False)
     assert [note.code for note in result.verdict.notes] == ["cpu_taken_noted"]
+
+
+def test_what_others_took_is_known_whatever_the_verdict_rests_on():
+    of_load, of_server = (CpuTime.model_validate(taken(*one)) for one in ((0.1,), (0.9,)))
+    assert share_taken((of_load, of_server, None)) == 0.9
+    assert share_taken((None,)) == 0
 
 
 def test_of_two_attempts_the_one_with_less_taken_is_the_less_disturbed():

@@ -67,7 +67,7 @@ def test_a_ranking_at_one_point_names_the_point_and_no_curve(tmp_path: Path):
         ),
         (
             [1, 10],
-            "At connections = 1 to 10, the loads at which servers can be compared, ",
+            "At connections = 1 and 10, the loads at which servers can be compared, ",
             "3 blocks, 2 of 8 points",
         ),
     ],
@@ -356,11 +356,11 @@ def test_figures_that_are_not_to_be_used_are_named_beside_the_answer_with_what_h
     ]
     both = [finding(5, 200, weight="invalidates", code=code) for code in ("rig_limit", "wrong_answers")]
     assert caution(both) == (
-        "Do not rely on the figures of nginx at connections = 5 to 200: "
+        "Do not rely on the figures of nginx at connections = 5 and 200: "
         "the rig was the limit; requests without a correct answer."
     )
     assert caution([finding(1), *odd]) == (
-        "Do not rely on the figures of nginx at connections = 5 to 200 and tiny at connections = 1: "
+        "Do not rely on the figures of nginx at connections = 5 and 200 and tiny at connections = 1: "
         "the rig was the limit. "
         "Do not rely on the figures of tiny at connections = 1: requests without a correct answer."
     )
@@ -380,7 +380,7 @@ def test_a_shown_cause_of_what_stands_out_is_part_of_the_answer():
             retried_connects(record, [0.5] * 400 + [1001] * 80 + [3003] * 20, overflows=34_994)
 
     [cause] = answer_of(planted_run(overflown)).causes
-    assert cause.startswith("nginx at connections = 50 to 100: 1,000 requests waited about 1, 3 s")
+    assert cause.startswith("nginx at connections = 50 and 100: 1,000 requests waited about 1, 3 s")
     assert "because the server's listen queue (backlog 511) overflowed" in cause
 
 

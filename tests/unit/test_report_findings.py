@@ -19,12 +19,21 @@ def printed(findings: list[Finding]) -> str:
 
 
 def test_a_finding_says_where_it_was_seen_and_in_how_many_trials():
-    assert where(CPU_LIMIT) == "connections = 200 to 1,000, in 3 of 5 trials"
+    assert where(CPU_LIMIT) == "connections = 200 and 1,000, in 3 of 5 trials"
 
 
 def test_settings_that_are_the_same_at_all_points_have_no_range():
-    assert points([{"rate": 10, "calls": 1}, {"rate": 20, "calls": 1}]) == "rate = 10 to 20, calls = 1"
+    assert points([{"rate": 10, "calls": 1}, {"rate": 20, "calls": 1}]) == "rate = 10 and 20, calls = 1"
     assert points([{}]) == "the only point"
+
+
+def test_a_span_of_points_is_one_of_neighbours_in_the_sweep():
+    sweep = [{"rate": 500 * step} for step in range(1, 56)]
+    seen = [sweep[0], sweep[9], sweep[19], sweep[54]]
+    assert points([sweep[0], sweep[54]], sweep) == "rate = 500 and 27,500"
+    assert points(seen, sweep) == "rate = 4 of 55 from 500 to 27,500"
+    assert points(sweep[1:9], sweep) == "rate = 1,000 to 4,500"
+    assert points(seen) == "rate = 4 values from 500 to 27,500", "without the sweep, others may lie between"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +68,7 @@ def test_ten_sightings_of_one_cause_are_one_line():
     servers = [f"s{number}" for number in range(10)]
     [group] = grouped([finding(10 * place, server=name) for place, name in enumerate(servers, start=1)])
     assert group.title == FINDINGS["cpu_limit"].title
-    assert group.seen_of == "s0, s1, s2, s3 and 6 more, connections = 10 to 100, 10 findings"
+    assert group.seen_of == "s0, s1, s2, s3 and 6 more, connections = 10 values from 10 to 100, 10 findings"
 
 
 def test_a_shown_cause_and_a_likely_one_are_two_groups_in_the_order_of_the_findings():
@@ -107,5 +116,5 @@ def test_what_the_machine_did_is_one_line_of_the_run_and_says_what_it_limits():
     seen = [finding(at, server=name, code="steal", seen="It waited.") for at in (1, 5, 25) for name in "ab"]
     [machine, server] = grouped([*seen, CPU_LIMIT], limit)
     assert (machine.seen, len(machine.findings)) == (f"a: It waited. {limit}", 6)
-    assert machine.seen_of == "a and b, connections = 1 to 25, 6 findings"
+    assert machine.seen_of == "a and b, connections = 1, 5 and 25, 6 findings"
     assert server.seen == CPU_LIMIT.seen

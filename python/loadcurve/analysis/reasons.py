@@ -21,6 +21,7 @@ class MainReason:
     """The most frequent reason that points of one server are invalid."""
 
     server: str
+    code: str
     points: list[Point]
     """Along the sweep; a point of several trials is there once for each."""
     example: str
@@ -57,5 +58,5 @@ def main_reason(run: Run) -> MainReason | None:
     groups = verdict_reasons(run)
     if not groups:
         return None
-    (server, _, _), found = max(groups.items(), key=lambda group: len(group[1]))
-    return MainReason(server, [record.point for record, _ in found], found[-1][1])
+    (server, _, code), found = max(groups.items(), key=lambda group: len(group[1]))
+    return MainReason(server, code, [record.point for record, _ in found], found[-1][1])

@@ -1,11 +1,13 @@
 """The server answers on some of the connections only: the others wait, and no latency includes them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Evidence, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
+from loadcurve.result.machine import share_taken
 from loadcurve.result.records import PointRecord
 from loadcurve.units import plural
 
@@ -13,12 +15,18 @@ CODE = FindingCode(
     "never_served",
     title="Some connections were never served",
     seen_where="on 1 connection or more requests waited, or failed, through the whole window, while others "
-    "were answered",
+    "were answered; on twice as many as chance leaves without an answer in a window as short, and not where "
+    "others took 80 % of the CPUs",
     because="what waits through the window is in no latency, so the figures are those of fewer connections",
 )
 
 POINTS_MIN = 2
 """At one point, the number that was served may be of that point alone; a limit is the same at others."""
+
+BEYOND_CHANCE = 2.0
+"""A server's order is less even than chance: this many times what chance leaves shows more than that."""
+STARVED_SHARE = 0.8
+"""Of the CPUs, taken by other programs: then a server may not have run all of its processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +44,26 @@ def _unserved(record: PointRecord) -> Unserved | None:
     connections, waited = record.load.connections, record.load.waited_through
     if not connections.served or connections.asked is None or connections.served >= connections.asked:
         return None
+    unserved = connections.asked - connections.served
+    if unserved < BEYOND_CHANCE * _unserved_by_chance(connections.asked, record.load.requests.answered):
+        return None
+    if share_taken((record.probe.cpu_time, record.load.generator.cpu_time)) >= STARVED_SHARE:
+        return None
     return Unserved(
         asked=connections.asked,
         served=connections.served,
         waited_s=waited.oldest_ms / 1000 if waited is not None else None,
         keeps_connections=not record.load.load.closes_connections,
     )
+
+
+def _unserved_by_chance(asked: int, answered: int) -> float:
+    """Return on how many connections no answer comes where a server turns to them in random order.
+
+    With ``answered / asked`` answers for each on average, their number is a Poisson variable, which is 0 with
+    the probability exp(-answered / asked).
+    """
+    return asked * math.exp(-answered / asked)
 
 
 def _explain(subject: Subject, seen: Sequence[Observation[Unserved]]) -> Explanation:

@@ -36,6 +36,13 @@ class Explanation:
     """What stands out and its shown cause, for the answer; ``None`` where it is likely only."""
 
 
+def invalid_points(seen: int, invalid: int) -> str:
+    """Say how many of the measurements of a finding are invalid, with the verb: not all of them need be."""
+    if invalid == seen:
+        return "the measurement is" if seen == 1 else f"all {seen:,} measurements are"
+    return f"{invalid:,} of {seen:,} measurements {'is' if invalid == 1 else 'are'}"
+
+
 def observed(subject: Subject, look: Callable[[PointRecord], Detail | None]) -> list[Observation[Detail]]:
     """Return what was seen in the records of a server that show anything."""
     return [Observation(record, detail) for record in subject.records if (detail := look(record)) is not None]

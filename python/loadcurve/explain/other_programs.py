@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule
+from loadcurve.explain.observation import Explanation, Observation, Rule, invalid_points
 from loadcurve.explain.subject import Subject
 from loadcurve.result.cpu_time import CpuTime
-from loadcurve.result.machine import TAKEN
+from loadcurve.result.machine import INVALID_TAKEN, TAKEN, share_taken
 from loadcurve.result.records import PointRecord
 from loadcurve.units import rounded
 
 CODE = FindingCode(
     "other_programs",
     title="Other programs took the CPUs",
-    seen_where="the verdict is `cpu_taken`",
+    seen_where="the verdict is `cpu_taken`, or others took 20 % where they are expected",
     because="on a saturated CPU, what others take is what the throughput loses",
     of_machine=True,
 )
@@ -37,9 +37,11 @@ class Taken:
 
 def _taken(record: PointRecord) -> Taken | None:
     verdict = record.load.verdict
-    taken = Taken(record.probe.cpu_time, record.load.generator.cpu_time, verdict.status == "invalid")
     is_said = any(reason.code == TAKEN for reason in verdict.reasons)
-    return taken if is_said and (taken.of_server or taken.of_load) else None
+    invalidates = is_said and verdict.status == "invalid"
+    taken = Taken(record.probe.cpu_time, record.load.generator.cpu_time, invalidates)
+    is_much = share_taken((taken.of_server, taken.of_load)) >= INVALID_TAKEN
+    return taken if (is_said or is_much) and (taken.of_server or taken.of_load) else None
 
 
 def _explain(subject: Subject, seen: Sequence[Observation[Taken]]) -> Explanation:
@@ -68,9 +70,9 @@ def _explain(subject: Subject, seen: Sequence[Observation[Taken]]) -> Explanatio
         f"{subject.load.requests} wait for it even where the CPU is not saturated.",
         advice="End these programs, or bind them to other CPUs, and measure again; where they are part of "
         "what is to be measured, set LOADCURVE_OTHER_PROGRAMS=note.",
-        briefly=f"points are invalid, because other programs took up to {share} % of the time of the CPUs of "
-        "the server or the load"
-        if any(one.invalidates for one in details)
+        briefly=f"{invalid_points(len(seen), spoilt)} invalid, because other programs took up to {share} % "
+        "of the time of the CPUs of the server or the load"
+        if (spoilt := sum(one.invalidates for one in details))
         else None,
     )
 

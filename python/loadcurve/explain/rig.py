@@ -7,8 +7,10 @@ from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
+from loadcurve.result.machine import INVALID_TAKEN, share_taken
 from loadcurve.result.records import PointRecord
 from loadcurve.result.rig import Ceiling
+from loadcurve.units import rounded
 
 CODE = FindingCode(
     "rig_limit",
@@ -17,6 +19,7 @@ CODE = FindingCode(
     because="a faster server would have given the same figures",
 )
 
+AT_LIMIT = "The rig had reached its own limit: a faster server would have given the same figures."
 ADVICE = {
     "generator_saturated": "give the load more threads on more CPUs (load_cpus in [host], threads)",
     "generator_late": "keep other work off the load's CPUs",
@@ -36,6 +39,8 @@ class Limited:
     never_sent: int | None
     ceiling_rps: float | None
     answered_rps: float | None
+    taken_share: float
+    """Of the time of the load's CPUs, what other programs took."""
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -62,6 +67,7 @@ def _limited(record: PointRecord, ceiling: Ceiling | None) -> Limited | None:
         never_sent=load.requests.never_sent,
         ceiling_rps=None if curve is None else curve.requests_per_s_at(load.load.connections or 0),
         answered_rps=load.rate_rps.answered,
+        taken_share=share_taken((generator.cpu_time,)),
     )
 
 
@@ -86,7 +92,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanat
     at_ceiling = "rig_ceiling" in codes
     never_sent = "rate_not_sent" in codes
     # Late and unsent requests are the generator's own doing; a busy one may still have been fast enough.
-    is_shown = bool({"generator_late", "rate_not_sent"} & set(codes))
+    is_starved = any(one.taken_share >= INVALID_TAKEN for one in details)
+    is_shown = bool({"generator_late", "rate_not_sent"} & set(codes)) and not is_starved
     return Explanation(
         weight="invalidates",
         certainty="shown" if is_shown else "likely",
@@ -102,9 +109,17 @@ def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanat
                 "the rig's ceiling", load.per_second, [d.ceiling_rps for d in details] if at_ceiling else []
             ),
         ],
-        cause="The rig had reached its own limit: a faster server would have given the same figures.",
+        cause=_cause(details) if is_starved else AT_LIMIT,
         advice=f"{advice[:1].upper()}{advice[1:]}. Do not rank servers by these points.",
         briefly=f"these figures are those of the rig, because {sentence}" if is_shown else None,
+    )
+
+
+def _cause(details: Sequence[Limited]) -> str:
+    share = rounded(100 * max(one.taken_share for one in details))
+    return (
+        f"Other programs took up to {share} % of the time of the load's CPUs, which is reason enough for "
+        "this; the rig's own limit may lie higher."
     )
 
 

@@ -9,7 +9,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Silence, SlowRequest
-from loadcurve.result.machine import GENERATOR_PAUSED, TAKEN
+from loadcurve.result.machine import GENERATOR_PAUSED, SUSPECT_TAKEN, TAKEN, share_taken
 from loadcurve.result.pauses import Stretch, time_within, together
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
@@ -69,6 +69,11 @@ WAITED = Cause(
     "stopped.",
     "Check what it waits for: a file that is synced, a lock shared by all workers, an internal timeout.",
 )
+STARVED = Cause(
+    "The server did nothing during the stall, while other programs took much of the CPUs: it may have waited "
+    "for a CPU, as well as for a lock, a disk or another service.",
+    "Measure again without these programs, or on CPUs that they do not use; what stays is the server's.",
+)
 NEITHER = Cause(
     "The server used some CPU time but answered nothing: it was neither idle nor busy.",
     "Find out what it does at such times, and what else runs on its CPUs.",
@@ -99,6 +104,8 @@ class Stalled:
     """Of the slowest requests, those that were under way in a stall."""
     usual_server_cpus: float | None
     meanwhile: Meanwhile
+    is_starved: bool
+    """Whether other programs took so much of the CPUs that the server may have waited for one."""
 
 
 def _stalled(record: PointRecord) -> Stalled | None:
@@ -126,6 +133,7 @@ def _stalled(record: PointRecord) -> Stalled | None:
         requests=len({id(request) for _, held in stalls for request in held}),
         usual_server_cpus=server.cpu_share if server else None,
         meanwhile=_meanwhile(record.probe.series, longest),
+        is_starved=share_taken((record.probe.cpu_time, load.generator.cpu_time)) >= SUSPECT_TAKEN,
     )
 
 
@@ -242,7 +250,8 @@ def _why(load: LoadKind, stalled: Stalled) -> Cause:
         return STOLEN
     if now.server_cpus is None:
         return NOT_SEEN
-    return _by_use(load, now.server_cpus)
+    found = _by_use(load, now.server_cpus)
+    return STARVED if stalled.is_starved and found is WAITED else found
 
 
 def _by_use(load: LoadKind, server_cpus: float) -> Cause:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
-from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
+from loadcurve.explain.observation import Explanation, Observation, Rule, invalid_points, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 from loadcurve.units import rounded
@@ -86,9 +86,9 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stolen]]) -> Explanati
         f"or for its own work, which cannot be distinguished from here.{credits_used} Whatever runs on "
         f"such a CPU is paused meanwhile, which affects the slowest {subject.load.requests} first.",
         advice=f"{advice}; do not compare these windows with those without steal.",
-        briefly=f"points are invalid, because for up to {rounded(100 * worst)} % of the time the host did "
-        "not run a CPU that had work (steal)"
-        if any(one.detail.invalidates for one in seen)
+        briefly=f"{invalid_points(len(seen), spoilt)} invalid, because for up to {rounded(100 * worst)} % of "
+        "the time the host did not run a CPU that had work (steal)"
+        if (spoilt := sum(one.detail.invalidates for one in seen))
         else None,
     )
 

@@ -8,7 +8,6 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.ranking import RunRanking
-from loadcurve.analysis.reasons import MainReason
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.errors import sentence
@@ -34,6 +33,7 @@ from loadcurve.report.shape_words import (
     unjudged_words,
 )
 from loadcurve.report.shown import Shown
+from loadcurve.result.machine import EXPECTED_VARIABLE, TAKEN
 from loadcurve.result.measures import THROUGHPUT, Measure
 from loadcurve.stats.capacity import Capacity, Unjudged
 from loadcurve.stats.interval import Estimate
@@ -108,7 +108,7 @@ def answer(analysis: Analysis) -> Answer:
         sentences=said,
         ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides and not inconclusive else [],
-        causes=_main_reason(analysis.main_reason) or causes(analysis.findings),
+        causes=_main_reason(analysis) or causes(analysis.findings),
     )
 
 
@@ -131,10 +131,11 @@ def _cause(group: FindingGroup) -> str:
     return f"{first.server} at {points_in_words(first.points)}: {first.briefly}{also}."
 
 
-def _main_reason(reason: MainReason | None) -> list[str]:
+def _main_reason(analysis: Analysis) -> list[str]:
+    reason = analysis.main_reason
     if reason is None:
         return []
-    where = points_in_words(reason.points)
+    where = points_in_words(reason.points, analysis.points)
     return [sentence(f"The most frequent reason, of {reason.server} at {where}: {reason.example}")]
 
 
@@ -153,7 +154,15 @@ def _without_usable_points(analysis: Analysis) -> list[str]:
     points = [point for curve in analysis.curves for point in curve.points]
     if not any(point.trials for point in points):
         return [_nothing_measured(analysis)]
-    return [] if any(point.usable for point in points) else ["No point can be used: all of them are invalid."]
+    if any(point.usable for point in points):
+        return []
+    said = ["No point can be used: all of them are invalid."]
+    if analysis.main_reason is not None and analysis.main_reason.code == TAKEN:
+        said.append(
+            f"On a machine where other programs belong, set {EXPECTED_VARIABLE}=note: the points then count, "
+            "and say what others took."
+        )
+    return said
 
 
 def _nothing_measured(analysis: Analysis) -> str:
@@ -268,7 +277,7 @@ def _where(compared: Sequence[Point], points: Sequence[Point]) -> str:
         return "Over the curve, "
     if len(compared) == 1:
         return f"At {text.point(compared[0])}, the only load at which servers can be compared, "
-    return f"At {points_in_words(compared)}, the loads at which servers can be compared, "
+    return f"At {points_in_words(compared, points)}, the loads at which servers can be compared, "
 
 
 Known = list[tuple[Estimate, Point]]

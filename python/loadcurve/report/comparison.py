@@ -275,11 +275,11 @@ def _nothing_in_common(comparison: RunComparison) -> str:
 def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
     """Return a sentence for each reason, such as ``nginx and node at connections = 1 to 200: it ended``.
 
-    Of reasons that differ in their figures alone, the first is given.
+    Of reasons that differ in their figures alone, the first is given. The points of each are neighbours.
     """
     alike: dict[tuple[str, str], list[Unusable]] = {}
     for one in found:
-        alike.setdefault((points_in_words(one.points), one.code), []).append(one)
+        alike.setdefault((points_in_words(one.points, one.points), one.code), []).append(one)
     said = []
     for (where, _), group in alike.items():
         servers = text.listing(first_named(list(dict.fromkeys(one.server for one in group))))

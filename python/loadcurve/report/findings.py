@@ -20,6 +20,8 @@ MOST_FINDINGS = 8
 """The terminal shows at most this many; the page shows all."""
 MOST_SERVERS = 4
 """The servers that one cause was seen of are named up to this many."""
+MOST_VALUES = 3
+"""Points of this many values of a setting name each of them."""
 MOST_EVIDENCE = 3
 """In Markdown a finding names at most this many of its figures; the page has them all."""
 
@@ -109,21 +111,39 @@ def grouped(findings: Sequence[Finding], limit: str | None = None) -> list[Findi
 
 
 def where(finding: Finding) -> str:
-    """Return where a finding was seen: ``connections = 200 to 1,000, in 5 of 5 trials``."""
+    """Return where a finding was seen: ``connections = 200 and 1,000, in 5 of 5 trials``."""
     trials = f"in {len(finding.trials):,} of {units.plural(finding.trials_measured, 'trial')}"
     return f"{points(finding.points)}, {trials}"
 
 
-def points(seen_at: Sequence[Point]) -> str:
-    """Return several points by the range of each of their settings."""
+def points(seen_at: Sequence[Point], sweep: Sequence[Point] = ()) -> str:
+    """Return several points by the values of each of their settings.
+
+    A few values are named. A span, ``1 to 200``, says that each point of the ``sweep`` in it is meant; where
+    it has others, or the sweep is not known, the number of the values is beside their ends.
+    """
     if not any(seen_at):
         return text.point(seen_at[0])
     parts = []
     for key in dict.fromkeys(key for point in seen_at for key in point):
-        values = [point[key] for point in seen_at if key in point]
-        low, high = units.setting(min(values)), units.setting(max(values))
-        parts.append(f"{key} = {low}" if low == high else f"{key} = {low} to {high}")
+        values = sorted({point[key] for point in seen_at if key in point})
+        known = sorted({point[key] for point in sweep if key in point})
+        parts.append(f"{key} = {values_in_words(values, known)}")
     return ", ".join(parts)
+
+
+def values_in_words(values: Sequence[float], known: Sequence[float]) -> str:
+    """Return ascending values of a setting, of those that are ``known`` of it; see :func:`points`."""
+    if len(values) <= MOST_VALUES:
+        return text.listing(map(units.setting, values))
+    low, high = values[0], values[-1]
+    span = f"{units.setting(low)} to {units.setting(high)}"
+    within = [value for value in known if low <= value <= high]
+    if within == list(values):
+        return span
+    return (
+        f"{len(values)} values from {span}" if not within else f"{len(values)} of {len(within)} from {span}"
+    )
 
 
 def figure(evidence: Evidence) -> str:

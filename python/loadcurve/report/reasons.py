@@ -13,7 +13,7 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.markdown import escaped, listed
 from loadcurve.report.section import Report, Section
 from loadcurve.result.folder import Run
-from loadcurve.result.measures import PointKey, point_key
+from loadcurve.result.measures import point_key
 from loadcurve.result.records import FailureRecord, PointRecord
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
@@ -134,23 +134,19 @@ def notes(run: Run) -> list[Remark]:
 
 
 def _worded(run: Run, groups: Mapping[Kind, Sequence[tuple[PointRecord, str]]]) -> list[Remark]:
-    places = run.places()
-    return [_remark(server, status, found, places) for (server, status, _), found in groups.items()]
+    return [_remark(run, server, status, found) for (server, status, _), found in groups.items()]
 
 
 def _remark(
-    server: str,
-    status: VerdictStatus | None,
-    found: Sequence[tuple[PointRecord, str]],
-    places: dict[PointKey, int],
+    run: Run, server: str, status: VerdictStatus | None, found: Sequence[tuple[PointRecord, str]]
 ) -> Remark:
     record, example = found[-1]
     return Remark(
         server=server,
         status=status,
-        where=points_in_words([one.point for one, _ in found]),
+        where=points_in_words([one.point for one, _ in found], run.sweep_points),
         count=len(found),
-        place=places.get(point_key(record.point), 0),
+        place=run.places().get(point_key(record.point), 0),
         trial=record.trial,
         example=example,
     )

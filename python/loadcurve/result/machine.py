@@ -5,7 +5,7 @@ docs/methodology/verdicts.md gives the thresholds and the reasons for them.
 
 import math
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -45,6 +45,8 @@ EXPLAINED_SHARE: Final = 0.5
 """A percentile of which pauses alone explain this part is theirs rather than the server's."""
 SHARES: Final = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 NAMED_MAX: Final = 3
+LEAST_REST: Final = 0.05
+"""Of a CPU: what unnamed programs took is said from this on, so that shares add up to what was taken."""
 AGAIN: Final = "measure again, at another time or on a dedicated machine"
 
 
@@ -74,6 +76,14 @@ def judged(load: LoadResult, probe: ProbeRecord | None = None, cpus: Collection[
 def others_are_expected() -> bool:
     """Say whether other programs on the CPUs are expected, by the environment of this process."""
     return os.environ.get(EXPECTED_VARIABLE) == "note"
+
+
+def share_taken(times: Iterable[CpuTime | None]) -> float:
+    """Return the share of the CPUs of the side that lost most to other programs, as far as it is certain.
+
+    It says what happened, whether or not a verdict rests on it: where others are expected, none does.
+    """
+    return max((time.others - time.uncertain for time in times if time is not None), default=0.0)
 
 
 def is_disturbed(load: LoadResult) -> bool:
@@ -183,7 +193,9 @@ class _Taken:
         """Return a verdict with what is to be said of it; with nothing where that is little."""
         time = self.time
         certain = time.others - time.uncertain
-        status = _status(certain * self.duration_s, self.duration_s, SUSPECT_TAKEN, INVALID_TAKEN)
+        # Beyond what ticks leave open, a share is missing from the figures of short and long loads alike.
+        lost_s, duration_s = certain * self.duration_s, self.duration_s
+        status = _status(lost_s, duration_s, SUSPECT_TAKEN, INVALID_TAKEN, SHORTEST_SUSPECT_S)
         if status is None or others_are_expected():
             if status is None and certain * self.duration_s < max(
                 NOTED_TAKEN * self.duration_s, SHORTEST_SUSPECT_S
@@ -198,14 +210,20 @@ class _Taken:
     def _seen(self) -> str:
         cpus = self.time.cpus
         place = f"CPU {cpus[0]}" if len(cpus) == 1 else f"CPUs {numbers_in_runs(cpus)}"
-        who = ", ".join(one.text for one in self.time.programs[:NAMED_MAX])
-        seen = f": {who}" if who else ", which ended meanwhile or cannot be seen from here"
+        seen = ", which ended meanwhile or cannot be seen from here"
+        if named := self.time.programs[:NAMED_MAX]:
+            rest = self.time.others * len(cpus) - sum(one.cpu_share for one in named)
+            others = f", and others {rest:.0%}" if rest >= LEAST_REST else ""
+            seen = f": {', '.join(one.text for one in named)}{others}"
         return f"other programs took {self.time.others:.0%} of the time of {self.side} ({place}){seen}"
 
     def _advice(self) -> str:
         if self.may_belong:
             return "unless they work for the server, end them and measure again"
-        return "end them, or bind them to other CPUs, and measure again"
+        return (
+            "end them, or bind them to other CPUs, and measure again; where they belong there, set "
+            f"{EXPECTED_VARIABLE}=note"
+        )
 
 
 def _taken(load: LoadResult, probe: ProbeRecord | None) -> Iterator[_Taken]:
@@ -229,9 +247,15 @@ def numbers_in_runs(numbers: Sequence[int]) -> str:
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def _status(lost_s: float, duration_s: float, suspect: float, invalid: float) -> Status | None:
+def _status(
+    lost_s: float,
+    duration_s: float,
+    suspect: float,
+    invalid: float,
+    shortest_invalid_s: float = SHORTEST_INVALID_S,
+) -> Status | None:
     """Return what a loss of time makes of a window; ``None`` where it is small."""
-    if lost_s >= max(invalid * duration_s, SHORTEST_INVALID_S):
+    if lost_s >= max(invalid * duration_s, shortest_invalid_s):
         return "invalid"
     return "suspect" if lost_s >= max(suspect * duration_s, SHORTEST_SUSPECT_S) else None
 

@@ -211,7 +211,7 @@ table! {
         code: "cpu_taken",
         meaning: "share of the time of the CPUs of the server or the load that other programs took, less what the \
         kernel's ticks leave open",
-        suspect: Some("from 5 % and 50 ms"), invalid: Some("from 20 % and 0.5 s"),
+        suspect: Some("from 5 % and 50 ms"), invalid: Some("from 20 % and 50 ms"),
     }
     MemoryPressure {
         code: "memory_pressure",
