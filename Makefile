@@ -240,12 +240,14 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 bench-long: setup ## Measure what takes hours or root: a long point, imports, lists, other machines, pauses, few trials
 	$(BIN)/python -m benches.import_speed
 	$(BIN)/python -m benches.many_runs
+	$(BIN)/python -m benches.history_speed
 	$(BIN)/python -m benches.request_lists
 	$(BIN)/python -m benches.pauses
 	$(BIN)/python -m benches.what_tools_hide
 	$(BIN)/python -m benches.several_machines
 	$(BIN)/python -m benches.remote_trials
 	$(BIN)/python -m benches.few_trials
+	$(BIN)/python -m benches.change_points
 	$(BIN)/python -m benches.gate_simulation --gates 4000
 	$(BIN)/python -m benches.gate_real
 	$(BIN)/python -m benches.gate_real --more-us 2.4

@@ -9,6 +9,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from loadcurve.analysis.numbers import Numbers
 from loadcurve.explain.all import FINDINGS
+from loadcurve.result.history import HistoryEntry
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
 from loadcurve.result.rig import Ceiling, MachinesCeiling, Noise
@@ -59,6 +60,7 @@ def _complete() -> Schemas:
         "progress": RunProgress,
         "loads": SeveralLoadsRecord,
         "interference": InterferenceRecord,
+        "history": HistoryEntry,
     }
     generated = {
         f"{name}.schema.json": model.model_json_schema(mode="serialization", schema_generator=Generator)

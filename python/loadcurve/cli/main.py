@@ -14,6 +14,7 @@ import typer
 from loadcurve.cli import completion
 from loadcurve.cli.commands import inventory, measure, results
 from loadcurve.cli.commands.gate import gate
+from loadcurve.cli.commands.history import history
 from loadcurve.cli.commands.load import load
 from loadcurve.cli.interrupts import end_on_interrupts
 from loadcurve.cli.output import results_on_stdout
@@ -49,6 +50,7 @@ SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "watch": results.watch,
     "runs": results.runs,
     "compare": results.compare,
+    "history": history,
     "doctor": inventory.doctor,
 }
 """In the order of the help."""

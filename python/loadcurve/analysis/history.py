@@ -1,0 +1,175 @@
+"""Runs over time: the entry of a run, the series of a history, and where a series has changed."""
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.numbers import analysis_of
+from loadcurve.loads.values import Point
+from loadcurve.result.checksum import digest
+from loadcurve.result.folder import read_run_record
+from loadcurve.result.history import (
+    HISTORY_FORMAT,
+    HistoryEntry,
+    HistoryFigure,
+    HistoryMachine,
+    of_conditions,
+)
+from loadcurve.result.measures import measures, point_key
+from loadcurve.result.summary import source_of
+from loadcurve.stats.change_points import Changes, Reading, change_points
+
+HISTORY_MEASURES = ("throughput", "cpu_per_request_us", "p50", "p90", "p99", "memory_mean_mib")
+"""What a history keeps of a point."""
+_HARDWARE = (
+    *("cpu_model", "cpu_topology", "cpu_caches", "architecture"),
+    *("virtual_machine", "machine_vendor", "machine_product", "server_cpus", "load_cpus"),
+)
+"""Facts that make a machine itself; its kernel and settings may change."""
+_BYTES_PER_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One figure of one arm at one point on one machine, run by run, and where it has changed."""
+
+    arm: str
+    point: Point
+    measure: str
+    """Its column."""
+    machine: HistoryMachine
+    entries: tuple[HistoryEntry, ...]
+    figures: tuple[HistoryFigure, ...]
+    """Of each entry."""
+    changes: Changes | None
+    """``None`` where the runs cannot be joined, because their machine is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyHistory:
+    """The series of the runs that put the same load on the same content."""
+
+    title: str
+    """That of the newest run."""
+    conditions: str
+    series: tuple[Series, ...]
+
+
+def entry_of(folder: Path, commit: str | None, history: Path) -> HistoryEntry:
+    """Return the entry of a run for a history.
+
+    Raises ``BadInput`` where the folder cannot be read as a run.
+    """
+    source = source_of(folder)
+    record, _ = read_run_record(folder)
+    analysis = analysis_of(folder)
+    files = [one.sha256 if one is not None else None for one in (source.run, source.trials)]
+    return HistoryEntry(
+        format=HISTORY_FORMAT,
+        run=digest(_canonical(files)),
+        folder=_place(folder, history),
+        loadcurve_version=analysis.run.loadcurve_version,
+        started_at=analysis.run.started_at,
+        commit=commit,
+        title=analysis.run.title,
+        study_sha256=record.study_sha256,
+        conditions=digest(_canonical({name: analysis.run.conditions[name] for name in ("load", "content")})),
+        machine=_machine(analysis),
+        servers={name: server.version for name, server in analysis.run.servers.items()},
+        figures=list(_figures(analysis)),
+    )
+
+
+def studies_of(entries: Sequence[HistoryEntry]) -> list[StudyHistory]:
+    """Return the series of a history by study, with their changes.
+
+    Of histories in which nothing has changed, at most 5 % show any change in any study.
+    """
+    by_study = {
+        conditions: (of_study[-1].title, _series_of(of_study))
+        for conditions, of_study in of_conditions(entries).items()
+    }
+    figures = max(1, sum(len(found) for _, found in by_study.values()))
+    return [
+        StudyHistory(title, conditions, tuple(_with_changes(one, figures) for one in found))
+        for conditions, (title, found) in by_study.items()
+    ]
+
+
+def _series_of(entries: Sequence[HistoryEntry]) -> list[Series]:
+    found: dict[tuple[Any, ...], list[tuple[HistoryEntry, HistoryFigure]]] = {}
+    for entry in entries:
+        for figure in entry.figures:
+            key = (figure.arm, point_key(figure.point), figure.measure, entry.machine.fingerprint)
+            found.setdefault(key, []).append((entry, figure))
+    return [
+        Series(
+            arm=pairs[-1][1].arm,
+            point=pairs[-1][1].point,
+            measure=pairs[-1][1].measure,
+            machine=pairs[-1][0].machine,
+            entries=tuple(entry for entry, _ in pairs),
+            figures=tuple(figure for _, figure in pairs),
+            changes=None,
+        )
+        for pairs in found.values()
+    ]
+
+
+def _with_changes(series: Series, figures: int) -> Series:
+    if series.machine.fingerprint is None:
+        return series
+    readings = [Reading(one.value, one.low, one.high) for one in series.figures]
+    return replace(series, changes=change_points(readings, figures))
+
+
+def _figures(analysis: Analysis) -> Iterator[HistoryFigure]:
+    known = measures(analysis.load_kind)
+    for curve in analysis.curves:
+        for at in curve.points:
+            for measure in (known[name] for name in HISTORY_MEASURES):
+                estimate = at.estimate(measure)
+                if estimate is not None and math.isfinite(estimate.value) and estimate.value > 0:
+                    yield HistoryFigure(
+                        arm=curve.server,
+                        point=at.point,
+                        measure=measure.column,
+                        value=estimate.value,
+                        low=estimate.low,
+                        high=estimate.high,
+                        n=estimate.n,
+                    )
+
+
+def _machine(analysis: Analysis) -> HistoryMachine:
+    facts = analysis.run.conditions["machine"]
+    hardware = {
+        name: fact
+        for name, fact in facts.items()
+        if name.rpartition(" · ")[2] in _HARDWARE and fact is not None
+    }
+    memory = facts.get("memory_bytes")
+    gib = round(memory / _BYTES_PER_GIB) if isinstance(memory, int | float) else None
+    is_known = facts.get("cpu_model") is not None and gib is not None
+    topology = facts.get("cpu_topology")
+    cpus = f"{len(topology)} CPUs" if isinstance(topology, Mapping) else "CPUs unknown"
+    kernel = facts.get("kernel")
+    return HistoryMachine(
+        fingerprint=digest(_canonical([hardware, gib])) if is_known else None,
+        name=f"{facts['cpu_model']}, {cpus}, {gib} GiB" if is_known else "unknown machine",
+        kernel=str(kernel) if kernel is not None else None,
+    )
+
+
+def _canonical(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()
+
+
+def _place(folder: Path, history: Path) -> str:
+    """Return the way from a history to a run, which stays right where both are moved together."""
+    return os.path.relpath(folder.resolve(), history.resolve())

@@ -1,0 +1,63 @@
+"""``loadcurve history``: runs are added to a history, and its changes are shown."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from loadcurve.analysis.history import entry_of, studies_of
+from loadcurve.cli.console import new_console
+from loadcurve.report.history import history_json, history_lines
+from loadcurve.report.terminal_tables import bounded
+from loadcurve.result.folder import read_run_record
+from loadcurve.result.history import add_entry, read_history
+from loadcurve.server.revision import revision_of
+
+_GIT = "git "
+
+
+def add_command(runs: Sequence[Path], folder: Path, commit: str | None) -> None:
+    """Add runs to a history; the path of each entry's file is printed.
+
+    All are read before any is added. Raises ``BadInput`` where one cannot be read as a run, has no figure,
+    or cannot be added.
+    """
+    entries = [entry_of(run, commit or _commit_of(run), folder) for run in runs]
+    talk = new_console(stderr=True)
+    for run, entry in zip(runs, entries, strict=True):
+        state = add_entry(folder, entry)
+        talk.print(Text(f"{state}: {run}, commit {entry.commit or 'unknown'}, {len(entry.figures)} figures"))
+        if entry.machine.fingerprint is None:
+            talk.print(Text(f"{run} does not say which machine it is of: it is shown, and joined to no run."))
+        typer.echo(folder / f"{entry.run}.json")
+
+
+def show_command(folder: Path, *, html: bool, json_output: bool) -> None:
+    """Print the series of a history; with ``html``, write its page, too.
+
+    Raises ``LoadcurveError``: the history cannot be read, or the page cannot be written.
+    """
+    found = read_history(folder)
+    studies = studies_of(found.entries)
+    talk = new_console(stderr=True)
+    for words in found.damage:
+        talk.print(Text(words))
+    if json_output:
+        typer.echo(json.dumps(history_json(found, studies), indent=2))
+    else:
+        new_console().print(bounded(history_lines(found, studies)))
+    if html:
+        from loadcurve.report.history_page import write_history
+
+        new_console(stderr=json_output).print(str(write_history(found, studies)), soft_wrap=True)
+
+
+def _commit_of(run: Path) -> str | None:
+    """Return the revision of the folder that a run's study was read from."""
+    record, _ = read_run_record(run)
+    if record.study_file is None:
+        return None
+    revision = revision_of(Path(record.study_file).parent)
+    return None if revision is None else revision.removeprefix(_GIT)

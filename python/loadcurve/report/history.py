@@ -1,0 +1,167 @@
+"""A history in the terminal and as JSON: every series as a line, and its changes in words."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.text import Text
+
+from loadcurve import units
+from loadcurve.analysis.history import Series, StudyHistory
+from loadcurve.report import text
+from loadcurve.report.sparkline import ASCII_LEVELS, BLOCKS, sparkline
+from loadcurve.result.history import History, HistoryEntry
+from loadcurve.stats.change_points import ChangePoint
+
+LINE_RUNS_MAX = 16
+"""A line shows at most this many of the newest runs."""
+COMMIT_CHARACTERS = 12
+_PERCENT = 100
+
+
+def history_lines(found: History, studies: Sequence[StudyHistory]) -> RenderableType:
+    """Return a history for a terminal of 80 columns."""
+    if not found.entries:
+        return Text(f"There is no run in {found.folder}.")
+    runs = units.plural(len(found.entries), "run")
+    parts: list[RenderableType] = [
+        Text(
+            f"{runs}, {text.moment(found.entries[0].started_at)} to "
+            f"{text.moment(found.entries[-1].started_at)}"
+        )
+    ]
+    for study in studies:
+        parts.append(Text(f"\n{study.title}", style="bold"))
+        machines = list(dict.fromkeys(one.machine.name for one in study.series))
+        for name in machines:
+            parts.append(Text(f"on {name}"))
+            parts += [_Line(one) for one in study.series if one.machine.name == name]
+    words = sentences(studies)
+    parts.append(Text("\nchanges" if words else "\nNo change is shown.", style="bold" if words else ""))
+    parts += [Text(one) for one in words]
+    return Group(*parts)
+
+
+def sentences(studies: Sequence[StudyHistory]) -> list[str]:
+    """Return the sentences on all changes of a history; where it has several machines, they are named."""
+    machines = {one.machine.name for study in studies for one in study.series}
+    return [
+        f"{words}, on {one.machine.name}" if len(machines) > 1 else words
+        for study in studies
+        for one in study.series
+        for words in changes_in_words(one)
+    ]
+
+
+def changes_in_words(series: Series) -> Iterator[str]:
+    """Yield a sentence for each change of a series, and one where its last runs may become one."""
+    changes = series.changes
+    name = f"{series.arm} {text.at_point(series.point)} {measure_words(series.measure)}".replace("  ", " ")
+    if changes is None:
+        yield f"{name}: the machine is unknown, so that its runs are not joined."
+        return
+    for point in changes.points:
+        yield f"{name}: {size_in_words(point)} since {commit_words(series.entries[point.place])}"
+    if changes.pending:
+        runs = units.plural(changes.pending, "run")
+        yield f"{name}: pending, {runs} at the end beyond the noise of {units.percent(changes.noise)}"
+
+
+def size_in_words(point: ChangePoint) -> str:
+    """Return the size of a change with its interval, such as ``+12 % (+10 % to +14 %)``."""
+    ratio = point.ratio
+    size = _signed(ratio.value)
+    if ratio.low is None or ratio.high is None:
+        return size
+    return f"{size} ({_signed(ratio.low)} to {_signed(ratio.high)})"
+
+
+def commit_words(entry: HistoryEntry) -> str:
+    """Return by what a person knows a run: its commit, or else the time of its start."""
+    moment = text.moment(entry.started_at)
+    return moment if entry.commit is None else f"{entry.commit[:COMMIT_CHARACTERS]} ({moment})"
+
+
+def measure_words(column: str) -> str:
+    """Return a measure's column as words, such as ``latency p99, ms``."""
+    return column.replace("_", " ")
+
+
+def history_json(found: History, studies: Sequence[StudyHistory]) -> dict[str, Any]:
+    """Return a history as JSON has it."""
+    return {
+        "format": "loadcurve-history-changes/1",
+        "runs": len(found.entries),
+        "damage": list(found.damage),
+        "studies": [
+            {
+                "title": study.title,
+                "conditions": study.conditions,
+                "series": [_series_json(one) for one in study.series],
+            }
+            for study in studies
+        ],
+    }
+
+
+def _series_json(series: Series) -> dict[str, Any]:
+    changes = series.changes
+    return {
+        "arm": series.arm,
+        "point": series.point,
+        "measure": series.measure,
+        "machine": series.machine.model_dump(),
+        "noise": None if changes is None else changes.noise,
+        "pending": None if changes is None else changes.pending,
+        "changes": None
+        if changes is None
+        else [
+            {
+                "run": series.entries[one.place].run,
+                "commit": series.entries[one.place].commit,
+                "ratio": one.ratio.value,
+                "ratio_low": one.ratio.low,
+                "ratio_high": one.ratio.high,
+                "adjusted_p_value": one.adjusted_p_value,
+            }
+            for one in changes.points
+        ],
+        "runs": [
+            {
+                "run": entry.run,
+                "commit": entry.commit,
+                "started_at": entry.started_at,
+                "value": figure.value,
+                "low": figure.low,
+                "high": figure.high,
+            }
+            for entry, figure in zip(series.entries, series.figures, strict=True)
+        ],
+    }
+
+
+class _Line:
+    """A series in a line: what it is of, its course, its last figure and how many changes it has."""
+
+    def __init__(self, series: Series) -> None:
+        self.series = series
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        levels = ASCII_LEVELS if options.ascii_only else BLOCKS
+        series = self.series
+        values = [one.value for one in series.figures[-LINE_RUNS_MAX:]]
+        course = sparkline(values, min(values), max(values), levels)
+        name = f"{series.arm[:12]} {text.point(series.point)}"[:24]
+        count = len(series.changes.points) if series.changes else 0
+        shown = units.plural(count, "change") if count else ""
+        yield Text(
+            f"{name:24} {measure_words(series.measure)[:18]:18} {units.number(values[-1]):>8} "
+            f"{course:{LINE_RUNS_MAX}} {shown}".rstrip(),
+            no_wrap=True,
+            overflow="crop",
+        )
+
+
+def _signed(ratio: float) -> str:
+    change = (ratio - 1) * _PERCENT
+    return f"{change:+.3g} %"

@@ -1,0 +1,153 @@
+"""A history: runs are added once, merged without a conflict, and never joined with what is different."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcurve.analysis.history import entry_of, studies_of
+from loadcurve.cli.history import add_command
+from loadcurve.errors import BadInput
+from loadcurve.report.history import changes_in_words
+from loadcurve.result.checksum import sealed
+from loadcurve.result.history import HistoryEntry, HistoryFigure, HistoryMachine, add_entry, read_history
+from support import schemas
+from support import synthetic_run as synthetic
+
+MACHINE = HistoryMachine(fingerprint="a" * 64, name="a processor, 2 CPUs, 8 GiB", kernel="6.1")
+
+
+def entry(number: int, value: float = 100.0, **changed: Any) -> HistoryEntry:
+    """The entry of a run with one figure, the number being its minute."""
+    figure = HistoryFigure(
+        arm="nginx", point={"connections": 10.0}, measure="throughput_rps",
+        value=value, low=value * 0.99, high=value * 1.01, n=3,
+    )  # fmt: skip
+    known: dict[str, Any] = {
+        "format": "loadcurve-history/1", "run": f"{number:064x}", "folder": "run", "loadcurve_version": "1",
+        "started_at": f"2026-03-14T{number // 60:02}:{number % 60:02}:00Z", "commit": f"commit{number}",
+        "title": "a study", "study_sha256": None, "conditions": "c", "machine": MACHINE,
+        "servers": {"nginx": "1.26"}, "figures": [figure],
+    }  # fmt: skip
+    return HistoryEntry.model_validate(known | changed)
+
+
+def test_a_run_is_added_with_the_figures_of_every_point_and_arm(tmp_path: Path):
+    folder = synthetic.write_run(tmp_path / "run").parent / "run"
+    made = entry_of(folder, "1a2b3c", tmp_path / "history")
+    add_entry(tmp_path / "history", made)
+    (read,) = read_history(tmp_path / "history").entries
+    schemas.validate(json.loads((tmp_path / "history" / f"{made.run}.json").read_text()), "history")
+    assert (read.commit, read.started_at) == ("1a2b3c", "2026-03-14T09:26:53Z")
+    truth = synthetic.SERVERS["nginx"].throughput_rps(50)
+    figures = [one for one in read.figures if (one.arm, one.point) == ("nginx", {"connections": 50.0})]
+    by_measure = {one.measure: one for one in figures}
+    assert by_measure["throughput_rps"].value == pytest.approx(truth)
+    assert by_measure["throughput_rps"].high == pytest.approx(truth * synthetic.REACH)
+    assert {"latency_p50_ms", "latency_p90_ms", "latency_p99_ms"} <= set(by_measure)
+
+
+def test_a_copy_of_a_run_is_the_same_run(tmp_path: Path):
+    synthetic.write_run(tmp_path / "run")
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    first, second = (entry_of(tmp_path / name, None, tmp_path / "history") for name in ("run", "copy"))
+    assert first.run == second.run
+    assert add_entry(tmp_path / "history", first) == "added"
+    assert add_entry(tmp_path / "history", second) == "already there"
+
+
+def test_two_writers_who_add_different_runs_merge_to_both(tmp_path: Path):
+    add_entry(tmp_path / "one", entry(1))
+    add_entry(tmp_path / "other", entry(2))
+    add_entry(tmp_path / "other", entry(1))
+    for file in (tmp_path / "one").iterdir():
+        merged = tmp_path / "other" / file.name
+        assert merged.read_bytes() == file.read_bytes()
+    assert [one.run for one in read_history(tmp_path / "other").entries] == [entry(1).run, entry(2).run]
+
+
+def test_an_entry_is_never_changed_by_another_commit(tmp_path: Path):
+    add_entry(tmp_path, entry(1))
+    with pytest.raises(BadInput, match="with the commit commit1 and not another"):
+        add_entry(tmp_path, entry(1, commit="another"))
+    assert read_history(tmp_path).entries == (entry(1),)
+
+
+def test_a_damaged_file_is_named_and_the_others_are_read(tmp_path: Path):
+    for number in (1, 2):
+        add_entry(tmp_path, entry(number))
+    file = tmp_path / f"{entry(1).run}.json"
+    file.write_bytes(file.read_bytes().replace(b"100.0", b"900.0", 1))
+    found = read_history(tmp_path)
+    assert found.entries == (entry(2),)
+    assert len(found.damage) == 1
+    assert f"{file} was changed" in found.damage[0]
+
+
+def test_a_file_under_the_name_of_another_run_is_named(tmp_path: Path):
+    add_entry(tmp_path, entry(1))
+    (tmp_path / f"{entry(1).run}.json").rename(tmp_path / "renamed.json")
+    assert "is the entry of another run" in read_history(tmp_path).damage[0]
+
+
+def test_a_history_of_a_newer_version_is_refused(tmp_path: Path):
+    newer = entry(1).model_dump_json().replace("loadcurve-history/1", "loadcurve-history/2")
+    (tmp_path / f"{entry(1).run}.json").write_bytes(sealed(newer))
+    with pytest.raises(BadInput, match="has the format loadcurve-history/2"):
+        read_history(tmp_path)
+
+
+def test_where_there_is_no_history_the_error_says_how_one_begins(tmp_path: Path):
+    with pytest.raises(BadInput, match="loadcurve history add"):
+        read_history(tmp_path / "none")
+
+
+def test_a_run_that_cannot_be_read_leaves_the_history_as_it_was(tmp_path: Path):
+    synthetic.write_run(tmp_path / "run")
+    with pytest.raises(BadInput):
+        add_command([tmp_path / "run", tmp_path / "none"], tmp_path / "history", None)
+    assert not (tmp_path / "history").exists()
+
+
+STEP = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 120.0, 121.0, 119.0, 120.4, 119.6, 120.1]
+
+
+def test_a_step_is_named_by_its_commit_and_its_size():
+    (study,) = studies_of([entry(number, value) for number, value in enumerate(STEP)])
+    (series,) = study.series
+    (words,) = changes_in_words(series)
+    assert "since commit6" in words
+    # 120.02 over 100.03.
+    assert "+20 % (" in words
+
+
+def test_runs_of_different_machines_are_never_joined():
+    other = MACHINE.model_copy(update={"fingerprint": "b" * 64})
+    entries = [
+        entry(number, value, machine=other if value > 110 else MACHINE) for number, value in enumerate(STEP)
+    ]
+    (study,) = studies_of(entries)
+    assert [len(one.entries) for one in study.series] == [6, 6]
+    assert all(one.changes is not None and not one.changes.points for one in study.series)
+
+
+def test_runs_of_different_loads_are_never_joined():
+    entries = [entry(number, value, conditions=str(value > 110)) for number, value in enumerate(STEP)]
+    assert [len(study.series[0].entries) for study in studies_of(entries)] == [6, 6]
+
+
+def test_runs_of_unknown_machines_are_shown_and_not_searched():
+    unknown = MACHINE.model_copy(update={"fingerprint": None})
+    (study,) = studies_of([entry(number, value, machine=unknown) for number, value in enumerate(STEP)])
+    assert "the machine is unknown" in next(changes_in_words(study.series[0]))
+
+
+def test_a_new_kernel_does_not_end_a_series():
+    newer = MACHINE.model_copy(update={"kernel": "6.2"})
+    entries = [
+        entry(number, value, machine=newer if value > 110 else MACHINE) for number, value in enumerate(STEP)
+    ]
+    (study,) = studies_of(entries)
+    assert len(study.series[0].entries) == len(STEP)
