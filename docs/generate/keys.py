@@ -33,6 +33,7 @@ from loadcurve.study.model import Study
 from loadcurve.study.program import ProgramTable
 from loadcurve.study.published import Published, PublishedFact, PublishedFigure, PublishedFile
 from loadcurve.study.quick import QuickTable
+from loadcurve.study.require import RequireTable
 from loadcurve.study.tables import Content, Host, StudyServer, Trials, TrialWarmup
 
 
@@ -79,6 +80,7 @@ KEY_TABLES: Tables = {
     "quick": partial(key_table, QuickTable),
     "host": partial(key_table, Host),
     "machine": partial(key_table, MachineTable),
+    "require": partial(key_table, RequireTable),
     "published": partial(key_table, Published),
     "published-file": partial(key_table, PublishedFile),
     "published-figure": partial(key_table, PublishedFigure),

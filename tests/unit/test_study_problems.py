@@ -14,7 +14,8 @@ duration = "1s" -> duraton = "1s"
     mean "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, answer_by, limits, catalog, content,
-    load, sweep, trials, host, machines, published, servers, claims, quick; did you mean "trials"?
+    load, sweep, trials, host, machines, published, servers, claims,
+    require, quick; did you mean "trials"?
 [content] -> answer_by = "cpu_share"\n[content]
     :2: answer_by: found "cpu_share"; expected "throughput", "mean", "p50", "p75", "p90", "p95", "p99",
     "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib" or "peak"

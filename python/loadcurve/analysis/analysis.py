@@ -27,6 +27,7 @@ from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
 from loadcurve.analysis.ranking import RunRanking, rank_run, unranked
 from loadcurve.analysis.reasons import MainReason, main_reason
+from loadcurve.analysis.requirements import JudgedRequirement, judged_requirements
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.shape import SliceShapes, shapes
 from loadcurve.explain.all import findings
@@ -118,6 +119,8 @@ class Analysis:
     failures: list[FailureRecord]
     claims: list[JudgedClaim] = field(default_factory=list)
     """What the authors of a publication concluded, each judged."""
+    requirements: list[JudgedRequirement] = field(default_factory=list)
+    """What the study requires, judged at each point of each server that it is about."""
     crosschecks: list[CrossChecked] = field(default_factory=list)
     """Each arm of another generator beside the same server under our engine."""
     connections: list[ConnectionsOfServer] = field(default_factory=list)
@@ -224,6 +227,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         published=published,
         findings=explained,
         claims=sections.several("the claims", partial(judged_claims, run)),
+        requirements=sections.several("the requirements", partial(judged_requirements, run, found)),
         crosschecks=sections.several("the comparison of generators", partial(cross_check, run, found)),
         failures=run.failures,
         connections=sections.several("the connections", partial(connections_of, run)),

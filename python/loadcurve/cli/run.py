@@ -16,7 +16,7 @@ from loadcurve.cli.display import RunDisplay, shown
 from loadcurve.cli.live_metrics import published
 from loadcurve.cli.results import show_results
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_UNDECIDED
 from loadcurve.host.look import Look, warning
 from loadcurve.result.folder import Run
 from loadcurve.result.machine import others_are_expected
@@ -83,6 +83,8 @@ def run_command(
     options: RunOptions,
     followers: Followers = NOBODY,
     resumed: Path | None = None,
+    *,
+    is_strict: bool = False,
 ) -> int:
     """Run a study, or resume the interrupted run of one; show its progress and summary; return the exit code.
 
@@ -97,6 +99,8 @@ def run_command(
                 study_run = StudyRun.resume(interrupted_one, display, options.catalogs)
             else:
                 study_run = StudyRun(find_study(argument or ""), options, display)
+            if is_strict and not any(study.require for study in study_run.studies):
+                raise BadInput(f"--strict needs [[require]] in {study_run.study_file}; it has none")
             stack.enter_context(followed(study_run, display, followers.watch_at))
             live = stack.enter_context(
                 published(followers.metrics_at, followers.otlp, study_run.cpus_of_observers, display.note)
@@ -113,7 +117,7 @@ def run_command(
         _show_all(study_run, talk, ending, interrupted=interrupted)
     if interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_DONE if ending.usable else EXIT_INVALID
+    return ending.exit_code(is_strict=is_strict)
 
 
 class Ending:
@@ -126,6 +130,7 @@ class Ending:
         self._interrupted = interrupted
         self.usable = False
         """Whether each planned server of each load has a usable point."""
+        self._outcomes: set[str] = set()
 
     def __call__(self, runs: Sequence[Run]) -> None:
         """Name the servers without a usable figure, or else the next commands."""
@@ -133,9 +138,17 @@ class Ending:
             return
         usable = [_is_usable(run, self._talk) for run in runs]
         self.usable = bool(usable) and all(usable)
+        for run in runs:
+            self._outcomes |= _requirements(run, self._talk)
         if self.usable and self._steps is not None:
             self._talk.print(self._steps, soft_wrap=True)
             self._talk.print()
+
+    def exit_code(self, *, is_strict: bool) -> int:
+        """Return what a whole run ends with."""
+        if not self.usable or "failed" in self._outcomes:
+            return EXIT_INVALID
+        return EXIT_UNDECIDED if is_strict and "cannot_tell" in self._outcomes else EXIT_DONE
 
 
 def _show_all(study_run: StudyRun, talk: Console, ending: Ending, *, interrupted: bool) -> None:
@@ -211,3 +224,17 @@ def _is_usable(run: Run, talk: Console) -> bool:
     for words in unusable_in_words(without_usable_figures(analysis_of(run.folder), planned)):
         talk.print(Text(f"  {words}"))
     return False
+
+
+def _requirements(run: Run, talk: Console) -> set[str]:
+    """Return the outcomes of a run's requirements, and name those that are not held."""
+    if not run.run.study.get("require"):
+        return set()
+    from loadcurve.analysis.numbers import analysis_of
+    from loadcurve.report.requirements import requirement_in_words, requirement_rows
+
+    rows = requirement_rows(analysis_of(run.folder))
+    for row in rows:
+        if row.judged.outcome != "held":
+            talk.print(Text(requirement_in_words(row)))
+    return {row.judged.outcome for row in rows}

@@ -31,6 +31,7 @@ from loadcurve.report.published_content import PUBLISHED
 from loadcurve.report.ranking import RANKING
 from loadcurve.report.reasons import CAVEATS, FAILURES, NOTES, RUN_CAVEATS, VERDICTS
 from loadcurve.report.repetition import REPETITION
+from loadcurve.report.requirements import REQUIREMENTS
 from loadcurve.report.section import Report, Section
 from loadcurve.report.servers import SERVERS
 from loadcurve.report.settings import SETTINGS
@@ -41,6 +42,7 @@ SECTIONS: tuple[Section[Any], ...] = (
     ANSWER,
     CAUTION,
     GATE,
+    REQUIREMENTS,
     RUN_CAVEATS,
     LOADS,
     OWN_LOADS,

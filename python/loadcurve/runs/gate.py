@@ -139,7 +139,9 @@ def _with_servers(
     """Return the study with these servers, whose tables lie where those of their origins do."""
     # What speaks of the study's own servers has no place here.
     kept = {
-        name: table for name, table in document.data.items() if name not in {"claims", "published", "quick"}
+        name: table
+        for name, table in document.data.items()
+        if name not in {"claims", "published", "quick", "require"}
     }
     places = dict(document.places)
     for name, origin in origins.items():

@@ -123,7 +123,7 @@ def exponential_ends(logarithm: float, half_width: float | None) -> tuple[float 
     return math.exp(logarithm - half_width), math.exp(logarithm + half_width)
 
 
-def estimate_over_trials(values: Iterable[float | None]) -> Estimate | None:
+def estimate_over_trials(values: Iterable[float | None], confidence: float = CONFIDENCE) -> Estimate | None:
     """Return the estimate from one figure per trial, ``None`` standing where a trial has not measured it.
 
     It is the geometric mean. The arithmetic mean is taken where a figure is zero, as processor time is where
@@ -133,7 +133,7 @@ def estimate_over_trials(values: Iterable[float | None]) -> Estimate | None:
     if not measured:
         return None
     interval = geometric_interval if min(measured) > 0 else mean_interval
-    return interval(measured)
+    return interval(measured, confidence)
 
 
 def _student(values: Sequence[float], confidence: float) -> tuple[float, float | None]:

@@ -36,6 +36,7 @@ from loadcurve.study.quick import (
     shortened_trials,
     values_at_kept,
 )
+from loadcurve.study.require import RequireTable, require_inconsistencies
 from loadcurve.study.tables import Content, Host, ServerName, StudyServer, Sweep, Trials
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
@@ -119,6 +120,8 @@ class Study(TomlTable):
         Annotated[ClaimsFile, BeforeValidator(read_claims), Expected("the path of a file, in quotes")] | None
     ) = None
     """What the authors of a publication concluded, for the report to judge."""
+    require: list[RequireTable] = Field(default_factory=list)
+    """What is required of the servers, as tables `[[require]]`; a run that fails one ends with 3."""
 
     shortening: QuickTable | None = Field(None, alias="quick")
     """What ``--quick`` keeps, if its general rules leave too much."""
@@ -220,6 +223,7 @@ class Study(TomlTable):
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())
         problems += limit_inconsistencies(self.limits, self.arms.values(), self.sweep)
+        problems += require_inconsistencies(self.require, list(self.servers), self.sweep)
         if self.answer_by == PEAK:
             problems += peak_inconsistencies(self.arms.values(), self.sweep)
         if self.published is not None:

@@ -65,7 +65,7 @@ class SeveralLoads(TomlTable, extra="allow"):
         given: Sequence[str] = info.context["keys"] if info.context else ()
         problems = [
             Problem((key,), "cannot be combined with several loads; remove it")
-            for key in ("load", "published")
+            for key in ("load", "published", "require")
             if key in given
         ]
         if OWN_CLAIMS in given:

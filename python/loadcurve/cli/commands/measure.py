@@ -43,6 +43,9 @@ def run(
     metrics: MetricsOption = None,
     otlp: OtlpOption = None,
     resume: ResumeOption = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 5 if a requirement cannot be told.")
+    ] = False,
     yes: YesOption = False,
 ) -> None:
     """Run a study and write its run folder with report.html."""
@@ -65,7 +68,7 @@ def run(
         )
     if study is not None:
         require_agreement(study, is_given=yes)
-    raise typer.Exit(run_command(study, options, followers, resume))
+    raise typer.Exit(run_command(study, options, followers, resume, is_strict=strict))
 
 
 def init(

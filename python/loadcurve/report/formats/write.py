@@ -190,6 +190,12 @@ def _wrk2(report: "Report") -> Files:
     return wrk2(report.run)
 
 
+def _junit(report: "Report") -> Files:
+    from loadcurve.report.requirements import requirements_junit
+
+    yield "report-junit.xml", requirements_junit(report.analysis).encode()
+
+
 FORMATS: dict[str, "Callable[[Report], Files]"] = {
     "html": _html,
     "md": _markdown,
@@ -206,5 +212,6 @@ FORMATS: dict[str, "Callable[[Report], Files]"] = {
     "fortio": _fortio,
     "k6-summary": _k6_summary,
     "wrk2": _wrk2,
+    "junit": _junit,
 }
 """By the name on the command line: how the report is written in that format."""

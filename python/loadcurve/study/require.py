@@ -1,0 +1,130 @@
+"""What a study requires of its servers: bounds of measures at points, which a run holds or fails."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from loadcurve.result.measure_names import RankedMeasureName
+from loadcurve.stats.interval import CONFIDENCE
+from loadcurve.toml.document import TomlTable
+from loadcurve.toml.expected import Expected, nearest, show
+from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.quantities import BYTES_PER_UNIT, SECONDS_PER_UNIT
+from loadcurve.toml.values import Text
+from loadcurve.units import setting
+
+Direction = Literal["below", "above"]
+RequiredMeasureName = Literal[RankedMeasureName, "cpu_share", "processes_max"]
+Confidence = Annotated[
+    float, Field(ge=0.5, le=0.9999), Expected("a share of one from 0.5 to 0.9999, such as 0.95")
+]
+
+_BOUND = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(?P<unit>[A-Za-z]*(?:/s)?)")
+_MS_PER_UNIT = {unit: 1000 * seconds for unit, seconds in SECONDS_PER_UNIT.items()}
+_US_PER_UNIT = {unit: 1000 * ms for unit, ms in _MS_PER_UNIT.items()}
+_MIB_PER_UNIT = {unit: Fraction(size, 1 << 20) for unit, size in BYTES_PER_UNIT.items()}
+_PER_S = dict.fromkeys(("/s", "requests/s", "operations/s"), Fraction(1))
+
+_TIME = (_MS_PER_UNIT, 'a time with its unit, such as "10ms"')
+_SIZE = (_MIB_PER_UNIT, 'a size with its unit, such as "64MiB"')
+_UNITS: Mapping[str, tuple[Mapping[str, Fraction], str]] = {
+    "throughput": (_PER_S, 'a rate, such as "5000/s"'),
+    "cpu_per_request_us": (_US_PER_UNIT, 'a time with its unit, such as "50us"'),
+    "memory_mean_mib": _SIZE,
+    "memory_peak_mib": _SIZE,
+    "cpu_share": ({"": Fraction(1), "CPUs": Fraction(1)}, 'a number of CPUs, such as "1.5"'),
+    "processes_max": ({"": Fraction(1)}, 'a number of processes, such as "8"'),
+}
+"""How many of a measure's unit each unit of its bound is, and what is expected; latencies have times."""
+
+
+def _as_studies_name_it(measure: object) -> object:
+    """Read a percentile as limits write it, too: `p99.9`."""
+    return measure.replace(".", "_") if isinstance(measure, str) else measure
+
+
+class RequireTable(TomlTable):
+    """A bound that a measure must keep. It is held or failed where the whole interval says so."""
+
+    measure: Annotated[RequiredMeasureName, BeforeValidator(_as_studies_name_it)]
+    """The figure that is required."""
+    below: Text | None = None
+    """The bound that the figure must be below, with its unit, such as `"10ms"`."""
+    above: Text | None = None
+    """The bound that the figure must be above, such as `"5000/s"`; one of `below` and `above` is required."""
+    server: Text | None = None
+    """The server; without it, every server of the study."""
+    at: dict[str, Annotated[int | float, Expected("a number")]] = Field(default_factory=dict)
+    """The point, by keys of the sweep, such as `{ connections = 100 }`; without a key, every value of it."""
+    confidence: Confidence = CONFIDENCE
+    """How often the interval that decides holds the truth."""
+
+    @property
+    def direction(self) -> Direction:
+        """The side of the bound where the figure must be."""
+        return "above" if self.below is None else "below"
+
+    @property
+    def bound_text(self) -> str:
+        """The bound as it was written."""
+        return self.below or self.above or ""
+
+    @property
+    def bound(self) -> float:
+        """The bound in the unit of the measure: ms, requests per second, µs, MiB or a number."""
+        bound = _bound(self.measure, self.bound_text)
+        assert bound is not None, "checked when it was read"  # noqa: S101
+        return bound
+
+    @model_validator(mode="after")
+    def _has_one_bound(self) -> Self:
+        if (self.below is None) == (self.above is None):
+            found = "missing" if self.below is None else "cannot be combined with above; keep one"
+            expected = f"; expected {_expected(self.measure)}, or above instead" if self.below is None else ""
+            raise own_problems([Problem(("below",), found + expected)])
+        if _bound(self.measure, self.bound_text) is None:
+            text = f"found {show(self.bound_text)}; {self.measure} expects {_expected(self.measure)}, above 0"
+            raise own_problems([Problem((self.direction,), text)])
+        return self
+
+
+def _expected(measure: str) -> str:
+    return _UNITS.get(measure, _TIME)[1]
+
+
+def _bound(measure: str, text: str) -> float | None:
+    """Return a bound in the unit of its measure; ``None`` where it is none, or not above 0."""
+    units = _UNITS.get(measure, _TIME)[0]
+    found = _BOUND.fullmatch(text.strip())
+    if found is None or found["unit"] not in units:
+        return None
+    return float(Fraction(found["number"]) * units[found["unit"]]) or None
+
+
+def require_inconsistencies(
+    required: Sequence[RequireTable],
+    servers: Collection[str],
+    sweep: Mapping[str, Sequence[float]],
+) -> Iterator[Problem]:
+    """Yield the servers and the points of requirements that a study does not have."""
+    for place, one in enumerate(required):
+        if one.server is not None and one.server not in servers:
+            text = f"found {show(one.server)}; expected one of {', '.join(servers)}"
+            yield Problem(("require", str(place), "server"), text + nearest(one.server, list(servers)))
+        for key, value in one.at.items():
+            at = ("require", str(place), "at", key)
+            if key not in sweep:
+                known = ", ".join(sweep)
+                yield Problem(at, f"not in the sweep; expected one of {known}{nearest(key, list(sweep))}")
+            elif value not in sweep[key]:
+                values = ", ".join(map(setting, sweep[key]))
+                yield Problem(at, f"found {show(value)}, where no point is; the sweep has {values}")
+
+
+def required_of(study: Mapping[str, object]) -> list[RequireTable]:
+    """Return what the recorded study of a run requires."""
+    recorded = study.get("require")
+    return [RequireTable.model_validate(one) for one in recorded] if isinstance(recorded, list) else []

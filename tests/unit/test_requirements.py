@@ -1,0 +1,121 @@
+"""Requirements of a study, held against a run whose curves and intervals are known."""
+
+import dataclasses
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.requirements import JudgedRequirement
+from loadcurve.cli.run import Ending
+from loadcurve.report.formats.markdown import markdown_bytes
+from loadcurve.report.requirements import requirement_rows, requirements_junit
+from loadcurve.report.section import Report
+from loadcurve.result.folder import Run, read_run
+from support import synthetic_run as synthetic
+from support.good_study import GOOD, problems_in
+from support.report_pages import render_run
+
+
+@pytest.fixture(scope="module")
+def synthetic_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return read_run(synthetic.write_run(tmp_path_factory.mktemp("run")))
+
+
+def with_required(run: Run, *tables: dict[str, Any]) -> Run:
+    study = {**run.run.study, "require": list(tables)}
+    return dataclasses.replace(run, run=run.run.model_copy(update={"study": study}))
+
+
+def analysed(run: Run, *tables: dict[str, Any]) -> Analysis:
+    return analyse(with_required(run, *tables))
+
+
+def judged(run: Run, **table: Any) -> JudgedRequirement:
+    (found,) = analysed(run, {"measure": "throughput", "server": "nginx", **table}).requirements
+    return found
+
+
+AT_10 = {"connections": 10}
+TRUTH_RPS = 42_000 * 10 / 19
+
+
+def test_a_requirement_is_held_failed_or_open_by_the_whole_interval(synthetic_run):
+    # Three trials of the truth times 1 / 1.02, 1 and 1.02: the interval reaches REACH times the truth.
+    ends = TRUTH_RPS / synthetic.REACH, TRUTH_RPS * synthetic.REACH
+    outcomes = {
+        (direction, bound): judged(synthetic_run, at=AT_10, **{direction: f"{bound:.3f}/s"}).outcome
+        for direction in ("above", "below")
+        for bound in (ends[0] - 1, ends[0] + 1, ends[1] - 1, ends[1] + 1)
+    }
+    assert [*outcomes.values()] == [
+        *("held", "cannot_tell", "cannot_tell", "failed"),
+        *("failed", "cannot_tell", "cannot_tell", "held"),
+    ]
+
+
+def test_room_is_the_share_of_the_bound_between_it_and_the_figure(synthetic_run):
+    above = judged(synthetic_run, at=AT_10, above="10000/s").room
+    below = judged(synthetic_run, at=AT_10, below="50000/s").room
+    assert above is not None
+    assert below is not None
+    assert above.value == pytest.approx(TRUTH_RPS / 10_000 - 1, rel=1e-6)
+    assert below.value == pytest.approx(1 - TRUTH_RPS / 50_000, rel=1e-6)
+    assert below.least == pytest.approx(1 - TRUTH_RPS * synthetic.REACH / 50_000, rel=1e-4)
+
+
+def test_a_higher_confidence_asks_for_more_room(synthetic_run):
+    bound = f"{TRUTH_RPS / synthetic.REACH - 1:.3f}/s"
+    assert judged(synthetic_run, at=AT_10, above=bound).outcome == "held"
+    assert judged(synthetic_run, at=AT_10, above=bound, confidence=0.99).outcome == "cannot_tell"
+
+
+def test_what_was_not_measured_never_holds(synthetic_run):
+    absent = judged(synthetic_run, server="absent", at=AT_10, above="1/s")
+    assert (absent.outcome, absent.obstacle) == ("cannot_tell", "not_measured")
+
+
+def test_without_server_and_point_every_point_of_every_server_is_judged(synthetic_run):
+    found = analysed(synthetic_run, {"measure": "p99", "below": "1h"}).requirements
+    places = {(one.server, one.point["connections"]) for one in found}
+    assert len(found) == len(places) == 3 * len(synthetic.CONNECTIONS)
+
+
+def test_junit_markdown_and_page_say_which_failed(synthetic_run):
+    tables = (
+        {"measure": "throughput", "above": "1/s", "server": "nginx", "at": AT_10},
+        {"measure": "throughput", "above": "1000000/s", "server": "nginx", "at": AT_10},
+    )
+    run = with_required(synthetic_run, *tables)
+    analysis = analyse(run)
+    assert [row.title for row in requirement_rows(analysis)] == ["failed", "held"]
+    (suite,) = ElementTree.fromstring(requirements_junit(analysis))
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    said = "1 failed, 1 held"
+    assert said in markdown_bytes(Report(run, analysis)).decode()
+    assert said in render_run(run)
+
+
+BAD = {
+    'measure = "p98"\nbelow = "1ms"': 'require.measure: found "p98"; expected "throughput"',
+    'measure = "p99"\nbelow = "5000/s"': 'require.below: found "5000/s"; p99 expects a time with its unit',
+    'measure = "p99"': "require.below: missing; expected a time",
+    'measure = "p99"\nbelow = "1ms"\nabove = "1ms"': "require.below: cannot be combined with above",
+    'measure = "p99"\nbelow = "1ms"\nserver = "ngin"': 'require.server: found "ngin"; expected one of nginx',
+    'measure = "p99"\nbelow = "1ms"\nat = { connections = 7 }': "found 7, where no point is; the sweep has",
+    'measure = "p99"\nbelow = "1ms"\nat = { rate = 7 }': "not in the sweep; expected one of connections",
+}
+
+
+@pytest.mark.parametrize("table", BAD)
+def test_a_requirement_that_cannot_be_judged_is_refused_with_what_is_allowed(tmp_path, table):
+    (problem,) = problems_in(tmp_path, f"{GOOD}[[require]]\n{table}\n")
+    assert BAD[table] in problem
+
+
+def test_a_failed_requirement_ends_a_run_with_3_and_an_open_one_with_5_where_that_is_asked():
+    for outcomes, codes in (({"failed", "held"}, (3, 3)), ({"cannot_tell"}, (0, 5)), ({"held"}, (0, 0))):
+        ending = Ending.__new__(Ending)
+        ending.usable, ending._outcomes = True, outcomes
+        assert (ending.exit_code(is_strict=False), ending.exit_code(is_strict=True)) == codes
