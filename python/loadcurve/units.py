@@ -106,9 +106,10 @@ def time_step(step_ms: float) -> str:
 
 
 def clock(length_s: float) -> str:
-    """Return a length as minutes and seconds, such as ``2:05``."""
+    """Return a length as minutes and seconds, such as ``2:05``, from an hour on as ``1:02:05``."""
     minutes, seconds = divmod(round(length_s), 60)
-    return f"{minutes}:{seconds:02}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def length(length_s: float) -> str:

@@ -19,7 +19,7 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import LimitUse
-from loadcurve.runs import prepare, trial
+from loadcurve.runs import kept_servers, prepare, trial
 from loadcurve.runs.capacity import SearchOptions
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.catalog import load_catalog
@@ -155,7 +155,7 @@ class ScriptedRun:
         monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
         monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
         monkeypatch.setattr(trial, "CHOSEN", self.script)
-        for module in (prepare, trial):
+        for module in (prepare, trial, kept_servers):
             monkeypatch.setattr(module, "serve", self._serve)
 
     def _serve(self, found, *_: object) -> ScriptedServer:

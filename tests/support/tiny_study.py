@@ -22,11 +22,12 @@ def study_text(
     load: str = 'duration = "100ms"',
     connections: str = "[1, 2]",
     trials: int = 2,
-    restart: str = "sweep",
+    restart: str | None = "sweep",
     repeat_disturbed: int = 0,
     host: str = "",
     more_of_trials: str = "",
 ) -> str:
+    restarts = "" if restart is None else f'restart = "{restart}"\n'
     more = more_of_trials and "\n" + more_of_trials
     return f"""\
 title = "Tiny"
@@ -45,8 +46,7 @@ connections = {connections}
 
 [trials]
 count = {trials}
-restart = "{restart}"
-repeat_disturbed = {repeat_disturbed}{more}
+{restarts}repeat_disturbed = {repeat_disturbed}{more}
 [host]
 {host}
 

@@ -159,6 +159,7 @@ def test_a_study_writes_itself_with_every_default_and_with_units_in_the_names():
     assert written["load"]["timeout_s"] == 5.0
     assert written["trials"] == {
         "count": 5,
+        "every_s": None,
         "restart": "sweep",
         "warmup": None,
         "until_share": None,

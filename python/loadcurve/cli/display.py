@@ -61,6 +61,8 @@ class RunDisplay:
         self._points_per_trial = 0
         self._failure_ends_trial = True
         self._trial: PlannedTrial | None = None
+        self._waits_until: str | None = None
+        """The time of day at which the next trial of a soak begins."""
         self._point: Point | None = None
         """``None`` before the first load of a start."""
         self._point_since = (time.time(), time.monotonic())
@@ -87,7 +89,7 @@ class RunDisplay:
         left = [trial for trial in order if trial.block >= first_block]
         self._arms = {name: arm for one in studies for name, arm in one.arms.items()}
         self._points_per_trial = len(study.points())
-        self._failure_ends_trial = study.trials.restart == "sweep"
+        self._failure_ends_trial = study.trials.restart != "point"
         self._trials_planned = len(order)
         self._points_planned = self._points_per_trial * len(order)
         self._points_over = self._points_before = self._points_per_trial * (len(order) - len(left))
@@ -178,6 +180,13 @@ class RunDisplay:
         if blocks >= rule.least:
             self.note(f"after {plural(blocks, 'trial')} of each server: {wide_in_words(wide, rule)}")
 
+    def waits(self, until_unix_s: float) -> None:
+        """The next trial of a soak begins then."""
+        self._trial, self._point, self._progress = None, None, None
+        self._waits_until = time.strftime("%H:%M:%S", time.localtime(until_unix_s))
+        if not self._live:
+            self.note(f"the next trial begins at {self._waits_until}")
+
     def gate_looks(self, gate: GatedRun) -> None:
         """A gate has looked at its blocks so far."""
 
@@ -192,12 +201,19 @@ class RunDisplay:
         """Draw the three lines of the display: what is running, its figures, and how far the run is."""
         trial = self._trial
         if trial is None:
-            return Text("checking the servers")
+            return Text(self._waiting)
         bar = ProgressBar(total=self._points_planned, completed=self._points_over, width=BAR_WIDTH)
         done = Table.grid(padding=(0, 1))
         done.add_row(bar, Text(self._time_left()))
         lines = (self._running(trial), self._figures())
         return Group(*(Text(line, overflow="ellipsis", no_wrap=True) for line in lines), done)
+
+    @property
+    def _waiting(self) -> str:
+        """What the run does while no server is under load."""
+        if self._waits_until is None:
+            return "checking the servers"
+        return SEPARATOR.join([self._time_left(), f"the next trial begins at {self._waits_until}"])
 
     def _running(self, trial: PlannedTrial) -> str:
         parts = [f"trial {trial.trial + 1} of {self._trials_at_most}{self._trials_planned}", trial.server]

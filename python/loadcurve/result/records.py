@@ -366,6 +366,8 @@ class PointRecord(SealedRecord):
     """During the load and its warm-up; ``None`` without a limit of memory and without CPU credits."""
     attempt: PositiveCount = 1
     """Above 1 where the point was measured again in its trial, because the machine was disturbed."""
+    server_started_at: str | None = None
+    """When the server was started, where it lives from trial to trial (`restart = "never"`)."""
 
     @property
     def load(self) -> LoadResult:

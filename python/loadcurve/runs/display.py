@@ -42,5 +42,8 @@ class Display(Protocol):
     def block_ends(self, blocks: int, wide: Sequence[WidePoint], rule: UntilNarrow) -> None:
         """``blocks`` whole blocks are measured, and these intervals are wider than the study wants."""
 
+    def waits(self, until_unix_s: float) -> None:
+        """The next trial of a soak begins then; nothing is measured until then."""
+
     def gate_looks(self, gate: GatedRun) -> None:
         """A gate has looked at its blocks so far."""

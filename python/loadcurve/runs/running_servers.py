@@ -36,6 +36,8 @@ class Live:
     server: LiveServer
     under_load: UnderLoad
     probe: LiveProbe
+    started_at: str | None = None
+    """When the server was started, where it outlives its trial."""
 
     @property
     def cpus(self) -> CpuDivision:
@@ -79,6 +81,7 @@ class Live:
             probe=seen,
             limit_use=limit_use,
             attempt=attempt,
+            server_started_at=self.started_at,
         )
 
     def _shared(self) -> Iterator[Caveat]:

@@ -29,6 +29,7 @@ from loadcurve.result.which_count import ServerCpus, counted, marked_drop
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.display import Display
 from loadcurve.runs.gate import GateOptions, gate_record, sides_of
+from loadcurve.runs.kept_servers import KeptServers
 from loadcurve.runs.machines import Machines, sending_machines
 from loadcurve.runs.other_runs import not_alone
 from loadcurve.runs.own_runs import forget_begun
@@ -36,6 +37,7 @@ from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop, trial_order
 from loadcurve.runs.prepare import Served
 from loadcurve.runs.resume import InterruptedRuns
+from loadcurve.runs.soak import EVERY_OPTION, Pacing, Soak
 from loadcurve.runs.trial import TrialRunner
 from loadcurve.server.catalog import catalogs_of, load_catalog
 from loadcurve.server.interrupts import interrupts_deferred
@@ -66,6 +68,8 @@ class RunOptions:
     catalogs: Sequence[Path] = ()
     generators: Sequence[str] = ()
     """Tools under which each server is measured besides."""
+    soak: Soak | None = None
+    """A trial at an interval, for a time."""
 
     def changes(self) -> list[str]:
         """Return the options that change the study, as they are given on the command line."""
@@ -73,7 +77,8 @@ class RunOptions:
         only = [word for name in self.only for word in ("--only", name)]
         catalogs = [word for folder in self.catalogs for word in (CATALOG_OPTION, str(folder.absolute()))]
         generators = [word for name in self.generators for word in ("--generator", name)]
-        return [*(["--quick"] if self.quick else []), *trials, *only, *catalogs, *generators]
+        soak = [] if self.soak is None else self.soak.words()
+        return [*(["--quick"] if self.quick else []), *trials, *soak, *only, *catalogs, *generators]
 
     @classmethod
     def of_run(cls, folder: Path, record: RunRecord, catalogs: Sequence[Path] | None = None) -> Self:
@@ -99,6 +104,7 @@ class RunOptions:
             seed=record.seed,
             catalogs=tuple(map(Path, given.get(CATALOG_OPTION, ()) if catalogs is None else catalogs)),
             generators=tuple(given.get("--generator", ())),
+            soak=Soak.of_words(given),
         )
 
 
@@ -271,7 +277,10 @@ class StudyRun:
             if self.has_several_loads and not self._is_resumed:
                 write_loads(self.folder, self._loads_record())
             announce()
-            measured = self._run_trials(folders, served, machines)
+            kept = None
+            if self.studies[0].trials.restart == "never":
+                kept = stack.enter_context(KeptServers())
+            measured = self._run_trials(folders, served, machines, kept)
             for folder in folders:
                 forget_begun(folder.path)
             return measured
@@ -281,6 +290,7 @@ class StudyRun:
         folders: Sequence[RunFolder],
         served: Sequence[Served | None],
         machines: Mapping[str, ManyMachines],
+        kept: KeptServers | None,
     ) -> int:
         restarts = self.studies[0].trials.restart == "point"
         continued = self.studies[0].points() if self.studies[0].trials.continues else None
@@ -291,7 +301,9 @@ class StudyRun:
             restarts_for_each_point=restarts,
             continued=continued,
             machines=machines,
+            kept=kept,
         )
+        pacing = Pacing(self.studies[0].trials.every_s, self._display)
         rule = until_narrow(self.studies[0].model_dump(mode="json")["trials"])
         whole = [part.records_of_whole_blocks() for part in self.parts]
         of_gate: list[PointRecord | FailureRecord] = []
@@ -299,6 +311,7 @@ class StudyRun:
         measured = sum(map(_is_answered, chain.from_iterable(whole)))
         starts_left = (start for start in self.starts if start.shown.block >= self.first_block)
         for block, starts in groupby(starts_left, key=lambda start: start.shown.block):
+            pacing.wait()
             for start in starts:
                 of_start = self._run_start(runner, start, folders, served)
                 for place, records in of_start.items():
@@ -397,6 +410,11 @@ def _starts_of_several(parts: Sequence[PlannedRun], loads: Sequence[LoadPart], s
 
 def _require_no_choice(study_file: Path, options: RunOptions, search: SearchOptions | None) -> None:
     """Raise ``BadInput`` where a study of several loads is to be searched, or run in part."""
+    if options.soak:
+        raise BadInput(
+            f"{EVERY_OPTION} cannot be combined with {study_file}, whose loads run alone and together: "
+            "servers that live throughout would be there twice; give a study with a table [load]"
+        )
     if search:
         raise BadInput(
             f"{study_file}: a capacity is searched for one load, and this study has several; give a study "
@@ -422,6 +440,9 @@ def _changed(study: Study, options: RunOptions) -> Study:
     """Return the study with the person's changes."""
     if options.quick:
         study = study.quick()
+    if options.soak is not None:
+        trials = study.trials.repeated(options.soak.every_s, options.soak.for_s)
+        study = study.model_copy(update={"trials": trials})
     if options.trials is not None:
         study = study.model_copy(update={"trials": study.trials.exactly(options.trials)})
     if options.only:

@@ -23,6 +23,7 @@ from loadcurve.result.which_count import asks_for_another
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.continued import ContinuedSweep
 from loadcurve.runs.display import Display
+from loadcurve.runs.kept_servers import KeptServers
 from loadcurve.runs.other_runs import OtherRuns
 from loadcurve.runs.points import PointChooser
 from loadcurve.runs.prepare import serve
@@ -46,6 +47,8 @@ class TrialRunner:
     """All points of a trial, where they follow each other without a pause."""
     machines: Mapping[str, LoadGenerator] = field(default_factory=dict)
     """What sends the loads of arms, by their names, where that is not this process."""
+    kept: KeptServers | None = None
+    """The servers that outlive their trials; ``None`` where each trial starts its own."""
 
     def generator(self, members: Sequence[Member]) -> LoadGenerator:
         """Return what sends the loads of a start, which is the same for all that begin together."""
@@ -55,7 +58,7 @@ class TrialRunner:
         """Yield the members' records of each point as soon as it is measured; failures end a start.
 
         ``trial`` is the start's place among all of a run. The servers run only while the trial is under way,
-        also when the caller stops taking records.
+        also when the caller stops taking records, unless they are kept.
         """
         attempts: Counter[PointKey] = Counter()
         """How often each point has begun."""
@@ -103,6 +106,8 @@ class TrialRunner:
         except ServerFailure as failure:
             reason = Reason(code=failure.code, text=failure.text)
             log_tail = failure.log_tail
+            if self.kept is not None:
+                self.kept.drop([*members])
         except LoadcurveError as error:
             # The load could not be started, for a lack of open files for instance.
             reason = Reason(code="load_not_started", text=hidden(str(error)))
@@ -141,13 +146,20 @@ class TrialRunner:
         """Start and verify the members' servers, each with its probe, as long as ``stack`` lasts."""
         started = []
         for member in members:
-            server = stack.enter_context(serve(member.found, member.served, member.cpus))
+            if self.kept is None:
+                server, started_at = (
+                    stack.enter_context(serve(member.found, member.served, member.cpus)),
+                    None,
+                )
+            else:
+                kept = self.kept.of(member)
+                server, started_at = kept.server, kept.started_at
             under_load = stack.enter_context(member.under_load(server, self.generator(members)))
             under_load.verify(self.seed + member.trial.block)
-            started.append((member, server, under_load))
+            started.append((member, server, under_load, started_at))
         return [
-            Live(member, server, under_load, stack.enter_context(_probe(member, server)))
-            for member, server, under_load in started
+            Live(member, server, under_load, stack.enter_context(_probe(member, server)), started_at)
+            for member, server, under_load, started_at in started
         ]
 
     def _warm_up(self, lives: Sequence[Live]) -> None:

@@ -24,7 +24,11 @@ def estimated_duration_s(study: Study, trials: Mapping[str, int]) -> float | Non
         if len(known_s) < len(points):
             return None
         total_s += (sum(known_s) + starts * (TRIAL_START_S + warmup_s)) * count
-    return total_s
+    if study.trials.every_s is None or not trials:
+        return total_s
+    # What is left of each interval but the last is a pause.
+    blocks = max(trials.values())
+    return max(total_s, study.trials.every_s * (blocks - 1) + total_s / max(blocks, 1))
 
 
 def estimated_total_s(studies: Sequence[Study], trials: Mapping[str, int]) -> float | None:

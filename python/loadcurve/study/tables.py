@@ -1,5 +1,6 @@
 """The tables of a study file beside the load, and the types of their values, each checked for itself."""
 
+import math
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -197,8 +198,10 @@ class Trials(TomlTable):
 
     count: PositiveCount = 5
     """Trials of each server; with `until` the least number, 8 unless it is given."""
-    restart: Literal["sweep", "point"] = "sweep"
-    """Whether each sweep or each point begins with a fresh start of the server."""
+    every_s: Duration | None = Field(None, alias="every")
+    """Begins a trial of each server at this interval, in a soak; without it, one trial follows another."""
+    restart: Literal["sweep", "point", "never"] = "sweep"
+    """Whether each sweep or each point begins with a fresh start of the server, or only the run does."""
     between_points: Literal["pause", "continue"] = "pause"
     """Whether the connections are closed after a point, or the next point continues on them at once."""
     warmup: (
@@ -262,6 +265,15 @@ class Trials(TomlTable):
     def most(self) -> int:
         """The most trials of each server."""
         return self.count if self.until_share is None else self.at_most
+
+    def repeated(self, every_s: float, for_s: float) -> Self:
+        """Return the same as a soak: a trial every so often, for so long, of servers that live throughout.
+
+        A study that says when its servers are started anew keeps that.
+        """
+        soak = {"every_s": every_s, "count": max(1, math.ceil(for_s / every_s)), "until_share": None}
+        lives = {} if "restart" in self.model_fields_set else {"restart": "never"}
+        return self.model_copy(update={**soak, **lives})
 
     def exactly(self, count: int) -> Self:
         """Return the same with a fixed number of trials."""

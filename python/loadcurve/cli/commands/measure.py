@@ -46,16 +46,33 @@ def run(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 5 if a requirement cannot be told.")
     ] = False,
+    repeat_every: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="A soak: a trial at this interval, on servers that live on."),
+    ] = None,
+    lasting: Annotated[
+        str | None,
+        typer.Option("--for", metavar="TIME", help="With --repeat-every: how long, such as 24h."),
+    ] = None,
     yes: YesOption = False,
 ) -> None:
     """Run a study and write its run folder with report.html."""
     from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.run import Followers, run_command
+    from loadcurve.runs.soak import EVERY_OPTION, FOR_OPTION, Soak
     from loadcurve.runs.study import RunOptions
 
     raise_on_interrupts()
+    soak = {EVERY_OPTION: repeat_every, FOR_OPTION: lasting}
     options = RunOptions(
-        out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()), tuple(generator or ())
+        out,
+        trials,
+        tuple(only or ()),
+        quick,
+        seed,
+        tuple(catalog or ()),
+        tuple(generator or ()),
+        Soak.of_words({name: [word] for name, word in soak.items() if word is not None}),
     )
     if resume is None and study is None:
         raise typer.BadParameter("missing; expected a study file, or --resume RUN", param_hint="STUDY.toml")
