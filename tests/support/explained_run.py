@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from support import synthetic_run as synthetic
 
 CONNECTIONS = (5, 10, 25, 50, 100)
 TRIALS = 5
+BEGIN = datetime(2026, 3, 14, 9, 27, tzinfo=UTC)
 SPREAD = 0.01
 """The deviation between trials, of the logarithm."""
 
@@ -40,6 +42,8 @@ class Setup:
     host: Data = field(default_factory=dict)
     server: Data = field(default_factory=dict)
     seed: int = 1
+    every_s: float | None = None
+    """A soak: from the begin of one trial to that of the next, on a server that is started once."""
 
 
 def planted_run(plant: Planted = nothing_planted, setup: Setup | None = None) -> Run:
@@ -64,6 +68,8 @@ def planted_run(plant: Planted = nothing_planted, setup: Setup | None = None) ->
             "host": host | setup.host,
             "servers": {"nginx": server},
             "points": [{setup.key: value} for value in setup.values],
+            "study": base.study | {"trials": base.study["trials"] | {"every_s": setup.every_s}},
+            "started_at": BEGIN.isoformat(),
         }
     )
     records = []
@@ -73,9 +79,16 @@ def planted_run(plant: Planted = nothing_planted, setup: Setup | None = None) ->
             record = _clean_record(setup.key, value, factor)
             plant(record, planned["trial"], value)
             measured = {"measurements": {"load": record.pop("load")}}
-            at = {"point": {setup.key: value}, "started_at": "2026-03-14T09:27:00Z"}
+            at = {"point": {setup.key: value}, **_times(setup, planned["trial"])}
             records.append(PointRecord.model_validate(planned | at | record | measured))
     return Run(folder=Path("run"), run=run, records=records, study_text="", cut_off=False)
+
+
+def _times(setup: Setup, trial: int) -> Data:
+    if setup.every_s is None:
+        return {"started_at": BEGIN.isoformat()}
+    at = BEGIN + timedelta(seconds=trial * setup.every_s)
+    return {"started_at": at.isoformat(), "server_started_at": BEGIN.isoformat()}
 
 
 def _clean_record(key: str, value: float, factor: float) -> Data:
