@@ -43,7 +43,7 @@ class Setup:
     server: Data = field(default_factory=dict)
     seed: int = 1
     every_s: float | None = None
-    """A soak: from the begin of one trial to that of the next, on a server that is started once."""
+    """A soak: from the start of one trial to that of the next, on a server that is started once."""
 
 
 def planted_run(plant: Planted = nothing_planted, setup: Setup | None = None) -> Run:

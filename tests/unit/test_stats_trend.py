@@ -26,7 +26,7 @@ def rising(count, seed):
 
 
 def wave(count, seed, likeness=0.8):
-    """Each value is like the one before it, and nothing rises for ever."""
+    """Each value is like the one before it, and nothing rises to the end."""
     chance, value, values = random.Random(seed), 0.0, []
     for _ in range(count):
         value = likeness * value + chance.gauss(0, 1)

@@ -182,6 +182,10 @@ class RunOptions(TypedDict, total=False):
     """Resume the interrupted run in this folder, with its own options; name its study if another user started
     it.
     """
+    repeat_every: str | None
+    """A soak: a trial at this interval, on servers that live on."""
+    for_: str | None
+    """With --repeat-every: how long, such as 24h."""
     yes: bool
     """Run the study even if it may be of somebody else's making."""
 

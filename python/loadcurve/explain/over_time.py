@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from loadcurve import units
 from loadcurve.explain.finding import Evidence, Finding, FindingCode
 from loadcurve.explain.observation import Explanation, Rule, finding
-from loadcurve.explain.soak import MEMORY, OPEN_FILES, OverTime, over_time
+from loadcurve.explain.soak import HELD, OverTime, over_time
 from loadcurve.explain.subject import Subject
 from loadcurve.result.measures import point_key
 from loadcurve.result.records import PointRecord
@@ -34,9 +34,8 @@ RISES, FALLS = "rose", "fell"
 def find(subject: Subject) -> list[Finding]:
     """Find figures with a trend over the trials of a soak."""
     figures = [one for one in over_time(subject) if one.is_trend and one.trend is not None]
-    of_server = [one for one in figures if one.measure is OPEN_FILES or one.measure.name == MEMORY]
-    grown = [one for one in of_server if one.trend is not None and one.trend.change > 0]
-    drifted = [one for one in figures if one not in of_server]
+    grown = [one for one in figures if one.measure in HELD and one.trend is not None and one.trend.change > 0]
+    drifted = [one for one in figures if one.measure not in HELD]
     found = []
     if grown:
         found.append(finding(LEAK, subject, _records(subject, grown), _explain_growth(grown)))

@@ -35,7 +35,11 @@ OPEN_FILES: Final = Measure(
     from_zero=True,
     value=_open_files,
 )
-MEMORY: Final = "memory_mean_mib"
+MEMORY: Final = MEASURES["memory_mean_mib"]
+HELD: Final = (MEMORY, OPEN_FILES)
+"""What a server holds from trial to trial, whatever disturbs the load."""
+SERVED: Final = ("p50", "p99", "cpu_per_request_us")
+MEASURES_IN_ORDER: Final = ("throughput", *SERVED, *(one.name for one in HELD))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class OverTime:
     point: Point
     measure: Measure
     times_s: tuple[float, ...]
-    """When each trial came to the point, from the begin of the run."""
+    """When each trial came to the point, from the start of the run."""
     values: tuple[float, ...]
     since_s: float
     """When the server was started that the trend is of; 0 where each trial starts its own."""
@@ -66,8 +70,7 @@ def over_time(subject: Subject) -> list[OverTime]:
     if not is_soak(subject.run):
         return []
     begin = datetime.fromisoformat(subject.run.started_at)
-    usable = [record for record in subject.records if is_usable(record)]
-    return _judged([one for records in _by_point(usable) for one in _figures(records, begin)])
+    return _judged([one for records in _by_point(subject.records) for one in _figures(records, begin)])
 
 
 def _by_point(records: Sequence[PointRecord]) -> list[list[PointRecord]]:
@@ -80,7 +83,8 @@ def _by_point(records: Sequence[PointRecord]) -> list[list[PointRecord]]:
 def _figures(records: Sequence[PointRecord], begin: datetime) -> list[OverTime]:
     """Return the figures of one point of one server, in the order of the measures.
 
-    Where a rate was asked for, the rate that was answered says nothing of the server.
+    Where a rate was asked for, the rate that was answered says nothing of the server. What a server holds is
+    the same in an invalid point, such as one in which other programs took the CPUs.
     """
     ordered = sorted(records, key=lambda one: one.started_at)
     times = {id(one): (datetime.fromisoformat(one.started_at) - begin).total_seconds() for one in ordered}
@@ -90,10 +94,11 @@ def _figures(records: Sequence[PointRecord], begin: datetime) -> list[OverTime]:
         since_s = (datetime.fromisoformat(last_start) - begin).total_seconds()
     load = ordered[0].load
     rate = [measures(load.load.kind)["throughput"]] if load.rate_rps.asked is None else []
-    chosen = [*rate, *(MEASURES[name] for name in ("p50", "p99", "cpu_per_request_us", MEMORY)), OPEN_FILES]
+    chosen = [*rate, *(MEASURES[name] for name in SERVED), *HELD]
     found = []
     for measure in chosen:
-        known = [(times[id(one)], value) for one in ordered if (value := measure.value(one)) is not None]
+        counting = [one for one in ordered if measure in HELD or is_usable(one)]
+        known = [(times[id(one)], value) for one in counting if (value := measure.value(one)) is not None]
         if len(known) > 1:
             living = [(at_s, value) for at_s, value in known if at_s >= since_s]
             found.append(
@@ -124,6 +129,6 @@ def _matters(one: OverTime) -> bool:
     if one.measure is OPEN_FILES:
         return abs(one.trend.change) >= LEAST_GROWTH_OF_FILES
     share = one.trend.relative_change
-    if one.measure.name == MEMORY:
+    if one.measure is MEMORY:
         return share is not None and abs(share) >= LEAST_GROWTH_OF_MEMORY and abs(one.trend.change) >= 1
     return share is not None and abs(share) >= LEAST_CHANGE

@@ -27,6 +27,7 @@ from loadcurve.report.findings import FOUND, LIMIT
 from loadcurve.report.gate import GATE
 from loadcurve.report.long_table import NUMBERS
 from loadcurve.report.operations import BY_OPERATION
+from loadcurve.report.over_time import OVER_TIME
 from loadcurve.report.published_content import PUBLISHED
 from loadcurve.report.ranking import RANKING
 from loadcurve.report.reasons import CAVEATS, FAILURES, NOTES, RUN_CAVEATS, VERDICTS
@@ -49,6 +50,7 @@ SECTIONS: tuple[Section[Any], ...] = (
     MEASURED,
     LOADS_IN_WORDS,
     TRIALS_IN_WORDS,
+    OVER_TIME,
     LIMIT,
     FOUND,
     CLAIMS,

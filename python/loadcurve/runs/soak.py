@@ -48,7 +48,7 @@ class Soak:
 
 
 @dataclass
-class Pacing:
+class BlockSchedule:
     """Waits until the next block of a soak is due; without an interval one block follows the other."""
 
     every_s: float | None

@@ -37,7 +37,7 @@ from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop, trial_order
 from loadcurve.runs.prepare import Served
 from loadcurve.runs.resume import InterruptedRuns
-from loadcurve.runs.soak import EVERY_OPTION, Pacing, Soak
+from loadcurve.runs.soak import EVERY_OPTION, BlockSchedule, Soak
 from loadcurve.runs.trial import TrialRunner
 from loadcurve.server.catalog import catalogs_of, load_catalog
 from loadcurve.server.interrupts import interrupts_deferred
@@ -303,7 +303,7 @@ class StudyRun:
             machines=machines,
             kept=kept,
         )
-        pacing = Pacing(self.studies[0].trials.every_s, self._display)
+        schedule = BlockSchedule(self.studies[0].trials.every_s, self._display)
         rule = until_narrow(self.studies[0].model_dump(mode="json")["trials"])
         whole = [part.records_of_whole_blocks() for part in self.parts]
         of_gate: list[PointRecord | FailureRecord] = []
@@ -311,7 +311,7 @@ class StudyRun:
         measured = sum(map(_is_answered, chain.from_iterable(whole)))
         starts_left = (start for start in self.starts if start.shown.block >= self.first_block)
         for block, starts in groupby(starts_left, key=lambda start: start.shown.block):
-            pacing.wait()
+            schedule.wait()
             for start in starts:
                 of_start = self._run_start(runner, start, folders, served)
                 for place, records in of_start.items():

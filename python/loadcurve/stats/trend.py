@@ -26,7 +26,7 @@ LEAST_VALUES = 8
 MOST_VALUES = 1_000
 """Of more values the means of neighbours are taken: all pairs of a year of hours are millions."""
 EXACT_UP_TO = 10
-"""So many values without ties have their exact distribution; above, the normal one is as good."""
+"""Up to this many values without ties have their exact distribution; above, the normal one is as good."""
 LIKENESS_MAX = 0.95
 """More likeness of neighbours than this leaves a twentieth of the values, or less, to judge by."""
 METHOD = "Theil-Sen slope, with Sen's interval"
@@ -81,7 +81,7 @@ def trend(times_s: Sequence[float], values: Sequence[float]) -> Trend | None:
 
 
 def _thinned(values: Values) -> Values:
-    """Return the means of neighbours, so many that :data:`MOST_VALUES` at most are left."""
+    """Return the means of neighbours, :data:`MOST_VALUES` at most."""
     if len(values) <= MOST_VALUES:
         return values
     return np.array([part.mean() for part in np.array_split(values, MOST_VALUES)])
@@ -138,7 +138,7 @@ def _ranks(values: Values) -> Values:
 
 
 def _ends(slopes: Values, variance: float) -> tuple[float, float]:
-    """Return the interval of the slope: the slopes of so many ranks on both sides of the median (Sen)."""
+    """Return the interval of the slope: the slopes at equal ranks on both sides of the median (Sen)."""
     half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(variance)
     low = max(round((len(slopes) - half) / 2) - 1, 0)
     high = min(round((len(slopes) + half) / 2), len(slopes) - 1)
@@ -159,7 +159,7 @@ def _p_value(score: int, variance: float, values: Values, *, is_independent: boo
 def _exact_p_value(score: int, n: int) -> float:
     """Return the share of all orders of ``n`` values with a score as far from 0 (Kendall's distribution)."""
     counts = [1]
-    """How many orders have so many pairs that fall, from 0 on."""
+    """The number of orders by the number of pairs that fall, from 0 on."""
     for more in range(1, n):
         summed = [0] * (len(counts) + more)
         for falling, count in enumerate(counts):
