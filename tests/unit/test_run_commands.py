@@ -206,6 +206,26 @@ def test_a_search_without_limits_takes_those_of_the_study_and_of_neither_it_says
     assert scripted.run.run.search.slo == "p50 < 5.5ms"
 
 
+def test_a_folder_that_is_in_use_is_refused_before_anything_is_looked_at(scripted, capsys):
+    scripted.folder.mkdir()
+    (scripted.folder / "mine.txt").write_text("mine")
+    with pytest.raises(BadInput, match="is not empty"):
+        scripted.command(study_text(LIMIT, trials=1))
+    assert capsys.readouterr().err == ""
+    assert [one.name for one in scripted.folder.iterdir()] == ["mine.txt"]
+
+
+def test_servers_that_fail_alike_before_the_first_trial_are_one_reason(scripted, capsys):
+    for name, workers in (("limit", 1), ("simple", 2)):
+        reason = f"`app --workers {workers}` ended with 1 before it answered"
+        scripted.script.failures[name, "start"] = ServerFailure("died", reason, "no module app")
+    with pytest.raises(NothingMeasured):
+        scripted.command(study_text(f"{LIMIT}\n[servers.simple]", trials=1))
+    said = capsys.readouterr().err
+    assert "simple failed before the first trial as limit did" in said
+    assert said.count("no module app") == 1
+
+
 def test_limits_that_always_hold_on_a_range_of_the_command_line_say_at_least(scripted, capsys):
     study = study_text(LIMIT, connections="[3]", trials=1, restart="point")
     assert scripted.capacity_command(study, "p50 < 10s", "connections", 2.0, 5.0) == 0

@@ -21,6 +21,7 @@ from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.report.ending import wide_in_words
+from loadcurve.report.reasons import grouped_alike
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.server.failure import ServerFailure
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
@@ -71,6 +72,8 @@ class RunDisplay:
         self._shown_caveats: set[tuple[str, str]] = set()
         self._said_of: set[tuple[str, str]] = set()
         """Servers, each with why it failed before the first trial."""
+        self._said_in_full: list[tuple[str, str]] = []
+        """Of servers that failed alike, but for numbers such as ports and workers, the first."""
         self._file: ProgressFile | None = None
         self._seconds: LiveSeconds | None = None
         self._other_systems: LiveLoad | None = None
@@ -114,7 +117,13 @@ class RunDisplay:
     def server_failed(self, server: str, failure: ServerFailure) -> None:
         """A server failed before the first trial; its trials, which fail for it, do not repeat the reason."""
         self._said_of.add((server, failure.text))
-        self.note(f"{server} failed before the first trial: {failure}")
+        said = str(failure)
+        alike = [name for name, text in self._said_in_full if len(grouped_alike([text, said])) == 1]
+        if alike:
+            self.note(f"{server} failed before the first trial as {alike[0]} did")
+            return
+        self._said_in_full.append((server, said))
+        self.note(f"{server} failed before the first trial: {said}")
 
     def trial_begins(self, trial: PlannedTrial) -> None:
         """A server is being started."""

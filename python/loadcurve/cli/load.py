@@ -18,6 +18,7 @@ from loadcurve.loads.http import HttpLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.loads.way import socket_url
+from loadcurve.result.folder import refuse_used_folder
 from loadcurve.server.presence import announce
 from loadcurve.server.target import Target, reached, read_url
 from loadcurve.tools.catalog import tool_named
@@ -67,6 +68,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     load = http_load(options, url, target.path, socket)
     if target.scheme == "http":
         options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
+    if options.values["out"] is not None:
+        refuse_used_folder(options.values["out"])
     cpus = cpus_of(options.values["cpus"])
     if load.generator != ENGINE_NAME:
         require_tool(options, load, target)

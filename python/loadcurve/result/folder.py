@@ -1,5 +1,6 @@
 """The run folder: ``run.json``, ``trials.jsonl`` and ``study.toml``, written while measuring, read later."""
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -299,6 +300,13 @@ def require_new_folder(path: Path) -> None:
         raise _not_written(path, error) from error
     if is_used:
         raise _in_use(path)
+
+
+def refuse_used_folder(path: Path) -> None:
+    """Raise ``BadInput`` where a folder is in use, and make none: before what takes time, it saves that."""
+    with contextlib.suppress(OSError):
+        if any(path.iterdir()):
+            raise _in_use(path)
 
 
 def _in_use(path: Path) -> BadInput:

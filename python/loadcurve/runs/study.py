@@ -14,7 +14,7 @@ from loadcurve.errors import BadInput
 from loadcurve.generate.many import ManyMachines
 from loadcurve.host.cpus import own_threads_on
 from loadcurve.host.facts import host_facts
-from loadcurve.result.folder import RunFolder, require_new_folder
+from loadcurve.result.folder import RunFolder, refuse_used_folder, require_new_folder
 from loadcurve.result.inputs import CATALOG_OPTION
 from loadcurve.result.measures import point_key
 from loadcurve.result.outcomes import Caveat
@@ -145,6 +145,8 @@ class StudyRun:
         document = beside_generators(TomlDocument.read(study_file), options.generators)
         self.study_file = study_file
         self.folder = options.out or new_folder(study_name(study_file))
+        if resumed is None:
+            refuse_used_folder(self.folder)
         self.has_several_loads = is_of_several(document)
         self._display = display
         self._is_resumed = resumed is not None
