@@ -57,6 +57,21 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
             "load http://x --foo 1",
             "there is no option --foo (did you mean --from or --io or --out?); see loadcurve load --help",
         ),
+        (
+            "load http://x --data a",
+            "there is no option --data (here it is --body TEXT, or --body @FILE); see loadcurve load --help",
+        ),
+        (
+            "load http://x -r 10",
+            "there is no option -r (here it is -R, the rate); see loadcurve load --help",
+        ),
+        (
+            'load http://127.0.0.1:1/ -d {"a":1}',
+            (
+                '-d/--duration: found "{\\"a\\":1}"; expected a duration above 0, up to 10⁶ s, such as '
+                '"500ms" or "1m"; a body is given by --body'
+            ),
+        ),
         ("lod", "there is no command lod (did you mean 'load'?); see loadcurve --help"),
         ("--zzz", "there is no option --zzz; see loadcurve --help"),
         ("servers check", "found check; expected NAME, or check NAME; see loadcurve servers --help"),

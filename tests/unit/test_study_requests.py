@@ -86,7 +86,7 @@ def test_a_binary_file_is_no_file_of_requests(tmp_path):
 @pytest.mark.parametrize("before", ["", LONG])
 def test_the_weights_of_a_file_are_used_or_refused(tmp_path, before):
     file, load = tmp_path / "paths.txt", with_file(tmp_path, f"{before}/a 2\n")
-    text = 'has weights, which require pick = "weighted"; set it, or remove the weights'
+    text = 'has weights, which require pick = "weighted" (or --pick weighted); or remove them'
     assert problems_in(tmp_path, load) == [f":4: load.pick: {file} {text}"]
 
 

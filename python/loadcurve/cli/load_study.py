@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from loadcurve.cli.commands.row import Row
 from loadcurve.cli.commands.running_options import RUNNING
+from loadcurve.cli.foreign_options import is_body
 from loadcurve.errors import BadInput
 from loadcurve.loads.http import HTTP_TABLES, HttpLoad
 from loadcurve.loads.kinds import KINDS, LoadKind
@@ -230,7 +231,8 @@ class Options:
         # Weights are in the file of paths, and it is the pick that asks for them.
         key = "pick" if key == "weights" else key
         name = next((one for one in self._written if one in _TARGETS and self._key(one) == key), key)
-        return f"{self._written.get(name, name)}: {problem.text}"
+        hint = "; a body is given by --body" if key == "duration" and is_body(self.values.get(key)) else ""
+        return f"{self._written.get(name, name)}: {problem.text}{hint}"
 
     def _option_of_header(self, name: object = None) -> str:
         """Return which option has given a header; both where it may be either: a pipe is not read twice."""

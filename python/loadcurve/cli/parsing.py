@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from loadcurve.cli.foreign_options import instead_of
 from loadcurve.errors import BadInput
 
 ARGUMENTS, OPTIONS = "Arguments", "Options"
@@ -162,6 +163,9 @@ def _in_words(error: Any) -> str:  # noqa: ANN401 -- as above
 
 def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
     if hasattr(error, "possibilities"):
+        known = instead_of(error.option_name) if _is_of_a_load(error) else None
+        if known is not None:
+            return f"there is no option {error.option_name} (here it is {known})"
         meant = f" (did you mean {' or '.join(sorted(error.possibilities))}?)" if error.possibilities else ""
         return f"there is no option {error.option_name}{meant}"
     message = str(error.message or "missing")
@@ -171,6 +175,11 @@ def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
         return message
     place = error.param_hint or _names(error.param)
     return f"{place}: {message}" if place else message
+
+
+def _is_of_a_load(error: Any) -> bool:  # noqa: ANN401 -- as above
+    context = getattr(error, "ctx", None)
+    return context is not None and context.info_name == "load"
 
 
 def _names(parameter: Any) -> str | None:  # noqa: ANN401 -- as above

@@ -98,5 +98,5 @@ def _require_one_use_of_weights(file: Path, listed: RequestList, table: Mapping[
         text = f"given for the {listed.count} requests of {file}; put the weights into that file"
         raise own_problems([Problem(("weights",), text)])
     if listed.has_weights and table.get("pick") != "weighted":
-        text = f'{file} has weights, which require pick = "weighted"; set it, or remove the weights'
+        text = f'{file} has weights, which require pick = "weighted" (or --pick weighted); or remove them'
         raise own_problems([Problem(("pick",), text)])
