@@ -6,6 +6,8 @@ import re
 from loadcurve.result.records import RunRecord
 
 PROGRAM_TITLE = "Loadcurve: load curves of real servers, with an interval on every number"
+AUTHORS = "The Loadcurve developers"
+"""As CITATION.cff has them."""
 _SPECIAL = re.compile(r"[\\{}%#$&_~^]")
 
 
@@ -15,7 +17,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 def bibliography(run: RunRecord) -> str:
     """Return the entries of a run and of the version of Loadcurve that measured it.
 
-    Nobody is named: who measured a run is in no record.
+    Nobody is named as the author of a run: who measured it is in no record.
     """
     version = _plain(run.loadcurve_version)
     title, begun = str(run.study.get("title") or "A run"), _begun(run)
@@ -31,6 +33,7 @@ def bibliography(run: RunRecord) -> str:
             "}",
             "",
             f"@misc{{loadcurve-{_key_part(version)},",
+            f"  author = {{{{{AUTHORS}}}}},",
             f"  title = {{{{{PROGRAM_TITLE}}}}},",
             "  key = {Loadcurve},",
             *date[:1],

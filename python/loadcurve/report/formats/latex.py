@@ -3,11 +3,13 @@ r"""The figures of a run for papers: a table, charts that LaTeX draws, and an en
 Each file is a fragment that a document takes in by ``\input``; its first lines name the packages.
 """
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from loadcurve.analysis.curves import Curve, CurvePoint, points_in
 from loadcurve.analysis.sweep import Slice, slices
+from loadcurve.errors import sentence
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.citation import bibliography
@@ -23,6 +25,10 @@ _MARKS = {"circle": "*", "square": "square*", "triangle-up": "triangle*", "diamo
 """The marks of pgfplots for the shapes of the page."""
 _LAST_LATIN = 0x17F
 """Letters up to Latin Extended-A are in the fonts of every LaTeX."""
+_SUSPECT, _ONE_TRIAL = "s", "1"
+"""Marks at the figures of a table."""
+_WIDE = re.compile(r"(?P<value>\S+) \(-(?P<below>\S+) to \+(?P<above>\S+) %\)")
+"""An estimate with both ends of its interval, as ``short_estimate`` words it."""
 _SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": "\\textbackslash{}",
@@ -63,33 +69,93 @@ def _bytes(lines: str) -> bytes:
 
 
 def _table(report: Report) -> str:
-    """Return a row for each server and point, with the value and its 95 % interval."""
+    """Return a row for each server and point, with the value and its 95 % interval.
+
+    Marks at figures have notes below the table: what is suspect, what is of one trial, and what is missing.
+    """
     analysis = report.analysis
     keys, measures = analysis.keys, [MEASURES[name] for name in IN_TABLE]
     titles = ["server", *keys, *(measure.heading for measure in measures)]
-    rows = []
-    for curve in analysis.curves:
-        for part in slices(analysis.points):
-            for at in points_in(curve, part.rising):
-                figures = [text.short_estimate(at.estimate(measure)) for measure in measures]
-                rows.append([curve.server, *(f"{at.point[key]:g}" for key in keys), *figures])
+    points = [
+        (curve.server, at)
+        for curve in analysis.curves
+        for part in slices(analysis.points)
+        for at in points_in(curve, part.rising)
+    ]
+    rows = [
+        [
+            escaped(server),
+            *(escaped(f"{at.point[key]:g}") for key in keys),
+            *(_cell(at, measure) for measure in measures),
+        ]
+        for server, at in points
+    ]
     return "\n".join(
         [
             "% A table of Loadcurve; in the preamble: \\usepackage{booktabs,textcomp}",
-            f"% {escaped(analysis.run.title)}",
-            f"\\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}",
+            "\\begin{table}",
+            "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
+            f"\\caption{{{escaped(sentence(analysis.run.title))} {_trials(points, measures)}}}",
+            f"\\begin{{tabular}}{{@{{}}l{'r' * (len(titles) - 1)}@{{}}}}",
             "\\toprule",
-            _row(titles),
+            _row(map(escaped, titles)),
             "\\midrule",
             *map(_row, rows),
             "\\bottomrule",
             "\\end{tabular}",
+            *(f"\\par\\smallskip\\footnotesize {note}" for note in _notes(points, measures)),
+            "\\end{table}",
         ]
     )
 
 
-def _row(cells: list[str]) -> str:
-    return f"{' & '.join(map(escaped, cells))} \\\\"
+def _row(cells: Iterable[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+def _cell(at: CurvePoint, measure: Measure) -> str:
+    """Return a figure with its interval, and marks where it is suspect or of one trial."""
+    estimate = at.estimate(measure)
+    words = text.short_estimate(estimate)
+    wide = _WIDE.fullmatch(words)
+    # A proper minus, in half of the width.
+    figure = (
+        escaped(words)
+        if wide is None
+        else f"{escaped(wide['value'])} $^{{+{wide['above']}}}_{{-{wide['below']}}}$\\,\\%"
+    )
+    marks = [_SUSPECT] * (estimate is not None and _is_suspect(at))
+    marks += [_ONE_TRIAL] * (estimate is not None and estimate.low is None)
+    return f"{figure}\\textsuperscript{{{','.join(marks)}}}" if marks else figure
+
+
+def _is_suspect(at: CurvePoint) -> bool:
+    return "suspect" in at.verdicts
+
+
+def _trials(points: Sequence[tuple[str, CurvePoint]], measures: Sequence[Measure]) -> str:
+    """Return what the figures are, and over how many trials, for the caption."""
+    found = [at.estimate(measure) for _, at in points for measure in measures]
+    numbers = sorted({one.n for one in found if one is not None})
+    if not numbers:
+        return "Nothing was measured."
+    few, many = numbers[0], numbers[-1]
+    n = f"$n={many}$" if few == many else f"$n={few}$ to {many}"
+    return f"Geometric means with 95 \\% intervals over trials, each a fresh start of the server; {n} trials."
+
+
+def _notes(points: Sequence[tuple[str, CurvePoint]], measures: Sequence[Measure]) -> Iterator[str]:
+    """Yield what the marks of a table mean, of those that it has."""
+    figures = [(at, at.estimate(measure)) for _, at in points for measure in measures]
+    if any(_is_suspect(at) and estimate for at, estimate in figures):
+        yield (
+            f"\\textsuperscript{{{_SUSPECT}}}~A trial of this point is suspect: something disturbed "
+            "it, and the report of the run says what."
+        )
+    if any(estimate and estimate.low is None for _, estimate in figures):
+        yield f"\\textsuperscript{{{_ONE_TRIAL}}}~One trial, which has no interval."
+    if any(estimate is None for _, estimate in figures):
+        yield "---~No usable trial, or too few answers in each for this percentile."
 
 
 def _charts(report: Report, measure: Measure) -> str:
@@ -155,8 +221,18 @@ def _curve(
     yield "x y above below"
     for at, estimate in known:
         value = estimate.value
-        above = 0.0 if estimate.high is None else estimate.high - value
-        below = 0.0 if estimate.low is None else value - estimate.low
+        # An error of zero would be read as exact: pgfplots draws no bar where it is no number.
+        above = math.nan if estimate.high is None else estimate.high - value
+        below = math.nan if estimate.low is None else value - estimate.low
         yield " ".join(f"{one:.6g}" for one in (at.point[part.key], value, above, below))
     yield "};"
+    suspect = " ".join(
+        f"({at.point[part.key]:.6g},{estimate.value:.6g})" for at, estimate in known if _is_suspect(at)
+    )
+    if suspect:
+        yield "% Hollow: a trial of the point is suspect."
+        yield (
+            f"\\addplot[server{place}, only marks, forget plot, mark={_MARKS[look.shape]}, "
+            f"mark options={{fill=white}}] coordinates {{{suspect}}};"
+        )
     yield f"\\addlegendentry{{{escaped(server)}}}"
