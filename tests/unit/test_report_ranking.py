@@ -35,7 +35,7 @@ def lead(**servers: list[float]) -> str:
 
 def test_servers_that_cannot_be_told_apart_are_ahead_together():
     said = words(nginx=[131 * x for x in SPREAD], h2o=[131 * x for x in reversed(SPREAD)], apache=[100.0] * 5)
-    assert said.startswith("nginx and h2o cannot be told apart; both have 1.31 (1.3")
+    assert said.startswith("nginx and h2o cannot be told apart; their geometric mean is 1.31 (1.3")
     assert said.endswith(") times the throughput of apache")
 
 
@@ -131,6 +131,19 @@ def test_noise_of_a_rig_by_measures_that_are_not_known_is_left_out(tmp_path: Pat
     record = record.model_copy(update={"noise": MEASURED.model_copy(update={"spreads": spreads})})
     content = ranking_content(analyse(read_run(synthetic.write_run(tmp_path, record))))
     assert not any("rig" in sentence for sentence in content.visible)
+
+
+def test_a_percentile_that_is_left_out_of_a_measured_point_is_of_too_few_answers(tmp_path: Path):
+    run = read_run(synthetic.write_run(tmp_path))
+
+    def without_p99(one: PointRecord) -> PointRecord:
+        if (one.server, one.block, one.point["connections"]) != ("nginx", 0, 50):
+            return one
+        return synthetic.with_load(one, latency_ms=one.load.latency_ms.model_copy(update={"p99": None}))
+
+    content = ranking_content(analyse(synthetic.with_records(run, [*map(without_p99, run.points)])))
+    assert "nginx at connections = 50, p99: block 0 with too few answers for a figure" in content.left_out
+    assert "apache at connections = 50, 100 and 200: block 2 not measured" in content.left_out
 
 
 def test_pairs_that_are_not_told_apart_say_how_many_trials_would_tell(tmp_path: Path):

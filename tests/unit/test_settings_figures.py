@@ -7,6 +7,7 @@ import pytest
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.settings import settings_of, surfaces
 from loadcurve.report.charts.settings import surface_figure
+from loadcurve.report.settings import surface_words
 from loadcurve.result.measures import MEASURES
 from loadcurve.stats.interval import Estimate
 from support.good_study import problems_in, write
@@ -168,3 +169,14 @@ def test_choices_that_are_none_are_refused(tmp_path: Path, swept, said):
 def test_durations_that_are_swept_stay_points(tmp_path: Path):
     text = CHOICES.replace('http = ["1.0", "1.1"]\ngenerator = ["engine", "wrk"]', 'timeout = ["1s", "5s"]')
     assert read_study(write(tmp_path, text)).sweep == {"timeout": [1.0, 5.0]}
+
+
+def test_of_values_that_are_not_told_apart_the_least_is_advised():
+    [found] = of_workers(FIGURES, THROUGHPUT)
+    assert surface_words(found).endswith(
+        "The intervals do not tell it apart from workers = 2. "
+        "The least of them, workers = 2, will do: no gain of more is shown."
+    )
+    # Nothing to choose where one is the best, and where they are no numbers.
+    [clear] = of_workers({1: FIGURES[1], 4: FIGURES[4]}, THROUGHPUT)
+    assert "will do" not in surface_words(clear)

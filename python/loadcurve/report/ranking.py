@@ -20,6 +20,7 @@ from loadcurve.report.leader import uncompared
 from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
+from loadcurve.result.distribution import PERCENTILES
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.rig import Noise
 from loadcurve.stats.noise import Spread, visible_difference
@@ -175,6 +176,8 @@ def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> st
     if tier.to_next is None:
         return f"{subject} a better {measure.title} than {text.listing(following.servers)}"
     times = text.ratio(tier.to_next)
+    # The leader's own ratio, which an answer has, is another one.
+    subject = "their geometric mean is" if of_many else subject
     return f"{subject} {times} times the {measure.title} of {text.listing(following.servers)}"
 
 
@@ -192,7 +195,12 @@ def _left_out_in_words(rankings: Rankings) -> list[str]:
     points: dict[tuple[str, str, str], list[Point]] = {}
     for measure, ranking in rankings:
         for one in ranking.left_out:
-            points.setdefault((one.server, _reason(one), measure.title), []).append(one.point)
+            # A point with other figures was measured, and lacks a percentile alone.
+            is_measured = measure.name in PERCENTILES and any(
+                one not in other.left_out for _, other in rankings
+            )
+            reason = _reason(one, measured=is_measured)
+            points.setdefault((one.server, reason, measure.title), []).append(one.point)
     measures: dict[tuple[str, str, str], list[str]] = {}
     for (server, reason, title), at in points.items():
         measures.setdefault((server, _places(at), reason), []).append(title)
@@ -202,10 +210,11 @@ def _left_out_in_words(rankings: Rankings) -> list[str]:
     ]
 
 
-def _reason(left_out: LeftOut) -> str:
+def _reason(left_out: LeftOut, *, measured: bool) -> str:
+    absent = "with too few answers for a figure" if measured else "not measured"
     return ", ".join(
         f"{'block' if len(blocks) == 1 else 'blocks'} {text.listing(map(str, blocks))} {what}"
-        for blocks, what in ((left_out.invalid, "invalid"), (left_out.absent, "not measured"))
+        for blocks, what in ((left_out.invalid, "invalid"), (left_out.absent, absent))
         if blocks
     )
 
@@ -216,7 +225,7 @@ def _places(points: Sequence[Point]) -> str:
     if all(len(point) == 1 for point in points):
         shown = [shown[0], *(units.setting(*point.values()) for point in points[1:MOST_POINTS])]
     more = len(points) - len(shown)
-    return text.listing([*shown, f"{more:,} more points"] if more else shown)
+    return text.listing([*shown, units.plural(more, "more point")] if more else shown)
 
 
 def _visible_in_words(analysis: Analysis, rankings: Rankings) -> Iterable[str]:
@@ -252,7 +261,8 @@ def _more_trials_in_words(rankings: Rankings) -> str | None:
     if not numbers:
         return None
     named = [f"{pair} {text.listing(said)}" for pair, said in numbers.items()]
-    more = [f"{len(named) - MOST_PAIRS:,} more pairs likewise"] if len(named) > MOST_PAIRS else []
+    unnamed = len(named) - MOST_PAIRS
+    more = [f"{units.plural(unnamed, 'more pair')} likewise"] if unnamed > 0 else []
     return (
         "Trials required to tell the remaining pairs apart, with a probability of 80 %, if the servers "
         f"differ as measured: {'; '.join([*named[:MOST_PAIRS], *more])}."

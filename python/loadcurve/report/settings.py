@@ -39,7 +39,7 @@ class SettingFigure:
 
 def _found(report: Report) -> list[SettingFigure]:
     shown = _surfaces(report)
-    return [SettingFigure(_heading(one), surface_figure(one), _in_words(one), one) for one in shown]
+    return [SettingFigure(_heading(one), surface_figure(one), surface_words(one), one) for one in shown]
 
 
 def _surfaces(report: Report) -> list[Surface]:
@@ -74,7 +74,7 @@ def _heading(surface: Surface) -> str:
     return f"{surface.title} by {along}: {what}"
 
 
-def _in_words(surface: Surface) -> str:
+def surface_words(surface: Surface) -> str:
     """Say which values are the best, where, and which others cannot be told apart from them."""
     best, rest = surface.best, surface.undecided
     fixed = {key: value for key, value in best.point.items() if key not in surface.keys}
@@ -87,7 +87,21 @@ def _in_words(surface: Surface) -> str:
         return f"{said} No other interval overlaps that one."
     named = "; ".join(settings_words(surface, one) for one in rest[:NAMED_MAX])
     more = f" and {units.plural(len(rest) - NAMED_MAX, 'other')}" if len(rest) > NAMED_MAX else ""
-    return f"{said} The intervals do not tell it apart from {named}{more}."
+    return f"{said} The intervals do not tell it apart from {named}{more}.{_least(surface, [best, *rest])}"
+
+
+def _least(surface: Surface, alike: Sequence[Cell]) -> str:
+    """Return which of the values that are not told apart to take: the least of a number, such as workers."""
+    numbers = [
+        (value, one)
+        for one in alike
+        for value in one.values
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
+    if len(surface.keys) != 1 or len(numbers) != len(alike):
+        return ""
+    _, least = min(numbers, key=lambda one: one[0])
+    return f" The least of them, {settings_words(surface, least)}, will do: no gain of more is shown."
 
 
 def _mark(surface: Surface, cell: Cell) -> str:
