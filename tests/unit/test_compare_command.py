@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -64,8 +65,11 @@ def test_a_regression_is_reported_with_its_interval_and_ends_with_3_only_where_a
     asked = runs.run("compare", "base", "slower", "--fail-on-regression", "5%")
     assert asked.returncode == 3
     assert asked.stdout == finished.stdout
-    assert "nginx: throughput is worse" in asked.stderr
-    assert "apache" not in asked.stderr
+    # stdout has said what became worse.
+    assert asked.stderr == "Regression: something is shown to be worse by 5 % or more.\n"
+    elsewhere = runs.run("compare", "base", "slower", "--fail-on-regression", "5%", "--format", "md")
+    assert "nginx: throughput is worse" in elsewhere.stderr
+    assert "apache" not in elsewhere.stderr
 
 
 def test_a_regression_smaller_than_asked_for_is_no_failure(runs: Command):
@@ -81,15 +85,14 @@ def lost_in(command: Command, name: str) -> str:
     """Return what a gate says of a run in which nothing became slower, and that it fails."""
     finished = command.run("compare", "base", name, "--fail-on-regression", "5%")
     assert finished.returncode == 3
-    assert "worse" not in finished.stderr
-    heading, said = finished.stderr.split("\n", 1)
+    assert finished.stderr == "Failed: what had usable figures has none now.\n"
+    as_json = command.run("compare", "base", name, "--json", "--fail-on-regression", "5%")
+    assert "worse" not in as_json.stderr
+    heading, said = as_json.stderr.split("\n", 1)
     assert heading == "usable in BASE and without a usable figure in NEW:"
     words = " ".join(said.split())
     assert words in " ".join(finished.stdout.split())
-    [*lost] = json.loads(command.run("compare", "base", name, "--json", "--fail-on-regression", "5%").stdout)[
-        "lost"
-    ]
-    assert lost
+    assert json.loads(as_json.stdout)["lost"]
     return words
 
 
@@ -151,6 +154,26 @@ def test_points_that_are_lost_are_named_without_those_between_them(runs: Command
     # What was not usable before is not lost.
     finished = runs.run("compare", "some", "base", "--fail-on-regression", "5%")
     assert (finished.returncode, finished.stderr) == (0, "")
+
+
+def test_runs_without_a_common_point_cannot_be_compared_and_the_file_of_tests_says_so(runs: Command):
+    record = synthetic.run_record()
+    points = [{"connections": one["connections"] + 1000} for one in record.points]
+    records = [
+        one.model_copy(update={"point": {"connections": one.point["connections"] + 1000}})
+        for one in synthetic.trial_records(record)
+        if isinstance(one, PointRecord)
+    ]
+    write(runs, "elsewhere", record.model_copy(update={"points": points}), records)
+    finished = runs.run("compare", "base", "elsewhere", "--fail-on-regression", "5%", "--format", "junit")
+    assert finished.returncode == 2
+    assert "no point of the sweep in common" in finished.stderr
+    assert (
+        "BASE has connections = 8 values from 1 to 200; NEW has connections = 8 values from 1,001 to 1,200"
+        in " ".join(finished.stderr.split())
+    )
+    [error] = ET.fromstring(finished.stdout).iter("error")
+    assert "no point of the sweep in common" in (error.get("message") or "")
 
 
 def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(runs: Command):

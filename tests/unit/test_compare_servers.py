@@ -75,7 +75,7 @@ def test_a_gate_on_equal_servers_passes_and_says_nothing(runs: Command):
 def test_a_slower_server_fails_the_gate_with_its_ratio(runs: Command):
     finished = runs.run("compare", "slower", *SIDES, *GATE)
     assert finished.returncode == 3
-    assert "tiny: throughput is worse: 0.80 (0.80 to 0.80) times the base's" in finished.stderr
+    assert "tiny: throughput is worse: 0.80 (0.80 to 0.80) times the base's" in finished.stdout
     heading = "tiny / nginx, 95 % intervals over blocks; at connections; + better, - worse"
     assert heading in finished.stdout
     assert "one after the other" not in finished.stdout
@@ -84,7 +84,7 @@ def test_a_slower_server_fails_the_gate_with_its_ratio(runs: Command):
 def test_what_the_trials_do_not_decide_passes_with_a_caution_and_fails_where_asked_to(runs: Command):
     finished = runs.run("compare", "wide", *SIDES, *GATE)
     assert finished.returncode == 0
-    assert "not decided, whether worse by 5% or more:" in finished.stderr
+    assert "not decided, whether worse by 5 % or more:" in finished.stderr
     assert "tiny: throughput: 0.98" in finished.stderr
     assert runs.run("compare", "wide", *SIDES, *GATE, "--strict").returncode == 5
 
@@ -126,14 +126,25 @@ def test_a_head_that_answers_with_errors_does_not_pass(runs: Command):
     without_usable(runs.work / "bad-head", "tiny")
     finished = runs.run("compare", "bad-head", *SIDES, *GATE)
     assert finished.returncode == 3
-    assert "all 500 answers had the status 500" in finished.stderr
+    assert "all 500 answers had the status 500" in finished.stdout
 
 
 def test_a_base_that_answers_with_errors_leaves_nothing_to_compare_with(runs: Command):
     without_usable(runs.work / "bad-base", "nginx")
-    finished = runs.run("compare", "bad-base", *SIDES, *GATE)
-    assert (finished.returncode, finished.stdout) == (4, "")
+    finished = runs.run("compare", "bad-base", *SIDES, *GATE, "--format", "junit")
+    assert finished.returncode == 4
     assert "the base has no usable figure" in finished.stderr
+    assert "all 500 answers had the status 500" in finished.stderr
+    # The step that publishes finds each test, and why it was skipped.
+    [suite] = ET.fromstring(finished.stdout)
+    reasons = {case.get("name"): [one.get("message") for one in case] for case in suite.iter("testcase")}
+    assert reasons["throughput at connections = 50"] == [
+        "no figure: nginx has no usable figure: all 500 answers had the status 500"
+    ]
+    assert suite.get("skipped") == suite.get("tests") != "0"
+    summary = runs.run("compare", "bad-base", *SIDES, *GATE, "--format", "md").stdout
+    assert "Nothing can be compared." in summary
+    assert "all 500 answers had the status 500" in summary
 
 
 @pytest.mark.parametrize(
@@ -144,6 +155,7 @@ def test_a_base_that_answers_with_errors_leaves_nothing_to_compare_with(runs: Co
             "--head nginxx: the run has no such server; it has: nginx,",
         ),
         (("--base", "nginx", "--head", "nginx"), "--base and --head are both nginx"),
+        ((*SIDES, "--fail-on-regression", "5"), 'did you mean "5%"?'),
         ((*SIDES, "--strict"), "--strict needs --fail-on-regression"),
         ((*SIDES, "--format", "junit"), "--format junit needs --fail-on-regression"),
         (("--base", "nginx"), "name two runs, or one run with --base SERVER and --head SERVER"),
@@ -160,7 +172,10 @@ def test_what_cannot_be_compared_is_refused(runs: Command, words: tuple[str, ...
 def test_junit_has_a_test_for_each_measure_and_point(runs: Command):
     suites = ET.fromstring(runs.run("compare", "slower", *SIDES, *GATE, "--format", "junit").stdout)
     [suite] = suites
-    cases = {(case.get("classname"), case.get("name")): [one.tag for one in case] for case in suite}
+    cases = {
+        (case.get("classname"), case.get("name")): [one.tag for one in case]
+        for case in suite.iter("testcase")
+    }
     assert cases["tiny", "throughput over the whole curve"] == ["failure"]
     assert cases["tiny", "throughput at connections = 50"] == ["failure"]
     # with_throughput leaves latency and CPU time as they are.
@@ -174,6 +189,60 @@ def test_junit_skips_what_is_not_decided(runs: Command):
     [case] = [one for one in suite if one.get("name") == "throughput over the whole curve"]
     assert [one.tag for one in case] == ["skipped"]
     assert int(suite.get("skipped") or 0) >= 1
+    # At a point, too: its interval reaches beyond the limit, and so it has not passed.
+    [case] = [one for one in suite if one.get("name") == "throughput at connections = 50"]
+    assert [one.tag for one in case] == ["skipped"]
+
+
+def test_a_figure_of_the_base_alone_fails_and_one_of_neither_is_skipped_with_the_reason(runs: Command):
+    record = synthetic.run_record()
+
+    def without_p99(one: Any, servers: tuple[str, ...]) -> Any:
+        if not isinstance(one, PointRecord) or one.server not in servers:
+            return one
+        return synthetic.with_load(one, latency_ms=one.load.latency_ms.model_copy(update={"p99": None}))
+
+    for name, servers in (("no-tail", ("tiny",)), ("no-tails", ("nginx", "tiny"))):
+        (runs.work / name).mkdir()
+        records = [without_p99(one, servers) for one in synthetic.trial_records(record)]
+        synthetic.write_run(runs.work / name, record, records)
+
+    def p99(name: str) -> tuple[int, list[tuple[str, str]]]:
+        finished = runs.run("compare", name, "--base", "nginx", "--head", "tiny", *GATE, "--format", "junit")
+        cases = [
+            one
+            for one in ET.fromstring(finished.stdout).iter("testcase")
+            if one.get("name") == "p99 at connections = 50"
+        ]
+        return finished.returncode, [(one.tag, one.get("message") or "") for case in cases for one in case]
+
+    code, [(tag, message)] = p99("no-tail")
+    assert (code, tag) == (3, "failure")
+    assert message.startswith("no figure: tiny: p99 requires 368 answers in a trial")
+    _, [(tag, message)] = p99("no-tails")
+    assert tag == "skipped"
+    assert message.startswith("no figure: nginx: p99 requires 368 answers in a trial")
+
+
+def test_suspect_points_are_said_in_every_format(runs: Command):
+    record = synthetic.run_record()
+    verdict = Verdict(status="suspect", reasons=[VerdictReason.of("cpu_taken", "others took it")], notes=[])
+    records = [
+        synthetic.with_load(one, verdict=verdict)
+        if isinstance(one, PointRecord) and one.server == "tiny"
+        else one
+        for one in synthetic.trial_records(record)
+    ]
+    (runs.work / "doubtful").mkdir()
+    synthetic.write_run(runs.work / "doubtful", record, records)
+    measured = sum(isinstance(one, PointRecord) and one.server == "tiny" for one in records)
+    said = f"tiny: {measured} of {measured} measured points are suspect, and in the ratios"
+    for printed in ("text", "md", "junit"):
+        finished = runs.run("compare", "doubtful", *SIDES, *GATE, "--format", printed)
+        assert said in " ".join(finished.stdout.split())
+    trust = json.loads(runs.run("compare", "doubtful", *SIDES, "--json").stdout)["trust"]
+    [of_tiny] = [one for one in trust if one["called"] == "tiny"]
+    assert (of_tiny["suspect"], of_tiny["measured"]) == (measured, measured)
 
 
 def test_markdown_begins_with_the_answer_and_has_a_row_for_each_point(runs: Command):

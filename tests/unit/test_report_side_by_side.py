@@ -112,6 +112,16 @@ def test_other_conditions_are_named_at_the_top(page: Page):
     assert said.index("kernel") < said.index("B over A")
 
 
+def test_suspect_and_invalid_points_are_said_at_the_top_once_for_each_run(page: Page):
+    record = synthetic.run_record()
+    measured = sum(one.kind == "point" for one in synthetic.trial_records(record))
+    for letter in "AB":
+        said = f"Caution: {letter}: 1 of {measured} measured points is suspect, and in the ratios"
+        assert page.text.count(said) == 1
+        assert f"1 of {measured} measured points is invalid, and in no ratio" in page.text
+        assert page.text.index(said) < page.text.index("B over A")
+
+
 def test_runs_under_the_same_conditions_have_no_such_notice(tmp_path: Path):
     runs = [written(tmp_path / name) for name in ("a", "b")]
     said = page_of(runs, tmp_path).text

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
-from loadcurve.analysis.comparison import Change, RunComparison, compare_runs
+from loadcurve.analysis.change import Change, Outcome
+from loadcurve.analysis.comparison import RunComparison, compare_runs
 from loadcurve.analysis.curves import Curve
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES
+from loadcurve.stats.independent import IndependentRatio
+from loadcurve.stats.ranking import holm_steps
 from support import synthetic_run as synthetic
 
 
@@ -101,16 +104,54 @@ def test_servers_and_points_of_one_run_alone_are_named_and_not_compared(run: Run
     assert all(change.point != {"connections": 200} for change in comparison.points)
 
 
-def test_curves_and_points_are_adjusted_each_at_half_of_the_error_rate(run: Run):
+def test_the_points_of_a_measure_are_adjusted_for_their_number_and_the_curve_is_one_question(run: Run):
     slower = [synthetic.with_throughput(one, 2 / 3) if one.server == "nginx" else one for one in run.points]
     comparison = compared(run, synthetic.with_records(run, slower))
-    for changes in (comparison.curves, comparison.points):
-        tested = [change for change in changes if change.ratio.p_value is not None]
-        least = min(tested, key=lambda change: change.ratio.p_value)
-        # Holm multiplies the least by their number; that both families together err in 5 % doubles it.
-        expected = min(1.0, 2 * len(tested) * least.ratio.p_value)
-        assert 0 < expected < 1
-        assert least.adjusted_p_value == pytest.approx(expected)
+    points = [one for one in comparison.points if (one.server, one.measure.name) == ("nginx", "throughput")]
+    least = min(points, key=lambda change: change.ratio.p_value)
+    # Holm multiplies the least by their number.
+    assert least.adjusted_p_value == pytest.approx(len(points) * least.ratio.p_value)
+    curve = change_of(comparison.curves, "nginx")
+    assert curve.adjusted_p_value == curve.ratio.p_value
+
+
+def independent(logarithm: float, error: float, step: int = 1, degrees: float = 3.0) -> Change:
+    ratio = IndependentRatio(logarithm, error, degrees, 4)
+    return Change("nginx", MEASURES["throughput"], None, ratio, step)
+
+
+def test_an_interval_beyond_the_limit_is_a_regression_and_never_not_decided():
+    # t(0.975, 3) = 3.182: 0.43 times the base's, with an interval of 0.27 to 0.67.
+    change = independent(math.log(0.43), math.log(0.67 / 0.43) / 3.182)
+    assert (change.estimate.low, change.estimate.high) == (
+        pytest.approx(0.276, abs=0.001),
+        pytest.approx(0.67, abs=0.001),
+    )
+    assert change.outcome(0.05) is Outcome.FAILED
+    # As much faster is no regression, and decided.
+    assert independent(-math.log(0.43), math.log(0.67 / 0.43) / 3.182).outcome(0.05) is Outcome.PASSED
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, 30])
+def test_an_interval_excludes_one_exactly_where_a_change_is_shown(step: int):
+    # From certain to hopeless, through the edge at which the p-value is that of the step.
+    for error in np.linspace(0.01, 1.0, 100):
+        change = independent(-0.5, float(error), step)
+        assert change.estimate.high is not None
+        assert change.shown == (change.estimate.high < 1)
+        assert (change.outcome(0.05) is Outcome.UNDECIDED) == (not change.shown)
+
+
+def test_more_trials_than_there_are_would_decide_what_they_have_not():
+    # By Student's t of the mean's 3 degrees four trials would do; with Welch's 1.2 they did not.
+    change = independent(-0.5, 0.09, degrees=1.2)
+    assert change.outcome(0.05) is Outcome.UNDECIDED
+    assert change.trials_to_decide(0.05) == 5
+
+
+def test_holm_s_steps_end_at_the_first_that_is_not_rejected():
+    # 4 * 0.001 and 3 * 0.01 are at most 0.05; 2 * 0.03 is not, and so 0.04 is not rejected, either.
+    assert holm_steps([0.03, 0.001, 0.04, 0.01], 0.05) == [2, 4, 2, 3]
 
 
 def test_of_comparisons_of_equal_servers_at_most_one_in_twenty_shows_a_change(
@@ -119,7 +160,8 @@ def test_of_comparisons_of_equal_servers_at_most_one_in_twenty_shows_a_change(
     # Measures that do not scatter would only make the test of those that do easier to pass.
     monkeypatch.setattr("loadcurve.analysis.comparison.COMPARED", ("throughput",))
     random = np.random.default_rng(11)
-    alarms, studies = 0, 300
+    alarms = {"curves": 0, "points": 0}
+    studies = 300
     analysed = analyse(run)
     throughput = MEASURES["throughput"].column
 
@@ -143,6 +185,7 @@ def test_of_comparisons_of_equal_servers_at_most_one_in_twenty_shows_a_change(
 
     for _ in range(studies):
         comparison: RunComparison = compare_runs(noisy_run(), noisy_run())
-        alarms += any(change.shown for change in (*comparison.curves, *comparison.points))
+        for part, changes in (("curves", comparison.curves), ("points", comparison.points)):
+            alarms[part] += any(change.shown for change in changes if change.server == "nginx")
     # Three standard errors of the share above 5 %, for 300 studies.
-    assert alarms / studies <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / studies)
+    assert max(alarms.values()) / studies <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / studies)

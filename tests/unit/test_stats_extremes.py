@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcurve.analysis.comparison import Change
+from loadcurve.analysis.change import Change
 from loadcurve.report.comparison import ratio_in_words
 from loadcurve.report.leader import leader_words
 from loadcurve.report.ranking import in_words

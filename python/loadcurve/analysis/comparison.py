@@ -1,6 +1,5 @@
 """Two runs of the same study, or two servers of one run: what became faster, and what slower."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,9 +7,12 @@ from functools import partial
 import numpy as np
 
 from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.curves import at_point, protocol_measures_in, usable_logs
+from loadcurve.analysis.missing import MissingFigure, Side, missing_figures
 from loadcurve.analysis.sections import NotComputed, Sections
-from loadcurve.analysis.unusable import Unusable, lost, lost_in_head
+from loadcurve.analysis.trust import Trust, trust_of
+from loadcurve.analysis.unusable import Unusable, lost, lost_in_head, without_usable_figures
 from loadcurve.loads.values import Point
 from loadcurve.result.differences import (
     ConditionDifference,
@@ -20,60 +22,17 @@ from loadcurve.result.differences import (
     is_imported,
     server_differences,
 )
-from loadcurve.result.measures import Measure, measures
+from loadcurve.result.measures import Measure, measures, point_key
 from loadcurve.result.operations import latency_of
 from loadcurve.stats.independent import IndependentRatio
-from loadcurve.stats.interval import LOGARITHM_MAX
-from loadcurve.stats.paired import Array, Logs, PairedRatio
-from loadcurve.stats.power import ERROR_RATE, trials_to_decide
-from loadcurve.stats.ranking import holm_adjusted, paired_ratio
+from loadcurve.stats.paired import Array, Logs
+from loadcurve.stats.power import ERROR_RATE
+from loadcurve.stats.ranking import holm_steps, paired_ratio
 
-LEAST_MAX = 0.999
-"""A throughput cannot become worse by all of itself and have a ratio."""
 COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
 """The measures that two runs of any kind are compared by."""
 OF_OPERATIONS = ("p50", "p99")
 """The latencies by which each operation is compared, that is each request of a load with several."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One measure of one server in the new run over that in the base run, or over that of the base server."""
-
-    server: str
-    measure: Measure
-    point: Point | None
-    """``None`` for the whole curve."""
-    ratio: IndependentRatio | PairedRatio
-    adjusted_p_value: float | None = None
-    """Adjusted for all changes of a comparison; ``None`` where a run has one usable trial only."""
-
-    @property
-    def shown(self) -> bool:
-        """Whether chance alone does not explain it."""
-        return self.adjusted_p_value is not None and self.adjusted_p_value <= ERROR_RATE
-
-    @property
-    def worse_by(self) -> float:
-        """By which share the new run is worse, such as 0.05 for 5 %; negative where it is better."""
-        logarithm = self.ratio.logarithm
-        change = math.expm1(logarithm) if logarithm <= LOGARITHM_MAX else math.inf
-        return -change if self.measure.better == "higher" else change
-
-    @property
-    def worse_by_at_most(self) -> float | None:
-        """By which share it is worse at the worse end of its interval; ``None`` without an interval."""
-        ratio = self.ratio.estimate
-        if ratio is None or ratio.low is None or ratio.high is None:
-            return None
-        return 1 - ratio.low if self.measure.better == "higher" else ratio.high - 1
-
-    def trials_to_decide(self, least: float) -> int | None:
-        """Return how many trials would show or rule out a regression of this share if the ratio stays."""
-        if self.ratio.log_sd is None:
-            return None
-        bound = math.log1p(-min(least, LEAST_MAX) if self.measure.better == "higher" else least)
-        return trials_to_decide(self.ratio.logarithm - bound, self.ratio.log_sd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +53,12 @@ class RunComparison:
     """Points that only one of the runs has."""
     lost: tuple[Unusable, ...] = ()
     """What has usable figures in the base run and none in the new one."""
+    missing: tuple[MissingFigure, ...] = ()
+    """What has no ratio, over the whole curve and at points, and why."""
+    trust: tuple[Trust, ...] = ()
+    """How far the figures of each side can be trusted, where any is suspect or invalid."""
+    unusable: tuple[Unusable, ...] = ()
+    """Servers of the base without any usable figure."""
     not_computed: tuple[NotComputed, ...] = ()
     """What a fault of Loadcurve left out, of the runs' analyses and of the changes."""
     arms: tuple[str, str] | None = None
@@ -104,19 +69,30 @@ class RunComparison:
         """All of them."""
         return (*self.curves, *self.points, *self.operations)
 
+    @property
+    def lost_figures(self) -> tuple[MissingFigure, ...]:
+        """What the base has and the new side has not, at points where it has other figures."""
+        nowhere = {(one.server, point_key(point)) for one in self.lost for point in one.points}
+        lost_servers = {one.server for one in self.lost}
+        return tuple(
+            one
+            for one in self.missing
+            if one.is_lost
+            and (
+                one.server not in lost_servers
+                if one.point is None
+                else (one.server, point_key(one.point)) not in nowhere
+            )
+        )
+
     def regressions(self, least: float) -> list[Change]:
         """Return the changes to the worse that are shown and of at least this share, the greatest first."""
-        worse = [change for change in self.changes if change.shown and change.worse_by >= least]
+        worse = [change for change in self.changes if change.outcome(least) is Outcome.FAILED]
         return sorted(worse, key=lambda change: change.worse_by, reverse=True)
 
     def undecided(self, least: float) -> list[Change]:
         """Return the changes over the curve that neither show a regression of this share nor rule it out."""
-        return [
-            change
-            for change in self.curves
-            if not (change.shown and change.worse_by >= least)
-            and ((most := change.worse_by_at_most) is None or most >= least)
-        ]
+        return [change for change in self.curves if change.outcome(least) is Outcome.UNDECIDED]
 
 
 def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
@@ -124,14 +100,20 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
 
     Over the curve the unit is the trial: the geometric mean over the points that are usable in every trial of
     both runs. The runs' trials were not taken in blocks with one another, so they are independent samples.
-    The p-values are adjusted by Holm's method, for all curves together and for all points together, and where
-    loads have several operations, for these; each has an equal part of the error rate: of comparisons of
-    equal runs, at most 5 % show any change.
+    Each measure of each server is a question, as in a ranking: over the curve its interval of 95 % decides.
+    Its points are adjusted by Holm's method for their number, and so are the operations of a load, and their
+    intervals have the confidence at which they exclude 1 exactly where that shows a change. Of equal servers
+    at most 5 % show a change of one measure over the curve, and at most 5 % at any of its points.
     """
     sections = Sections([*base.not_computed, *new.not_computed])
     in_both = [point for point in base.points if point in new.points]
     found = _all_changes(sections, base, new, lambda measure: _changes(base, new, measure, in_both))
     lacking = is_imported(base.run.conditions), is_imported(new.run.conditions)
+    sides = [
+        (Side("the base run", base, name), Side("the new run", new, name))
+        for name, server in base.run.servers.items()
+        if server.status == "found"
+    ]
     conditions = condition_differences(base.run.conditions, new.run.conditions)
     return RunComparison(
         conditions=tuple(between_reported(conditions, lacking)),
@@ -148,6 +130,10 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         servers_in_one=tuple(sorted({*base.measured_servers} ^ {*new.measured_servers})),
         points_in_one=tuple(point for point in (*base.points, *new.points) if point not in in_both),
         lost=sections.get("what has become unusable", partial(lost, base, new), ()),
+        # What another tool does not report is not lost.
+        missing=() if any(lacking) else _missing(sections, sides, found, in_both),
+        trust=trust_of([side for pair in sides for side in pair], in_both),
+        unusable=without_usable_figures(base, [pair[0].server for pair in sides]),
         not_computed=tuple(sections.not_computed),
     )
 
@@ -155,13 +141,14 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
 def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
     """Compare two servers of one run, whose trials were taken in turn, as they are ranked: within blocks.
 
-    The p-values are adjusted as those of two runs are.
+    The intervals are those that :func:`compare_runs` has.
     """
     sections = Sections(analysis.not_computed)
     found = _all_changes(
         sections, analysis, analysis, lambda measure: _changes_of_arms(analysis, measure, base, head)
     )
     facts = [analysis.run.servers[name].facts for name in (base, head)]
+    sides = Side(base, analysis, base), Side(head, analysis, head)
     return RunComparison(
         conditions=(),
         servers={head: tuple(server_differences(*facts))},
@@ -171,6 +158,9 @@ def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
         servers_in_one=(),
         points_in_one=(),
         lost=sections.get("what has become unusable", partial(lost_in_head, analysis, base, head), ()),
+        missing=_missing(sections, [sides], found, analysis.points),
+        trust=trust_of(sides, analysis.points),
+        unusable=without_usable_figures(analysis, [base]),
         not_computed=tuple(sections.not_computed),
         arms=(base, head),
     )
@@ -178,11 +168,24 @@ def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """The changes of a comparison, adjusted in families."""
+    """The changes of a comparison, those of points and operations adjusted for their number."""
 
     curves: tuple[Change, ...]
     points: tuple[Change, ...]
     operations: tuple[Change, ...]
+    compared: tuple[Measure, ...]
+    """The measures of the whole load that both sides are compared by."""
+
+
+def _missing(
+    sections: Sections, sides: Sequence[tuple[Side, Side]], found: _Changes, points: Sequence[Point]
+) -> tuple[MissingFigure, ...]:
+    changes = (*found.curves, *found.points)
+    return tuple(
+        sections.several(
+            "what has no ratio", lambda: list(missing_figures(sides, found.compared, points, changes))
+        )
+    )
 
 
 def _all_changes(
@@ -201,11 +204,11 @@ def _all_changes(
             [one for one in compared if one.operation is not None],
         )
     )
-    families = 3 if operations else 2
     return _Changes(
-        curves=_adjusted([change for change in changes if change.point is None], families),
-        points=_adjusted([change for change in changes if change.point is not None], families),
-        operations=_adjusted([change for change in operations if change.point is None], families),
+        curves=tuple(change for change in changes if change.point is None),
+        points=_adjusted([change for change in changes if change.point is not None]),
+        operations=_adjusted([change for change in operations if change.point is None]),
+        compared=tuple(one for one in compared if one.operation is None),
     )
 
 
@@ -217,10 +220,18 @@ def _changes_of_arms(analysis: Analysis, measure: Measure, base: str, head: str)
         *((point, at_point(logs, place)) for place, point in enumerate(analysis.points)),
     ]
     return [
-        Change(head, measure, point, ratio)
+        Change(head, measure, point, ratio, values=_values(values[base], values[head]))
         for point, values in places
         if (ratio := paired_ratio(values, head, base)) is not None
     ]
+
+
+def _values(base: Array, head: Array) -> tuple[float, float] | None:
+    """Return the geometric means of one point over the blocks that both have; ``None`` for several points."""
+    if base.shape[1] != 1:
+        return None
+    both = np.isfinite(base) & np.isfinite(head)
+    return float(np.exp(base[both].mean())), float(np.exp(head[both].mean()))
 
 
 def _compared(base: Analysis, new: Analysis) -> Iterator[Measure]:
@@ -254,7 +265,8 @@ def _at_points(
     for place, point in enumerate(points):
         samples = [np.exp(table[:, place][np.isfinite(table[:, place])]).tolist() for table in tables]
         if all(samples):
-            yield Change(server, measure, point, IndependentRatio.of(*samples))
+            new, base = (float(np.exp(np.log(one).mean())) for one in samples)
+            yield Change(server, measure, point, IndependentRatio.of(*samples), values=(base, new))
 
 
 def _over_curve(server: str, measure: Measure, tables: Sequence[Array]) -> Iterator[Change]:
@@ -262,21 +274,21 @@ def _over_curve(server: str, measure: Measure, tables: Sequence[Array]) -> Itera
     trials = [table[np.isfinite(table).any(axis=1)] for table in tables]
     everywhere = np.isfinite(np.vstack(trials)).all(axis=0)
     if all(map(len, trials)) and everywhere.any():
-        yield Change(
-            server,
-            measure,
-            None,
-            IndependentRatio.of(*(np.exp(table[:, everywhere].mean(axis=1)).tolist() for table in trials)),
-        )
+        samples = [np.exp(table[:, everywhere].mean(axis=1)).tolist() for table in trials]
+        new, base = (float(np.exp(np.log(one).mean())) for one in samples)
+        values = (base, new) if tables[0].shape[1] == 1 else None
+        yield Change(server, measure, None, IndependentRatio.of(*samples), values=values)
 
 
-def _adjusted(changes: Sequence[Change], families: int) -> tuple[Change, ...]:
-    """Return the changes with their p-values adjusted for all of them, at an equal part of the error rate."""
-    tested = [(index, p) for index, change in enumerate(changes) if (p := change.ratio.p_value) is not None]
-    adjusted = dict(zip((index for index, _ in tested), holm_adjusted([p for _, p in tested]), strict=True))
-    return tuple(
-        replace(change, adjusted_p_value=min(1.0, families * adjusted[index]))
-        if index in adjusted
-        else change
-        for index, change in enumerate(changes)
-    )
+def _adjusted(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Return the changes, those of one server and measure adjusted for their number."""
+    families: dict[tuple[str, str], list[int]] = {}
+    for index, change in enumerate(changes):
+        measure = change.measure.column_of_operation or change.measure.column
+        if change.ratio.p_value is not None:
+            families.setdefault((change.server, measure), []).append(index)
+    steps: dict[int, int] = {}
+    for family in families.values():
+        p_values = [p for index in family if (p := changes[index].ratio.p_value) is not None]
+        steps |= zip(family, holm_steps(p_values, ERROR_RATE), strict=True)
+    return tuple(replace(change, step=steps.get(index, 1)) for index, change in enumerate(changes))

@@ -1,20 +1,13 @@
 """What a comparison says to a gate: which changes fail it, and which it cannot decide."""
 
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.comparison import Change, RunComparison
+from loadcurve.analysis.change import Change, Outcome
+from loadcurve.analysis.comparison import RunComparison
 from loadcurve.analysis.gated import GatedRun
+from loadcurve.analysis.missing import MissingFigure
 from loadcurve.analysis.unusable import Unusable, lost_in_head
-
-
-class Outcome(Enum):
-    """What a gate comes to."""
-
-    PASSED = auto()
-    FAILED = auto()
-    UNDECIDED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +22,8 @@ class Gate:
     """Over the whole curve: neither shown to be regressions, nor shown to be none."""
     lost: tuple[Unusable, ...]
     """What has usable figures in the base alone."""
+    lost_figures: tuple[MissingFigure, ...]
+    """What the base alone has at points where both have other figures."""
 
     @classmethod
     def of(cls, comparison: RunComparison, least: float) -> "Gate":
@@ -38,20 +33,15 @@ class Gate:
             tuple(comparison.regressions(least)),
             tuple(comparison.undecided(least)),
             comparison.lost,
+            comparison.lost_figures,
         )
 
     @property
     def outcome(self) -> Outcome:
         """What it comes to: what cannot be compared any more has not passed."""
-        if self.regressions or self.lost:
+        if self.regressions or self.lost or self.lost_figures:
             return Outcome.FAILED
         return Outcome.UNDECIDED if self.undecided else Outcome.PASSED
-
-    def outcome_of(self, change: Change) -> Outcome:
-        """Say what one change comes to; at a single point what is not shown to be worse passes."""
-        if change in self.regressions:
-            return Outcome.FAILED
-        return Outcome.UNDECIDED if change in self.undecided else Outcome.PASSED
 
 
 @dataclass(frozen=True, slots=True)

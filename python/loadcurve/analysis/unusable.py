@@ -32,7 +32,10 @@ Why = tuple[str, str]
 
 
 def lost(base: Analysis, new: Analysis) -> tuple[Unusable, ...]:
-    """Return what has usable figures in the base run and none in the new one."""
+    """Return what has usable figures in the base run and none in the new one.
+
+    A point that the new run's study does not have is not lost: the studies differ.
+    """
     return _lost([(curve.server, curve) for curve in base.curves], new)
 
 
@@ -58,6 +61,7 @@ def _lost(bases: Iterable[tuple[str, Curve]], new: Analysis) -> tuple[Unusable, 
         (server, at.point, _why_lost(new, server, at.point) if at.usable else None)
         for server, curve in bases
         for at in curve.points
+        if at.point in new.points
     )
 
 
@@ -95,9 +99,15 @@ def _why_lost(new: Analysis, server: str, point: Point) -> Why | None:
         return _uncoded("the new run has no server of this name")
     if facts.status == "missing":
         return _uncoded("it is not installed")
-    if point not in new.points:
-        return _uncoded("the new run does not have the point")
     return _why(new, server, point)
+
+
+def why_unusable(analysis: Analysis, server: str, point: Point) -> str:
+    """Return why a server has no usable figure at a point where it has none."""
+    facts = analysis.run.servers.get(server)
+    if facts is None:
+        return "the run has no server of this name"
+    return "it is not installed" if facts.status == "missing" else _why(analysis, server, point)[1]
 
 
 def _why(analysis: Analysis, server: str, point: Point) -> Why:

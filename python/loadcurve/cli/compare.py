@@ -9,11 +9,14 @@ from typing import Literal, assert_never
 
 from rich.text import Text
 
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.change import Outcome
 from loadcurve.analysis.comparison import RunComparison, compare_arms, compare_runs
-from loadcurve.analysis.gate import Gate, Outcome
+from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
+from loadcurve.cli.regression import regression_share
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID, EXIT_UNDECIDED
 from loadcurve.report.comparison import (
@@ -21,13 +24,21 @@ from loadcurve.report.comparison import (
     comparison_json,
     comparison_lines,
     difference_line,
+    gate_in_words,
+    lost_figures_in_words,
     undecided_in_words,
+    unusable_base_in_words,
     unusable_in_words,
 )
-from loadcurve.report.comparison_formats import comparison_junit, comparison_markdown
+from loadcurve.report.comparison_formats import (
+    comparison_junit,
+    comparison_markdown,
+    refused_junit,
+    refused_markdown,
+)
+from loadcurve.report.findings import points
 from loadcurve.report.terminal_tables import bounded
 from loadcurve.result.differences import ConditionDifference
-from loadcurve.toml.quantities import parse_share
 
 ComparisonFormat = Literal["text", "json", "md", "junit"]
 """How a comparison is printed."""
@@ -69,13 +80,23 @@ def compare_command(sides: Runs | Arms, options: GateOptions, printed: Compariso
     has no such server. Raises ``NothingMeasured``: a gate has nothing to compare with.
     """
     least = _least_regression(options, printed)
-    comparison = _compared(sides)
+    try:
+        comparison = _compared(sides)
+    except BadInput as error:
+        # The step that publishes the answer finds a file, and in it the reason.
+        _print_refusal(str(error), printed)
+        raise
     gate = None if least is None else Gate.of(comparison, least)
-    if gate is not None and not comparison.changes and not comparison.lost:
-        raise NothingMeasured("the base has no usable figure that the new side could be compared with")
     _print(comparison, gate, printed)
     fail_where_left_out(comparison.not_computed)
-    return EXIT_DONE if gate is None else _judge(gate, options)
+    if gate is None:
+        return EXIT_DONE
+    if not comparison.changes and not comparison.lost:
+        reasons = [f"\n  {words}" for words in unusable_base_in_words(comparison)]
+        raise NothingMeasured(
+            f"the base has no usable figure that the new side could be compared with{''.join(reasons)}"
+        )
+    return _judge(gate, options, printed)
 
 
 def _compared(sides: Runs | Arms) -> RunComparison:
@@ -86,6 +107,7 @@ def _compared(sides: Runs | Arms) -> RunComparison:
             tell_damage(analyses[1], new)
             comparison = compare_runs(*analyses)
             _require_same_conditions(comparison.conditions, despite)
+            _require_common_points(*analyses)
             return comparison
         case Arms(run, base, head):
             analysis = analysis_of(run)
@@ -94,6 +116,16 @@ def _compared(sides: Runs | Arms) -> RunComparison:
             return compare_arms(analysis, base, head)
         case _ as never:
             assert_never(never)
+
+
+def _require_common_points(base: Analysis, new: Analysis) -> None:
+    """Raise BadInput where the studies of two runs have no point in common."""
+    if base.points and new.points and not any(point in new.points for point in base.points):
+        sweeps = (f"BASE has {points(base.points)}", f"NEW has {points(new.points)}")
+        raise BadInput(
+            f"the runs have no point of the sweep in common: {'; '.join(sweeps)}. "
+            "Measure both with the same study."
+        )
 
 
 def _require_arms(known: Collection[str], base: str, head: str) -> None:
@@ -119,13 +151,34 @@ def _print(comparison: RunComparison, gate: Gate | None, printed: ComparisonForm
             assert_never(never)
 
 
-def _judge(gate: Gate, options: GateOptions) -> int:
-    """Say what fails a gate, or what it cannot decide, and return the exit code."""
+def _print_refusal(reason: str, printed: ComparisonFormat) -> None:
+    match printed:
+        case "md":
+            sys.stdout.write(refused_markdown(reason))
+        case "junit":
+            sys.stdout.write(refused_junit(reason))
+        case "text" | "json":
+            pass
+        case _ as never:
+            assert_never(never)
+
+
+def _judge(gate: Gate, options: GateOptions, printed: ComparisonFormat) -> int:
+    """Say what fails a gate, or what it cannot decide, and return the exit code.
+
+    Where the text on stdout has the sentences, stderr has the answer alone.
+    """
     talk = new_console(stderr=True)
-    share = options.fail_on_regression
-    for heading, sentences in (
+    share = f"{100 * gate.least:g} %"
+    failing = [
         (f"worse by {share} or more:", changes_in_words(gate.regressions)),
         ("usable in BASE and without a usable figure in NEW:", unusable_in_words(gate.lost)),
+    ]
+    if printed == "text" and gate.outcome is Outcome.FAILED:
+        talk.print(Text(gate_in_words(gate)))
+    for heading, sentences in (
+        *(failing if printed != "text" else ()),
+        ("figures in BASE alone:", lost_figures_in_words(gate)),
         (f"not decided, whether worse by {share} or more:", undecided_in_words(gate)),
     ):
         if sentences:
@@ -150,10 +203,7 @@ def _least_regression(options: GateOptions, printed: ComparisonFormat) -> float 
         if printed == "junit":
             raise BadInput("--format junit needs --fail-on-regression: what is a failed test otherwise?")
         return None
-    try:
-        return parse_share(options.fail_on_regression)
-    except ValueError as error:
-        raise BadInput(f"--fail-on-regression: {error}") from None
+    return regression_share(options.fail_on_regression)
 
 
 def _require_same_conditions(differences: Sequence[ConditionDifference], despite: Collection[str]) -> None:

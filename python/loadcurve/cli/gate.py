@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, assert_never
 from rich.console import Console
 from rich.text import Text
 
-from loadcurve.analysis.gate import GateAnswer, Outcome
+from loadcurve.analysis.change import Outcome
+from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.gated import GatedRun
 from loadcurve.cli.compare import ComparisonFormat
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out
 from loadcurve.cli.display import RunDisplay, shown
+from loadcurve.cli.regression import regression_share
 from loadcurve.cli.results import written_report
 from loadcurve.cli.run import followed, note_disturbance
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, sentence
@@ -31,7 +33,7 @@ from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.runs.worktrees import Revision, built_revisions
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
-from loadcurve.toml.quantities import parse_duration_s, parse_share
+from loadcurve.toml.quantities import parse_duration_s
 
 if TYPE_CHECKING:
     from loadcurve.analysis.analysis import Analysis
@@ -213,10 +215,7 @@ def _last_lines(failed: Sequence[FailureRecord]) -> list[str]:
 
 
 def _share(given: str) -> float:
-    try:
-        share = parse_share(given)
-    except ValueError as error:
-        raise BadInput(f"--fail-on-regression: {error}") from None
+    share = regression_share(given)
     if not 0 < share < 1:
         raise BadInput(f"--fail-on-regression {given}: expected a share above 0 % and below 100 %")
     return share

@@ -9,10 +9,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from loadcurve import units
-from loadcurve.analysis.comparison import OF_OPERATIONS, Change, RunComparison
-from loadcurve.analysis.gate import Gate, Outcome
+from loadcurve.analysis.change import Change, Outcome
+from loadcurve.analysis.comparison import OF_OPERATIONS, RunComparison
+from loadcurve.analysis.gate import Gate
+from loadcurve.analysis.trust import Trust
 from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
+from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.leader import first_named
@@ -43,8 +46,9 @@ def comparison_lines(comparison: RunComparison) -> RenderableType:
     """Return what differs, the ratios with their intervals, and what they show; fits 80 columns."""
     parts: list[RenderableType] = [*_what_differs(comparison), _ratios(comparison), Text()]
     parts += _of_operations(comparison.operations)
-    faults = [Text(one.words, style="yellow") for one in comparison.not_computed]
-    return Group(*parts, *faults, *_conclusions(comparison), *_left_out(comparison))
+    cautions = [*(one.words for one in comparison.not_computed), *trust_in_words(comparison)]
+    said = [Text(words, style="yellow") for words in cautions]
+    return Group(*parts, *said, *_conclusions(comparison), *_left_out(comparison))
 
 
 def difference_line(difference: Difference) -> str:
@@ -78,6 +82,8 @@ def gate_in_words(gate: Gate) -> str:
     match gate.outcome:
         case Outcome.FAILED if gate.regressions:
             return f"Regression: something is shown to be worse by {share} or more."
+        case Outcome.FAILED if gate.lost_figures and not gate.lost:
+            return "Failed: the base has figures that the other side has not."
         case Outcome.FAILED:
             return "Failed: what had usable figures has none now."
         case Outcome.UNDECIDED:
@@ -88,16 +94,66 @@ def gate_in_words(gate: Gate) -> str:
             assert_never(never)
 
 
+def trust_in_words(comparison: RunComparison) -> list[str]:
+    """Say how many measured points of each side are suspect or invalid; nothing where all are valid."""
+    return [_trust_in_words(one) for one in comparison.trust]
+
+
+def _trust_in_words(one: Trust) -> str:
+    said = []
+    if one.suspect:
+        said.append(f"{_of_all(one.suspect, one.measured)} suspect, and in the ratios")
+    if one.invalid:
+        said.append(f"{_of_all(one.invalid, one.measured)} invalid, and in no ratio")
+    return f"Caution: {one.called}: {'; '.join(said)}. The report of the run has the reasons."
+
+
+def _of_all(some: int, measured: int) -> str:
+    return f"{some} of {plural(measured, 'measured point')} {'is' if some == 1 else 'are'}"
+
+
+def lost_figures_in_words(gate: Gate) -> list[str]:
+    """Return a sentence for each measure that the base alone has, such as a p99 of too few answers."""
+    return [
+        sentence(f"{one.server}: {one.measure.title} {place_in_words(one.point)}: {one.reason}")
+        for one in gate.lost_figures
+    ]
+
+
+def place_in_words(point: Point | None) -> str:
+    """Return ``at connections = 10``, or that it is the whole curve."""
+    return "over the whole curve" if point is None else f"at {text.point(point)}"
+
+
 def undecided_in_words(gate: Gate) -> list[str]:
     """Return a sentence for each change that a gate cannot decide, with the trials that would decide it.
 
     Such as ``nginx: p99: 1.03 (0.91 to 1.17) times the base's; about 14 trials would decide it, …``.
     """
     return [
-        f"{change.server}: {change.measure.title}: {ratio_in_words(change)} times the base's; "
-        f"{_trials_in_words(change.trials_to_decide(gate.least))}"
+        f"{change.server}: {change.measure.title}: {times_in_words(change)}; "
+        f"{why_undecided(change, gate.least)}"
         for change in gate.undecided
     ]
+
+
+def why_undecided(change: Change, least: float) -> str:
+    """Say what a change that is not decided lacks: an interval, or trials."""
+    if change.worse_by_at_most is None:
+        return "one trial on a side has no interval: measure at least 3 on each"
+    return _trials_in_words(change.trials_to_decide(least))
+
+
+def times_in_words(change: Change) -> str:
+    """Return ``0.28 (0.12 to 0.62) times the base's, 383 → 106 requests/s``, the figures where known."""
+    return f"{ratio_in_words(change)} times the base's{_figures(change)}"
+
+
+def _figures(change: Change) -> str:
+    if change.values is None:
+        return ""
+    base, new = map(units.number, change.values)
+    return f", {base} → {new}{units.behind(change.measure.unit)}"
 
 
 def _trials_in_words(trials: int | None) -> str:
@@ -108,14 +164,16 @@ def _trials_in_words(trials: int | None) -> str:
 
 def _where_changed(changes: Sequence[Change]) -> str:
     parts = [
-        f"{ratio_in_words(one)} times the base's over the whole curve" for one in changes if one.point is None
+        f"{ratio_in_words(one)} times the base's over the whole curve{_figures(one)}"
+        for one in changes
+        if one.point is None
     ]
     points = [change for change in changes if change.point is not None]
     if points:
         most = max(points, key=lambda change: abs(change.ratio.logarithm))
         at = f"at {text.point(most.point)}"
         at = at if len(points) == 1 else f"at {len(points)} points, most {at}"
-        parts.append(f"{at}: {ratio_in_words(most)}{'' if parts else ' times'}")
+        parts.append(f"{at}: {ratio_in_words(most)}{'' if parts else ' times'}{_figures(most)}")
     return "; ".join(parts)
 
 
@@ -139,6 +197,17 @@ def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, A
             {"server": one.server, "points": list(one.points), "reason": one.reason}
             for one in comparison.lost
         ],
+        "missing": [
+            {
+                "server": one.server,
+                "measure": one.measure.name,
+                "point": one.point,
+                "lost": one.is_lost,
+                "reason": one.reason,
+            }
+            for one in comparison.missing
+        ],
+        "trust": [asdict(one) for one in comparison.trust],
         "not_computed": [asdict(one) for one in comparison.not_computed],
         "regressions": None if gate is None else list(map(_change_json, gate.regressions)),
         "undecided": None if gate is None else list(map(_change_json, gate.undecided)),
@@ -177,6 +246,8 @@ def _ratios(comparison: RunComparison) -> Group:
     )
     at = f"at {text.keys_title(keys)}; " if keys else ""
     parts: list[RenderableType] = [Text(f"{over}; {at}+ better, - worse", "bold")]
+    if any(change.step > 1 for change in comparison.points):
+        parts.append(Text("At points they are wider, so that they hold for all points together.", "dim"))
     for number, (server, places) in enumerate(rows.items()):
         header = [column_table([], columns, gap=1)] if number == 0 else []
         table = column_table(places.items(), columns, gap=1, show_header=False)
@@ -232,7 +303,7 @@ def _cell(change: Change | None) -> Text:
 
 def ratio_in_words(change: Change, to: str = " to ") -> str:
     """Return a ratio with its interval, such as ``0.80 (0.76 to 0.84)``."""
-    ratio = change.ratio.estimate
+    ratio = change.estimate
     if ratio is None:
         return "out of range"
     if ratio.low is None or ratio.high is None:
@@ -257,6 +328,7 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
     elif not shown:
         yield Text("No difference is shown: chance alone can explain the measured differences.")
     yield from map(Text, changes_in_words(shown))
+    yield from map(Text, unusable_base_in_words(comparison))
     if changes and comparison.arms is None:
         yield Text(
             "The runs were measured one after the other, so the ratios include what changed on the machine "
@@ -289,6 +361,12 @@ def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
     return said
 
 
+def unusable_base_in_words(comparison: RunComparison) -> list[str]:
+    """Say why servers of the base have no usable figure at all, so that nothing is compared with them."""
+    side = "the base run" if comparison.arms is None else "the base"
+    return [f"no usable figure in {side}: {words}" for words in unusable_in_words(comparison.unusable)]
+
+
 def _left_out(comparison: RunComparison) -> Iterable[Text]:
     if comparison.lost:
         side = "the new run" if comparison.arms is None else comparison.arms[1]
@@ -312,7 +390,7 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
 
 
 def _change_json(change: Change) -> dict[str, Any]:
-    ratio = change.ratio.estimate
+    ratio = change.estimate
     return {
         "server": change.server,
         "measure": change.measure.name,
@@ -323,6 +401,10 @@ def _change_json(change: Change) -> dict[str, Any]:
         "high": None if ratio is None else ratio.high,
         "n": None if ratio is None else ratio.n,
         "method": None if ratio is None else ratio.method,
+        "confidence": change.confidence,
+        "base_value": None if change.values is None else change.values[0],
+        "new_value": None if change.values is None else change.values[1],
+        "unit": change.measure.unit,
         "adjusted_p_value": change.adjusted_p_value,
         "shown": change.shown,
     }

@@ -1,19 +1,27 @@
 """A comparison for places that do not show a terminal: a pull request's summary, and a CI's list of tests."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 from xml.etree.ElementTree import Element, SubElement
 
-from loadcurve.analysis.comparison import Change, RunComparison
-from loadcurve.analysis.gate import Gate, Outcome
+from loadcurve.analysis.change import Change, Outcome
+from loadcurve.analysis.comparison import RunComparison
+from loadcurve.analysis.gate import Gate
+from loadcurve.analysis.missing import MissingFigure
 from loadcurve.report import text
 from loadcurve.report.comparison import (
     SHOWN,
     changes_in_words,
     gate_in_words,
+    lost_figures_in_words,
+    place_in_words,
     ratio_in_words,
+    times_in_words,
+    trust_in_words,
     undecided_in_words,
+    unusable_base_in_words,
     unusable_in_words,
+    why_undecided,
 )
 from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.suite import as_junit
@@ -34,10 +42,18 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
         *listed(map(escaped, changed)),
         *_table(comparison),
     ]
+    blocks += [escaped(words) for words in (*trust_in_words(comparison), *unusable_base_in_words(comparison))]
+    if not comparison.changes:
+        blocks.append("Nothing can be compared.")
     if comparison.lost:
         blocks += [
             f"Without a usable figure in {escaped(new)}:",
             *listed(map(escaped, unusable_in_words(comparison.lost))),
+        ]
+    if gate is not None and gate.lost_figures:
+        blocks += [
+            f"In {escaped(base)} alone:",
+            *listed(map(escaped, lost_figures_in_words(gate))),
         ]
     if gate is not None and gate.undecided:
         blocks += ["Not decided:", *listed(map(escaped, undecided_in_words(gate)))]
@@ -45,26 +61,62 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
 
 
 def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
-    """Return JUnit's XML: a test for each server, measure and point, skipped where it is not decided."""
+    """Return JUnit's XML: a test for each server, measure and point.
+
+    It is failed where it is shown to be worse, or where only the base has the figure; and skipped where that
+    is not decided, or where there is no figure, with the reason.
+    """
     suite = Element("testsuite", name="loadcurve compare")
     for change in comparison.changes:
-        case = SubElement(suite, "testcase", classname=change.server, name=_name(change))
-        said = f"{ratio_in_words(change)} times the base's"
-        outcome = gate.outcome_of(change)
-        if outcome is Outcome.FAILED:
-            SubElement(case, "failure", message=f"worse: {said}")
-        elif outcome is Outcome.UNDECIDED:
-            SubElement(case, "skipped", message=f"not decided: {said}")
-    for one in gate.lost:
-        for point in one.points:
-            case = SubElement(suite, "testcase", classname=one.server, name=f"figures at {text.point(point)}")
-            SubElement(case, "error", message=f"no usable figure: {one.reason}")
+        _add_change(_case(suite, change), change, gate.least)
+    for one in comparison.missing:
+        tag = "failure" if one.is_lost else "skipped"
+        SubElement(_case(suite, one), tag, message=f"no figure: {one.reason}")
+    of_measures = {one.server for one in comparison.missing}
+    for lost in gate.lost:
+        # Every measure of the others has said so.
+        for point in () if lost.server in of_measures else lost.points:
+            name = f"figures {place_in_words(point)}"
+            case = SubElement(suite, "testcase", classname=lost.server, name=name)
+            SubElement(case, "failure", message=f"no usable figure: {lost.reason}")
+    cautions = [*trust_in_words(comparison), *unusable_base_in_words(comparison)]
+    if cautions:
+        SubElement(suite, "system-out").text = "\n".join(cautions)
     return as_junit(suite)
 
 
-def _name(change: Change) -> str:
-    where = "over the whole curve" if change.point is None else f"at {text.point(change.point)}"
-    return f"{change.measure.title} {where}"
+def refused_junit(reason: str) -> str:
+    """Return JUnit's XML of a comparison that could not be made, as one test with an error."""
+    suite = Element("testsuite", name="loadcurve compare")
+    case = SubElement(suite, "testcase", classname="loadcurve", name="the runs can be compared")
+    SubElement(case, "error", message=reason)
+    return as_junit(suite)
+
+
+def refused_markdown(reason: str) -> str:
+    """Return the summary of a comparison that could not be made."""
+    return f"## Not compared\n\n{escaped(reason)}\n"
+
+
+def _case(suite: Element, one: Change | MissingFigure) -> Element:
+    operation = one.measure.operation
+    of_operation = f" of {operation}" if operation and operation not in one.measure.title else ""
+    name = f"{one.measure.title}{of_operation} {place_in_words(one.point)}"
+    return SubElement(suite, "testcase", classname=one.server, name=name)
+
+
+def _add_change(case: Element, change: Change, least: float) -> None:
+    said = times_in_words(change)
+    match change.outcome(least):
+        case Outcome.FAILED:
+            SubElement(case, "failure", message=f"worse: {said}")
+        case Outcome.UNDECIDED:
+            why = why_undecided(change, least)
+            SubElement(case, "skipped", message=f"not decided: {said}; {why}")
+        case Outcome.PASSED:
+            pass
+        case _ as never:
+            assert_never(never)
 
 
 def _table(comparison: RunComparison) -> list[str]:

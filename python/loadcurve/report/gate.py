@@ -9,8 +9,9 @@ from rich.text import Text
 
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.comparison import Change, compare_arms
-from loadcurve.analysis.gate import GateAnswer, Outcome
+from loadcurve.analysis.change import Change, Outcome
+from loadcurve.analysis.comparison import compare_arms
+from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.gated import GatedMeasure, worse_share
 from loadcurve.errors import sentence
 from loadcurve.loads.kinds import LoadKind

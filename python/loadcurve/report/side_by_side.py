@@ -3,13 +3,14 @@
 import os
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.comparison import COMPARED, Change, RunComparison, compare_runs
+from loadcurve.analysis.change import Change
+from loadcurve.analysis.comparison import COMPARED, RunComparison, compare_runs
 from loadcurve.analysis.curves import points_in
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.sweep import Slice, slices
@@ -22,7 +23,7 @@ from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.runs import RUN_MEASURES, RunLook, run_look, runs_figure
 from loadcurve.report.columns import with_columns
-from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words
+from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words, trust_in_words
 from loadcurve.report.files import write_part
 from loadcurve.report.findings import (
     CAUSE_TITLES,
@@ -84,6 +85,7 @@ class Pairing:
     over_curve: list[RatioRow]
     at_points: list[RatioRow]
     sentences: list[str]
+    cautions: list[str]
     only_in_one: list[str]
 
 
@@ -102,6 +104,11 @@ class SideBySide:
         """The question, where all runs have the same."""
         questions = {run.analysis.run.question for run in self.runs}
         return questions.pop() if len(questions) == 1 else None
+
+    @property
+    def cautions(self) -> list[str]:
+        """Which measured points are suspect or invalid, once for each run."""
+        return list(dict.fromkeys(said for pairing in self.pairings for said in pairing.cautions))
 
     @property
     def conditions_differ(self) -> bool:
@@ -235,7 +242,19 @@ def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
         over_curve=_rows(comparison.curves),
         at_points=_rows(comparison.points),
         sentences=changes_in_words(shown),
+        cautions=_cautions(comparison, base.letter, new.letter),
         only_in_one=only,
+    )
+
+
+def _cautions(comparison: RunComparison, base: str, new: str) -> list[str]:
+    """Return which measured points are suspect or invalid, under the letters of the runs."""
+    letters = {"the base run": base, "the new run": new}
+    return trust_in_words(
+        replace(
+            comparison,
+            trust=tuple(replace(one, called=letters.get(one.called, one.called)) for one in comparison.trust),
+        )
     )
 
 

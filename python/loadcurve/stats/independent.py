@@ -51,7 +51,11 @@ class IndependentRatio:
 
         ``None`` where the ratio is beyond any number.
         """
-        method = f"ratio of geometric means, Welch's t on logarithms, {CONFIDENCE:.4g}"
+        return self.estimate_at(CONFIDENCE)
+
+    def estimate_at(self, confidence: float) -> Estimate | None:
+        """Return the ratio with its interval at any confidence."""
+        method = f"ratio of geometric means, Welch's t on logarithms, {confidence:.4g}"
         ratio = ratio_of_logarithm(self.logarithm)
         if ratio is None:
             return None
@@ -60,7 +64,7 @@ class IndependentRatio:
 
         from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
-        margin = float(stdtrit(self.degrees_of_freedom, (1 + CONFIDENCE) / 2)) * self.standard_error
+        margin = float(stdtrit(self.degrees_of_freedom, (1 + confidence) / 2)) * self.standard_error
         low, high = exponential_ends(self.logarithm, margin)
         return Estimate(ratio, low, high, self.n, method)
 

@@ -98,11 +98,11 @@ def interval_of_logarithms(logarithms: Sequence[float], confidence: float = CONF
     return Estimate(math.exp(mean), low, high, len(logarithms), method)
 
 
-def method_of(degrees: float, own_degrees: float) -> str:
+def method_of(degrees: float, own_degrees: float, confidence: float = CONFIDENCE) -> str:
     """Return the method of an interval of logarithms by the degrees of freedom of its variance."""
     if degrees > own_degrees:
-        return f"{MODERATED}, {degrees:.3g} degrees of freedom, {CONFIDENCE:.4g}"
-    return f"{GEOMETRIC}, {CONFIDENCE:.4g}"
+        return f"{MODERATED}, {degrees:.3g} degrees of freedom, {confidence:.4g}"
+    return f"{GEOMETRIC}, {confidence:.4g}"
 
 
 def ratio_of_logarithm(logarithm: float) -> float | None:

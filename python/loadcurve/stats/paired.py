@@ -1,5 +1,6 @@
 """Ratios between servers, paired by block: what a whole block has in common cancels out."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,19 @@ class PairedRatio:
     estimate: Estimate | None
     p_value: float | None
     log_sd: float | None = None
+    degrees_of_freedom: float | None = None
+
+    def estimate_at(self, confidence: float) -> Estimate | None:
+        """Return the ratio with its interval at another confidence than 95 %."""
+        one = self.estimate
+        if one is None or self.log_sd is None or self.degrees_of_freedom is None or confidence == CONFIDENCE:
+            return one
+        from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
+
+        errors = float(stdtrit(self.degrees_of_freedom, (1 + confidence) / 2))
+        low, high = exponential_ends(self.logarithm, errors * self.log_sd / math.sqrt(one.n))
+        method = method_of(self.degrees_of_freedom, one.n - 1, confidence)
+        return Estimate(one.value, low, high, one.n, method)
 
 
 def block_means(differences: Array) -> Array:
@@ -141,4 +155,4 @@ def _paired_ratio(n: int, mean: float, *over_blocks: float) -> PairedRatio | Non
     reach, p_value, log_sd, degrees = over_blocks
     method = method_of(degrees, n - 1)
     estimate = None if value is None else Estimate(value, *exponential_ends(mean, reach), n, method)
-    return PairedRatio(mean, estimate, p_value, log_sd)
+    return PairedRatio(mean, estimate, p_value, log_sd, degrees)

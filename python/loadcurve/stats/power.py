@@ -50,8 +50,8 @@ def trials_to_show(log_ratio: float, log_sd: float, servers: int = 2) -> int | N
     return _least_trials(log_ratio, log_sd, lambda trials: noncentrality(trials, servers))
 
 
-def trials_to_decide(distance: float, log_sd: float) -> int | None:
-    """Return how many trials give an interval of 95 % that reaches no farther than ``distance``.
+def trials_to_decide(distance: float, log_sd: float, confidence: float = 1 - ERROR_RATE) -> int | None:
+    """Return how many trials give an interval that reaches no farther than ``distance``.
 
     ``distance`` is that of the logarithm of a ratio from the logarithm of a bound, and ``log_sd`` is the
     standard deviation of the trials' log ratios: if the ratio stays where it is, the interval of that many
@@ -59,7 +59,7 @@ def trials_to_decide(distance: float, log_sd: float) -> int | None:
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
-    return _least_trials(distance, log_sd, lambda trials: float(stdtrit(trials - 1, 1 - ERROR_RATE / 2)))
+    return _least_trials(distance, log_sd, lambda trials: float(stdtrit(trials - 1, (1 + confidence) / 2)))
 
 
 def _least_trials(distance: float, log_sd: float, errors: Callable[[int], float]) -> int | None:

@@ -177,6 +177,22 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def holm_steps(p_values: Sequence[float], error_rate: float) -> list[int]:
+    """Return by how many each p-value is multiplied before it is held against the error rate.
+
+    An interval at the confidence ``1 - error_rate / step`` excludes the value that is tested exactly where
+    Holm's method rejects it: from the first that is not rejected on, all have the step of that one.
+    """
+    steps = [1] * len(p_values)
+    stopped_at: int | None = None
+    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        step = len(p_values) - place if stopped_at is None else stopped_at
+        steps[index] = step
+        if step * p_values[index] > error_rate:
+            stopped_at = step
+    return steps
+
+
 def _in_order(stack: Array, better: Better) -> list[int]:
     """Sort servers by their mean log ratio to all others, the best first; equal ones keep their order."""
     first, second = np.triu_indices(len(stack), 1)
