@@ -101,7 +101,7 @@ def test_a_text_that_the_pattern_does_not_match_is_refused():
 @pytest.mark.parametrize("rule", ["status", TOTAL])
 def test_another_status_is_refused_by_any_rule(rule):
     with answering("Total: 1", status=500) as port:
-        assert refusal(port, rule) == "GET /page was answered with status 500, not 200."
+        assert refusal(port, rule).startswith("GET /page was answered with status 500, not 200.")
 
 
 @contextmanager
@@ -277,7 +277,8 @@ def test_another_status_than_the_list_expects_is_refused_with_both(tmp_path):
     with answering("Not Found", status=404) as port, pytest.raises(ServerFailure) as failure:
         verify_answers(site_at(port), ["/gone"], None, listed)
     assert failure.value.text == (
-        "GET /gone was answered with status 404; the list of requests expects 200 or 301."
+        "GET /gone was answered with status 404; the list of requests expects 200 or 301. "
+        'It says: "Not Found"'
     )
 
 
@@ -300,6 +301,24 @@ def test_a_bad_request_behind_a_proxy_header_is_said_to_be_one_that_the_server_d
     with pytest.raises(ServerFailure, match=f"answered with status {status}, not 200") as failure:
         verify_answers(site_at(9), ["/page"], CONTENT, load(proxy_protocol=protocol))
     assert ("accept-proxy" in failure.value.text) == is_named
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"detail":\n  "name is missing"}', '"{"detail": "name is missing"}"'),
+        ("<!doctype html>\n<h1>Unsupported</h1>\n<p>Send JSON</p>", '"Unsupported Send JSON"'),
+        ("red \x1b[31m", '"red \N{REPLACEMENT CHARACTER}[31m"'),
+        ("x" * 200, f'"{"x" * 120}…"'),
+    ],
+)
+def test_an_error_is_reported_with_the_start_of_its_body_on_one_line(body, said, monkeypatch):
+    monkeypatch.setattr(
+        "loadcurve.server.answers.answers_to", lambda *_: [Answer(415, CONTENT["page"], body)]
+    )
+    with pytest.raises(ServerFailure) as failure:
+        verify_answers(site_at(9), ["/page"], CONTENT, load())
+    assert failure.value.text == f"GET /page was answered with status 415, not 200. It says: {said}"
 
 
 def test_a_server_that_hangs_up_on_a_proxy_header_is_told_of_it():
