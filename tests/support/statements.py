@@ -340,7 +340,8 @@ def _cheapest(table: Table, place: int, sentence: str) -> Iterator[bool]:
 
 GREATEST = re.compile(
     rf"(?:The peak was not reached: t|T)hroughput is greatest at (?P<load>{NUMBER}) .*?"
-    rf"with (?P<rate>{NUMBER})[^;]*?(?:; [^()]* cannot be told apart from it)?"
+    rf"with (?P<rate>{NUMBER})[^;]*?"
+    r"(?:; [^()]* cannot be told apart from it(?:, which the interval allows for)?)?"
     rf"(?: \(not compared: (?P<not_compared>.*?), without .*\))?\."
 )
 KNEE = re.compile(

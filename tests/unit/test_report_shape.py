@@ -70,7 +70,8 @@ def test_loads_that_cannot_be_told_apart_from_the_peak_are_named():
 def test_a_single_load_that_cannot_be_told_apart_from_the_peak_is_named_in_the_singular():
     words = shape_words.peak_words(WEB, "threads", Greatest(2, exactly(150), "last", (1, 2)))
     assert words.endswith(
-        "the highest usable load, with 150 ± 0 % requests/s; 1 thread cannot be told apart from it."
+        "the highest usable load, with 150 ± 0 % requests/s; 1 thread cannot be told apart from it, "
+        "which the interval allows for."
     )
 
 

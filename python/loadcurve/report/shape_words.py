@@ -188,7 +188,9 @@ def peak_words(load: LoadKind, key: str, peak: Greatest) -> str:
     at = f"throughput is greatest at {text.load(key, peak.load)}"
     rate = f"{text.short_estimate(peak.value)} {load.per_second}"
     others = [load for load in peak.alike or () if load != peak.load]
-    alike = f"; {_loads(key, others)} cannot be told apart from it" if others else ""
+    # So it is another one than that of the point alone.
+    allows = ", which the interval allows for" if peak.value.low is not None else ""
+    alike = f"; {_loads(key, others)} cannot be told apart from it{allows}" if others else ""
     if peak.place == "last":
         last = "the highest load compared" if peak.not_compared else "the highest usable load"
         said = f"the peak was not reached: {at}, {last}, with {rate}{alike}"
