@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.explained_run import Data, doubt, evidence, found
+from support.explained_run import Data, division, doubt, evidence, found
 
 
 def test_a_saturated_generator_is_the_limit_with_its_share_of_the_cpu():
@@ -30,6 +30,17 @@ def test_a_generator_that_was_late_is_shown_by_its_lateness():
         "these figures are those of the rig, because the generator sent requests late although a connection "
         "was free"
     )
+
+
+def test_a_generator_whose_cpus_others_took_is_not_shown_to_be_at_its_limit():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        doubt(record, "generator_late")
+        record["load"]["generator"]["lateness_ms"] = {"p50": 0.1, "p99": 4, "p99_9": 5, "max": 6}
+        record["load"]["generator"]["cpu_time"] = division(0.75, "yes")
+
+    finding = found(plant)["rig_limit"]
+    assert (finding.certainty, finding.briefly) == ("likely", None)
+    assert finding.cause.startswith("Other programs took up to 75 % of the time of the load's CPUs")
 
 
 def test_a_limit_of_which_no_figure_is_known_stays_with_the_verdict_alone():
