@@ -1,26 +1,20 @@
 """Revisions of a Git repository in worktrees, built: the sides of a gate that are commits."""
 
-import contextlib
 import os
 import shlex
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from loadcurve.errors import BadInput, NothingMeasured, refusal
+from loadcurve.host import git
 from loadcurve.redaction import hidden
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.spawn import run_to_its_end
 from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
 
 LAST_LINES = 20
-TIMEOUT_S = 120.0
-"""For one command of Git; a checkout of a large repository takes a while."""
-_WITHOUT_PROGRAMS: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
-"""No program runs that the repository's own settings name."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +39,7 @@ class Repository:
     def of(cls, study_file: Path, option: str) -> "Repository":
         """Return the repository of a study; raises ``BadInput`` where there is none."""
         folder = study_file.resolve().parent
-        root = _git(folder, "rev-parse", "--show-toplevel")
+        root = git.answer(folder, "rev-parse", "--show-toplevel")
         if root is None:
             raise BadInput(
                 f"{option}: {study_file} lies in no Git repository (or there is no git here); expected a "
@@ -55,7 +49,9 @@ class Repository:
 
     def revision(self, option: str, name: str) -> Revision:
         """Return a commit by what a person calls it; raises ``BadInput`` where there is none."""
-        commit = _git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        commit = git.answer(
+            self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+        )
         if commit is None:
             raise BadInput(
                 f"{option} {name}: the repository {self.root} has no such commit; expected a branch, a tag "
@@ -69,7 +65,7 @@ class Repository:
         # Both belong to the block: what an interrupt leaves would be a worktree that Git still knows.
         try:
             with interrupts_deferred():
-                said = _said(
+                said = git.failure(
                     self.root, "worktree", "add", "--detach", "--force", str(folder), revision.commit
                 )
             if said is not None:
@@ -77,7 +73,7 @@ class Repository:
             yield
         finally:
             with interrupts_deferred():
-                _said(self.root, "worktree", "remove", "--force", "--force", str(folder))
+                git.failure(self.root, "worktree", "remove", "--force", "--force", str(folder))
 
 
 @contextmanager
@@ -131,37 +127,3 @@ def _build(revision: Revision, command: str, folder: Path, log: Path) -> None:
             + (" Its last lines:" if said else " It printed nothing.")
             + "".join(f"\n  {line}" for line in said)
         )
-
-
-def _git(folder: Path, *words: str) -> str | None:
-    """Return what Git prints; ``None`` where it fails or prints nothing."""
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        finished = _finished(folder, *words)
-        if finished.returncode == 0:
-            return finished.stdout.strip() or None
-    return None
-
-
-def _said(folder: Path, *words: str) -> str | None:
-    """Return why Git failed; ``None`` where it did not."""
-    try:
-        finished = _finished(folder, *words)
-    except OSError as error:
-        return refusal(error)
-    except subprocess.TimeoutExpired:
-        return f"git {words[0]} took longer than {TIMEOUT_S:.0f} s"
-    return None if finished.returncode == 0 else hidden(finished.stderr.strip())
-
-
-def _finished(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603 -- the words are those of this module
-        ["git", "-C", str(folder), *_WITHOUT_PROGRAMS, *words],  # noqa: S607 -- the git of PATH
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=TIMEOUT_S,
-        check=False,
-        # An interrupt of the terminal is ours to handle.
-        start_new_session=True,
-    )
