@@ -92,7 +92,8 @@ def compare_command(sides: Runs | Arms, options: GateOptions, printed: Compariso
     if gate is None:
         return EXIT_DONE
     if not comparison.changes and not comparison.lost:
-        reasons = [f"\n  {words}" for words in unusable_base_in_words(comparison)]
+        said = [] if printed == "text" else unusable_base_in_words(comparison)
+        reasons = [f"\n  {words}" for words in said]
         raise NothingMeasured(
             f"the base has no usable figure that the new side could be compared with{''.join(reasons)}"
         )

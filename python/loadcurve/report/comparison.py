@@ -12,6 +12,7 @@ from loadcurve import units
 from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.comparison import OF_OPERATIONS, RunComparison
 from loadcurve.analysis.gate import Gate
+from loadcurve.analysis.missing import MissingFigure
 from loadcurve.analysis.trust import Trust
 from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
@@ -114,10 +115,13 @@ def _of_all(some: int, measured: int) -> str:
 
 def lost_figures_in_words(gate: Gate) -> list[str]:
     """Return a sentence for each measure that the base alone has, such as a p99 of too few answers."""
-    return [
-        sentence(f"{one.server}: {one.measure.title} {place_in_words(one.point)}: {one.reason}")
-        for one in gate.lost_figures
-    ]
+    return [_lost_figure_in_words(one) for one in gate.lost_figures]
+
+
+def _lost_figure_in_words(one: MissingFigure) -> str:
+    # Of two servers the reason begins with the name of the one that it is about.
+    reason = one.reason.removeprefix(f"{one.server}: ")
+    return sentence(f"{one.server}: {one.measure.title} {place_in_words(one.point)}: {reason}")
 
 
 def place_in_words(point: Point | None) -> str:

@@ -79,6 +79,9 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
             name = f"figures {place_in_words(point)}"
             case = SubElement(suite, "testcase", classname=lost.server, name=name)
             SubElement(case, "failure", message=f"no usable figure: {lost.reason}")
+    if not comparison.changes and not gate.lost:
+        # A suite of skipped tests would be a green one.
+        _add_refusal(suite, "; ".join(unusable_base_in_words(comparison)) or "nothing can be compared")
     cautions = [*trust_in_words(comparison), *unusable_base_in_words(comparison)]
     if cautions:
         SubElement(suite, "system-out").text = "\n".join(cautions)
@@ -88,9 +91,13 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
 def refused_junit(reason: str) -> str:
     """Return JUnit's XML of a comparison that could not be made, as one test with an error."""
     suite = Element("testsuite", name="loadcurve compare")
-    case = SubElement(suite, "testcase", classname="loadcurve", name="the runs can be compared")
-    SubElement(case, "error", message=reason)
+    _add_refusal(suite, reason)
     return as_junit(suite)
+
+
+def _add_refusal(suite: Element, reason: str) -> None:
+    case = SubElement(suite, "testcase", classname="loadcurve", name="there is something to compare")
+    SubElement(case, "error", message=reason)
 
 
 def refused_markdown(reason: str) -> str:
