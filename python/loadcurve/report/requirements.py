@@ -1,4 +1,4 @@
-"""What a study requires, in words: which requirements held, failed or cannot be told, and with what room."""
+"""What a study requires, in words: which requirements held, failed or are not decided, and with what room."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from loadcurve.stats.interval import CONFIDENCE
 
 OUTCOMES: Mapping[RequirementOutcome, str] = {
     "failed": "failed",
-    "cannot_tell": "cannot be told",
+    "cannot_tell": "not decided",
     "held": "held",
 }
 _STYLES: Mapping[RequirementOutcome, str] = {"failed": "bold red", "cannot_tell": "yellow", "held": "green"}
@@ -53,7 +53,7 @@ class RequirementRow:
 
 
 def requirement_rows(analysis: Analysis) -> list[RequirementRow]:
-    """Return the requirements of a run in words: those that failed first, then those that cannot be told."""
+    """Return the requirements of a run in words: those that failed first, then those that are not decided."""
     places = list(OUTCOMES)
     judged = sorted(analysis.requirements, key=lambda one: places.index(one.outcome))
     return [_row(one, _measure(analysis, one.measure)) for one in judged]
@@ -145,7 +145,7 @@ def _in_terminal(report: Report, _: Grid | None) -> Iterable[RenderableType]:
 
 
 def requirements_junit(analysis: Analysis) -> str:
-    """Return JUnit's XML: a test for each requirement and point, skipped where it cannot be told."""
+    """Return JUnit's XML: a test for each requirement and point, skipped where it is not decided."""
     suite = Element("testsuite", name="loadcurve run")
     for row in requirement_rows(analysis):
         name = f"{row.statement} {text.at_point(row.judged.point)}"

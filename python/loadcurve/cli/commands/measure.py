@@ -44,7 +44,7 @@ def run(
     otlp: OtlpOption = None,
     resume: ResumeOption = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 5 if a requirement cannot be told.")
+        bool, typer.Option("--strict", help="Exit code 5 if a requirement is not decided.")
     ] = False,
     repeat_every: Annotated[
         str | None,
