@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from loadcurve.api.comparison import Comparison
 from loadcurve.result.folder import Run
 from loadcurve.result.outcomes import Verdict, VerdictReason
 from loadcurve.result.records import PointRecord
@@ -219,6 +220,8 @@ def test_a_figure_of_the_base_alone_fails_and_one_of_neither_is_skipped_with_the
         ]
         return finished.returncode, [(one.tag, one.get("message") or "") for case in cases for one in case]
 
+    printed = runs.run("compare", "no-tail", "--base", "nginx", "--head", "tiny", *GATE, "--json").stdout
+    assert not Comparison(json.loads(printed)).passes
     code, [(tag, message)] = p99("no-tail")
     assert (code, tag) == (3, "failure")
     assert message.startswith("no figure: tiny: p99 requires 368 answers in a trial")

@@ -51,8 +51,9 @@ class Comparison:
 
     @property
     def passes(self) -> bool:
-        """Whether no regression was shown and nothing that was usable in the base is without a figure."""
-        return not self.data["regressions"] and not self.data["lost"]
+        """Whether no regression was shown and no figure that the base has is missing."""
+        is_lost = self.data["lost"] or any(one["lost"] for one in self.data["missing"])
+        return not self.data["regressions"] and not is_lost
 
     def __repr__(self) -> str:
         """Return how many ratios there are, and how many show a difference."""
