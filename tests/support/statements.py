@@ -117,7 +117,9 @@ NO_FIGURES = re.compile(
     r"(No point can be used|Nothing was measured|(This machine was too disturbed|The trials differ too much|"
     r"The trials are too few) to compare|The records show|What helps:|The .* is not known:|"
     r"One trial of each server has no interval|No two servers have two usable blocks|"
-    r"Only server-\d+ has usable points|.*no trial could be judged by )"
+    r"Only server-\d+ has usable points|.*no trial could be judged by |"
+    # Which sides a wild gate names, no run has.
+    r"No block has figures of both )"
 )
 EACH = re.compile(rf"({NAME}) ({FIGURE})( at [^,]*?= {NUMBER}(?:, [a-z_]+ = {NUMBER})*)?(?=, | and |\.|$)")
 
@@ -213,7 +215,7 @@ def _agrees(
 # The ranking
 
 RANKED = re.compile(
-    rf"(?P<who>{NAME}|both|together they) (?:has|have) (?P<ratio>{FIGURE}) times the (?P<title>.+?) of "
+    rf"(?P<who>{NAME}|their geometric mean) (?:has|is) (?P<ratio>{FIGURE}) times the (?P<title>.+?) of "
     rf"(?P<others>{NAME}(?:(?:, | and ){NAME})*)(?P<common> in the .*)?"
 )
 
@@ -233,7 +235,7 @@ def _ranking(title: str, where: str | None) -> Rule:
             found = RANKED.fullmatch(part)
             assert found is not None, part
             assert found["title"] == title, part
-            first = alike if found["who"] in {"both", "together they"} else [found["who"]]
+            first = alike if found["who"] == "their geometric mean" else [found["who"]]
             alike = []
             yield bool(found["common"]) or _agrees(
                 table, title, (first, _names(found["others"])), _read(found["ratio"]), points
@@ -351,21 +353,27 @@ KNEE = re.compile(
 
 
 UNJUDGED = re.compile(
-    rf"At (?:(?P<count>{NUMBER}) loads from (?P<first>{NUMBER})(?: .*?)? to (?P<last>{NUMBER}).*?|"
-    rf"(?P<load>{NUMBER}).*?) "
-    rf"they cannot be judged: .*\."
+    rf"(?:They cannot be judged |At (?P<count>{NUMBER}) loads they cannot be judged: )(?P<said>at .*)\."
 )
+SOME_LOADS = re.compile(rf"(?P<count>{NUMBER}) loads from (?P<first>{NUMBER}) to (?P<last>{NUMBER}) .*")
 
 
 def _unjudged(found: re.Match[str], loads: Sequence[float]) -> Iterator[bool]:
-    """Loads that cannot be judged are loads of the curve, and no more than lie where they are said to lie."""
-    if found["load"]:
-        yield bool(_at(loads, _read(found["load"])))
-        return
-    first, last = _read(found["first"]), _read(found["last"])
-    yield bool(_at(loads, first)) and bool(_at(loads, last))
-    within = [load for load in loads if first * (1 - LEAST_STEP) <= load <= last * (1 + LEAST_STEP)]
-    yield _read(found["count"]) <= len(within)
+    """Loads that cannot be judged are loads of the curve, as many as are said, each for one reason."""
+    total = 0.0
+    for part in found["said"].removeprefix("at ").split("; at "):
+        where = part.partition(":")[0]
+        if some := SOME_LOADS.fullmatch(where):
+            first, last = _read(some["first"]), _read(some["last"])
+            yield bool(_at(loads, first)) and bool(_at(loads, last))
+            within = [load for load in loads if first * (1 - LEAST_STEP) <= load <= last * (1 + LEAST_STEP)]
+            yield _read(some["count"]) <= len(within)
+            total += _read(some["count"])
+        else:
+            named = _loads_in(where)
+            yield all(_at(loads, load) for load in named)
+            total += len(named)
+    yield found["count"] is None or _read(found["count"]) == total
 
 
 def _of_server(place: int, server: str) -> Rule:

@@ -116,7 +116,10 @@ def test_each_program_runs_to_its_end(path, text, tmp_path, monkeypatch):
     printed = {
         "load": json.dumps(synthetic.load_result("nginx", 50)),
         "compare": json.dumps(
-            {key: [] for key in ("curves", "points", "operations", "regressions", "undecided", "lost")}
+            {
+                key: []
+                for key in ("curves", "points", "operations", "regressions", "undecided", "lost", "missing")
+            }
         ),
         **dict.fromkeys(("run", "capacity", "import"), f"{run}/report.html\n"),
     }

@@ -18,7 +18,7 @@ def test_studies_are_listed_with_what_they_ask_and_one_is_read_without_a_run(com
     checked = command.run("studies", "check", "E-rate")
     assert "Latency against rate on one connection" in checked.stdout
     # 50 rates of 62 s, and 1 s for the start of each of six servers: 15 h 30 min 18 s in three trials.
-    assert "in full: 6 servers, 50 points, 3 trials of each; about 930:18" in checked.stdout
+    assert "in full: 6 servers, 50 points, 3 trials of each; about 15:30:18" in checked.stdout
     refused = command.run("studies", "check", "E-rat")
     assert refused.returncode == 2
     assert 'did you mean "E-rate"?' in refused.stderr

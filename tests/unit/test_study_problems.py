@@ -28,8 +28,8 @@ duration = "1s" -> duraton = "1s"
 [content] -> limits = "p99 < 10ms, rate >= 99 %"\n[content]
     :2: limits: "rate" requires a load with a rate; limit a latency or the errors instead
 count = 3 -> zzz = 3
-    :12: trials.zzz: unknown key; expected one of count, restart, between_points, warmup, until, at_most,
-    measure, until_drop, repeat_disturbed
+    :12: trials.zzz: unknown key; expected one of count, every, restart, between_points, warmup, until,
+    at_most, measure, until_drop, repeat_disturbed
 count = 3 -> between_points = "stop"
     :12: trials.between_points: found "stop"; expected "pause" or "continue"
 restart = "point" -> restart = "point"\nbetween_points = "continue"
@@ -85,7 +85,7 @@ count = 3 -> count = true
 count = 3 -> count = 2.5
     :12: trials.count: found 2.5; expected a positive whole number
 restart = "point" -> restart = "ponit"
-    :13: trials.restart: found "ponit"; expected "sweep" or "point"; did you mean "point"?
+    :13: trials.restart: found "ponit"; expected "sweep", "point" or "never"; did you mean "point"?
 model = "closed" -> model = "close"
     :5: load.model: found "close"; expected "closed", "open", "sessions" or "ycsb"; did you mean
     "closed"?

@@ -55,7 +55,7 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
         said = dict.fromkeys(reason.code for reason in record.load.verdict.reasons)
         codes = set(said)
         is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
-        why = f"the point is invalid ({', '.join(said)})"
+        why = f"the point is invalid ({', '.join(said)})" if said else "the point is invalid"
         if is_servers_doing:
             return Observation(load, holds=False, values=values, throughput_rps=rate, why_failed=why)
         return Observation(load, None, values, rate, why)
