@@ -1,16 +1,20 @@
 """A history: runs are added once, merged without a conflict, and never joined with what is different."""
 
+import io
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from loadcurve.analysis.history import entry_of, studies_of
 from loadcurve.cli.history import add_command
 from loadcurve.errors import BadInput
-from loadcurve.report.history import changes_in_words
+from loadcurve.report.charts.history import history_figure
+from loadcurve.report.history import changes_in_words, history_lines
+from loadcurve.report.history_page import render_history
 from loadcurve.result.checksum import sealed
 from loadcurve.result.history import HistoryEntry, HistoryFigure, HistoryMachine, add_entry, read_history
 from support import schemas
@@ -151,3 +155,40 @@ def test_a_new_kernel_does_not_end_a_series():
     ]
     (study,) = studies_of(entries)
     assert len(study.series[0].entries) == len(STEP)
+
+
+def history_of(folder: Path, values: list[float]):
+    for number, value in enumerate(values):
+        add_entry(folder, entry(number, value))
+    found = read_history(folder)
+    return found, studies_of(found.entries)
+
+
+def test_the_terminal_has_a_line_for_each_series_within_80_columns_and_its_change(tmp_path: Path):
+    console = Console(file=io.StringIO(), width=80)
+    console.print(
+        history_lines(*history_of(tmp_path, [100.0, 101, 99, 100, 101, 99, 100, 130, 131, 129, 130]))
+    )
+    printed = console.file.getvalue()
+    [line] = [one for one in printed.splitlines() if one.startswith("nginx")]
+    assert line.split()[:5] == ["nginx", "connections", "=", "10", "requests/s"]
+    assert line.endswith("1 change")
+    assert "throughput of nginx at connections = 10: +" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_the_page_has_a_figure_by_the_measures_heading_and_the_change(tmp_path: Path):
+    page = render_history(*history_of(tmp_path, [100.0, 101, 99, 100, 101, 99, 100, 130, 131, 129, 130]))
+    assert "requests/s</p>" in page.lower()
+    assert "since commit7" in page
+
+
+def test_an_interval_that_is_wide_does_not_stretch_the_axis_of_a_figure(tmp_path: Path):
+    wide = HistoryFigure(
+        arm="nginx", point={"connections": 10.0}, measure="latency_p50_ms", value=1, low=0.01, high=90, n=2
+    )
+    for number in range(8):
+        add_entry(tmp_path, entry(number, figures=[wide]))
+    [study] = studies_of(read_history(tmp_path).entries)
+    [series] = study.series
+    assert '"domain": [0.9, 1.1]' in json.dumps(history_figure(series).specification)

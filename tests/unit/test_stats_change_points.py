@@ -68,6 +68,12 @@ def test_two_runs_after_a_step_are_pending_and_the_third_proves_it():
     assert places(logs) == [40]
 
 
+def test_nothing_is_pending_where_fewer_runs_than_two_segments_show_no_noise():
+    logs = step(6, 5, 0.5)
+    assert change_points(readings(logs[1:])).pending == 0
+    assert change_points(readings(logs)).pending == 1
+
+
 def test_a_change_that_is_smaller_than_the_noise_is_none():
     logs = noise(2000) + step(2000, 1000, SIGMA)
     assert places(logs) == []

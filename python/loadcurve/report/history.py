@@ -11,11 +11,13 @@ from loadcurve.analysis.history import Series, StudyHistory
 from loadcurve.report import text
 from loadcurve.report.sparkline import ASCII_LEVELS, BLOCKS, sparkline
 from loadcurve.result.history import History, HistoryEntry
+from loadcurve.result.measures import MEASURES
 from loadcurve.stats.change_points import ChangePoint
 
 LINE_RUNS_MAX = 16
 """A line shows at most this many of the newest runs."""
 COMMIT_CHARACTERS = 12
+NAME_WIDTH, MEASURE_WIDTH = 22, 20
 _PERCENT = 100
 
 
@@ -56,7 +58,7 @@ def sentences(studies: Sequence[StudyHistory]) -> list[str]:
 def changes_in_words(series: Series) -> Iterator[str]:
     """Yield a sentence for each change of a series, and one where its last runs may become one."""
     changes = series.changes
-    name = f"{series.arm} {text.at_point(series.point)} {measure_words(series.measure)}".replace("  ", " ")
+    name = f"{_title(series.measure)} of {series.arm} {text.at_point(series.point)}".rstrip()
     if changes is None:
         yield f"{name}: the machine is unknown, so that its runs are not joined."
         return
@@ -83,8 +85,12 @@ def commit_words(entry: HistoryEntry) -> str:
 
 
 def measure_words(column: str) -> str:
-    """Return a measure's column as words, such as ``latency p99, ms``."""
-    return column.replace("_", " ")
+    """Return a measure by its column as figures have it, such as ``latency p99, ms``."""
+    return next((one.heading for one in MEASURES.values() if one.column == column), column.replace("_", " "))
+
+
+def _title(column: str) -> str:
+    return next((one.title for one in MEASURES.values() if one.column == column), column.replace("_", " "))
 
 
 def history_json(found: History, studies: Sequence[StudyHistory]) -> dict[str, Any]:
@@ -151,11 +157,12 @@ class _Line:
         series = self.series
         values = [one.value for one in series.figures[-LINE_RUNS_MAX:]]
         course = sparkline(values, min(values), max(values), levels)
-        name = f"{series.arm[:12]} {text.point(series.point)}"[:24]
+        name = f"{series.arm[:12]} {text.point(series.point)}"[:NAME_WIDTH]
         count = len(series.changes.points) if series.changes else 0
         shown = units.plural(count, "change") if count else ""
         yield Text(
-            f"{name:24} {measure_words(series.measure)[:18]:18} {units.number(values[-1]):>8} "
+            f"{name:{NAME_WIDTH}} {measure_words(series.measure)[:MEASURE_WIDTH]:{MEASURE_WIDTH}} "
+            f"{units.number(values[-1]):>8} "
             f"{course:{LINE_RUNS_MAX}} {shown}".rstrip(),
             no_wrap=True,
             overflow="crop",

@@ -95,7 +95,8 @@ def change_points(readings: Sequence[Reading], figures: int = 1, noise: float = 
         series.change(low, place, high, tried).moved(begin)
         for low, place, high in zip(ends, ends[1:-1], ends[2:], strict=False)
     ]
-    pending = len(raw) - end or _pending(raw[begin + ends[-2] :], least)
+    # Of fewer runs than two segments the noise is not known, and so nothing is beyond it.
+    pending = 0 if len(raw) < 2 * SEGMENT_MIN else len(raw) - end or _pending(raw[begin + ends[-2] :], least)
     return Changes(tuple(found), math.expm1(least), pending)
 
 

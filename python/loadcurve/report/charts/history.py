@@ -18,17 +18,18 @@ from loadcurve.report.charts.figure import (
     layered,
     tooltips,
 )
-from loadcurve.report.charts.intervals import reach_of
+from loadcurve.report.charts.intervals import interval_marks, reach_of
 from loadcurve.report.history import changes_in_words, commit_words, measure_words
 from loadcurve.report.text import estimate as estimate_words
 from loadcurve.result.history import HistoryEntry
+from loadcurve.result.measures import MEASURES
 from loadcurve.stats.interval import Estimate
 
 COLOUR = "#3b6fb6"
 CHANGE_COLOUR = "#c2410c"
 EVENT_COLOUR = "#8a8a8a"
-_BAND_OPACITY = 0.2
-_FROM_ZERO = ("throughput_rps", "memory_mean_mib", "cpu_per_request_us")
+_FROM_ZERO = {one.column for one in MEASURES.values() if one.from_zero}
+_LABELLED_RUNS = 12
 
 
 def history_figure(series: Series) -> Figure:
@@ -40,15 +41,17 @@ def history_figure(series: Series) -> Figure:
 
     def base(data: list[Row], field: str) -> altair.Chart:
         vertical = axis_from_zero(field) if from_zero else latency_axis(field, reach)
-        axis = altair.Axis(format=".0f", tickMinStep=1)
+        runs = [row["x"] for row in rows]
+        places = runs if len(runs) <= _LABELLED_RUNS else altair.Undefined
+        axis = altair.Axis(format=".0f", tickMinStep=1, values=places)
         along = altair.X("x:Q", title="run", axis=axis, scale=altair.Scale(zero=False, nice=False, padding=8))
         return altair.Chart(datasets.named(data)).encode(x=along, y=vertical)
 
+    def coloured(data: list[Row], field: str) -> altair.Chart:
+        return base(data, field).encode(color=altair.value(COLOUR))
+
     bounded = [row for row in rows if row["low"] is not None]
-    marks: list[altair.Chart] = []
-    if bounded:
-        band = base(bounded, "low").mark_area(opacity=_BAND_OPACITY, color=COLOUR, interpolate="linear")
-        marks.append(band.encode(y2="high:Q"))
+    marks = interval_marks(coloured, bounded, reach, as_bands=True, from_zero=from_zero, curve="arm")
     for colour, dash, lines in (
         (EVENT_COLOUR, [3, 3], list(_event_rows(series.entries))),
         (CHANGE_COLOUR, [1, 0], list(_change_rows(series))),
@@ -74,6 +77,7 @@ def _row(place: int, series: Series) -> Row:
     shown = Estimate(figure.value, figure.low, figure.high, figure.n, "")
     return {
         "x": place + 1,
+        "arm": series.arm,
         "run": commit_words(series.entries[place]),
         "y": compact(figure.value),
         "low": compact(figure.low) if figure.low and figure.low > 0 else None,
