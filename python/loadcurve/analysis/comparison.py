@@ -35,6 +35,10 @@ OF_OPERATIONS = ("p50", "p99")
 """The latencies by which each operation is compared, that is each request of a load with several."""
 
 
+MISSING, TRUST, UNUSABLE = "what has no ratio", "which points are suspect", "what has no usable figure"
+"""What a fault leaves out, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunComparison:
     """What two runs, or two servers of one run, have in common, where they differ, and what only one has."""
@@ -131,9 +135,11 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         points_in_one=tuple(point for point in (*base.points, *new.points) if point not in in_both),
         lost=sections.get("what has become unusable", partial(lost, base, new), ()),
         # What another tool does not report is not lost.
-        missing=() if any(lacking) else _missing(sections, sides, found, in_both),
-        trust=trust_of([side for pair in sides for side in pair], in_both),
-        unusable=without_usable_figures(base, [pair[0].server for pair in sides]),
+        missing=() if any(lacking) else sections.get(MISSING, partial(_missing, sides, found, in_both), ()),
+        trust=sections.get(TRUST, lambda: trust_of([side for pair in sides for side in pair], in_both), ()),
+        unusable=sections.get(
+            UNUSABLE, lambda: without_usable_figures(base, [pair[0].server for pair in sides]), ()
+        ),
         not_computed=tuple(sections.not_computed),
     )
 
@@ -158,9 +164,9 @@ def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
         servers_in_one=(),
         points_in_one=(),
         lost=sections.get("what has become unusable", partial(lost_in_head, analysis, base, head), ()),
-        missing=_missing(sections, [sides], found, analysis.points),
-        trust=trust_of(sides, analysis.points),
-        unusable=without_usable_figures(analysis, [base]),
+        missing=sections.get(MISSING, partial(_missing, [sides], found, analysis.points), ()),
+        trust=sections.get(TRUST, partial(trust_of, sides, analysis.points), ()),
+        unusable=sections.get(UNUSABLE, partial(without_usable_figures, analysis, [base]), ()),
         not_computed=tuple(sections.not_computed),
         arms=(base, head),
     )
@@ -178,14 +184,9 @@ class _Changes:
 
 
 def _missing(
-    sections: Sections, sides: Sequence[tuple[Side, Side]], found: _Changes, points: Sequence[Point]
+    sides: Sequence[tuple[Side, Side]], found: _Changes, points: Sequence[Point]
 ) -> tuple[MissingFigure, ...]:
-    changes = (*found.curves, *found.points)
-    return tuple(
-        sections.several(
-            "what has no ratio", lambda: list(missing_figures(sides, found.compared, points, changes))
-        )
-    )
+    return tuple(missing_figures(sides, found.compared, points, (*found.curves, *found.points)))
 
 
 def _all_changes(
@@ -204,10 +205,15 @@ def _all_changes(
             [one for one in compared if one.operation is not None],
         )
     )
+
+    def adjusted(of_points: Sequence[Change]) -> tuple[Change, ...]:
+        # Without the adjustment a change may be shown by chance, so there is none.
+        return sections.get("the changes at points", partial(_adjusted, of_points), ())
+
     return _Changes(
         curves=tuple(change for change in changes if change.point is None),
-        points=_adjusted([change for change in changes if change.point is not None]),
-        operations=_adjusted([change for change in operations if change.point is None]),
+        points=adjusted([change for change in changes if change.point is not None]),
+        operations=adjusted([change for change in operations if change.point is None]),
         compared=tuple(one for one in compared if one.operation is None),
     )
 
