@@ -102,7 +102,7 @@ def test_a_run_shows_where_it_is_and_how_long_it_takes_until_ctrl_c(sandbox, ope
     summary = terminal.read().partition("interrupted: what was measured is kept")[2]
     assert VERDICT.search(summary) is not None
     assert COLOUR.search(summary) is not None
-    assert lines[-3:] == ["run/report.html", "To resume it: loadcurve run --resume run", ""]
+    assert lines[-3:] == ["To resume it: loadcurve run --resume run", "run/report.html", ""]
 
 
 def test_a_load_shows_its_progress(limit_url, open_terminal):
