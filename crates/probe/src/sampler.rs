@@ -17,7 +17,7 @@ use crate::round::Round;
 use crate::sample::{CpuTime, PressureSample, Sample, Units};
 use crate::sockets;
 use crate::switches::SwitchCounts;
-use crate::threads::Visit;
+use crate::threads::{Visit, Visits};
 use crate::throttle::Limits;
 use crate::tree::Tree;
 
@@ -166,8 +166,7 @@ impl Sampler {
         }
         self.go_on_with_threads(now, &mut sample);
         if sample.tree.is_some() {
-            let spent = self.tree.programs(self.thread_times.knows_all());
-            sample.programs = Some(self.units.programs(spent, &self.tree.resident_pages()));
+            sample.programs = Some(self.units.programs(self.tree.programs(), &self.tree.resident_pages()));
         }
         if now >= self.sockets_due {
             let time_wait = sample.sockets.and_then(|sockets| sockets.time_wait);
@@ -194,6 +193,16 @@ impl Sampler {
         let of_several: Vec<u32> =
             tree.thread_counts().filter(|(_, threads)| *threads > 1).map(|(pid, _)| pid).collect();
         let visits = || of_several.iter().copied().map(Visit::Process);
+        if !thread_times.knows_all() {
+            // What a thread waits before its first visit is never counted, so all are visited at once.
+            let mut left: Visits = visits().collect();
+            while let Some(visit) = left.pop_front() {
+                if let Some(waited) = thread_times.visit(visit, &mut left, buffer, now) {
+                    tree.count_waited(waited);
+                }
+            }
+            thread_times.end_round();
+        }
         self.threads_round.add_s(now, self.processes_pace.take_left_s());
         let has_ended = self.threads_round.go_on(now, clock::own_cpu_time, visits, |visit, left| {
             if let Some(waited) = thread_times.visit(visit, left, buffer, now) {

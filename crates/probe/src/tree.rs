@@ -134,10 +134,9 @@ impl Tree {
         self.programs.wait_ns(process.program, newly_ns);
     }
 
-    /// What each program has used and, once every thread has been visited, waited for.
-    pub(crate) fn programs(&self, knows_threads: bool) -> impl Iterator<Item = (&ProgramName, Spent)> {
-        let known = move |spent: Spent| spent.waited_ns.filter(|_| knows_threads);
-        self.programs.spent().map(move |(name, spent)| (name, Spent { waited_ns: known(spent), ..spent }))
+    /// What each program has used and waited for.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = (&ProgramName, Spent)> {
+        self.programs.spent()
     }
 
     /// The resident pages of each program now.

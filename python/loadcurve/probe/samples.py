@@ -51,7 +51,7 @@ class ProgramSample(Line):
 
     cpu_s: float
     run_delay_s: float | None
-    """How long their threads could run and waited for a CPU, all together; null until each was visited."""
+    """How long their threads could run and waited for a CPU, all together."""
     memory_bytes: int | None = None
     """What they have in memory now; a page that several share counts for each of them."""
 
