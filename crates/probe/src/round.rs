@@ -25,6 +25,20 @@ impl<T> Round<T> {
         self.pace.add_s(now, left_s);
     }
 
+    /// Goes through a round at once, whatever it costs: it is the first, and its cost is not of the allowance.
+    pub(crate) fn go_whole<I: IntoIterator<Item = T>>(
+        &mut self,
+        now: Duration,
+        first: impl FnOnce() -> I,
+        mut visit: impl FnMut(T, &mut VecDeque<T>),
+    ) {
+        self.begun = Some(now);
+        self.left.extend(first());
+        while let Some(next) = self.left.pop_front() {
+            visit(next, &mut self.left);
+        }
+    }
+
     /// Continues with the round, or begins the next if it is time; whether it has come to its end.
     ///
     /// `first` gives what a new round visits; a visit may add what is to be visited next. `cpu_time` is what this
@@ -115,6 +129,20 @@ mod tests {
         };
         assert!(round.go_on(Duration::ZERO, || Duration::ZERO, || [1], visit));
         assert_eq!(visits, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_whole_round_visits_everything_and_the_next_begins_as_after_any_other() {
+        let mut round = Round::new(Pace::new(0.01, INTERVAL, Duration::ZERO), SECOND);
+        let mut visits = Vec::new();
+        let mut visit = |thing: u32, left: &mut std::collections::VecDeque<u32>| {
+            visits.push(thing);
+            left.extend((thing == 7).then_some(1_000));
+        };
+        round.go_whole(Duration::ZERO, || 0..125, &mut visit);
+        assert!(!round.go_on(SECOND / 2, || Duration::ZERO, || 0..3, &mut visit));
+        assert!(round.go_on(SECOND, || Duration::ZERO, || 0..3, &mut visit));
+        assert_eq!(visits, (0..125).chain([1_000]).chain(0..3).collect::<Vec<_>>());
     }
 
     #[test]

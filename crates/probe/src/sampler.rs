@@ -193,22 +193,20 @@ impl Sampler {
         let of_several: Vec<u32> =
             tree.thread_counts().filter(|(_, threads)| *threads > 1).map(|(pid, _)| pid).collect();
         let visits = || of_several.iter().copied().map(Visit::Process);
-        if !thread_times.knows_all() {
-            // What a thread waits before its first visit is never counted, so all are visited at once.
-            let mut left: Visits = visits().collect();
-            while let Some(visit) = left.pop_front() {
-                if let Some(waited) = thread_times.visit(visit, &mut left, buffer, now) {
-                    tree.count_waited(waited);
-                }
-            }
-            thread_times.end_round();
-        }
-        self.threads_round.add_s(now, self.processes_pace.take_left_s());
-        let has_ended = self.threads_round.go_on(now, clock::own_cpu_time, visits, |visit, left| {
+        let is_first = !thread_times.knows_all();
+        let visit = |visit, left: &mut Visits| {
             if let Some(waited) = thread_times.visit(visit, left, buffer, now) {
                 tree.count_waited(waited);
             }
-        });
+        };
+        self.threads_round.add_s(now, self.processes_pace.take_left_s());
+        // What a thread waits before its first visit is never counted, so the first round goes through all at once.
+        let has_ended = if is_first {
+            self.threads_round.go_whole(now, visits, visit);
+            true
+        } else {
+            self.threads_round.go_on(now, clock::own_cpu_time, visits, visit)
+        };
         let found_of_several = if has_ended { thread_times.end_round() } else { None };
         let found = if of_several.is_empty() {
             sample.tree.and_then(|_| tree.busiest_single_thread())
