@@ -16,9 +16,9 @@ from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
-from loadcurve.cli.regression import regression_share
+from loadcurve.cli.regression import exit_code_of, regression_share
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID, EXIT_UNDECIDED
+from loadcurve.exit_codes import EXIT_DONE
 from loadcurve.report.comparison import (
     changes_in_words,
     comparison_json,
@@ -186,15 +186,7 @@ def _judge(gate: Gate, options: GateOptions, printed: ComparisonFormat) -> int:
             talk.print(Text(heading))
         for sentence in sentences:
             talk.print(Text(f"  {sentence}"))
-    match gate.outcome:
-        case Outcome.FAILED:
-            return EXIT_INVALID
-        case Outcome.UNDECIDED:
-            return EXIT_UNDECIDED if options.is_strict else EXIT_DONE
-        case Outcome.PASSED:
-            return EXIT_DONE
-        case _ as never:
-            assert_never(never)
+    return exit_code_of(gate.outcome, is_strict=options.is_strict)
 
 
 def _least_regression(options: GateOptions, printed: ComparisonFormat) -> float | None:

@@ -18,11 +18,11 @@ from loadcurve.cli.compare import ComparisonFormat
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out
 from loadcurve.cli.display import RunDisplay, shown
-from loadcurve.cli.regression import regression_share
+from loadcurve.cli.regression import exit_code_of, regression_share
 from loadcurve.cli.results import written_report
 from loadcurve.cli.run import followed, note_disturbance
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, sentence
-from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_UNDECIDED
+from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.host.look import Look
 from loadcurve.report.gate import gate_json, gate_junit, gate_lines, gate_markdown
 from loadcurve.report.terminal_tables import bounded
@@ -173,19 +173,11 @@ def _print(analysis: "Analysis", answer: GateAnswer, printed: ComparisonFormat, 
 
 def _judged(run: "Run", answer: GateAnswer, given: GateGiven, talk: Console) -> int:
     """Return the exit code; raises NothingMeasured where there is nothing to compare."""
-    match answer.outcome:
-        case None:
-            raise NothingMeasured(_why_nothing(run, answer))
-        case Outcome.FAILED:
-            if answer.lost:
-                _tell_log(run.failures, answer.gated.head, talk)
-            return EXIT_INVALID
-        case Outcome.UNDECIDED:
-            return EXIT_UNDECIDED if given.is_strict else EXIT_DONE
-        case Outcome.PASSED:
-            return EXIT_DONE
-        case _ as never:
-            assert_never(never)
+    if answer.outcome is None:
+        raise NothingMeasured(_why_nothing(run, answer))
+    if answer.outcome is Outcome.FAILED and answer.lost:
+        _tell_log(run.failures, answer.gated.head, talk)
+    return exit_code_of(answer.outcome, is_strict=given.is_strict)
 
 
 def _why_nothing(run: "Run", answer: GateAnswer) -> str:

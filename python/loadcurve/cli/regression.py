@@ -1,11 +1,27 @@
-"""The least regression that fails a gate, as it is typed."""
+"""What the commands with a gate share: the least regression, as it is typed, and their exit codes."""
 
 import re
+from typing import assert_never
 
+from loadcurve.analysis.change import Outcome
 from loadcurve.errors import BadInput
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID, EXIT_UNDECIDED
 from loadcurve.toml.quantities import parse_share
 
 A_NUMBER = re.compile(r"\d+(\.\d+)?")
+
+
+def exit_code_of(outcome: Outcome, *, is_strict: bool) -> int:
+    """Return what a gate ends with."""
+    match outcome:
+        case Outcome.FAILED:
+            return EXIT_INVALID
+        case Outcome.UNDECIDED:
+            return EXIT_UNDECIDED if is_strict else EXIT_DONE
+        case Outcome.PASSED:
+            return EXIT_DONE
+        case _ as never:
+            assert_never(never)
 
 
 def regression_share(given: str) -> float:

@@ -1,6 +1,6 @@
 """The figures of a soak over time: each measure of each server at each point, with its trend."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -15,7 +15,7 @@ from loadcurve.stats.trend import Trend, trend
 SIGNIFICANCE: Final = 0.01
 """The chance, for each server, that any of its figures is called a trend by mistake."""
 LEAST_CHANGE: Final = 0.05
-"""A smaller change of rates and times from begin to end, as a share, matters to nobody."""
+"""A smaller change of rates and times from start to end, as a share, matters to nobody."""
 LEAST_GROWTH_OF_MEMORY: Final = 0.02
 LEAST_GROWTH_OF_FILES: Final = 8.0
 
@@ -58,6 +58,19 @@ class OverTime:
     """Of the values since then; ``None`` where they are too few."""
     is_trend: bool = False
     """Whether it is one after the correction for all figures of the server, and large enough to matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrend:
+    """A figure that rises or falls, and its trend."""
+
+    figure: OverTime
+    trend: Trend
+
+
+def shown_trends(figures: Iterable[OverTime]) -> list[ShownTrend]:
+    """Return the figures that rise or fall."""
+    return [ShownTrend(one, one.trend) for one in figures if one.is_trend and one.trend is not None]
 
 
 def is_soak(run: RunRecord) -> bool:
@@ -117,18 +130,20 @@ def _figures(records: Sequence[PointRecord], begin: datetime) -> list[OverTime]:
 
 def _judged(figures: Sequence[OverTime]) -> list[OverTime]:
     """Return the figures of a server, with those marked that have a trend, by Holm's correction for all."""
-    tested = [one for one in figures if one.trend is not None]
-    adjusted = holm_adjusted([one.trend.p_value for one in tested if one.trend is not None])
-    significant = {id(one) for one, p_value in zip(tested, adjusted, strict=True) if p_value <= SIGNIFICANCE}
-    return [replace(one, is_trend=id(one) in significant and _matters(one)) for one in figures]
+    tested = [(place, one.trend) for place, one in enumerate(figures) if one.trend is not None]
+    adjusted = holm_adjusted([found.p_value for _, found in tested])
+    shown = {
+        place
+        for (place, found), p_value in zip(tested, adjusted, strict=True)
+        if p_value <= SIGNIFICANCE and _matters(figures[place].measure, found)
+    }
+    return [replace(one, is_trend=place in shown) for place, one in enumerate(figures)]
 
 
-def _matters(one: OverTime) -> bool:
-    if one.trend is None:
-        return False
-    if one.measure is OPEN_FILES:
-        return abs(one.trend.change) >= LEAST_GROWTH_OF_FILES
-    share = one.trend.relative_change
-    if one.measure is MEMORY:
-        return share is not None and abs(share) >= LEAST_GROWTH_OF_MEMORY and abs(one.trend.change) >= 1
+def _matters(measure: Measure, found: Trend) -> bool:
+    if measure is OPEN_FILES:
+        return abs(found.change) >= LEAST_GROWTH_OF_FILES
+    share = found.relative_change
+    if measure is MEMORY:
+        return share is not None and abs(share) >= LEAST_GROWTH_OF_MEMORY and abs(found.change) >= 1
     return share is not None and abs(share) >= LEAST_CHANGE

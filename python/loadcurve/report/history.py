@@ -19,6 +19,7 @@ LINE_RUNS_MAX = 16
 COMMIT_CHARACTERS = 12
 NAME_WIDTH, MEASURE_WIDTH = 22, 20
 _PERCENT = 100
+_OF_COLUMN = {one.column: one for one in MEASURES.values()}
 
 
 def history_lines(found: History, studies: Sequence[StudyHistory]) -> RenderableType:
@@ -86,11 +87,16 @@ def commit_words(entry: HistoryEntry) -> str:
 
 def measure_words(column: str) -> str:
     """Return a measure by its column as figures have it, such as ``latency p99, ms``."""
-    return next((one.heading for one in MEASURES.values() if one.column == column), column.replace("_", " "))
+    return _OF_COLUMN[column].heading if column in _OF_COLUMN else _unknown(column)
 
 
 def _title(column: str) -> str:
-    return next((one.title for one in MEASURES.values() if one.column == column), column.replace("_", " "))
+    return _OF_COLUMN[column].title if column in _OF_COLUMN else _unknown(column)
+
+
+def _unknown(column: str) -> str:
+    """Return the words of a column that this version does not keep."""
+    return column.replace("_", " ")
 
 
 def history_json(found: History, studies: Sequence[StudyHistory]) -> dict[str, Any]:

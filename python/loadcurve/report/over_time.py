@@ -1,6 +1,6 @@
 """The figures of a soak over time, in every form of the report."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from loadcurve import units
-from loadcurve.explain.soak import MEASURES_IN_ORDER, OverTime, over_time
+from loadcurve.explain.soak import MEASURES_IN_ORDER, OverTime, ShownTrend, over_time, shown_trends
 from loadcurve.explain.subject import subjects
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Figure
@@ -18,7 +18,6 @@ from loadcurve.report.section import Grid, Report, Section
 from loadcurve.report.terminal_tables import FIGURES, NAMES, Column, column_table
 from loadcurve.stats.trend import LEAST_VALUES
 
-SECONDS_PER_HOUR: Final = 3600
 NAMES_FIRST: Final = 3
 """The columns of the table of trends that are words; figures follow."""
 
@@ -53,7 +52,7 @@ def _found(report: Report) -> Soak | None:
         MeasureOverTime(heading, over_time_figure(lines, report.looks, starts_s))
         for heading, lines in by_measure.items()
     ]
-    trends = [one for one in every if one.is_trend]
+    trends = shown_trends(every)
     return Soak(drawn, _conclusion(every, len(trends)), _grid(trends) if trends else None)
 
 
@@ -68,26 +67,21 @@ def _conclusion(every: Sequence[OverTime], trends: int) -> str:
     return f"{units.plural(trends, 'figure')} of {asked} {verb} over the run."
 
 
-def _grid(trends: Sequence[OverTime]) -> Grid:
-    columns = {
-        "server": lambda one: one.server,
-        "at": lambda one: text.point(one.point),
-        "figure": lambda one: one.measure.heading,
+def _grid(trends: Sequence[ShownTrend]) -> Grid:
+    columns: Mapping[str, Callable[[ShownTrend], str]] = {
+        "server": lambda one: one.figure.server,
+        "at": lambda one: text.point(one.figure.point),
+        "figure": lambda one: one.figure.measure.heading,
         "at first": lambda one: units.number(one.trend.start),
-        "at last": lambda one: units.number(one.trend.start + one.trend.change),
+        "at last": lambda one: units.number(one.trend.end),
         "per hour (95 %)": _per_hour,
     }
     return Grid.of("Over time", trends, columns)
 
 
-def _per_hour(one: OverTime) -> str:
-    if one.trend is None:
-        return ""
-    slope = one.trend.slope_per_s
-    value, low, high = (
-        units.number(None if each is None else each * SECONDS_PER_HOUR)
-        for each in (slope.value, slope.low, slope.high)
-    )
+def _per_hour(one: ShownTrend) -> str:
+    slope = one.trend.slope_per_hour
+    value, low, high = map(units.number, (slope.value, slope.low, slope.high))
     return f"{value} ({low} to {high})"
 
 

@@ -1,5 +1,6 @@
 """Servers that live from their first trial to the end of a run, as in a soak."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -56,7 +57,7 @@ class KeptServers:
         self._by_arm[arm] = kept
         return kept
 
-    def drop(self, members: list[Member]) -> None:
+    def drop(self, members: Sequence[Member]) -> None:
         """Stop the servers of a trial that failed; why it failed is known already."""
         for member in members:
             if (kept := self._by_arm.pop(member.trial.server, None)) is not None:

@@ -107,7 +107,7 @@ class TrialRunner:
             reason = Reason(code=failure.code, text=failure.text)
             log_tail = failure.log_tail
             if self.kept is not None:
-                self.kept.drop([*members])
+                self.kept.drop(members)
         except LoadcurveError as error:
             # The load could not be started, for a lack of open files for instance.
             reason = Reason(code="load_not_started", text=hidden(str(error)))

@@ -13,7 +13,7 @@ serially correlated hydrological series", Water Resources Management 18 (2004) 2
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -31,6 +31,8 @@ LIKENESS_MAX = 0.95
 """More likeness of neighbours than this leaves a twentieth of the values, or less, to judge by."""
 METHOD = "Theil-Sen slope, with Sen's interval"
 
+SECONDS_PER_HOUR = 3600
+
 Values = NDArray[np.float64]
 
 
@@ -46,6 +48,18 @@ class Trend:
     """The median of what the values would be without the slope: the figure at the first time."""
     p_value: float
     """How often values without a trend rise or fall as steadily, by the two-sided test."""
+
+    @property
+    def end(self) -> float:
+        """The figure at the last time, by the slope."""
+        return self.start + self.change
+
+    @property
+    def slope_per_hour(self) -> Estimate:
+        """The slope in the figure's unit per hour."""
+        slope = self.slope_per_s
+        low, high = (None if end is None else end * SECONDS_PER_HOUR for end in (slope.low, slope.high))
+        return replace(slope, value=slope.value * SECONDS_PER_HOUR, low=low, high=high)
 
     @property
     def relative_change(self) -> float | None:

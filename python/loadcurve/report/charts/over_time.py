@@ -22,7 +22,7 @@ from loadcurve.report.charts.figure import (
 from loadcurve.report.charts.intervals import reach_of
 
 MOST_LINES: Final = 8
-"""More lines than these are told apart by nobody; those with a trend come first."""
+"""Nobody can follow more lines than these; those with a trend come first."""
 SCALES: Final = (("days", 86_400.0, 172_800.0), ("hours", 3600.0, 7200.0), ("minutes", 60.0, 120.0))
 """Units of time with their seconds, each from how many seconds on."""
 
@@ -33,7 +33,8 @@ def over_time_figure(
     """Draw one measure; ``starts_s`` are the servers' starts after the first, as vertical lines."""
     shown = sorted(figures, key=lambda one: not one.is_trend)[:MOST_LINES]
     unit, unit_s = _unit(max(one.times_s[-1] for one in shown))
-    rows = [row for one in shown for row in _rows(one, looks, unit_s)]
+    lines = [_rows(one, looks, unit_s) for one in shown]
+    rows = [row for line in lines for row in line]
     reach = reach_of(rows)
     from_zero = shown[0].measure.from_zero or reach[0] <= 0
     vertical = axis_from_zero("y") if from_zero else latency_axis("y", reach)
@@ -48,13 +49,13 @@ def over_time_figure(
     )
     marks = [base.mark_line(strokeWidth=1.5, opacity=0.8), base.mark_point(filled=True, size=22, opacity=1)]
     if len(shown) > 1:
-        ends = altair.Chart(altair.InlineData(values=[_rows(one, looks, unit_s)[-1] for one in shown]))
+        ends = altair.Chart(altair.InlineData(values=[line[-1] for line in lines]))
         labels = ends.mark_text(align="right", dy=-9, fontSize=11)
         colour = altair.Color("colour:N", scale=None)
         marks.append(labels.encode(x=along, y=vertical, color=colour, text="at:N"))
     if starts_s:
-        lines = altair.Chart(altair.InlineData(values=[{"x": compact(at_s / unit_s)} for at_s in starts_s]))
-        marks.insert(0, lines.mark_rule(strokeDash=[3, 3], opacity=0.6).encode(x=along))
+        starts = altair.Chart(altair.InlineData(values=[{"x": compact(at_s / unit_s)} for at_s in starts_s]))
+        marks.insert(0, starts.mark_rule(strokeDash=[3, 3], opacity=0.6).encode(x=along))
     said = _in_words(shown, unit, unit_s)
     left_out = len(figures) - len(shown)
     note = f"{units.plural(left_out, 'more line')} not drawn." if left_out else None
