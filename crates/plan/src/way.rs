@@ -119,7 +119,7 @@ pub struct Way {
     pub proxy_protocol: Option<ProxyProtocol>,
     /// The server's host and port, where the destination is an HTTP proxy that leads there.
     pub proxied: Option<String>,
-    /// What tells that proxy who asks: the value of `Proxy-Authorization`, a secret.
+    /// The credentials for that proxy: the value of `Proxy-Authorization`, a secret.
     pub proxy_authorization: Option<String>,
 }
 

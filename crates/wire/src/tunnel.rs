@@ -7,7 +7,7 @@ const INTERIM: std::ops::RangeInclusive<u16> = 100..=199;
 /// The field that tells a proxy who asks (RFC 9110, section 11.7.2).
 pub const PROXY_AUTHORIZATION: &str = "Proxy-Authorization";
 
-/// The request for a tunnel to a host and port, with what tells the proxy who asks.
+/// The request for a tunnel to a host and port, with the credentials for the proxy.
 #[must_use]
 pub fn connect_request(target: &str, authorization: Option<&str>) -> Vec<u8> {
     let field = authorization.map(|value| format!("{PROXY_AUTHORIZATION}: {value}\r\n")).unwrap_or_default();

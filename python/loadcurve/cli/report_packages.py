@@ -9,5 +9,5 @@ INSTALL = "pip install 'loadcurve[report]'"
 
 
 def missing_packages() -> list[str]:
-    """Return which of them cannot be found; none of them is imported."""
+    """Return which of them cannot be found, without importing any."""
     return sorted(name for name in OF_REPORTS if find_spec(name) is None)

@@ -58,7 +58,7 @@ def print_findings(report: Report, out: Console) -> None:
 def closing(report: Report) -> RenderableType:
     """Return what comes last, before the path of the page: judged claims, and the curves in lines.
 
-    Each part begins with an empty line of its own, so that what is before it need not end with one.
+    Each part begins with an empty line, so that what is before it need not end with one.
     """
     judged = report.drawn(CLAIMS, CLAIMS.terminal)
     lines = report.sections.several("the curves in lines", lambda: sparklines(report.analysis))

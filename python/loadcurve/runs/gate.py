@@ -161,7 +161,7 @@ def _not_one(document: TomlDocument, options: GateOptions, servers: Mapping[str,
 
 
 def _side(option: str, text: str, origin: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of a server with what one side puts in the place of its own.
+    """Return the table of a server with what one side replaces in it.
 
     Raises ``BadInput``: the text is no server, folder, program or command, or the server has no such place.
     """

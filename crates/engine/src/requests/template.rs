@@ -144,7 +144,7 @@ impl<'a> Templates<'a> {
     }
 }
 
-/// The header fields of a request, and what tells a proxy who asks.
+/// The header fields of a request, and the credentials for a proxy.
 fn fields<'a>(request: &'a Request, of_proxy: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
     let own = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     own.chain(of_proxy.map(|value| (PROXY_AUTHORIZATION, value))).collect()
