@@ -1,5 +1,6 @@
 """Quantities with their units as people read them; :mod:`loadcurve.toml.quantities` reads what they write."""
 
+from collections.abc import Iterable
 from typing import Final
 
 ABSENT: Final = "—"
@@ -20,6 +21,12 @@ _NS_PER_MS, _NS_PER_US = 1e6, 1e3
 def plural(count: int, noun: str) -> str:
     """Return ``1 trial`` or ``3 trials``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listing(words: Iterable[str], joint: str = "and") -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``; ``joint`` is the last two's."""
+    *others, last = words
+    return f"{', '.join(others)} {joint} {last}" if others else last
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -23,8 +23,8 @@ from loadcurve.report.terminal_tables import (
     column_table,
     point_column,
 )
-from loadcurve.report.text import listing
 from loadcurve.result.folder import read_run
+from loadcurve.units import listing
 from support import synthetic_run as synthetic
 from support import terminal
 from support.findings import finding

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from loadcurve import units
 from loadcurve.errors import BadInput
 from loadcurve.report import text
 from loadcurve.report.layouts import ab, httperf, wrk2
@@ -37,7 +38,7 @@ def layout_command(
     record = _chosen(run, server, dict(map(_setting, at)), trial)
     others = [one.trial for one in run.points if (one.server, one.point) == (record.server, record.point)]
     if len(others) > 1:
-        numbers = text.listing(list(map(str, others)))
+        numbers = units.listing(list(map(str, others)))
         typer.echo(
             f"Trial {record.trial}; this point was measured in the trials {numbers} (--trial)", err=True
         )
@@ -62,7 +63,7 @@ def _chosen(run: Run, server: str | None, settings: dict[str, float], trial: int
     points: dict[str, PointRecord] = {}
     of_trial = [record for record in run.points if trial in {None, record.trial}]
     if run.points and not of_trial:
-        numbers = text.listing([str(number) for number in sorted({record.trial for record in run.points})])
+        numbers = units.listing([str(number) for number in sorted({record.trial for record in run.points})])
         raise BadInput(f"--trial: found {trial}; {run.folder} has points of the trials {numbers}")
     for record in of_trial:
         points.setdefault(f"{record.server} at {text.point(record.point)}", record)
@@ -79,5 +80,5 @@ def _chosen(run: Run, server: str | None, settings: dict[str, float], trial: int
     names = list(fitting or points)
     more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
     found = f"{len(fitting)} points fit" if fitting else "no point fits"
-    listed = text.listing([*names[:MOST_NAMED], *more])
+    listed = units.listing([*names[:MOST_NAMED], *more])
     raise BadInput(f"{found}: expected --server and --at that name one of {listed}")

@@ -85,7 +85,7 @@ def _sentence(trends: Sequence[ShownTrend]) -> str:
     for one in trends:
         by_measure.setdefault(one.figure.measure.name, []).append(one)
     said = [_changed(max(of_one, key=_share)) for of_one in by_measure.values()]
-    text = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    text = units.listing(said)
     return text[0].upper() + text[1:]
 
 

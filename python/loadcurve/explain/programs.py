@@ -6,7 +6,7 @@ from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.probe import ProgramUse
-from loadcurve.units import rounded
+from loadcurve.units import listing, rounded
 
 SHOWN_SHARE = 0.05
 """A program with less of the processor time, such as a helper, does not share it."""
@@ -43,7 +43,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[list[ProgramUse]]]) ->
     names = {name for of_one in shares for name, share in of_one.items() if share >= SHOWN_SHARE}
     means = {name: sum(one.get(name, 0.0) for one in shares) / len(shares) for name in names}
     largest_first = sorted(means, key=lambda name: (-means[name], name))
-    *most, last = [f"{name} ({rounded(100 * means[name])} %)" for name in largest_first]
+    shown = [f"{name} ({rounded(100 * means[name])} %)" for name in largest_first]
     per_request_us = {
         name: [
             use.cpu_per_request_us
@@ -56,7 +56,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[list[ProgramUse]]]) ->
     return Explanation(
         weight="explains",
         certainty="shown",
-        seen=f"On average the server's CPU time was used by {', '.join(most)} and {last}.",
+        seen=f"On average the server's CPU time was used by {listing(shown)}.",
         evidence=[
             evidence
             for name in largest_first

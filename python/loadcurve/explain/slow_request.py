@@ -10,7 +10,7 @@ from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Operation
 from loadcurve.result.operations import operations_of
 from loadcurve.result.records import PointRecord
-from loadcurve.units import rounded
+from loadcurve.units import listing, plural, rounded
 
 CODE = FindingCode(
     "slow_request",
@@ -119,10 +119,8 @@ def _explain(_: Subject, seen: Sequence[Observation[Slow]]) -> Explanation:
 
 
 def _named(names: Sequence[str]) -> str:
-    shown = list(names[:MOST_NAMED])
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(shown)} and {len(names) - MOST_NAMED} more requests"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    more = [plural(len(names) - MOST_NAMED, "more request")] if len(names) > MOST_NAMED else []
+    return listing([*names[:MOST_NAMED], *more])
 
 
 def _medians(details: Sequence[Slow], name: str) -> list[float | None]:

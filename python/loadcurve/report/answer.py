@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.gate import GateAnswer
@@ -126,7 +127,7 @@ def causes(findings: Sequence[Finding]) -> list[str]:
 def _cause(group: FindingGroup) -> str:
     first, *others = group.findings
     servers = [name for name in group.servers if name != first.server]
-    likewise = text.listing(first_named(servers)) if servers else "at other points"
+    likewise = units.listing(first_named(servers)) if servers else "at other points"
     also = f"; likewise {likewise}" if others else ""
     return f"{first.server} at {points_in_words(first.points)}: {first.briefly}{also}."
 
@@ -145,7 +146,7 @@ def caution(findings: Sequence[Finding]) -> str | None:
     for group in grouped([finding for finding in findings if finding.weight == "invalidates"]):
         named = [f"{finding.server} at {points_in_words(finding.points)}" for finding in group.findings]
         why = f"{group.title[:1].lower()}{group.title[1:]}"
-        reasons.setdefault(text.listing(first_named(named)), []).append(why)
+        reasons.setdefault(units.listing(first_named(named)), []).append(why)
     said = (f"Do not rely on the figures of {named}: {'; '.join(why)}." for named, why in reasons.items())
     return " ".join(said) or None
 
@@ -235,7 +236,7 @@ def _never(below: Sequence[tuple[str, Capacity]], unjudged: Mapping[str, Unjudge
     for again in (False, True):
         found = [(name, one) for name, one in below if holds_again(one) == again]
         if found:
-            names = text.listing(first_named([name for name, _ in found]))
+            names = units.listing(first_named([name for name, _ in found]))
             is_unjudged = any(unjudged[name] for name, _ in found)
             words = never_words(found[0][1], "them", are_many=len(found) > 1, is_unjudged=is_unjudged)
             yield f"{names} {words}"
@@ -304,7 +305,7 @@ def _each_server(analysis: Analysis, measure: Measure) -> list[str]:
             ((server, found[-1]) for server, found in known.items()), key=lambda one: one[1][0].value
         )
     named = [f"{server} {text.estimate(figure)}{_at(point)}" for server, (figure, point) in shown]
-    return [f"{what}: {text.listing(first_named(named))}."] if named else []
+    return [f"{what}: {units.listing(first_named(named))}."] if named else []
 
 
 def _known(curve: Curve, measure: Measure) -> Known:
@@ -325,7 +326,7 @@ def _throughput_of(server: str, known: Known, unit: str) -> str:
 def _latency_of(server: str, known: Known, measure: Measure) -> str:
     ends = known[:1] if len(known) == 1 else [known[0], known[-1]]
     figures = [f"{text.estimate(figure)} {measure.unit}{_at(point)}" for figure, point in ends]
-    return f"The {measure.title} of {server} is {text.listing(figures)}."
+    return f"The {measure.title} of {server} is {units.listing(figures)}."
 
 
 def _at(point: Point) -> str:

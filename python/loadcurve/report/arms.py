@@ -9,7 +9,6 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.loads.models import keys_of
 from loadcurve.loads.workload import in_words
-from loadcurve.report import text
 from loadcurve.report.section import Section
 
 THIS_MACHINE = "this machine"
@@ -75,7 +74,7 @@ def ranking_caution(analysis: Analysis, ranked: Iterable[str]) -> str | None:
         return None
     verb = "has a load" if len(own) == 1 else "have loads"
     return (
-        f"{text.listing(own)} {verb} other than the study's: ranks and ratios to other servers compare the "
+        f"{units.listing(own)} {verb} other than the study's: ranks and ratios to other servers compare the "
         "loads, too, not only the servers."
     )
 
@@ -88,7 +87,7 @@ def loads_in_words(analysis: Analysis) -> list[str]:
             changes = _differing(analysis, server.load).items()
             words = ", ".join(_change(key, *values) for key, values in changes)
             loads.setdefault(words, []).append(name)
-    sentences = [f"The load on {text.listing(names)} differs: {words}." for words, names in loads.items()]
+    sentences = [f"The load on {units.listing(names)} differs: {words}." for words, names in loads.items()]
     machines = [*_machines_in_words(analysis), *_load_machines_in_words(analysis)]
     return [*sentences, *machines, *_cpus_in_words(analysis)]
 
@@ -105,7 +104,7 @@ def _by_machine(servers: Mapping[str, ServerFacts]) -> dict[str | None, list[str
 def _machines_in_words(analysis: Analysis) -> Iterator[str]:
     for machine, names in _by_machine(analysis.run.servers).items():
         if machine is not None:
-            yield f"{text.listing(names)} ran on machine {machine}."
+            yield f"{units.listing(names)} ran on machine {machine}."
 
 
 def _load_machines(server: ServerFacts) -> tuple[str, ...]:
@@ -125,13 +124,13 @@ def _by_load_machines(servers: Mapping[str, ServerFacts]) -> dict[tuple[str, ...
 def _load_machines_in_words(analysis: Analysis) -> Iterator[str]:
     for machines, names in _by_load_machines(analysis.run.servers).items():
         if machines:
-            yield f"The load on {text.listing(names)} came from {_senders(machines)}."
+            yield f"The load on {units.listing(names)} came from {_senders(machines)}."
 
 
 def _senders(machines: Sequence[str]) -> str:
     if not machines:
         return THIS_MACHINE
-    return text.listing(machines) if len(machines) <= NAMED_MAX else f"{len(machines):,} machines"
+    return units.listing(machines) if len(machines) <= NAMED_MAX else f"{len(machines):,} machines"
 
 
 def _cpus_in_words(analysis: Analysis) -> Iterator[str]:
@@ -144,11 +143,11 @@ def _cpus_in_words(analysis: Analysis) -> Iterator[str]:
     for cpus, names in bound.items():
         if cpus != common:
             others = f" instead of {_cpus(common)}" if common else ""
-            yield f"{text.listing(names)} ran on {_cpus(cpus)}{others}."
+            yield f"{units.listing(names)} ran on {_cpus(cpus)}{others}."
 
 
 def _cpus(cpus: Sequence[int]) -> str:
-    return f"{'CPU' if len(cpus) == 1 else 'CPUs'} {text.listing(map(str, cpus))}"
+    return f"{'CPU' if len(cpus) == 1 else 'CPUs'} {units.listing(map(str, cpus))}"
 
 
 def _differing(analysis: Analysis, own: Mapping[str, Any]) -> dict[str, tuple[str | None, str | None]]:

@@ -147,7 +147,7 @@ def _load(judged: JudgedClaim, load: float | None) -> str:
 
 def _why(judged: JudgedClaim, shown: Shown | None) -> str:
     if judged.missing:
-        return f"Not measured here: {text.listing(judged.missing)}."
+        return f"Not measured here: {units.listing(judged.missing)}."
     if judged.obstacle in _OBSTACLES:
         return _OBSTACLES[judged.obstacle]
     if judged.obstacle == "sweep_ends":
@@ -191,7 +191,7 @@ def _greatest_here(judged: JudgedClaim, top: Greatest) -> str:
     alike = [units.setting(load) for load in top.alike or ()]
     where = f"Here it is greatest at {_load(judged, top.load)}"
     if len(alike) > 1:
-        where += f"; the trials also allow a peak at {text.listing(alike, 'or')}"
+        where += f"; the trials also allow a peak at {units.listing(alike, 'or')}"
     return where
 
 

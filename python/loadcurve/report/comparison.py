@@ -345,7 +345,7 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
 def _nothing_in_common(comparison: RunComparison) -> str:
     if comparison.arms is None:
         return "The runs have no server and point in common that could be compared."
-    return f"{text.listing(comparison.arms)} have no point in common that could be compared."
+    return f"{units.listing(comparison.arms)} have no point in common that could be compared."
 
 
 def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
@@ -358,7 +358,7 @@ def unusable_in_words(found: Iterable[Unusable]) -> list[str]:
         alike.setdefault((points_in_words(one.points, one.points), one.code), []).append(one)
     said = []
     for (where, _), group in alike.items():
-        servers = text.listing(first_named(list(dict.fromkeys(one.server for one in group))))
+        servers = units.listing(first_named(list(dict.fromkeys(one.server for one in group))))
         reasons = dict.fromkeys(reason for one in group for reason in one.reasons)
         more = f" ({len(reasons)} such reasons, this is the first)" if len(reasons) > 1 else ""
         said.append(sentence(f"{servers} at {where}: {group[0].reason}{more}"))

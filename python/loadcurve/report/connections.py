@@ -16,7 +16,6 @@ from loadcurve.analysis.connections import (
     Range,
     Streams,
 )
-from loadcurve.report import text
 from loadcurve.report.section import Grid, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
 
@@ -69,11 +68,11 @@ def _of_streams(words: Callable[[Streams], str]) -> Callable[[ConnectionsOfServe
 
 def _protocol(one: ConnectionsOfServer) -> str:
     """Name the versions of HTTP, and those of TLS below them."""
-    http = text.listing(f"HTTP/{version}" for version in one.http) if one.http else "HTTP"
+    http = units.listing(f"HTTP/{version}" for version in one.http) if one.http else "HTTP"
     if one.encryption is None:
         return f"{http} in clear text"
     versions = list(dict.fromkeys(agreed.version for agreed in one.encryption.agreed))
-    return f"{http} over TLS {text.listing(versions)}" if versions else f"{http} over TLS"
+    return f"{http} over TLS {units.listing(versions)}" if versions else f"{http} over TLS"
 
 
 def _agreed(agreed: AgreedOn) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.report import text
 from loadcurve.report.leader import MOST_NAMED
@@ -52,6 +53,6 @@ def _sentence(begin: str, title: str, pairs: Sequence[Pair], base: str) -> list[
     ratios = [f"{other.first} {text.ratio(other.ratio)}" for other in others if other.ratio is not None]
     if not ratios:
         return []
-    named = text.listing(ratios[:MOST_NAMED])
+    named = units.listing(ratios[:MOST_NAMED])
     more = f"; {len(ratios) - MOST_NAMED:,} more are in the report's data" if len(ratios) > MOST_NAMED else ""
     return [f"{begin} in multiples of the {title} of {base}: {named}{more}."]

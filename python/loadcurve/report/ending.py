@@ -68,10 +68,10 @@ def _curve_ends_in_words(analysis: Analysis) -> Iterator[str]:
         is_short = ends and len(end.point) == 1
         point = units.setting(*end.point.values()) if is_short else text.point(end.point)
         ends.append(f"{point} ({count})")
-    places = "; ".join(f"{server} at {text.listing(words)}" for server, words in by_server.items())
+    places = "; ".join(f"{server} at {units.listing(words)}" for server, words in by_server.items())
     yield f"Curves ended where throughput was {fall} or more below the greatest before it: {places}."
     if others := [name for name in analysis.measured_servers if name not in by_server]:
-        yield f"{text.listing(others)} continued to the end of the sweep in every trial."
+        yield f"{units.listing(others)} continued to the end of the sweep in every trial."
     if any(at.trials and at.ended_before for curve in analysis.curves for at in curve.points):
         yield (
             "Beyond the first end of a server's curves, its figures are of the remaining trials only, in "
@@ -103,7 +103,7 @@ def wide_in_words(wide: Sequence[WidePoint], rule: UntilNarrow) -> str:
     goal = f"± {units.percent(rule.share)}"
     if not wide:
         return f"every interval of the {MEASURES[rule.measure].title} is within {goal}"
-    named = text.listing(
+    named = units.listing(
         f"{one.server} at {text.point(one.point)} "
         + ("(no interval)" if one.half_width is None else f"(± {units.percent(one.half_width)})")
         for one in wide[:MOST_NAMED]

@@ -74,7 +74,7 @@ class FindingGroup:
         """The servers and where: ``nginx, connections = 200, in 5 of 5 trials``."""
         named = self.servers[:MOST_SERVERS]
         more = len(self.servers) - len(named)
-        return f"{text.listing([*named, f'{more:,} more'] if more else named)}, {self.where}"
+        return f"{units.listing([*named, f'{more:,} more'] if more else named)}, {self.where}"
 
     @property
     def seen(self) -> str:
@@ -135,7 +135,7 @@ def points(seen_at: Sequence[Point], sweep: Sequence[Point] = ()) -> str:
 def values_in_words(values: Sequence[float], known: Sequence[float]) -> str:
     """Return ascending values of a setting, of those that are ``known`` of it; see :func:`points`."""
     if len(values) <= MOST_VALUES:
-        return text.listing(map(units.setting, values))
+        return units.listing(map(units.setting, values))
     low, high = values[0], values[-1]
     span = f"{units.setting(low)} to {units.setting(high)}"
     within = [value for value in known if low <= value <= high]

@@ -50,13 +50,13 @@ def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
                 f"{_title(kind, one)} is worse by {_interval(kind, one, one.last)}"
                 for one in found.regressions
             ]
-            return f"Regression of {share} or more, in two draws: of {found.head}, {text.listing(named)}."
+            return f"Regression of {share} or more, in two draws: of {found.head}, {units.listing(named)}."
         case Outcome.FAILED:
             return "Failed: what had usable figures has none now."
         case Outcome.UNDECIDED:
             return (
                 f"Not decided: {units.plural(found.blocks, 'block')} neither show nor rule out a regression "
-                f"of {share} in {text.listing(_title(kind, one) for one in found.undecided)}; {_more(gate)}."
+                f"of {share} in {units.listing(_title(kind, one) for one in found.undecided)}; {_more(gate)}."
             )
         case Outcome.PASSED:
             return f"No regression of {share} or more, after {units.plural(found.blocks, 'block')}."
@@ -83,7 +83,7 @@ def _unconfirmed(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
 def _missing(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
     if gate.gated.not_measured and gate.gated.measures:
         titles = [measures(kind)[name].title for name in gate.gated.not_measured]
-        yield f"Not gated, because it was not measured: {text.listing(titles)}."
+        yield f"Not gated, because it was not measured: {units.listing(titles)}."
 
 
 def _rates(gate: GateAnswer) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.disturbance import Disturbance
-from loadcurve.report import text
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure
 from loadcurve.stats.noise import visible_difference
 from loadcurve.stats.power import TRIALS_MAX, trials_to_show
@@ -129,7 +128,7 @@ def _disturbing(shares: Mapping[str, float | None]) -> Iterator[str]:
 
 def _caused(causes: list[str], *, few: bool) -> list[str]:
     if causes:
-        return [f"The records show: {text.listing(causes)}."]
+        return [f"The records show: {units.listing(causes)}."]
     return [] if few else ["The records show no steal, pressure, throttling or pause that explains it."]
 
 

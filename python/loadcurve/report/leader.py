@@ -69,7 +69,7 @@ def first_named(words: Sequence[str]) -> list[str]:
 
 
 def _named(servers: Sequence[str]) -> str:
-    return text.listing(first_named(servers))
+    return units.listing(first_named(servers))
 
 
 def _lead(behind: Sequence[Pair], ranking: Ranking, shown: Shown | None, before: str = "") -> str:
@@ -81,7 +81,7 @@ def _lead(behind: Sequence[Pair], ranking: Ranking, shown: Shown | None, before:
         is_last = len(ratios) > 2 and behind[-1].second == ranking.ranks[-1].server  # noqa: PLR2004
         last = f", the last of {len(ranking.ranks)}" if is_last else ""
         ratios = [ratios[0], f"{ratios[-1]}{last}"]
-    return f"{before}{text.listing(ratios)}"
+    return f"{before}{units.listing(ratios)}"
 
 
 def _times(ratio: Estimate | None) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from loadcurve import units
 from loadcurve.analysis.published import PublishedPair
-from loadcurve.report import text
 from loadcurve.stats.peak import Greatest
 
 
@@ -42,7 +41,7 @@ def pair_words(key: str, pairs: Sequence[PublishedPair]) -> list[str]:
 def _measured_top(peak: Greatest) -> str:
     """Return where a curve is greatest, with the other places that the trials do not rule out."""
     others = [units.setting(load) for load in peak.alike or () if load != peak.load]
-    return units.setting(peak.load) + (f" (or {text.listing(others)}, by the trials)" if others else "")
+    return units.setting(peak.load) + (f" (or {units.listing(others)}, by the trials)" if others else "")
 
 
 def order_words(pairs: Sequence[PublishedPair]) -> list[str]:

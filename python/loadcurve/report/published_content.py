@@ -141,7 +141,7 @@ def _left_out(published: Published, matched: Sequence[PublishedMatch]) -> str | 
     rest = [figure for figure in published.file.figures if figure.axis not in swept]
     if not rest:
         return None
-    keys = text.listing(dict.fromkeys(figure.axis for figure in rest))
+    keys = units.listing(dict.fromkeys(figure.axis for figure in rest))
     return (
         f"{units.plural(len(rest), 'figure')} of the publication "
         f"{'runs' if len(rest) == 1 else 'run'} along {keys}, which this run has not swept."

@@ -158,7 +158,7 @@ def in_words(ranking: Ranking, measure: Measure, shown: Shown | None = None) -> 
     parts: list[str] = []
     for tier, following in zip(ranking.tiers, [*ranking.tiers[1:], None], strict=True):
         within = [group for group in ranking.groups if len(group) > 1 and set(group) <= set(tier.servers)]
-        alike = [text.listing(group) for group in within]
+        alike = [units.listing(group) for group in within]
         if alike:
             parts.append(", nor can ".join([f"{alike[0]} cannot be told apart", *alike[1:]]))
         if following is not None:
@@ -174,11 +174,11 @@ def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> st
     else:
         subject = "both have" if len(tier.servers) == 2 else "together they have"  # noqa: PLR2004
     if tier.to_next is None:
-        return f"{subject} a better {measure.title} than {text.listing(following.servers)}"
+        return f"{subject} a better {measure.title} than {units.listing(following.servers)}"
     times = text.ratio(tier.to_next)
     # The leader's own ratio, which an answer has, is another one.
     subject = "their geometric mean is" if of_many else subject
-    return f"{subject} {times} times the {measure.title} of {text.listing(following.servers)}"
+    return f"{subject} {times} times the {measure.title} of {units.listing(following.servers)}"
 
 
 def _rank_of(server: str, ranking: Ranking) -> str:
@@ -205,15 +205,20 @@ def _left_out_in_words(rankings: Rankings) -> list[str]:
     for (server, reason, title), at in points.items():
         measures.setdefault((server, _places(at), reason), []).append(title)
     return [
-        f"{server} at {places}{'' if len(titles) == len(rankings) else f', {text.listing(titles)}'}: {reason}"
+        f"{server} at {places}{_of_measures(titles, rankings)}: {reason}"
         for (server, places, reason), titles in measures.items()
     ]
+
+
+def _of_measures(titles: Sequence[str], rankings: Rankings) -> str:
+    """Name the measures, unless they are all."""
+    return "" if len(titles) == len(rankings) else f", {units.listing(titles)}"
 
 
 def _reason(left_out: LeftOut, *, measured: bool) -> str:
     absent = "with too few answers for a figure" if measured else "not measured"
     return ", ".join(
-        f"{'block' if len(blocks) == 1 else 'blocks'} {text.listing(map(str, blocks))} {what}"
+        f"{'block' if len(blocks) == 1 else 'blocks'} {units.listing(map(str, blocks))} {what}"
         for blocks, what in ((left_out.invalid, "invalid"), (left_out.absent, absent))
         if blocks
     )
@@ -225,7 +230,7 @@ def _places(points: Sequence[Point]) -> str:
     if all(len(point) == 1 for point in points):
         shown = [shown[0], *(units.setting(*point.values()) for point in points[1:MOST_POINTS])]
     more = len(points) - len(shown)
-    return text.listing([*shown, units.plural(more, "more point")] if more else shown)
+    return units.listing([*shown, units.plural(more, "more point")] if more else shown)
 
 
 def _visible_in_words(analysis: Analysis, rankings: Rankings) -> Iterable[str]:
@@ -260,7 +265,7 @@ def _more_trials_in_words(rankings: Rankings) -> str | None:
             numbers.setdefault(f"{pair.first} and {pair.second}", []).append(f"{said} in {measure.title}")
     if not numbers:
         return None
-    named = [f"{pair} {text.listing(said)}" for pair, said in numbers.items()]
+    named = [f"{pair} {units.listing(said)}" for pair, said in numbers.items()]
     unnamed = len(named) - MOST_PAIRS
     more = [f"{units.plural(unnamed, 'more pair')} likewise"] if unnamed > 0 else []
     return (
@@ -272,8 +277,8 @@ def _more_trials_in_words(rankings: Rankings) -> str | None:
 def _source(noise: RunNoise) -> str:
     if noise.source == "pairs":
         return "from the spread of this run's pairs"
-    return "from " + text.listing(
-        f"{text.listing(group)}, which are the same server" for group in noise.groups
+    return "from " + units.listing(
+        f"{units.listing(group)}, which are the same server" for group in noise.groups
     )
 
 
@@ -295,7 +300,7 @@ def _differences(spreads: dict[str, Spread], trials: int, servers: int) -> str:
     numbers = [trials] if trials >= MORE_TRIALS else [trials, MORE_TRIALS]
     return "; ".join(
         f"with {units.plural(number, 'trial')} "
-        + text.listing(
+        + units.listing(
             f"{_difference(visible_difference(spread, number, servers).value)} in {title}"
             for title, spread in spreads.items()
         )

@@ -110,7 +110,7 @@ def failed_trials(run: Run) -> list[FailedTrials]:
     return [
         FailedTrials(
             server=server,
-            trials=f"trial{'' if len(found) == 1 else 's'} {text.listing(str(one.trial) for one in found)}",
+            trials=f"trial{'' if len(found) == 1 else 's'} {units.listing(str(one.trial) for one in found)}",
             where=where,
             reason=reason,
             log_tail=found[-1].log_tail,

@@ -128,7 +128,7 @@ def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
         if isinstance(one.scalability, NoFit):
             unfitted.setdefault(one.scalability.reason, []).append(one.server)
     said += [
-        f"The universal scalability law does not apply to {text.listing(servers)}: {reason}."
+        f"The universal scalability law does not apply to {units.listing(servers)}: {reason}."
         for reason, servers in unfitted.items()
     ]
     return said
@@ -429,4 +429,4 @@ def _by_load(trial: TrialCapacity) -> float:
 
 def _loads(key: str, loads: Sequence[float]) -> str:
     *others, last = loads
-    return text.listing([*map(units.setting, others), text.load(key, last)])
+    return units.listing([*map(units.setting, others), text.load(key, last)])

@@ -232,7 +232,7 @@ def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
     shown = [change for change in (*comparison.curves, *comparison.points) if change.shown]
     only = []
     if comparison.servers_in_one:
-        only.append(f"servers {text.listing(comparison.servers_in_one)}")
+        only.append(f"servers {units.listing(comparison.servers_in_one)}")
     if comparison.points_in_one:
         only.append(f"points {'; '.join(map(text.point, comparison.points_in_one))}")
     return Pairing(

@@ -194,12 +194,6 @@ def point_values(settings: Point, keys: Sequence[str]) -> str:
     return ", ".join(setting(settings[key]) if key in settings else ABSENT for key in keys) or ABSENT
 
 
-def listing(words: Iterable[str], joint: str = "and") -> str:
-    """Return ``a``, ``a and b`` or ``a, b and c``; ``joint`` is the last two's."""
-    *others, last = words
-    return f"{', '.join(others)} {joint} {last}" if others else last
-
-
 def moment(iso: str) -> str:
     """Return a moment as ``2026-03-14 09:26 UTC``; what is none in ISO 8601 stays as it is."""
     try:

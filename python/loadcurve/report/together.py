@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.analysis.interference import (
     COMPARED,
     Interference,
@@ -55,7 +56,7 @@ def sentences(together: Together) -> list[str]:
 
 
 def _sentence(together: Together, load: LoadTogether) -> str:
-    beside = text.listing(together.others(load))
+    beside = units.listing(together.others(load))
     server = load.load.server
     throughput, tail = (load.over_curve.get(name) for name in ("throughput", "p99"))
     if throughput is None or throughput.ratio is None:
@@ -137,7 +138,7 @@ def terminal(together: Together) -> RenderableType:
     """Return what the loads do to each other, for a terminal of 80 columns."""
     parts: list[RenderableType] = []
     for load in together.loads:
-        beside_all = text.listing(together.others(load))
+        beside_all = units.listing(together.others(load))
         parts.append(Text(f"{load.load.name}: {load.load.server} {ALONE} → {BESIDE} {beside_all}", "bold"))
         for row in rows(load):
             alone, beside, ratio, tail = row.cells
@@ -238,7 +239,7 @@ def render_together(together: Together, reports: dict[str, Report]) -> str:
     shown = [
         ShownLoad(
             found=load,
-            others=text.listing(together.others(load)),
+            others=units.listing(together.others(load)),
             report=f"{load.load.name}/{REPORT_FILE}",
             answer=answer_words(load.analysis),
             headings=headings(load),

@@ -148,6 +148,6 @@ def _in_words(rows: Sequence[Row]) -> str:
     for name in dict.fromkeys(row["line"] for row in rows):
         of_line = [row for row in rows if row["line"] == name]
         ends = of_line[:1] if len(of_line) == 1 else [of_line[0], of_line[-1]]
-        values = text.listing(f"{row['value']} at {row['at']}" for row in ends)
+        values = units.listing(f"{row['value']} at {row['at']}" for row in ends)
         sentences.append(f"{name}: {values}.")
     return " ".join(sentences)

@@ -126,7 +126,7 @@ def _alternative(measure: Measure, shown: Slice, rows: Sequence[Row]) -> str:
     for run in dict.fromkeys(row["run"] for row in rows):
         of_run = [row for row in rows if row["run"] == run]
         ends = of_run[:1] if len(of_run) == 1 else [of_run[0], of_run[-1]]
-        values = text.listing(
+        values = units.listing(
             f"{row['value']} at {row['at']}" if shown.key else str(row["value"]) for row in ends
         )
         sentences.append(f"Run {run}: {values}.")
