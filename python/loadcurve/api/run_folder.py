@@ -15,6 +15,7 @@ from loadcurve.api.options import CapacityOptions, ImportOptions, RunOptions
 from loadcurve.api.signature import with_options
 from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Finding
+from loadcurve.host.archives import opened
 from loadcurve.report.answer import answer_words
 from loadcurve.report.findings import CAUSE_TITLES, FindingGroup, grouped
 from loadcurve.report.formats.figures import pictures
@@ -49,13 +50,13 @@ class Run:
     """A run folder as it was when the object was made; tables and pictures are made when first asked for."""
 
     def __init__(self, folder: str | Path) -> None:
-        """Read a run folder, finished or not.
+        """Read a run folder, finished or not, or the archive of one.
 
         Raises:
             BadInput: the folder is no run folder.
 
         """
-        self.folder = Path(folder)
+        self.folder = opened(Path(folder))
         self._report = Report(*read_analysed(self.folder))
 
     @property

@@ -49,6 +49,7 @@ SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "open": results.open_report,
     "watch": results.watch,
     "runs": results.runs,
+    "pack": results.pack,
     "compare": results.compare,
     "history": history,
     "doctor": inventory.doctor,

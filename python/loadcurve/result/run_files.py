@@ -18,6 +18,10 @@ STUDY_FILE = "study.toml"
 REPORT_FILE = "report.html"
 LOADS_FILE = "loads.json"
 """That of a folder of several loads at once, in which each has a run folder."""
+INPUTS_FOLDER = "inputs"
+"""What a run was given beside its study."""
+ARCHIVE_SUFFIX = ".loadcurve.zip"
+"""Of a run as one file."""
 RUN_BYTES_MAX = 4 * 2**20
 """Many times what is written into any of the files that do not grow with the points."""
 _FOLDER_MARK_BYTES = 2
@@ -35,6 +39,11 @@ def new_folder(name: str) -> Path:
 def has_several_loads(folder: Path) -> bool:
     """Say whether a folder is that of several loads at once."""
     return os.path.lexists(folder / LOADS_FILE)
+
+
+def is_archive(path: Path) -> bool:
+    """Say whether a path is that of a run as one file, by its name."""
+    return path.name.endswith(ARCHIVE_SUFFIX) and path.is_file()
 
 
 def require_run_folder(folder: Path) -> None:

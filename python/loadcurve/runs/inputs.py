@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from loadcurve.files import make_folder, sha256_of
 from loadcurve.result.inputs import CATALOG_OPTION, InputRecord, LeftOutReason, with_kept_names
+from loadcurve.result.run_files import INPUTS_FOLDER
 from loadcurve.server.catalog import CatalogEntry, bases_of, read_entry
 from loadcurve.server.packaged import DESCRIPTION_FILE, PACKAGED_CATALOG
 from loadcurve.study.inputs import (
@@ -30,7 +31,6 @@ from loadcurve.study.inputs import (
 from loadcurve.study.url_files import with_absolute_files
 from loadcurve.toml.document import TomlDocument
 
-INPUTS_FOLDER = "inputs"
 BYTES_MAX = 256 * 2**20
 """Of one input: a list of ten million paths has about that."""
 FILES_MAX = 10_000

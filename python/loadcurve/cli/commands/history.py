@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from loadcurve.cli import completion
-from loadcurve.cli.commands.options import JsonOption, run_folders_there
+from loadcurve.cli.commands.options import JsonOption, runs_there
 from loadcurve.cli.interrupts import raise_on_interrupts
 
 HISTORY_FOLDER = Path("loadcurve-history")
@@ -45,10 +45,9 @@ def history(
     if action == "add":
         if html or json_output:
             raise typer.BadParameter("--html and --json are options of show")
-        run_folders_there(runs)
         from loadcurve.cli.history import add_command
 
-        add_command(runs, folder, commit)
+        add_command(runs_there(runs), folder, commit)
     else:
         if commit is not None:
             raise typer.BadParameter("--commit is an option of add")

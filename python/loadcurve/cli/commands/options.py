@@ -10,7 +10,7 @@ import typer
 
 from loadcurve.cli import completion
 from loadcurve.errors import BadInput
-from loadcurve.result.run_files import RUN_FILE, has_several_loads, require_run_folder
+from loadcurve.result.run_files import RUN_FILE, has_several_loads, is_archive, require_run_folder
 
 CatalogOption = Annotated[
     list[Path] | None,
@@ -49,11 +49,38 @@ SeedOption = Annotated[
 ]
 
 
-def run_folders_there(folders: Path | list[Path] | None) -> Path | list[Path] | None:
-    """Refuse what is no run folder, before what reads one is imported."""
-    for folder in folders if isinstance(folders, list) else filter(None, [folders]):
+def run_there(run: Path | None) -> Path | None:
+    """Return the folder of a run or of its archive; refuse all else before what reads one is imported."""
+    if run is None:
+        return None
+    folder = _opened(run)
+    require_run_folder(folder)
+    return folder
+
+
+def runs_there(runs: list[Path]) -> list[Path]:
+    """Return the folders of runs, as :func:`run_there` does."""
+    return [folder for folder in map(run_there, runs) if folder is not None]
+
+
+def run_to_resume(folder: Path | None) -> Path | None:
+    """Refuse what is no run folder that can be written to, before what resumes one is imported."""
+    if folder is not None and is_archive(folder):
+        raise BadInput(
+            f"{folder} is an archive, which is not written to: `loadcurve import {folder}` makes "
+            "a run folder of it."
+        )
+    if folder is not None:
         require_run_folder(folder)
-    return folders
+    return folder
+
+
+def _opened(run: Path) -> Path:
+    if not is_archive(run):
+        return run
+    from loadcurve.host.archives import opened
+
+    return opened(run)
 
 
 def study_there(study: str | None) -> str | None:
@@ -74,20 +101,20 @@ def require_files(names: Iterable[str]) -> None:
 
 def study_or_run_there(name: str | None) -> str | None:
     """Refuse what names neither a study nor a run folder, before what reads them is imported."""
-    return name if name is not None and (Path(name) / RUN_FILE).exists() else study_there(name)
+    folder = None if name is None else _opened(Path(name))
+    return str(folder) if folder is not None and (folder / RUN_FILE).exists() else study_there(name)
 
 
 def folders_to_report(folders: list[Path]) -> list[Path]:
-    """Refuse what is neither a run folder nor the only one, of several loads."""
-    if not (len(folders) == 1 and has_several_loads(folders[0])):
-        run_folders_there(folders)
-    return folders
+    """Return folders as :func:`run_there` does; the only one may be that of several loads."""
+    opened = list(map(_opened, folders))
+    return opened if len(opened) == 1 and has_several_loads(opened[0]) else runs_there(opened)
 
 
 def run_argument(metavar: str, about: str) -> Any:  # noqa: ANN401 -- typer's class is private
     """Return an argument that names a run folder."""
     return typer.Argument(
-        metavar=metavar, help=about, callback=run_folders_there, autocompletion=completion.run_folders
+        metavar=metavar, help=about, callback=run_there, autocompletion=completion.run_folders
     )
 
 
@@ -109,7 +136,7 @@ ResumeOption = Annotated[
         help="Resume the interrupted run in this folder, with its own options; name its study if another "
         "user started it.",
         autocompletion=completion.run_folders,
-        callback=run_folders_there,
+        callback=run_to_resume,
     ),
 ]
 GeneratorOption = Annotated[

@@ -16,7 +16,7 @@ from loadcurve.cli.commands.options import (
     run_argument,
 )
 from loadcurve.cli.interrupts import raise_on_interrupts
-from loadcurve.result.run_files import RUNS_FOLDER
+from loadcurve.result.run_files import RUNS_FOLDER, is_archive
 
 if TYPE_CHECKING:
     from loadcurve.cli.compare import Arms, Runs
@@ -76,9 +76,17 @@ def import_files(
     """Make a run folder from files of other load generators.
 
     It has a report, as any run. Several files of one server at one point are its trials. If a file cannot be
-    read, nothing is written.
+    read, nothing is written. A run as one file, NAME.loadcurve.zip, becomes a run folder again.
     """
     require_files(trials + file for file in files)
+    if any(is_archive(Path(file)) for file in files):
+        if len(files) > 1 or any((named, server, point, trials, method, status)):
+            raise typer.BadParameter("an archive of a run is imported alone, with no option but --out")
+        from loadcurve.cli.pack import unpack_command
+
+        raise_on_interrupts()
+        unpack_command(Path(files[0]), out)
+        return
     from loadcurve.cli.import_files import import_command
 
     raise_on_interrupts()
@@ -92,6 +100,25 @@ def import_files(
         statuses=status,
         out=out,
     )
+
+
+def pack(
+    run_folder: Annotated[Path, run_argument("RUN", "A run folder.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Default: RUN's name and .loadcurve.zip, here."),
+    ] = None,
+) -> None:
+    """Write a run as one file, to publish, keep or hand on.
+
+    The file has the records, the study and its inputs, and no reports, which are made of these again. The
+    same run gives the same bytes. Commands that read a run read the file as well; one that has been changed
+    is refused.
+    """
+    from loadcurve.cli.pack import pack_command
+
+    raise_on_interrupts()
+    pack_command(run_folder, out)
 
 
 def report(

@@ -1,0 +1,41 @@
+"""Runs as one file, opened: the folder of each is kept with what can be made again, by the file's digest."""
+
+import contextlib
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+from loadcurve.host.state import cache_folder
+from loadcurve.result.archive import digest_of, unpack
+from loadcurve.result.run_files import ARCHIVE_SUFFIX, is_archive
+
+KEPT_S: Final = 30 * 24 * 3600.0
+"""An archive that nobody opens for so long is unpacked anew."""
+
+
+def opened(path: Path) -> Path:
+    """Return the run folder that a path names: itself, or that of an archive, unpacked where it is not yet.
+
+    Raises ``BadInput`` for an archive that cannot be unpacked.
+    """
+    if not is_archive(path):
+        return path
+    kept = cache_folder() / "archives"
+    # The whole file is read each time: what was changed since is refused, not shown from the copy.
+    folder = kept / digest_of(path) / path.name.removesuffix(ARCHIVE_SUFFIX)
+    if not folder.is_dir():
+        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _forget_old(kept)
+        unpack(path, folder)
+    with contextlib.suppress(OSError):
+        folder.parent.touch()
+    return folder
+
+
+def _forget_old(kept: Path) -> None:
+    oldest_s = time.time() - KEPT_S
+    for one in kept.iterdir():
+        with contextlib.suppress(OSError):
+            if one.lstat().st_mtime < oldest_s:
+                shutil.rmtree(one)
