@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from loadcurve.result.checksum import sealed
 from loadcurve.result.history import HistoryEntry, HistoryFigure, HistoryMachine, add_entry, read_history
 from support import schemas
 from support import synthetic_run as synthetic
+from support.measured_noise import MEASURED
 
 MACHINE = HistoryMachine(fingerprint="a" * 64, name="a processor, 2 CPUs, 8 GiB", kernel="6.1")
 
@@ -125,6 +127,28 @@ def test_a_step_is_named_by_its_commit_and_its_size():
     assert "since commit6" in words
     # 120.02 over 100.03.
     assert "+20 % (" in words
+
+
+def test_no_change_is_smaller_than_the_machines_own_noise():
+    steady = [entry(number, 100.0 if number < 10 else 110.0) for number in range(20)]
+    assert studies_of(steady)[0].series[0].changes.points
+    noisy = [
+        one.model_copy(update={"figures": [one.figures[0].model_copy(update={"noise": 0.15})]})
+        for one in steady
+    ]
+    changes = studies_of(noisy)[0].series[0].changes
+    assert (changes.points, changes.noise) == ((), pytest.approx(0.15))
+
+
+def test_an_entry_has_the_noise_of_the_machine_for_as_many_trials(tmp_path: Path):
+    record = synthetic.run_record().model_copy(update={"noise": MEASURED})
+    made = entry_of(synthetic.write_run(tmp_path / "run", record), None, tmp_path / "history")
+    by_measure = {one.measure: one for one in made.figures}
+    throughput = by_measure["throughput_rps"]
+    # A ratio of two trials spreads by 0.02, and so one trial by 0.02 / √2.
+    sd = 0.02 / math.sqrt(2) / math.sqrt(throughput.n)
+    assert throughput.noise == pytest.approx(math.exp(1.96 * sd) - 1, rel=1e-3)
+    assert by_measure["latency_p50_ms"].noise is None
 
 
 def test_runs_of_different_machines_are_never_joined():

@@ -92,6 +92,18 @@ def test_readings_whose_own_intervals_are_wide_show_less():
     assert not change_points(wide).points
 
 
+def test_runs_that_lie_closer_together_than_their_trials_hide_no_less():
+    # The same 1.01 after ten times 1.00; half the interval of a run of three trials is 4.303 standard errors.
+    values = [1.0 + 0.01 * (number >= 10) + 1e-5 * (number % 2) for number in range(20)]
+    (found,) = change_points([Reading(one) for one in values]).points
+    assert found.place == 10
+    own_sd = 0.02
+    reach = math.exp(4.302652729749462 * own_sd)
+    changes = change_points([Reading(one, one / reach, one * reach, 3) for one in values])
+    assert changes.points == ()
+    assert changes.noise == pytest.approx(math.expm1(1.959963984540054 * own_sd))
+
+
 def test_equal_readings_have_no_change_and_an_exact_step_has_one():
     assert places([0.0] * 20) == []
     assert places(step(20, 10, 0.1)) == [10]

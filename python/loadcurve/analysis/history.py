@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from loadcurve.result.history import (
 )
 from loadcurve.result.measures import measures, point_key
 from loadcurve.result.summary import source_of
-from loadcurve.stats.change_points import Changes, Reading, change_points
+from loadcurve.stats.change_points import NORMAL_95, Changes, Reading, change_points
 
 HISTORY_MEASURES = ("throughput", "cpu_per_request_us", "p50", "p90", "p99", "memory_mean_mib")
 """What a history keeps of a point."""
@@ -124,8 +125,10 @@ def _series_of(entries: Sequence[HistoryEntry]) -> list[Series]:
 def _with_changes(series: Series, figures: int) -> Series:
     if series.machine.fingerprint is None:
         return series
-    readings = [Reading(one.value, one.low, one.high) for one in series.figures]
-    return replace(series, changes=change_points(readings, figures))
+    readings = [Reading(one.value, one.low, one.high, one.n) for one in series.figures]
+    known = [one.noise for one in series.figures if one.noise is not None]
+    noise = statistics.median(known) if known else 0.0
+    return replace(series, changes=change_points(readings, figures, noise))
 
 
 def _figures(analysis: Analysis) -> Iterator[HistoryFigure]:
@@ -143,7 +146,15 @@ def _figures(analysis: Analysis) -> Iterator[HistoryFigure]:
                         low=estimate.low,
                         high=estimate.high,
                         n=estimate.n,
+                        noise=_noise(analysis, measure.name, estimate.n),
                     )
+
+
+def _noise(analysis: Analysis, measure: str, trials: int) -> float | None:
+    """Return how near figures over this many trials are to one another where nothing differs, as a share."""
+    spread = analysis.rig_noise and analysis.rig_noise.spreads.get(measure)
+    # A ratio has the spread of two trials.
+    return math.expm1(NORMAL_95 * spread.log_ratio_sd / math.sqrt(2 * trials)) if spread and trials else None
 
 
 def _machine(analysis: Analysis) -> HistoryMachine:

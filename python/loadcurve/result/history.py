@@ -38,6 +38,11 @@ class HistoryFigure(Record):
     low: float | None
     high: float | None
     n: Count
+    noise: float | None = None
+    """As a share: 95 % of such figures of one server lie that near one another by ``doctor --noise``.
+
+    ``None`` where that has not been measured.
+    """
 
 
 class HistoryMachine(Record):

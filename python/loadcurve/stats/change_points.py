@@ -13,6 +13,7 @@ n - 1, and p-values are adjusted for every place and every figure at which a cha
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,8 @@ ERROR_RATE = 0.002
 WEAK_P_VALUE = 0.01
 """Of a split that is tried; what does not hold is merged again."""
 METHOD = "ratio of geometric means of neighbouring segments, Student's t on the logarithms"
-_NORMAL_95 = 1.959963984540054
+NORMAL_95 = 1.959963984540054
+"""How many standard deviations 95 % of normal values lie within."""
 _SD_PER_MAD = 1.482602218505602
 _SPIKE_DEVIATIONS = 4.0
 _NEIGHBOURS = 2
@@ -41,6 +43,8 @@ class Reading:
     value: float
     low: float | None = None
     high: float | None = None
+    trials: int | None = None
+    """Those that the interval rests on; ``None`` for many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,10 @@ def change_points(readings: Sequence[Reading], figures: int = 1, noise: float = 
     """Return the changes in a series of readings in the order of their runs.
 
     ``figures`` is the number of series that a history has: of histories without a change, at most 5 % show
-    any. A change is at least as large as ``noise``, a share, and as the noise of the series itself. A single
-    reading far from its neighbours is no change, however far it is.
+    any. A change is at least as large as ``noise``, a share, which is that of the machine where it is known;
+    as the noise of the series itself; and as what the readings' own intervals leave open, since a few runs
+    may lie closer together than their trials do. A single reading far from its neighbours is no change,
+    however far it is.
 
     Raises ``ValueError`` for a value that is not positive and finite, and for fewer than one figure.
     """
@@ -85,7 +91,8 @@ def change_points(readings: Sequence[Reading], figures: int = 1, noise: float = 
     if len(raw) <= 1:
         return Changes((), noise, 0)
     deviation = _deviation(raw)
-    least = max(math.log1p(noise), _NORMAL_95 * deviation)
+    own = float(np.median([_own_variance(one) for one in readings]))
+    least = max(math.log1p(noise), NORMAL_95 * max(deviation, math.sqrt(own)))
     begin, end = _apart(raw[::-1], least), len(raw) - _apart(raw, least)
     series = _Series.of(raw[begin:end], readings[begin:end], deviation, least)
     # A change that was tried for anywhere, in any figure, could have been a false one.
@@ -160,13 +167,15 @@ class _Series:
         ratio = Estimate(value, *ends, n=high - low, method=METHOD)
         return ChangePoint(place, ratio, min(1.0, p_value * places))
 
-    def weight(self, low: int, place: int, high: int, places: int) -> float:
-        """Return the adjusted p-value of a change, which is 1 where it is smaller than the noise."""
+    def weakness(self, low: int, place: int, high: int, places: int) -> tuple[float, float]:
+        """Return the adjusted p-value of a change, which is 1 where it is smaller than the noise, and -size.
+
+        Of changes that chance explains as well as one another the smallest is the weakest.
+        """
         difference, error, degrees = self.tests(low, np.array([place]), high)
         size = abs(float(difference[0]))
-        if size < self.least:
-            return 1.0
-        return min(1.0, _p_value(size / float(error[0]), degrees) * places)
+        p_value = 1.0 if size < self.least else _p_value(size / float(error[0]), degrees) * places
+        return min(1.0, p_value), -size
 
 
 def _split(series: _Series) -> list[int]:
@@ -186,12 +195,12 @@ def _merged(series: _Series, places: list[int], tried: int) -> list[int]:
     """Return the places that hold between their neighbours, the weakest being removed one after the other."""
     ends = [0, *places, len(series.sums) - 1]
     while ends[1:-1]:
-        weights = [
-            series.weight(low, place, high, tried)
+        weaknesses = [
+            series.weakness(low, place, high, tried)
             for low, place, high in zip(ends, ends[1:-1], ends[2:], strict=False)
         ]
-        weakest = max(range(len(weights)), key=weights.__getitem__)
-        if weights[weakest] <= ERROR_RATE:
+        weakest = max(range(len(weaknesses)), key=weaknesses.__getitem__)
+        if weaknesses[weakest][0] <= ERROR_RATE:
             break
         del ends[weakest + 1]
         # What was found inside a part that has grown may lie elsewhere in it.
@@ -211,7 +220,17 @@ def _own_variance(reading: Reading) -> float:
     """Return the variance of a reading's logarithm by its interval; 0 without one."""
     if not reading.low or not reading.high:
         return 0.0
-    return (math.log(reading.high / reading.low) / (2 * _NORMAL_95)) ** 2
+    return (math.log(reading.high / reading.low) / (2 * _deviations_in_half(reading.trials))) ** 2
+
+
+@cache
+def _deviations_in_half(trials: int | None) -> float:
+    """Return how many standard deviations half a 95 % interval over this many trials is wide."""
+    if trials is None or trials <= 1:
+        return NORMAL_95
+    from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
+
+    return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2))
 
 
 def _deviation(logs: Array) -> float:
