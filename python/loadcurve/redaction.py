@@ -34,6 +34,13 @@ HIDDEN = "(hidden)"
 LEAST_REMEMBERED = 4
 """Shorter secrets are not looked for in texts, which would have them by chance."""
 
+SAID_MAX = 120
+"""Characters of an error's body that are shown: a line or so says why."""
+UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+UNREADABLE_SHARE_MAX = 0.2
+"""Of the characters of a body; one with more is no text, such as a compressed one."""
+_TAG = re.compile(r"<[^<>]*>")
+
 _remembered: set[str] = set()
 """The secrets that this process has read, in every form in which a text may repeat them."""
 
@@ -113,6 +120,32 @@ def hidden_start(text: str, characters_max: int) -> str:
     end = _SPACE.search(text, _LOOKED_AT)
     start = _without_users(text if end is None else text[: end.start()])
     return start if end is None and len(start) <= characters_max else f"{start[:characters_max]}…"
+
+
+def own_words(body: str, *, is_cut: bool = False) -> str:
+    """Return the start of an error's body as one line: without tags, control characters and secrets.
+
+    What is named as secrets are ends it. Of a body that is cut somewhere, the beginning of a secret may be at
+    its end.
+    """
+    known = _without_cut_secret(_without_remembered(body)) if is_cut else _without_remembered(body)
+    words = " ".join(_TAG.sub(" ", known).split())
+    printable = "".join(one if one.isprintable() else UNREADABLE for one in words)
+    if UNREADABLE_SHARE_MAX * len(printable) < printable.count(UNREADABLE):
+        return "(compressed, or no text)"
+    return hidden_start(_without_given_secret(printable), SAID_MAX)
+
+
+def _without_cut_secret(text: str) -> str:
+    """Return a text that is cut somewhere without what may be the beginning of a remembered secret."""
+    begins = (
+        length
+        for secret in _remembered
+        for length in range(LEAST_REMEMBERED, min(len(secret), len(text) + 1))
+        if text.endswith(secret[:length])
+    )
+    longest = max(begins, default=0)
+    return f"{text[:-longest]}{HIDDEN}" if longest else text
 
 
 def _without_remembered(text: str) -> str:

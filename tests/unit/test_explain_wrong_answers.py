@@ -24,6 +24,23 @@ def test_fast_errors_are_reported_with_the_rate_of_the_good_answers():
     )
 
 
+def test_wrong_answers_are_told_by_their_single_status_and_what_the_server_says_where_these_are_known():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"]["ok"] = 250
+        load["status"] |= {"2xx": 250, "4xx": 250}
+        load["statuses"] = [
+            {"status": 200, "answered": 250, "wrong": 0},
+            {"status": 404, "answered": 1, "wrong": 1, "body": "no page"},
+            {"status": 415, "answered": 249, "wrong": 249, "body": "wants JSON"},
+        ]
+
+    [finding] = found(plant).values()
+    assert finding.briefly.endswith("most of these were answered with status 415")
+    assert 'Status 415 says: "wants JSON".' in finding.seen
+    assert evidence(finding)["answers of status 415"] == 249
+
+
 def test_answers_of_the_status_that_a_list_expects_are_no_wrong_answers():
     def plant(record: Data, trial: int, connections: float) -> None:
         load = record["load"]

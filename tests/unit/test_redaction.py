@@ -19,6 +19,7 @@ from loadcurve.redaction import (
     hidden,
     hidden_start,
     hosts_of,
+    own_words,
     remember,
     remember_url,
     study_without_secrets,
@@ -420,3 +421,26 @@ def test_no_part_of_a_secret_is_at_the_start_of_a_long_text():
     remembered = "Z " * 10_000
     remember(remembered)
     assert "Z" not in hidden_start(f"{remembered}and more", 60)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"detail":\n  "name is missing"}', '{"detail": "name is missing"}'),
+        ("<!doctype html>\n<h1>Unsupported</h1>\n<p>Send JSON</p>", "Unsupported Send JSON"),
+        ("this text is red: \x1b[31m", "this text is red: \N{REPLACEMENT CHARACTER}[31m"),
+        ("x" * 200, f"{'x' * 120}…"),
+        ("\x1f\x8b\x08\x00\x00\x01 gzip", "(compressed, or no text)"),
+        ("no entry at postgresql://ann:pw@db/app", "no entry at postgresql://db/app"),
+        ('{"debug": {"user": "ann", "password": "x"}}', '{"debug": {"user": "ann", "password": (hidden)'),
+    ],
+)
+def test_an_errors_own_words_are_one_line_without_tags_controls_and_secrets(body: str, said: str):
+    assert own_words(body) == said
+
+
+@pytest.mark.parametrize("kept", [4, 10, 19, 20])
+def test_an_errors_own_words_have_no_part_of_a_secret_at_which_the_body_was_cut(kept: int):
+    secret = "open-sesame-number-9"
+    remember(secret)
+    assert own_words(f"bad: {secret[:kept]}", is_cut=True) == "bad: (hidden)"

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from loadcurve.report.load import load_summary
 from loadcurve.result.load import LoadResult
@@ -51,6 +52,28 @@ def test_lateness_is_reported_at_the_percentiles_that_its_samples_bound(lateness
 def test_a_rate_below_one_is_no_zero():
     lines = printed(rate_rps={"asked": 0.3, "sent": 0.3, "answered": 0.25})
     assert any("0.250 answered of 0.3 asked" in line for line in lines), lines
+
+
+def test_answers_are_counted_by_single_statuses_with_what_the_errors_say():
+    usual = synthetic.load_result("nginx", 1)
+    answered = usual["requests"]["answered"]
+    statuses = [
+        {"status": 200, "answered": answered - 12, "wrong": 0},
+        {"status": 404, "answered": 2, "wrong": 2, "body": "no page"},
+        {"status": 415, "answered": 10, "wrong": 10, "body": "wants JSON"},
+    ]
+    lines = printed(status=usual["status"] | {"2xx": answered - 12, "4xx": 12}, statuses=statuses)
+    at = next(at for at, line in enumerate(lines) if line.startswith("status"))
+    assert [line.removeprefix("status").strip() for line in lines[at : at + 3]] == [
+        f"{answered - 12:,} of 200, 2 of 404, 10 of 415",
+        '415 says: "wants JSON"',
+        '404 says: "no page"',
+    ]
+
+
+def test_a_record_whose_single_statuses_are_not_those_of_its_classes_is_refused():
+    with pytest.raises(ValidationError, match="single statuses come to"):
+        printed(statuses=[{"status": 404, "answered": 1, "wrong": 1}])
 
 
 @pytest.mark.parametrize(("counted", "certainty"), [(1, ""), (None, "likely, ")])

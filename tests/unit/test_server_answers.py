@@ -308,7 +308,7 @@ def test_a_bad_request_behind_a_proxy_header_is_said_to_be_one_that_the_server_d
     [
         ('{"detail":\n  "name is missing"}', '"{"detail": "name is missing"}"'),
         ("<!doctype html>\n<h1>Unsupported</h1>\n<p>Send JSON</p>", '"Unsupported Send JSON"'),
-        ("red \x1b[31m", '"red \N{REPLACEMENT CHARACTER}[31m"'),
+        ("now red \x1b[31m", '"now red \N{REPLACEMENT CHARACTER}[31m"'),
         ("x" * 200, f'"{"x" * 120}…"'),
     ],
 )

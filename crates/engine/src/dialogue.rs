@@ -264,16 +264,16 @@ fn read<E: HttpExchange>(
     take_body: &mut dyn FnMut(&[u8]),
 ) -> Option<Outcome> {
     loop {
-        let Received { consumed, event } = match exchange.receive_with(bytes, &mut |_, part| take_body(part))
-        {
-            Ok(received) => received,
-            Err(Malformed::Protection) => return Some(Outcome::Failed(Failure::TlsFailed, None)),
-            Err(malformed) => {
-                let example =
-                    exchange.example().map(|example| format!(": \"{example}\"")).unwrap_or_default();
-                return Some(Outcome::Failed(Failure::Malformed, Some(format!("{malformed}{example}"))));
-            }
-        };
+        let Received { consumed, event } =
+            match exchange.receive_with(bytes, &mut |_, _, part| take_body(part)) {
+                Ok(received) => received,
+                Err(Malformed::Protection) => return Some(Outcome::Failed(Failure::TlsFailed, None)),
+                Err(malformed) => {
+                    let example =
+                        exchange.example().map(|example| format!(": \"{example}\"")).unwrap_or_default();
+                    return Some(Outcome::Failed(Failure::Malformed, Some(format!("{malformed}{example}"))));
+                }
+            };
         bytes = &bytes[consumed..];
         match event {
             Some(wire::Event::Answered(_, response)) => return Some(Outcome::Answered(response)),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::TcpCounters;
 
 /// Names the form in which parts travel; another one has another name.
-const FORMAT: &str = "loadcurve-part/5";
+const FORMAT: &str = "loadcurve-part/6";
 
 /// Waits without sleeping, of which a thread that has a processor to itself makes use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

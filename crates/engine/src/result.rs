@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{
-    Distribution, Endings, Failure, FailureCounts, Gap, Multiplexing, Period, Recorder, SlowRequest,
-    StatusCounts, TimeHistogram,
+    Distribution, Endings, Failure, FailureCounts, Gap, Multiplexing, OfStatus, Period, Recorder,
+    SlowRequest, StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
@@ -43,6 +43,8 @@ pub struct LoadResult {
     pub bytes: Option<Bytes>,
     /// None where answers have no status.
     pub status: Option<StatusCounts>,
+    /// The same by single statuses.
+    pub statuses: Option<Vec<OfStatus>>,
     /// Answers of another status than the one that their list expects; none where it expects none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unexpected_status: Option<StatusCounts>,
@@ -421,7 +423,7 @@ impl Requests {
             due: counts.due,
             sent: counts.sent,
             answered: counts.answered,
-            ok: counts.answered - recorder.wrong_status.total(),
+            ok: counts.answered - recorder.statuses.wrong().total(),
             failed: counts.failed,
             unanswered: counts.unanswered,
             never_sent: counts.never_sent,

@@ -23,6 +23,7 @@ use crate::work::{CarrierOf, SettingsOf, Work};
 
 mod begin;
 mod end;
+mod error_bodies;
 mod levels;
 mod patience;
 mod reading;
@@ -30,6 +31,7 @@ mod slow;
 mod timers;
 mod waiting;
 
+use error_bodies::ErrorBodies;
 use patience::Patience;
 
 pub(crate) use levels::WorkerLevel;
@@ -135,6 +137,7 @@ pub(crate) struct Worker<I, W: Work> {
     /// What anybody can see of what became of the requests.
     activity: Arc<Activity>,
     patience: Patience,
+    error_bodies: ErrorBodies,
     polling: Polling,
     reach: Reach,
     recorder: Recorder,
@@ -177,6 +180,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             now: Nanos::ZERO,
             activity: Arc::default(),
             patience: Patience::new(configuration.waiting.polls()),
+            error_bodies: ErrorBodies::default(),
             polling: Polling::default(),
             reach: Reach::new(Arc::default(), configuration.timeout),
             configuration,

@@ -39,6 +39,7 @@ mod periods;
 mod recorder;
 mod series;
 mod slowest;
+mod statuses;
 mod table;
 mod window;
 
@@ -64,5 +65,6 @@ pub use recorder::{
 };
 pub use series::Period;
 pub use slowest::{Retransmits, SlowRequest, Slowest};
+pub use statuses::{OfStatus, Statuses};
 pub use table::{ColumnKind, ColumnValues, count_of, table_columns};
 pub use window::Window;

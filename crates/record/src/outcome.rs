@@ -2,15 +2,15 @@
 
 use loadcurve_plan::Nanos;
 
-use crate::classes::{Failure, Origin, StatusClass};
+use crate::classes::{Failure, Origin};
 
 /// What an answer shows beside its times, as its work judges it.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// When its first byte was read.
     pub first_byte: Nanos,
-    /// The class of its status.
-    pub class: StatusClass,
+    /// Its status.
+    pub status: u16,
     /// Whether its status is what was asked for.
     pub is_right: bool,
     /// Whether that status was known before.

@@ -8,7 +8,7 @@ use crate::series::{Period, Series};
 use crate::{
     Agreements, Answer, BrokenOff, Disruptions, Endings, Explanations, FailedRequest, Failure, FailureCounts,
     Handshake, HandshakeTimes, IdleEnds, MismatchedBody, Multiplexing, OperationTally, Retransmits, Shown,
-    SlowRequest, Slowest, StatusCounts, TimeHistogram, Window,
+    SlowRequest, Slowest, Statuses, TimeHistogram, Window,
 };
 
 mod balance;
@@ -109,10 +109,7 @@ pub struct Recorder {
     /// Where answers have redirected to: of several places the one that sorts first.
     #[serde(default)]
     pub redirected_to: Option<String>,
-    pub status: StatusCounts,
-    /// Of these, those that are not what was asked for: an error, or another status than the expected one.
-    #[serde(default)]
-    pub wrong_status: StatusCounts,
+    pub statuses: Statuses,
     /// Answers whose status was known before.
     #[serde(default)]
     pub expected_statuses: u64,
@@ -331,10 +328,9 @@ impl Recorder {
     }
 
     fn answer_shown(&mut self, answer: &Answer, shown: &Shown) {
-        self.status.add(shown.class);
+        self.statuses.add(shown.status, shown.is_right);
         self.expected_statuses += u64::from(shown.was_expected);
         if !shown.is_right {
-            self.wrong_status.add(shown.class);
             self.tally(answer.operation).answered_wrongly += 1;
         }
         if shown.has_content {
@@ -416,6 +412,14 @@ impl Recorder {
         }
     }
 
+    /// The body of an answer of this status, which is not what was asked for, begins so; its request was due then.
+    pub fn body_began(&mut self, due: Nanos, status: u16, bytes: &[u8]) {
+        let level = self.level_of(due);
+        if level.window.measures(due) {
+            level.statuses.note_body(status, bytes);
+        }
+    }
+
     /// The connection of a request due then, which has failed, was closed or reset, or was not.
     pub fn broken_off(&mut self, due: Nanos, how: Option<BrokenOff>) {
         let Some(how) = how else { return };
@@ -461,8 +465,7 @@ impl Recorder {
         self.disruptions.merge(&other.disruptions);
         let places = [self.redirected_to.take(), other.redirected_to.clone()];
         self.redirected_to = places.into_iter().flatten().min();
-        self.status.merge(&other.status);
-        self.wrong_status.merge(&other.wrong_status);
+        self.statuses.merge(&other.statuses);
         self.expected_statuses += other.expected_statuses;
         self.failures.merge(&other.failures);
         self.explanations.merge(&other.explanations);

@@ -155,7 +155,7 @@ impl<E: Exchange<Carrier = Stream>> Exchange for Tls<E> {
     fn receive_with(
         &mut self,
         bytes: &[u8],
-        take_body: &mut impl FnMut(Tag, &[u8]),
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received<E::Answer>, Malformed> {
         if bytes.is_empty() && self.inner.has_input() {
             return self.inner.receive_with(bytes, take_body);

@@ -167,18 +167,18 @@ pub trait Exchange: Send {
     /// # Errors
     /// The peer breaks the protocol, or answers what nobody has asked. The connection is of no more use.
     fn receive(&mut self, bytes: &[u8]) -> Result<Received<Self::Answer>, Malformed> {
-        self.receive_with(bytes, &mut |_, _| ())
+        self.receive_with(bytes, &mut |_, _, _| ())
     }
 
     /// Reads bytes as [`receive`](Self::receive), and hands the parts of bodies to `take_body` as they come, each with the tag
-    /// of its request.
+    /// of its request and the status of its answer.
     ///
     /// # Errors
     /// As for [`receive`](Self::receive).
     fn receive_with(
         &mut self,
         bytes: &[u8],
-        take_body: &mut impl FnMut(Tag, &[u8]),
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received<Self::Answer>, Malformed>;
 
     /// Whether bytes that were consumed may hold further events, for which `receive` is called with no more bytes.

@@ -204,7 +204,7 @@ impl Exchange for Http2 {
     fn receive_with(
         &mut self,
         bytes: &[u8],
-        take_body: &mut impl FnMut(Tag, &[u8]),
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
         let received = self.receive_frames(bytes, take_body);
         if let Err(fault) = received {

@@ -213,7 +213,7 @@ impl Exchange for Http1 {
     fn receive_with(
         &mut self,
         bytes: &[u8],
-        take_body: &mut impl FnMut(Tag, &[u8]),
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
         if self.given_back.is_some() {
             return Ok(self.give_back(bytes));
@@ -301,9 +301,10 @@ impl Http1 {
         bytes: &[u8],
         tag: Tag,
         kind: RequestKind,
-        take_body: &mut impl FnMut(Tag, &[u8]),
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
-        let progress = self.parser.feed_with(bytes, kind, &mut |part| take_body(tag, part))?;
+        let progress =
+            self.parser.feed_with(bytes, kind, &mut |status, part| take_body(tag, status, part))?;
         let Some(response) = progress.response else {
             return Ok(Received { consumed: progress.consumed, event: Some(Event::Begun(tag)) });
         };

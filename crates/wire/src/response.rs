@@ -109,15 +109,16 @@ impl ResponseParser {
     /// The response breaks the grammar or the framing of HTTP/1.x. Close the connection; [`reset`](Self::reset) makes
     /// the parser ready for a new one.
     pub fn feed(&mut self, bytes: &[u8], request: RequestKind) -> Result<Progress, Malformed> {
-        self.feed_with(bytes, request, &mut |_| ())
+        self.feed_with(bytes, request, &mut |_, _| ())
     }
 
-    /// Consumes bytes as [`feed`](Self::feed), and hands the parts of the body, without its framing, to `take_body`.
+    /// Consumes bytes as [`feed`](Self::feed), and hands the parts of the body, without its framing, to `take_body`,
+    /// each with the status.
     pub(crate) fn feed_with(
         &mut self,
         bytes: &[u8],
         request: RequestKind,
-        take_body: &mut impl FnMut(&[u8]),
+        take_body: &mut impl FnMut(u16, &[u8]),
     ) -> Result<Progress, Malformed> {
         let (mut body, header_consumed) = match self.body.take() {
             Some(body) => (body, 0),
@@ -126,6 +127,8 @@ impl ResponseParser {
                 None => return Ok(Progress { consumed: bytes.len(), response: None }),
             },
         };
+        let status = body.response.status;
+        let take_body = &mut |part: &[u8]| take_body(status, part);
         let (body_consumed, ended) = body.feed(&bytes[header_consumed..], &mut self.lines, take_body)?;
         let consumed = header_consumed + body_consumed;
         if ended {

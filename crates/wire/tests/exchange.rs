@@ -365,8 +365,8 @@ fn the_parts_of_a_body_are_handed_out_without_its_framing_wherever_the_bytes_are
             let mut body = Vec::new();
             for mut part in [&answer[..cut], &answer[cut..]] {
                 while !part.is_empty() {
-                    let received = exchange.receive_with(part, &mut |tag, bytes| {
-                        assert_eq!(tag, 3);
+                    let received = exchange.receive_with(part, &mut |tag, status, bytes| {
+                        assert_eq!((tag, status), (3, 200));
                         body.extend_from_slice(bytes);
                     });
                     part = &part[received.unwrap().consumed..];

@@ -9,7 +9,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import BrokenOff, ErrorMessage, LoadResult
-from loadcurve.result.outcomes import FAILURES, STATUSES
+from loadcurve.result.outcomes import FAILURES, STATUSES, OfStatus
 from loadcurve.result.records import PointRecord
 from loadcurve.units import rounded
 
@@ -43,6 +43,8 @@ class Bad:
     ok_rps: float | None
     reason: ErrorMessage | None
     """The most frequent explanation of failures."""
+    said: OfStatus | None
+    """The most frequent wrong status, where the answers of it say something."""
 
 
 def _bad(record: PointRecord) -> Bad | None:
@@ -72,11 +74,14 @@ def _bad(record: PointRecord) -> Bad | None:
         answered_rps=answered_rps,
         ok_rps=None if answered_rps is None else answered_rps * ok_share,
         reason=load.error_messages[0] if load.error_messages else None,
+        said=next((one for one in load.wrong_statuses[:1] if one.body), None),
     )
 
 
 def _wrong_statuses(load: LoadResult) -> dict[str, int]:
-    """Return the answers of each class of statuses that are not what was asked for."""
+    """Return the answers that are not what was asked for, by status or, where that is not known, by class."""
+    if load.statuses is not None:
+        return {f"{one.status}": one.wrong for one in load.statuses}
     if load.unexpected_status is not None:
         return {code: load.unexpected_status[code] for code in STATUSES}
     return {code: load.status[code] for code, row in STATUSES.items() if row.is_error} if load.status else {}
@@ -104,6 +109,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Bad]]) -> Explanation:
         if most.reason
         else ""
     )
+    if most.said is not None:
+        reason += f' Status {most.said.status} says: "{most.said.body}".'
     load = subject.load
     why = _why(most, load)
     return Explanation(
@@ -210,9 +217,10 @@ def _overstated(bad: Bad) -> float:
 
 
 def _statuses(details: Sequence[Bad]) -> list[Evidence]:
+    codes = sorted({code for detail in details for code in detail.by_status})
     known = [
         evidence
-        for code in STATUSES
+        for code in codes
         for evidence in ranged(
             f"answers of status {code}", "", [detail.by_status.get(code) or None for detail in details]
         )

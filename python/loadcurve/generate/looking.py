@@ -11,11 +11,13 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import LastSecond, Plan, Progress
 from loadcurve.generate.whose_time import TimeWatch, work_of
 from loadcurve.host.withheld import Withheld
-from loadcurve.redaction import hidden
+from loadcurve.redaction import hidden, own_words
 from loadcurve.result.cpu_time import Throttling
 from loadcurve.result.load import LOAD_FORMAT, LoadResult
 from loadcurve.result.pauses import Pauses, RawPause, pauses_within
 
+BODY_KEPT_BYTES = 1024
+"""Of the body of an error; the engine cuts a longer one."""
 LOOK_INTERVAL_S = 0.05
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 ShownSecond = tuple[float, int, tuple[float, float, float] | None]
@@ -113,4 +115,7 @@ def load_result(plan: Plan, measured: Mapping[str, Any]) -> LoadResult:
     """Return the result of a load from what was measured, with what its generator says of itself."""
     for message in measured["error_messages"]:
         message["text"] = hidden(message["text"])
+    for status in measured.get("statuses") or []:
+        if (body := status["body"]) is not None:
+            status["body"] = own_words(body, is_cut=len(body.encode()) >= BODY_KEPT_BYTES) or None
     return LoadResult.model_validate({**measured, "format": LOAD_FORMAT, "load": plan.as_run(measured)})

@@ -29,6 +29,8 @@ class BodyLines:
     file: Path
 
 
+LEAST_HIDDEN = 12
+"""Characters of a body that texts of others lose: a shorter one may be a word of theirs."""
 _WORD = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"  # RFC 9110, section 5.6.2
 _LINE = re.compile(r"[\t -~\x80-\U0010FFFF]*")
 _OUR_OWN_HEADERS = frozenset({"content-length", "transfer-encoding"})
@@ -116,6 +118,9 @@ def _existing_file(value: object, info: ValidationInfo) -> object:
         raise own_problem(str(error)) from None
     if not isinstance(value, str | BodyLines):
         raise own_problem(f"found {show(value)}; expected {BODY_IN_WORDS}")
+    if isinstance(value, str) and len(value) >= LEAST_HIDDEN:
+        # An error may repeat it.
+        remember(value)
     return value
 
 

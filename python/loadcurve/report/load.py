@@ -86,6 +86,7 @@ PERCENTILES = {
 }
 SLOWEST_SHOWN = 5
 MESSAGES_SHOWN = 5
+BODIES_SHOWN = 3
 VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
 
 
@@ -228,8 +229,7 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     if errors := result.errors.nonzero():
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
     if result.status is not None:
-        status = result.status.nonzero()
-        table.add_row("status", ", ".join(f"{count:,} of {name}" for name, count in status.items()) or ABSENT)
+        table.add_row("status", _statuses(result))
     table.add_row("connections", _connections(result.connections))
     if result.tls is not None:
         table.add_row("TLS", _tls(result.tls))
@@ -259,6 +259,17 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     if generator.lateness_ms is not None:
         table.add_row("lateness", _lateness(generator.lateness_ms))
     return table
+
+
+def _statuses(result: LoadResult) -> str:
+    """Say how many answers had which status, where that is known, and what the errors say."""
+    if result.statuses is not None:
+        counts = {f"{one.status}": one.answered for one in result.statuses}
+    else:
+        counts = result.status.nonzero() if result.status is not None else {}
+    lines = [", ".join(f"{count:,} of {name}" for name, count in counts.items()) or ABSENT]
+    lines += [f'{one.status} says: "{one.body}"' for one in result.wrong_statuses if one.body]
+    return "\n".join(lines[: 1 + BODIES_SHOWN])
 
 
 def _tls(tls: TlsResult) -> str:

@@ -12,7 +12,7 @@ from loadcurve.loads.record import LoadAsRun
 from loadcurve.record import Count, Many, Record, Time, contradiction
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
-from loadcurve.result.outcomes import ErrorClass, Errors, Requests, StatusClasses, Verdict
+from loadcurve.result.outcomes import ErrorClass, Errors, OfStatus, Requests, StatusClasses, Verdict
 
 
 class Handshakes(Record):
@@ -379,6 +379,9 @@ class LoadResult(Record):
     """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None
     """``None`` for a database."""
+    statuses: Many[OfStatus] | None = None
+    """The same by single statuses, the least first; ``None`` likewise, and where a generator or a record
+    does not tell them."""
     unexpected_status: StatusClasses | None = None
     """Answers of another status than the list of requests expects; ``None`` where it expects none."""
     errors: Errors
@@ -408,6 +411,23 @@ class LoadResult(Record):
         if parts and (difference := self.requests.difference(parts)):
             raise contradiction(f"the load has {difference}")
         return self
+
+    @model_validator(mode="after")
+    def _are_of_their_classes(self) -> Self:
+        by_class: dict[str, int] = {}
+        for one in self.statuses or []:
+            code = f"{one.status // 100}xx"
+            by_class[code] = by_class.get(code, 0) + one.answered
+        classes = self.status.nonzero() if self.status is not None else {}
+        if self.statuses is not None and by_class != classes:
+            raise contradiction(f"single statuses come to {by_class}, and their classes to {classes}")
+        return self
+
+    @property
+    def wrong_statuses(self) -> list[OfStatus]:
+        """Return the single statuses that were not what was asked for, the most frequent first."""
+        wrong = [one for one in self.statuses or [] if one.wrong]
+        return sorted(wrong, key=lambda one: -one.wrong)
 
     @property
     def began_monotonic_s(self) -> float:

@@ -144,6 +144,23 @@ class StatusClasses(ClassCounts[Count]):
     classes = STATUSES
 
 
+class OfStatus(Record):
+    """The answers of one status."""
+
+    status: int = Field(ge=100, le=599)
+    answered: Count
+    wrong: Count
+    """How many of them are not what was asked for: an error, or another status than the expected one."""
+    body: str | None = Field(None, max_length=200)
+    """How the body of one of those begins, on one line and without secrets; ``None`` without any."""
+
+    @model_validator(mode="after")
+    def _has_wrong_ones(self) -> Self:
+        if self.wrong > self.answered:
+            raise contradiction(f"{self.wrong:,} of {self.answered:,} answers of {self.status} are wrong")
+        return self
+
+
 ENDS: Final = ("answered", "failed", "unanswered", "never_sent")
 """What a request that was due may come to, each to exactly one."""
 

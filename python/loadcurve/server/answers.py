@@ -15,7 +15,7 @@ from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
 from loadcurve.loads.way import SOCKET_HOST, socket_address
-from loadcurve.redaction import hidden_start
+from loadcurve.redaction import own_words
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.asked import Answer, Site, answers_to, plain_load
 from loadcurve.server.exchange import Asked, answer_within
@@ -25,9 +25,6 @@ from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
 
 ANSWER_TIMEOUT_S = 10.0
-SAID_MAX = 120
-"""Characters of an error's body that are shown: a line or so says why."""
-_TAG = re.compile(r"<[^<>]*>")
 ONLY_OK = http.HTTPStatus.OK + 1
 """Statuses below it, from 200 on, are 200."""
 CHANGES = (
@@ -197,15 +194,9 @@ class _Asking:
     def _advice(self, answer: Answer) -> str:
         """Return the server's own words, and what it takes an unexpected header of the PROXY protocol for."""
         is_cause = self.load.proxy_protocol is not None and answer.status == http.HTTPStatus.BAD_REQUEST
-        said = _own_words(answer.text) if answer.status >= http.HTTPStatus.BAD_REQUEST else ""
-        return f"{f' It says: {said}' if said else ''}{f' {PROXY_PROTOCOL_ADVICE}' if is_cause else ''}"
-
-
-def _own_words(body: str) -> str:
-    """Return the start of an error's body as a quoted line: without tags, control characters and secrets."""
-    words = " ".join(_TAG.sub(" ", body).split())
-    printable = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in words)
-    return f'"{hidden_start(printable, SAID_MAX)}"' if printable else ""
+        said = own_words(answer.text) if answer.status >= http.HTTPStatus.BAD_REQUEST else ""
+        quoted = f' It says: "{said}"' if said else ""
+        return f"{quoted}{f' {PROXY_PROTOCOL_ADVICE}' if is_cause else ''}"
 
 
 def _require_expected(request: str, status: int, expected: ExpectedStatuses, advice: str) -> None:

@@ -109,11 +109,10 @@ fn reset(code: ErrorCode) -> Failure {
 /// What a response shows whose first byte came then, and which is as expected or not: without an expectation any status but
 /// that of an error is right.
 pub(crate) fn shown(response: &Response, is_met: Option<bool>, first_byte: Nanos) -> Shown {
-    let class = StatusClass::of(response.status);
     Shown {
         first_byte,
-        class,
-        is_right: is_met.unwrap_or(!class.row().is_error),
+        status: response.status,
+        is_right: is_met.unwrap_or(!StatusClass::of(response.status).row().is_error),
         was_expected: is_met.is_some(),
         has_content: (200..300).contains(&response.status),
         header_bytes: response.header_bytes,

@@ -1,7 +1,9 @@
 //! What the verdict is reached from.
 
 use loadcurve_plan::{Nanos, Pace, Stop};
-use loadcurve_record::{Disruptions, FailureCounts, Loss, LostServer, StatusCounts, Unserved, WarmUpCounts};
+use loadcurve_record::{
+    Disruptions, FailureCounts, Loss, LostServer, OfStatus, StatusCounts, Unserved, WarmUpCounts,
+};
 
 use super::resumption::Resumption;
 use super::wording::Loaded;
@@ -35,6 +37,8 @@ pub(crate) struct Evidence {
     pub(crate) failures: FailureCounts,
     /// None where answers have no status.
     pub(crate) status: Option<StatusCounts>,
+    /// By single statuses; empty where these are not known.
+    pub(crate) statuses: Vec<OfStatus>,
     /// Of another status than the list expects; None where it expects none.
     pub(crate) unexpected_status: Option<StatusCounts>,
     /// How connections ended with requests under way; zero where that is not known.
@@ -209,6 +213,7 @@ impl Evidence {
             at_once: kept_up.requests,
             failures: result.errors,
             status: result.status,
+            statuses: result.statuses.clone().unwrap_or_default(),
             unexpected_status: result.unexpected_status,
             disruptions: Disruptions::default(),
             pipelined: false,

@@ -1,5 +1,7 @@
 //! What became of the requests.
 
+use std::cmp::Reverse;
+
 use loadcurve_plan::Stop;
 use loadcurve_record::{Class, Failure, FailureCounts, Loss, PERCENTILES, StatusCounts};
 
@@ -188,15 +190,8 @@ impl Verdict {
             return;
         }
         let expects = evidence.unexpected_status.is_some();
-        let classes: Vec<String> = evidence
-            .unexpected_status
-            .or(evidence.status)
-            .iter()
-            .flat_map(StatusCounts::iter)
-            .filter(|(class, count)| (expects || class.row().is_error) && *count > 0)
-            .map(|(class, count)| format!("{} of {}", grouped(count), class.code()))
-            .collect();
-        let of_classes = if classes.is_empty() { String::new() } else { format!(", {}", list(&classes)) };
+        let statuses = wrong_statuses(evidence, expects);
+        let of_classes = if statuses.is_empty() { String::new() } else { format!(", {}", list(&statuses)) };
         let share = percentage(errors, answered);
         let (errors_in_words, answered) = (grouped(errors), grouped(answered));
         let text = if expects {
@@ -285,6 +280,23 @@ impl Verdict {
             self.note(Code::RecordingCut, text);
         }
     }
+}
+
+/// How many answers were of each status that is not what was asked for, the most frequent first; of each class where single
+/// statuses are not known.
+fn wrong_statuses(evidence: &Evidence, expects: bool) -> Vec<String> {
+    if !evidence.statuses.is_empty() {
+        let mut wrong: Vec<_> = evidence.statuses.iter().filter(|one| one.wrong > 0).collect();
+        wrong.sort_by_key(|one| Reverse(one.wrong));
+        return examples(
+            wrong.iter().map(|one| format!("{} of {}", grouped(one.wrong), one.status)).collect(),
+        );
+    }
+    let classes = evidence.unexpected_status.or(evidence.status);
+    (classes.iter().flat_map(StatusCounts::iter))
+        .filter(|(class, count)| (expects || class.row().is_error) && *count > 0)
+        .map(|(class, count)| format!("{} of {}", grouped(count), class.code()))
+        .collect()
 }
 
 fn loss(evidence: &Evidence, lost: Lost) -> String {

@@ -72,6 +72,7 @@ impl Reported {
             at_once: self.requests_at_once,
             failures: self.failures,
             status: self.status,
+            statuses: Vec::new(),
             unexpected_status: None,
             disruptions: Disruptions::default(),
             pipelined: false,

@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{Nanos, Stop};
 use loadcurve_record::{
-    Disruptions, Failure, FailureCounts, StatusClass, StatusCounts, Unserved, WarmUpCounts,
+    Disruptions, Failure, FailureCounts, OfStatus, StatusClass, StatusCounts, Unserved, WarmUpCounts,
 };
 
 use super::{
@@ -46,6 +46,7 @@ fn closed() -> Evidence {
         at_once: 50,
         failures: FailureCounts::default(),
         status: Some([(StatusClass::Success, 100_000)].into()),
+        statuses: Vec::new(),
         unexpected_status: None,
         disruptions: Disruptions::default(),
         pipelined: false,
@@ -191,6 +192,17 @@ fn answers_with_an_error_status_are_no_answers_to_rank_by() {
     };
     assert_eq!(verdict(&refusing), (Status::Invalid, vec![Code::ErrorStatus]));
     assert_says(&refusing, Code::ErrorStatus, &["100 %", "99,000 of 4xx and 1,000 of 5xx", "check the path"]);
+}
+
+#[test]
+fn error_statuses_are_named_one_by_one_where_they_are_known_the_most_frequent_first() {
+    let of = |status, answered, wrong| OfStatus { status, answered, wrong, body: None };
+    let refusing = Evidence {
+        requests: Requests { ok: 90_000, ..REQUESTS },
+        statuses: vec![of(200, 90_000, 0), of(404, 1, 1), of(415, 9_998, 9_998), of(500, 1, 1)],
+        ..closed()
+    };
+    assert_says(&refusing, Code::ErrorStatus, &["9,998 of 415, 1 of 404 and 1 of 500: an error page"]);
 }
 
 #[test]

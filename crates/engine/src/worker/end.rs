@@ -59,6 +59,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             recorder: &mut self.recorder,
             activity: &self.activity,
             patience: &mut self.patience,
+            error_bodies: &mut self.error_bodies,
             has_ended: false,
             has_moved: false,
         };
@@ -429,6 +430,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
 
     /// Records the failure of a request, if there is one under this tag.
     fn end_request(&mut self, slot: Slot, tag: Tag, failure: Failure) {
+        self.error_bodies.ended(slot, tag);
         let connection = &mut self.connections[slot];
         let unsent = connection.requests.get_mut(tag).filter(|request| request.sent.is_none());
         let limited_since = unsent.and_then(|request| request.limited_since);

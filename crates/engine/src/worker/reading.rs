@@ -6,6 +6,7 @@ use loadcurve_plan::Nanos;
 use loadcurve_record::{Failure, Recorder, SlowCandidate};
 use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Received, Tag};
 
+use super::error_bodies::ErrorBodies;
 use super::patience::Patience;
 use crate::activity::Activity;
 use crate::connection::{Connection, Unanswered};
@@ -28,6 +29,7 @@ pub(super) struct Reading<'a, W: Work> {
     pub(super) recorder: &'a mut Recorder,
     pub(super) activity: &'a Activity,
     pub(super) patience: &'a mut Patience,
+    pub(super) error_bodies: &'a mut ErrorBodies,
     /// Whether a request has ended.
     pub(super) has_ended: bool,
     /// Whether a request goes to another connection.
@@ -45,7 +47,10 @@ impl<W: Work> Reading<'_, W> {
             } else if rest.is_empty() && !exchange.has_input() {
                 Ok(Received { consumed: 0, event: None })
             } else {
-                exchange.receive(rest)
+                let (slot, bodies, recorder) = (self.slot, &mut *self.error_bodies, &*self.recorder);
+                exchange.receive_with(rest, &mut |tag, status, part| {
+                    bodies.came(slot, tag, status, part, recorder);
+                })
             };
             let Received { consumed, event } = match received {
                 Ok(received) => received,
@@ -87,9 +92,11 @@ impl<W: Work> Reading<'_, W> {
         if is_mismatched {
             self.slow_requests.extend(self.recorder.mismatched(&answer));
             self.activity.failed(Failure::Mismatch);
+            self.error_bodies.ended(self.slot, tag);
         } else {
             self.slow_requests.extend(self.recorder.answered(&answer));
             self.activity.answered(answer.done - answer.due);
+            self.error_bodies.answered(self.slot, tag, answer.due, answer.shown.as_ref(), self.recorder);
         }
         *self.in_flight -= 1;
         // The deadline of an upload stays: the next request waits for the rest of it.
@@ -102,6 +109,7 @@ impl<W: Work> Reading<'_, W> {
     /// Records what became of a request that its connection does not answer; false where there is none under its tag.
     fn unanswered(&mut self, event: &Event<AnswerOf<W>>) -> bool {
         let tag = event.tag();
+        self.error_bodies.ended(self.slot, tag);
         self.answer_deadlines.clear(self.slot * self.at_once + tag);
         match self.connection.take_unanswered(tag, event, self.now) {
             Some(Unanswered::Failed(failed)) => {

@@ -99,7 +99,7 @@ impl Exchange for Multiplexed {
     fn receive_with(
         &mut self,
         bytes: &[u8],
-        take_body: &mut impl FnMut(Tag, &[u8]),
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
         let (letter, tag) = (bytes[0], usize::from(bytes[1]));
         let mut event = None;

@@ -103,7 +103,11 @@ impl Exchange for Repeating {
         !self.given_up.is_empty()
     }
 
-    fn receive_with(&mut self, bytes: &[u8], _: &mut impl FnMut(Tag, &[u8])) -> Result<Received, Malformed> {
+    fn receive_with(
+        &mut self,
+        bytes: &[u8],
+        _: &mut impl FnMut(Tag, u16, &[u8]),
+    ) -> Result<Received, Malformed> {
         if let Some(tag) = self.given_up.pop() {
             let event = Some(Event::Refused(tag, Refusal::Reset(ErrorCode::Cancel)));
             return Ok(Received { consumed: 0, event });

@@ -70,7 +70,7 @@ impl<C: OnItsWay> Exchange for Doubling<C> {
     fn receive_with(
         &mut self,
         bytes: &[u8],
-        _: &mut impl FnMut(Tag, &[u8]),
+        _: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received<u8>, Malformed> {
         Ok(Received { consumed: 2, event: Some(Event::Answered(usize::from(bytes[1]), bytes[0])) })
     }
@@ -171,7 +171,11 @@ fn a_worker_measures_work_whose_answers_are_none_of_http() {
     let counted: Vec<_> = recorder.operations.iter().map(|tally| (tally.answered, tally.failed)).collect();
     assert_eq!(counted, [(10, 0), (0, 10), (10, 0)]);
     assert_eq!(recorder.latency().extremes(), Some((ms(1), ms(1))));
-    assert_eq!((recorder.status, recorder.body_bytes), (StatusCounts::default(), 0), "numbers show neither");
+    assert_eq!(
+        (recorder.statuses.answered(), recorder.body_bytes),
+        (StatusCounts::default(), 0),
+        "numbers show neither"
+    );
     assert_eq!(recorder.balance(), Ok(()));
     assert_eq!((arrived, written), (vec![10], vec![10]), "a stream is not divided");
 }

@@ -92,6 +92,27 @@ fn an_answer_is_right_that_has_the_status_which_its_line_expects() {
 }
 
 #[test]
+fn each_status_is_counted_with_how_the_body_of_an_error_begins() {
+    let server = Server::scripted(|asked| match asked.label {
+        "GET /0" => Reply::answer(ok("hello")),
+        "GET /1" => Reply::answer("HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\n\r\nno page"),
+        _ => Reply::answer(
+            "HTTP/1.1 415 No\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nwants \r\n4\r\nJSON\r\n0\r\n\r\n",
+        ),
+    });
+    let file = TemporaryFile::holding(b"/0\n/1\n/2\n/3\n");
+    let measured = measure(closed(server.address, 2, 8).with(|http| http.requests = lines_of(&file)));
+    assert_eq!(
+        *measured.value("/statuses"),
+        serde_json::json!([
+            {"status": 200, "answered": 2, "wrong": 0, "body": null},
+            {"status": 404, "answered": 2, "wrong": 2, "body": "no page"},
+            {"status": 415, "answered": 4, "wrong": 4, "body": "wants JSON"},
+        ])
+    );
+}
+
+#[test]
 fn a_list_without_statuses_says_nothing_of_unexpected_ones() {
     let file = list_of(LINES);
     let (measured, _) = run(lines_of(&file), 1, 20, |plan| plan);

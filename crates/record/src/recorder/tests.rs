@@ -1,7 +1,7 @@
 //! What becomes of the outcomes that a recorder gets.
 
 use super::{Recorder, RequestCounts, SlowCandidate, Unserved, WarmUpCounts, Window};
-use crate::{Agreement, Answer, FailedRequest, Failure, Handshake, MismatchedBody, Shown, StatusClass};
+use crate::{Agreement, Answer, FailedRequest, Failure, Handshake, MismatchedBody, Shown};
 use loadcurve_plan::Nanos;
 
 const WINDOW: Window = Window { start: Nanos(1_000), end: Nanos(2_000) };
@@ -23,7 +23,7 @@ fn answer(due: u64, sent: u64, done: u64) -> Answer {
         connect: None,
         shown: Some(Shown {
             first_byte: Nanos(done),
-            class: StatusClass::of(200),
+            status: 200,
             is_right: true,
             was_expected: false,
             has_content: true,
@@ -151,8 +151,8 @@ fn requests_of_the_warm_up_are_counted_for_themselves() {
 fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
     let with = |status, body_bytes| {
         let answer = answer(1_100, 1_100, 1_200);
-        let (class, has_content) = (StatusClass::of(status), (200..300).contains(&status));
-        let changed = |shown| Shown { class, is_right: has_content, has_content, body_bytes, ..shown };
+        let has_content = (200..300).contains(&status);
+        let changed = |shown| Shown { status, is_right: has_content, has_content, body_bytes, ..shown };
         Answer { shown: answer.shown.map(changed), ..answer }
     };
     let (mut first, mut second) = (recorder(), recorder());

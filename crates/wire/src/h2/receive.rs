@@ -37,7 +37,7 @@ impl Http2 {
     pub(super) fn receive_frames(
         &mut self,
         bytes: &[u8],
-        take_body: &mut impl FnMut(Tag, &[u8]),
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
         if self.is_moving {
             return Ok(self.next_moved(bytes.len().min(1)));
@@ -48,9 +48,11 @@ impl Http2 {
             if let Some(data) = &mut self.data {
                 let (taken, body) = data.take(&bytes[consumed..]);
                 if let Some((tag, id)) = data.stream
-                    && self.streams.get_mut(tag).is_some_and(|stream| stream.id == id)
+                    && let Some(stream) = self.streams.get_mut(tag)
+                    && stream.id == id
+                    && let Some(status) = stream.status
                 {
-                    take_body(tag, body);
+                    take_body(tag, status.get(), body);
                 }
                 consumed += taken;
                 if data.remaining_bytes == 0 {

@@ -196,7 +196,10 @@ fn the_parts_of_bodies_are_handed_out_by_request_without_padding_wherever_the_by
         let mut bodies = [Vec::new(), Vec::new()];
         for mut part in [&answers[..cut], &answers[cut..]] {
             while !part.is_empty() {
-                let mut take = |tag: Tag, bytes: &[u8]| bodies[tag].extend_from_slice(bytes);
+                let mut take = |tag: Tag, status, bytes: &[u8]| {
+                    assert_eq!(status, 200);
+                    bodies[tag].extend_from_slice(bytes);
+                };
                 part = &part[exchange.receive_with(part, &mut take).unwrap().consumed..];
             }
         }
