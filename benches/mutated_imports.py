@@ -212,6 +212,10 @@ class Outcome:
     faults: Sequence[Fault]
 
 
+NO_TOTAL = frozenset({"go-ycsb-2020-made.txt"})
+"""Files of versions that neither count what they list nor mark the end: with a line's end they are whole."""
+
+
 def _has_rows(whole: ToolFigures) -> bool:
     return bool(whole.series)
 
@@ -273,7 +277,8 @@ def tried(path: Path, trials: int, seed: int) -> Outcome:
             damaged_path.write_bytes(damaged)
             before = time.monotonic()
             try:
-                fault = _fault(damaged_path, form.name, whole, is_cut=is_cut)
+                ends_with_line = path.name in NO_TOTAL and damaged.endswith(b"\n")
+                fault = _fault(damaged_path, form.name, whole, is_cut=is_cut and not ends_with_line)
                 counts["read"] += fault is None
                 if fault is not None:
                     faults.append(Fault(trial, f"{ENDS_EARLY}: {fault}" if is_cut else fault))

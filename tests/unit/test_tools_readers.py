@@ -473,6 +473,26 @@ def test_a_log_that_does_not_say_its_unit_is_not_guessed_at(tmp_path: Path):
         ("ycsb-read.hdr", lambda text: text.replace("version 1.1", "version 7"), "line 2: found version 7"),
         ("locust_stats.csv", lambda text: text.split(",Aggregated")[0], "a last line named Aggregated"),
         ("go-ycsb.txt", lambda text: text.split("Run finished")[0], "expected go-ycsb's line Run finished"),
+        (
+            "artillery/2.0.21-half.json",
+            lambda text: text.replace('"count": 105', '"count": -105'),
+            "found count = '-105'; expected the figures of a load",
+        ),
+        (
+            "bombardier/1.2.6-closed.txt",
+            lambda text: text.replace("using 4 conn", "using 0 conn"),
+            "found a load over 0 connections",
+        ),
+        (
+            "bombardier/1.2.6-rate.json",
+            lambda text: text.replace('DurationSeconds":1', 'DurationSeconds":-1'),
+            "found a duration of -1 s that was asked for",
+        ),
+        (
+            "h2load/1.52.0-half.txt",
+            lambda text: text.replace("  mean", " \"mean"),
+            "the head of h2load's table of times",
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_with_its_place(name, change, found, tmp_path: Path):

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import ValidationError
+
 from loadcurve.errors import BadInput
 from loadcurve.toml.expected import nearest
 from loadcurve.tools.ab import reader as ab
@@ -33,7 +35,7 @@ from loadcurve.tools.pasted import LINES_BEFORE_MAX, Around, is_command, logged,
 from loadcurve.tools.percentiles import ImpossibleTimeError
 from loadcurve.tools.possible import impossible
 from loadcurve.tools.siege import reader as siege
-from loadcurve.tools.source import Source
+from loadcurve.tools.source import Source, shown
 from loadcurve.tools.text_lines import without_colours
 from loadcurve.tools.vegeta import reader as vegeta
 from loadcurve.tools.vegeta import text as vegeta_text
@@ -175,6 +177,11 @@ def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format
         figures = found.read(source)
     except ImpossibleTimeError as error:
         raise source.unreadable(None, str(error), _FIGURES) from error
+    except ValidationError as error:
+        # Records hold no figure that is impossible by itself, whatever a reader makes of a file.
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise source.unreadable(None, f"{place} = {shown(str(first['input']))}", _FIGURES) from error
     if figure := impossible(figures):
         raise source.unreadable(None, figure, _FIGURES)
     return figures, found

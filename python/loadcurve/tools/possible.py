@@ -22,6 +22,10 @@ def impossible(figures: ToolFigures) -> str | None:
     """Return a figure that no load can have; ``None`` where there is none."""
     if not 0 <= figures.duration_s <= TIME_MAX_MS / 1e3:
         return f"a duration of {figures.duration_s:g} s"
+    if not 0 <= (figures.asked.duration_s or 0.0) <= TIME_MAX_MS / 1e3:
+        return f"a duration of {figures.asked.duration_s:g} s that was asked for"
+    if figures.asked.connections == 0:
+        return "a load over 0 connections"
     if unknown := [name for name in figures.status or {} if name not in StatusClasses.classes]:
         return f"answers of a status {shown(unknown[0])}"
     counts = ((name, count) for name, count in _counts(figures) if count is not None)

@@ -195,7 +195,7 @@ def _duration(lines: Lines, total: int, latency: Times, asked: Asked) -> tuple[f
         return asked.duration_s, "bombardier's text has what was asked for"
     by_rate_s = _duration_by_rate(lines, total)
     mean_ms = latency.distribution.mean
-    if mean_ms is not None and asked.connections is not None:
+    if mean_ms is not None and asked.connections:
         # A connection has one request at a time, so that all of them took at least as long.
         by_latency_s = total * mean_ms / 1e3 / asked.connections
         if by_latency_s > by_rate_s:

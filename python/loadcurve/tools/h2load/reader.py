@@ -317,7 +317,9 @@ def _time(lines: Lines, number: int, text: str, per_unit: Decimal | int) -> Prin
 
 def _columns(lines: Lines) -> list[str]:
     """Return the names of the columns of the table of times, which newer versions have more of."""
-    _, found = lines.once(r" +(min +max ++.*mean +sd) +\+/- sd$", "the head of h2load's table of times")
+    _, found = lines.once(
+        r" +(min +max(?: +(?:median|p95|p99))*+ +mean +sd) +\+/- sd$", "the head of h2load's table of times"
+    )
     return found[1].split()
 
 
