@@ -72,17 +72,30 @@ def test_steal_and_other_load_are_shares_of_the_time_that_passed(machine: Path) 
 
 
 @pytest.mark.parametrize(
-    ("busy", "stolen", "expected"), [(0, 5, ("bad", "good")), (50, 0, ("good", "caution"))]
+    ("busy", "stolen", "expected"),
+    [(0, 5, ("bad", "good")), (19, 0, ("good", "caution")), (20, 0, ("good", "bad"))],
 )
 def test_what_the_host_takes_and_what_others_use_are_judged_apart(
-    machine: Path, busy: int, stolen: int, expected: tuple[str, str]
+    machine: Path, busy: int, stolen: int, expected: tuple[str, str], monkeypatch
 ) -> None:
+    monkeypatch.delenv("LOADCURVE_OTHER_PROGRAMS", raising=False)
     readings = write(machine, "proc/stat", "cpu 0 0 0 0 0 0 0 0 0 0")
 
     def a_second(_: float) -> None:
         write(machine, "proc/stat", f"cpu {busy} 0 0 {100 - busy - stolen} 0 0 0 {stolen} 0 0")
 
     assert tuple(check.fitness for check in fitness.check_activity(readings, a_second)) == expected
+
+
+def test_other_programs_that_are_expected_make_no_machine_unfit(machine: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOADCURVE_OTHER_PROGRAMS", "note")
+    readings = write(machine, "proc/stat", "cpu 0 0 0 0 0 0 0 0 0 0")
+
+    def a_second(_: float) -> None:
+        write(machine, "proc/stat", "cpu 100 0 0 0 0 0 0 0 0 0")
+
+    _, load = fitness.check_activity(readings, a_second)
+    assert load.fitness == "caution"
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_a_run_whose_every_trial_failed_says_so_once_and_shows_no_empty_table(tm
     failures = [
         FailureRecord.model_validate(
             {"kind": "failure", **planned.model_dump(), "point": None, "started_at": "2026-03-14T09:27:00Z"}
-            | {"reason": why, "log_tail": f"log of trial {planned.trial}\n"}
+            | {"reason": why, "log_tail": f"{planned.server}'s log of trial {planned.trial}\n"}
         )
         for planned in record.order
     ]
@@ -202,9 +202,28 @@ def test_a_run_whose_every_trial_failed_says_so_once_and_shows_no_empty_table(tm
     assert "Nothing was measured: every trial failed. The first was of nginx: " in page.text
     # ORDER has nginx first in the first block, second in the second and last in the third.
     assert "nginx, trials 0, 4 and 8, before the first point" in page.text
-    assert "log of trial 8" in page.text
+    assert "nginx's log of trial 8" in page.text
     assert "Nothing odd was found" not in page.text
     assert "None: no point was measured." in page.text
+
+
+def test_arms_whose_starts_failed_alike_are_one_failure_with_one_log(tmp_path: Path):
+    record = synthetic.run_record()
+    failures = [
+        FailureRecord.model_validate(
+            {"kind": "failure", **planned.model_dump(), "point": None, "started_at": "2026-03-14T09:27:00Z"}
+            | {"log_tail": f"no module app, process {planned.trial}\n"}
+            | {"reason": {"code": "died", "text": f"`app -w {planned.trial}` ended before it answered"}}
+        )
+        for planned in record.order
+    ]
+    page = page_of(synthetic.write_run(tmp_path, record, list(failures)))
+    names = list(dict.fromkeys(planned.server for planned in record.order))
+    assert len(names) > 1
+    assert page.text.count("no module app") == 1
+    heading = page.text[page.text.index("Trials that failed") :][:300]
+    assert all(name in heading for name in names)
+    assert f"`app -w 0 to {len(record.order) - 1}` ended before it answered" in page.text
 
 
 def test_every_figure_has_a_text_in_its_place(page: Page):

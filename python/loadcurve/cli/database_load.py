@@ -20,6 +20,7 @@ from loadcurve.host.look import Look
 from loadcurve.loads.plan import DatabasePlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.redaction import without_password
+from loadcurve.result.folder import refuse_used_folder
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.database import counted, refusal_in_words
 from loadcurve.runs.plan import DatabasePlans
@@ -46,6 +47,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
             "another generator has to load what it asks for: put the load into a study, or remove this option"
         )
         raise options.at_fault("generator", text)
+    if options.values["out"] is not None:
+        refuse_used_folder(options.values["out"])
     plans = DatabasePlans(url, dict(options.pairs("settings")), cpus_of(options.values["cpus"]))
     seed = options.values["seed"]
     plan = plans.load_phase(load, seed) if load.phase == "load" else plans.run_phase(load, seed)

@@ -156,8 +156,9 @@ class RunDisplay:
             over_with_trial = (trial.trial + 1) * self._points_per_trial
             self._points_over = over_with_trial if self._failure_ends_trial else self._points_over + 1
             at = f" at {in_words(record.point)}" if record.point else ""
-            is_known = (record.server, record.reason.text) in self._said_of
-            self.note(f"{place}: failed{at}{' as before' if is_known else f': {record.reason.text}'}")
+            # What failed before the first trial has been said, and is so in each of its trials.
+            if (record.server, record.reason.text) not in self._said_of:
+                self.note(f"{place}: failed{at}: {record.reason.text}")
             self._keep(None)
             return
         # Where points follow each other without a pause, the next one has begun when a record is safe.

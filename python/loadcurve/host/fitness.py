@@ -12,6 +12,7 @@ from loadcurve.host.cgroups import ControlGroup, Limits, LimitsUnavailable
 from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.readings import Readings
 from loadcurve.host.tracking import tracked_connections
+from loadcurve.result.machine import INVALID_TAKEN, SUSPECT_TAKEN, others_are_expected
 
 Fitness = Literal["good", "caution", "bad", "unknown"]
 """Bad: numbers measured here are wrong or cannot be had. Caution: some kinds of load are out of reach."""
@@ -26,7 +27,6 @@ MOST_TRACKED = 0.5
 """A load with a connection for each request fills the other half in seconds."""
 WATCHED_S = 1.0
 MOST_STEAL = 0.01
-MOST_OTHER_LOAD = 0.05
 QUICK_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"})
 """Clock sources that are read without a call of the kernel."""
 
@@ -132,11 +132,18 @@ def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sle
     )
     yield Check(
         "other load",
-        "good" if busy <= MOST_OTHER_LOAD else "caution",
+        _of_other_load(busy),
         f"{busy:.1%} of the CPU time was in use while nothing was measured",
         why_load,
-        None if busy <= MOST_OTHER_LOAD else "top -o %CPU",
+        None if busy <= SUSPECT_TAKEN else "top -o %CPU",
     )
+
+
+def _of_other_load(busy: float) -> Fitness:
+    """Judge a share of the CPU time as the verdict of a load does."""
+    if busy <= SUSPECT_TAKEN:
+        return "good"
+    return "bad" if busy >= INVALID_TAKEN and not others_are_expected() else "caution"
 
 
 def check_swap(readings: Readings) -> Check:

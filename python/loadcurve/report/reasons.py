@@ -80,9 +80,10 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class FailedTrials:
-    """Trials of a server that failed for one reason at one place."""
+    """Trials of servers that failed for one reason at one place."""
 
-    server: str
+    servers: tuple[str, ...]
+    """Several, such as one application with 1, 2 and 4 workers, where the reasons differ in numbers alone."""
     trials: str
     """Which trials, in words."""
     where: str
@@ -102,21 +103,38 @@ class Caveat:
 
 
 def failed_trials(run: Run) -> list[FailedTrials]:
-    """Return what failed by server, place and reason: a server that never starts is one, not one a trial."""
-    groups: dict[tuple[str, str, str], list[FailureRecord]] = {}
+    """Return what failed by place and reason: a server that never starts is one, not one a trial.
+
+    Servers whose reasons and logs differ in numbers alone, such as ports and workers, are one as well.
+    """
+    reasons, logs = (
+        {one: merged for merged, alike in grouped_alike(texts).items() for one in alike}
+        for texts in (
+            [failure.reason.text for failure in run.failures],
+            [failure.log_tail for failure in run.failures],
+        )
+    )
+    by_server: dict[tuple[str, str, str], list[FailureRecord]] = {}
     for failure in run.failures:
-        key = (failure.server, text.at_point(failure.point), failure.reason.text)
-        groups.setdefault(key, []).append(failure)
+        key = (failure.server, text.at_point(failure.point), reasons[failure.reason.text])
+        by_server.setdefault(key, []).append(failure)
+    groups: dict[tuple[str, str, str], list[FailureRecord]] = {}
+    for (_, where, reason), found in by_server.items():
+        groups.setdefault((where, reason, logs[found[-1].log_tail]), []).extend(found)
     return [
         FailedTrials(
-            server=server,
-            trials=f"trial{'' if len(found) == 1 else 's'} {units.listing(str(one.trial) for one in found)}",
+            servers=tuple(dict.fromkeys(one.server for one in found)),
+            trials=_trials(sorted({one.trial for one in found})),
             where=where,
             reason=reason,
             log_tail=found[-1].log_tail,
         )
-        for (server, where, reason), found in groups.items()
+        for (where, reason, _), found in groups.items()
     ]
+
+
+def _trials(numbers: Sequence[int]) -> str:
+    return f"trial{'' if len(numbers) == 1 else 's'} {units.listing(map(str, numbers))}"
 
 
 def remarks(run: Run) -> list[Remark]:
@@ -175,7 +193,8 @@ def _notes_in_markdown(_report: Report, found: Sequence[Remark]) -> Iterable[str
 
 def _failures_in_markdown(_report: Report, found: Sequence[FailedTrials]) -> Iterable[str]:
     items = [
-        escaped(f"{failure.server}, {failure.trials}, {failure.where}: {failure.reason}") for failure in found
+        escaped(f"{units.listing(failure.servers)}, {failure.trials}, {failure.where}: {failure.reason}")
+        for failure in found
     ]
     return ["### Trials that failed", *listed(items)]
 

@@ -1,7 +1,7 @@
 """Everything that is looked up before anything is measured."""
 
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,7 @@ from loadcurve.study.tables import StudyServer
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
+from loadcurve.units import listing
 
 Found = FoundServer | FoundPrograms | RunningServer | ServerOnMachine
 """A server that can be measured."""
@@ -183,7 +184,10 @@ def find_servers(
     _build_what_is_unbuilt(study, folder, found, say)
     missing = {name: server for name, server in found.items() if isinstance(server, MissingServer)}
     if len(missing) == len(found):
-        lines = [describe_missing(name, server) for name, server in missing.items()]
+        alike: dict[str, list[str]] = {}
+        for name, one in missing.items():
+            alike.setdefault(_why_missing(one), []).append(name)
+        lines = [_not_measured(names, why) for why, names in alike.items()]
         raise NothingMeasured("\n".join(["none of the study's servers can be measured:", *lines]))
     return found
 
@@ -322,8 +326,15 @@ def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
 
 def describe_missing(name: str, server: MissingServer) -> str:
     """Return one line that says why a server cannot be measured and how to install it."""
-    hint = f"; install it with: {server.install}" if server.install else ""
-    return f"{name} is not measured: {server.reason}{hint}"
+    return _not_measured([name], _why_missing(server))
+
+
+def _not_measured(names: Sequence[str], why: str) -> str:
+    return f"{listing(names)} {'is' if len(names) == 1 else 'are'} not measured: {why}"
+
+
+def _why_missing(server: MissingServer) -> str:
+    return f"{server.reason}{f'; install it with: {server.install}' if server.install else ''}"
 
 
 @dataclass(frozen=True)
