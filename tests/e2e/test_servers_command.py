@@ -115,8 +115,8 @@ def test_a_check_of_a_missing_server_says_how_to_install_it(sandbox):
     [
         (["ngnix"], 'did you mean "nginx"?'),
         (["check", "ngnix"], 'did you mean "nginx"?'),
-        (["check"], "expected NAME, or check NAME"),
-        (["nginx", "limit"], "expected NAME, or check NAME"),
+        (["check"], "expected NAME, check NAME, install NAME…"),
+        (["nginx", "limit"], "expected NAME, check NAME, install NAME…"),
     ],
 )
 def test_a_name_that_is_unknown_or_missing_is_bad_input(arguments, said, sandbox):

@@ -82,6 +82,7 @@ class Sandbox:
         places = {
             "XDG_STATE_HOME": str(self.state),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "XDG_DATA_HOME": str(self.folder / "data"),
             "TMPDIR": str(self.temporary),
             "PYTHONPYCACHEPREFIX": str(self.byte_code),
         }

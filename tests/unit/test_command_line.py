@@ -74,7 +74,11 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
         ),
         ("lod", "there is no command lod (did you mean 'load'?); see loadcurve --help"),
         ("--zzz", "there is no option --zzz; see loadcurve --help"),
-        ("servers check", "found check; expected NAME, or check NAME; see loadcurve servers --help"),
+        (
+            "servers check",
+            "found check; expected NAME, check NAME, install NAME…, install --all, or remove NAME…; "
+            "see loadcurve servers --help",
+        ),
         (
             "doctor --study s.toml",
             "--study requires --machine or --machines; see loadcurve doctor --help",

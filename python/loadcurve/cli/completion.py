@@ -100,7 +100,7 @@ def servers(incomplete: str) -> list[str]:
 
 def servers_or_check(incomplete: str) -> list[str]:
     """Return what may follow ``loadcurve servers``."""
-    return _beginning_with(incomplete, [CHECK, *names_in(PACKAGED_CATALOG)])
+    return _beginning_with(incomplete, [CHECK, "install", "remove", *names_in(PACKAGED_CATALOG)])
 
 
 _SAFE = re.compile(r"[\w@%+:,./][\w@%+=:,./-]*")

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.server_installation import in_words
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import KINDS
 from loadcurve.report.terminal_tables import WORDS, WRAPPED, Column, column_table, facts_table
@@ -64,6 +65,11 @@ def _print_installation(missing: Sequence[CatalogRow], out: Console) -> None:
         out.print(Text(f"  {row.name}"))
         for line in command_lines(_install(row), out.width - len(INDENT)):
             out.print(Text(f"{INDENT}{line}"), soft_wrap=True)
+    if any(row.entry.description.recipe is not None for row in missing):
+        out.print(Text("or in a folder of their own, without changing the system", style="dim"))
+        names = [row.name for row in missing if row.entry.description.recipe is not None]
+        for line in command_lines(f"loadcurve servers install {' '.join(names)}", out.width - len(INDENT)):
+            out.print(Text(f"{INDENT}{line}"), soft_wrap=True)
 
 
 def _rows(entries: Iterable[CatalogEntry], here: Iterable[CatalogRow]) -> list[_Listed]:
@@ -84,6 +90,7 @@ def _rows(entries: Iterable[CatalogEntry], here: Iterable[CatalogRow]) -> list[_
 def show_command(name: str, catalogs: Sequence[Path]) -> None:
     """Print what the catalogue knows of one server."""
     entry = load_catalog(catalogs)[name]
+    recipe = entry.description.recipe
     facts: dict[str, str | None] = {
         "title": entry.description.title,
         "protocol": entry.description.protocol if entry.description.from_study is None else None,
@@ -97,6 +104,7 @@ def show_command(name: str, catalogs: Sequence[Path]) -> None:
             "problem": row.problem,
         }
     facts |= {
+        "can be installed": None if recipe is None else in_words(recipe),
         "documentation": entry.description.documentation,
         "notes": "\n".join(entry.description.notes),
     }

@@ -16,6 +16,11 @@ def state_folder(name: str) -> Path:
     return _base("XDG_STATE_HOME", "~/.local/state") / "loadcurve" / name
 
 
+def data_folder() -> Path:
+    """Return the folder of what was installed, below ``$XDG_DATA_HOME`` or ``~/.local/share``."""
+    return _base("XDG_DATA_HOME", "~/.local/share") / "loadcurve"
+
+
 def cache_folder() -> Path:
     """Return the folder of what can be made again, below ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     return _base("XDG_CACHE_HOME", "~/.cache") / "loadcurve"

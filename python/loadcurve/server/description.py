@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from loadcurve.loads.kinds import KINDS, LoadKind, kind_of_protocol
 from loadcurve.protocol import ProtocolName
 from loadcurve.server.install import Packages
+from loadcurve.server.installed.recipe import Recipe
 from loadcurve.server.preparation import PREPARE_LOG
 from loadcurve.server.settings import Setting, SettingValue
 from loadcurve.server.transport import TLS, require_transport_settings
@@ -210,6 +211,8 @@ class ServerDescription(TomlTable):
     """How the version is read."""
     install: Packages = Packages()
     """The packages that carry the server."""
+    recipe: Recipe | None = None
+    """How `loadcurve servers install` gets it into a folder of its own."""
     folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Folders of the installed server, such as that of its modules: the first that exists is taken."""
     files: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)

@@ -27,6 +27,7 @@ from loadcurve.server.description import (
 )
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
+from loadcurve.server.installed.place import installed_server, servers_folder
 from loadcurve.server.location import THIS_MACHINE, Location
 from loadcurve.server.members import Named, key_of
 from loadcurve.server.packaged import PACKAGE_FOLDER, PACKAGED_CATALOG
@@ -444,9 +445,16 @@ def _search_program(
     }
     names = [candidate.format(**known) for candidate in candidates]
     program = location.program_named(list(_programs_of(candidates, names, known, location)), user)
-    if program is None:
-        return f"no program {' or '.join(names)} was found {location.searched}"
-    return program
+    if program is not None:
+        return program
+    reason = f"no program {' or '.join(names)} was found {location.searched}"
+    recipe = entry.description.recipe
+    if recipe is None or candidates != entry.description.binary or not location.is_this_machine:
+        return reason
+    installed = installed_server(recipe.name)
+    return (
+        f"{reason}, and none is installed in {servers_folder()}" if installed is None else installed.program
+    )
 
 
 def _programs_of(

@@ -75,20 +75,30 @@ def machines(
         carry_out(rest)
 
 
+SERVER_ACTIONS = ("check", "install", "remove")
+
+
 def servers(
     first: Annotated[
         str | None,
         typer.Argument(
-            metavar="check",
-            help="Start the server, verify its answers, stop it.",
+            metavar="check|install|remove",
+            help="Check one server, or install or remove some.",
             autocompletion=completion.servers_or_check,
         ),
     ] = None,
-    second: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="One server; default: all.", autocompletion=completion.servers),
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Servers; default: all.", autocompletion=completion.servers),
     ] = None,
     catalog: CatalogOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="install: every server that this machine can have.")
+    ] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="install, remove: the folder of the servers."),
+    ] = None,
     engine: Annotated[
         Literal["podman", "docker"] | None, typer.Option(help="check: run the server in a container.")
     ] = None,
@@ -104,24 +114,36 @@ def servers(
         typer.Option(help="check: the container's network: this machine's, or its own."),
     ] = None,
 ) -> None:
-    """List the catalogue, show one server, or check one.
+    """List, show, check, install or remove servers.
 
-    `servers check NAME` starts a server, verifies its answers, and stops it.
+    `servers check NAME` starts a server, verifies its answers, and stops it. `servers install NAME…` fetches
+    servers from Debian, PyPI or npm by version and digest, or builds them, into a folder of their own, where
+    studies find them after PATH; `servers remove NAME…` removes them.
     """
+    from loadcurve.cli.server_installation import install_command, remove_command
     from loadcurve.cli.servers import check_command, container_options, list_command, show_command
 
     raise_on_interrupts()
     catalogs = tuple(catalog or ())
+    names = names or []
+    if (every or to is not None) and first not in ({"install"} if every else {"install", "remove"}):
+        raise typer.BadParameter("--all goes with install, and --to with install or remove")
     if first is None:
         list_command(catalogs)
-    elif first != "check" and second is None:
+    elif first == "install" and every != bool(names):
+        install_command(names, catalogs, to, every=every)
+    elif first == "remove" and names:
+        remove_command(names, catalogs, to)
+    elif first not in SERVER_ACTIONS and not names:
         show_command(first, catalogs)
-    elif first == "check" and second is not None:
+    elif first == "check" and len(names) == 1:
         container = container_options(engine=engine, image=image, rootfs=rootfs, network=network)
-        check_command(second, catalogs, container)
+        check_command(names[0], catalogs, container)
     else:
-        found = " ".join(filter(None, (first, second)))
-        raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
+        found = " ".join([first, *names])
+        raise typer.BadParameter(
+            f"found {found}; expected NAME, check NAME, install NAME…, install --all, or remove NAME…"
+        )
 
 
 def generators(
