@@ -1,7 +1,8 @@
 """``loadcurve capacity``."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -21,9 +22,11 @@ from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.runs.capacity import SearchOptions
 from loadcurve.runs.study import RunOptions, StudyRun
+from loadcurve.server.target import read_url
 from loadcurve.stats.slo import Objective, parse_objective
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
+from loadcurve.study.of_url import is_web_url, name_of_url, study_of_url
 from loadcurve.toml.document import TomlDocument
 from loadcurve.units import plural
 
@@ -77,7 +80,7 @@ def capacity_command(
     options: RunOptions,
     watch_at: str | None = None,
 ) -> int:
-    """Search each server's capacity, show the search and its result, and return the exit code.
+    """Search the capacity of each server, or of that at a URL, show the search and its result, and return the exit code.
 
     The limits are those of the study where ``slo`` is ``None``.
 
@@ -85,10 +88,10 @@ def capacity_command(
     not be written; its exit code says which.
     """
     look = Look()
-    study_file = find_study(argument)
-    search = SearchOptions(parse_objective(slo or _limits_of(study_file)), key, low, high)
     talk = new_console(stderr=True)
     with ExitStack() as followers:
+        study_file = followers.enter_context(_study_at(argument, slo, low, high))
+        search = SearchOptions(parse_objective(slo or _limits_of(study_file)), key, low, high)
         with shown(SearchDisplay(talk, search.objective, live=talk.is_terminal), talk) as display:
             study_run = StudyRun(study_file, options, display, search)
             followers.enter_context(followed(study_run, display, watch_at))
@@ -99,6 +102,21 @@ def capacity_command(
     if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_DONE if run and _has_capacity(run, search.objective) else EXIT_INVALID
+
+
+@contextmanager
+def _study_at(argument: str, slo: str | None, low: float | None, high: float | None) -> Iterator[Path]:
+    """Yield the file of a study, which of a URL is made for as long as it is used: the run has a copy."""
+    if not is_web_url(argument):
+        yield find_study(argument)
+        return
+    read_url(argument)
+    if slo is None:
+        raise BadInput('--slo: missing; of a URL it names the limits, such as --slo "p99 < 10ms"')
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{name_of_url(argument)}.toml")
+        file.write_text(study_of_url(argument, parse_objective(slo).text, low, high), encoding="utf-8")
+        yield file
 
 
 def _limits_of(study_file: Path) -> str:

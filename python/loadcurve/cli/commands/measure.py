@@ -24,6 +24,7 @@ from loadcurve.cli.commands.options import (
     YesOption,
     study_argument,
     study_or_run_there,
+    study_or_url_there,
 )
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.result.run_files import RUN_FILE
@@ -110,7 +111,15 @@ def init(
 
 
 def capacity(
-    study: Annotated[str, study_argument("STUDY")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY|URL",
+            help="A study, or the URL of a web server that runs.",
+            autocompletion=completion.studies,
+            callback=study_or_url_there,
+        ),
+    ],
     slo: SloOption = None,
     key: Annotated[
         str | None,
@@ -135,16 +144,19 @@ def capacity(
     """Search the highest load at which limits hold.
 
     The result is a load for each server, with its interval over trials. The limits are those of --slo, or
-    else the study's own.
+    else the study's own. The server at a URL is asked for its path at rates from 100 to 100,000 per second,
+    or --from LOAD --to LOAD; the run folder has the study that this makes.
     """
     from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.capacity import capacity_command
     from loadcurve.runs.study import RunOptions
+    from loadcurve.study.of_url import is_web_url
 
     raise_on_interrupts()
     options = RunOptions(out, trials, tuple(only or ()), quick, seed, tuple(catalog or ()))
     watch_at = watched_at(watch, watch_address)
-    require_agreement(study, is_given=yes)
+    if not is_web_url(study):
+        require_agreement(study, is_given=yes)
     raise typer.Exit(capacity_command(study, slo, key, low, high, options, watch_at))
 
 

@@ -92,6 +92,13 @@ def study_there(study: str | None) -> str | None:
     return study
 
 
+def study_or_url_there(name: str) -> str:
+    """Refuse what names neither a study nor a web server, before what runs one is imported."""
+    if not name.startswith(("http://", "https://")):
+        study_there(name)
+    return name
+
+
 def require_files(names: Iterable[str]) -> None:
     """Refuse files that do not exist, except patterns, before what reads files is imported."""
     for name in names:
