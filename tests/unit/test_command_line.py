@@ -76,8 +76,10 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
         ("--zzz", "there is no option --zzz; see loadcurve --help"),
         (
             "servers check",
-            "found check; expected NAME, check NAME, install NAME…, install --all, or remove NAME…; "
-            "see loadcurve servers --help",
+            (
+                "found check; expected NAME, check NAME, install NAME…, install --all, or remove NAME…; "
+                "see loadcurve servers --help"
+            ),
         ),
         (
             "doctor --study s.toml",

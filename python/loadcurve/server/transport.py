@@ -1,6 +1,6 @@
 """How a web server is spoken to: in clear text or encrypted, and in which versions of HTTP.
 
-Three settings say so, by these names in every description that has them.
+Four settings say so, by these names in every description that has them.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,8 @@ TLS = "tls"
 """The setting, on or off, of a server that may listen for TLS instead of clear text."""
 HTTP2_SETTING = "http2"
 """The setting of one that may speak HTTP/2: negotiated by ALPN with TLS, with prior knowledge without."""
+HTTP3_SETTING = "http3"
+"""The setting of one that may speak HTTP/3 besides, on the UDP port of the same number."""
 CERTIFICATE = "certificate"
 """The setting that names the kind of the certificate."""
 CERTIFICATE_KINDS = ("ecdsa", "rsa")
@@ -65,7 +67,7 @@ def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Trans
 
 def require_transport_settings(settings: Mapping[str, Setting]) -> None:
     """Raise ValueError where a description means something else by the names of these settings."""
-    for name in (TLS, HTTP2_SETTING):
+    for name in (TLS, HTTP2_SETTING, HTTP3_SETTING):
         if name in settings and not isinstance(settings[name], BooleanSetting):
             raise ValueError(f'the setting `{name}` has another type: expected "boolean"')
     kind = settings.get(CERTIFICATE)

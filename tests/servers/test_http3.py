@@ -1,0 +1,81 @@
+"""Servers with `http3 = true`, asked over HTTP/3 by gtlsclient of ngtcp2, which shares no code with ours."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from server_support import CATALOG
+
+from loadcurve.server.content import content_of_folder
+from loadcurve.server.found import FoundServer, Overrides, find_server
+from loadcurve.server.here import Server
+from loadcurve.server.installed.place import installed_server
+from loadcurve.server.settings import UnusableSetting
+
+SPEAKING = [entry for entry in CATALOG if "http3" in entry.description.settings]
+BOTH = {"tls": True, "http3": True}
+ANSWER_TIMEOUT_S = 20
+
+
+def speaking(name: str, place: str) -> FoundServer:
+    """Return a server of PATH, or one that ``loadcurve servers install`` has brought; skip where none is."""
+    entry = CATALOG[name]
+    installed = installed_server(name)
+    if place == "installed" and installed is None:
+        pytest.skip(f"needs {name} by: loadcurve servers install {name}")
+    try:
+        found = find_server(
+            entry, BOTH, Overrides(binary=installed.program if place == "installed" else None)
+        )
+    except UnusableSetting as refused:
+        pytest.skip(str(refused))
+    if not isinstance(found, FoundServer):
+        pytest.skip(found.reason)
+    return found
+
+
+def by_http3(port: int, paths: list[str], folder: Path) -> list[bytes]:
+    """Fetch files over HTTP/3 and return their bytes; the client ends with 0 even where nobody answers."""
+    folder.mkdir()
+    command = ["gtlsclient", "--quiet", "--no-quic-dump", "--exit-on-all-streams-close", "--sni=localhost"]
+    command += [f"--timeout={ANSWER_TIMEOUT_S}s", f"--download={folder}", "127.0.0.1", str(port)]
+    command += [f"https://localhost:{port}{path}" for path in paths]
+    subprocess.run(command, capture_output=True, check=False, timeout=3 * ANSWER_TIMEOUT_S)
+    files = [folder / path.rpartition("/")[2] for path in paths]
+    return [file.read_bytes() if file.is_file() else b"" for file in files]
+
+
+@pytest.mark.needs("gtlsclient")
+@pytest.mark.parametrize("place", ["path", "installed"])
+@pytest.mark.parametrize("name", ["caddy", "nginx"])
+def test_a_server_with_http3_answers_on_the_udp_port_of_the_same_number(
+    name, place, content_folder, tmp_path
+):
+    found = speaking(name, place)
+    with Server(found, content_folder, content_of_folder(content_folder)) as server:
+        answers = by_http3(server.port, ["/1k.txt", "/deep/64k.txt"], tmp_path / "got")
+    assert answers == [(content_folder / path).read_bytes() for path in ("1k.txt", "deep/64k.txt")]
+
+
+def udp_ports() -> set[int]:
+    lines = Path("/proc/net/udp").read_text().splitlines()[1:]
+    return {int(line.split()[1].rpartition(":")[2], 16) for line in lines}
+
+
+@pytest.mark.parametrize("place", ["path", "installed"])
+@pytest.mark.parametrize("name", ["caddy", "nginx"])
+def test_a_server_has_its_udp_port_only_with_http3(name, place, content_folder):
+    found = speaking(name, place)
+    has_port = {}
+    for http3 in (True, False):
+        set_so = replace(found, settings={**found.settings, "http3": http3})
+        with Server(set_so, content_folder, content_of_folder(content_folder)) as server:
+            has_port[http3] = server.port in udp_ports()
+    assert has_port == {True: True, False: False}
+
+
+@pytest.mark.parametrize("entry", SPEAKING, ids=lambda entry: entry.name)
+def test_http3_without_tls_is_refused_with_what_is_missing(entry):
+    with pytest.raises(UnusableSetting, match=r"HTTP/3 is always encrypted\. Add tls = true\."):
+        find_server(entry, {"http3": True}, Overrides(version="9.0", binary=Path("/bin/true")))
