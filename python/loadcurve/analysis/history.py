@@ -80,7 +80,7 @@ def entry_of(folder: Path, commit: str | None, history: Path) -> HistoryEntry:
         title=analysis.run.title,
         study_sha256=record.study_sha256,
         conditions=digest(_canonical({name: analysis.run.conditions[name] for name in ("load", "content")})),
-        machine=_machine(analysis),
+        machine=machine_of(analysis),
         servers={name: server.version for name, server in analysis.run.servers.items()},
         figures=list(_figures(analysis)),
     )
@@ -157,7 +157,8 @@ def _noise(analysis: Analysis, measure: str, trials: int) -> float | None:
     return math.expm1(NORMAL_95 * spread.log_ratio_sd / math.sqrt(2 * trials)) if spread and trials else None
 
 
-def _machine(analysis: Analysis) -> HistoryMachine:
+def machine_of(analysis: Analysis) -> HistoryMachine:
+    """Return which machine a run was measured on, by what decides how fast it is."""
     facts = analysis.run.conditions["machine"]
     hardware = {
         name: fact

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +45,9 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
         options = replace(options, only=options.only or (_first_installed(options.catalogs),))
     folder = Path(argument)
     if not (folder / RUN_FILE).exists():
-        folder, code = _run(argument, options)
+        # The one object on stdout is the answer; what the run says of itself goes elsewhere.
+        with redirect_stdout(sys.stderr) if json_output else nullcontext():
+            folder, code = _run(argument, options)
         if code == EXIT_INTERRUPTED:
             return code
     from loadcurve.analysis.numbers import analysis_of

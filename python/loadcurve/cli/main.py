@@ -35,6 +35,7 @@ app = typer.Typer(
 )
 SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "run": measure.run,
+    "rerun": measure.rerun,
     "init": measure.init,
     "capacity": measure.capacity,
     "load": load,

@@ -1,4 +1,4 @@
-"""What the commands with a gate share: the least regression, as it is typed, and their exit codes."""
+"""What the commands that judge a ratio share: the share that counts, as it is typed, and exit codes."""
 
 import re
 from typing import assert_never
@@ -25,7 +25,12 @@ def exit_code_of(outcome: Outcome, *, is_strict: bool) -> int:
 
 
 def regression_share(given: str) -> float:
-    """Return a share of one from a text in per cent: 0.05 of ``"5%"``.
+    """Return the least regression that counts, as :func:`share_of`."""
+    return share_of("--fail-on-regression", given)
+
+
+def share_of(option: str, given: str) -> float:
+    """Return a share of one from the text of an option, in per cent: 0.05 of ``"5%"``.
 
     Raises ``BadInput``: the text is no such share.
     """
@@ -33,4 +38,4 @@ def regression_share(given: str) -> float:
         return parse_share(given)
     except ValueError as error:
         meant = f'; did you mean "{given}%"?' if A_NUMBER.fullmatch(given.strip()) else ""
-        raise BadInput(f"--fail-on-regression: {error}{meant}") from None
+        raise BadInput(f"{option}: {error}{meant}") from None

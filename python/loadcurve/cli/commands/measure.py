@@ -22,6 +22,7 @@ from loadcurve.cli.commands.options import (
     WatchAddressOption,
     WatchOption,
     YesOption,
+    run_argument,
     study_argument,
     study_or_run_there,
     study_or_url_there,
@@ -87,6 +88,32 @@ def run(
     if study is not None:
         require_agreement(study, is_given=yes)
     raise typer.Exit(run_command(study, options, followers, resume, is_strict=strict))
+
+
+def rerun(
+    run_folder: Annotated[Path, run_argument("RUN", "A run folder, or a run as one file, of anybody.")],
+    row: Annotated[
+        list[str] | None,
+        typer.Option("--row", metavar="SERVER", help="Measure only this server; may be repeated."),
+    ] = None,
+    out: OutOption = None,
+    within: Annotated[
+        str, typer.Option(metavar="SHARE", help="By how much a reproduced figure may differ.")
+    ] = "10%",
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 5 if the trials cannot tell.")] = False,
+    json_output: JsonOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Measure a run again: are its figures reproduced?
+
+    The study, its inputs, the seed and the options are the run's. On another machine, the order of the
+    servers is compared and no figures are. Exit code 3 if a figure is not reproduced.
+    """
+    from loadcurve.cli.rerun import RerunOptions, rerun_command
+
+    raise_on_interrupts()
+    options = RerunOptions(tuple(row or ()), out, within, strict, json_output, yes)
+    raise typer.Exit(rerun_command(run_folder, options))
 
 
 def init(

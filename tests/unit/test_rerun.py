@@ -1,0 +1,118 @@
+"""A run that is measured again: when its figures are reproduced, when not, and when nobody can tell."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.rerun import Rerun, judge_rerun
+from loadcurve.report.rerun import rerun_in_words, rerun_json, rerun_lines
+from loadcurve.result.folder import read_run
+from loadcurve.result.records import FailureRecord, PointRecord
+from support import synthetic_run as synthetic
+from support import terminal
+from support.command import Command
+
+Record = PointRecord | FailureRecord
+
+
+def analysed(folder: Path, change: Callable[[PointRecord], float] | None = None, **host: Any) -> Analysis:
+    """A run with each point's throughput times a factor, on a machine with these facts."""
+    record = synthetic.run_record()
+    known = {"cpu_model": "One", "memory_bytes": 2**33, "cpu_topology": {"0": {}, "1": {}}}
+    record = record.model_copy(update={"host": record.host | known | host})
+    records = [
+        synthetic.with_throughput(one, change(one)) if change and isinstance(one, PointRecord) else one
+        for one in synthetic.trial_records(record)
+    ]
+    synthetic.write_run(folder, record, records)
+    return analyse(read_run(folder))
+
+
+def nginx_by(factor: float) -> Callable[[PointRecord], float]:
+    """Let one server have this times its throughput."""
+    return lambda one: factor if one.server == "nginx" else 1.0
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """The published run."""
+    return analysed(tmp_path_factory.mktemp("runs") / "base")
+
+
+def outcomes(rerun: Rerun) -> dict[str, str]:
+    """What is said of each server."""
+    return {one.server: one.outcome for one in rerun.figures}
+
+
+def words(rerun: Rerun) -> str:
+    """All sentences."""
+    return " ".join(rerun_in_words(rerun))
+
+
+def test_the_same_figures_are_reproduced_with_the_same_order(base):
+    rerun = judge_rerun(base, base, 0.5)
+    assert rerun.outcome == "reproduced"
+    assert "Reproduced: each figure is within 50 % of the published one." in words(rerun)
+    assert rerun.order.same
+    assert not rerun.order.reversed
+    assert not rerun.order.unknown
+
+
+def test_a_figure_that_is_half_the_published_one_is_not_reproduced(base, tmp_path):
+    rerun = judge_rerun(base, analysed(tmp_path, nginx_by(0.5)), 0.1)
+    assert (rerun.outcome, outcomes(rerun)["nginx"]) == ("not_reproduced", "not_reproduced")
+    assert "Not reproduced: nginx differs by more than 10 %, and not by chance." in words(rerun)
+    [found] = [one for one in rerun.figures if one.server == "nginx"]
+    assert math.exp(found.change.ratio.logarithm) == pytest.approx(0.5, rel=0.01)
+
+
+def test_intervals_that_are_wider_than_the_margin_tell_nothing(base):
+    rerun = judge_rerun(base, base, 1e-6)
+    assert rerun.outcome == "cannot_tell"
+    assert "Not decided" in words(rerun)
+
+
+def test_a_server_in_another_place_of_the_order_is_named(base, tmp_path):
+    rerun = judge_rerun(base, analysed(tmp_path, nginx_by(1e-3)), 0.1)
+    assert rerun.order.reversed
+    assert all(pair[0] == "nginx" for pair in rerun.order.reversed)
+    assert "In the other order: nginx was better than" in words(rerun)
+
+
+@pytest.mark.parametrize("host", [{"cpu_model": "Two"}, {"memory_bytes": 2**34}, {"cpu_model": None}])
+def test_figures_of_another_or_an_unknown_machine_are_not_compared_but_their_order_is(base, tmp_path, host):
+    rerun = judge_rerun(base, analysed(tmp_path, nginx_by(0.5), **host), 0.1)
+    assert set(outcomes(rerun).values()) == {"another_machine"}
+    assert rerun.outcome == "another_machine"
+    assert "another machine" in words(rerun)
+    assert "Order:" in words(rerun)
+    assert rerun.order.same
+
+
+def test_it_fits_80_columns_and_is_plain_data_for_programs(base, tmp_path):
+    rerun = judge_rerun(base, analysed(tmp_path, nginx_by(0.5)), 0.1)
+    shown = terminal.printed(rerun_lines(rerun))
+    assert "not reproduced" in shown
+    assert "0.50" in shown
+    assert rerun_json(rerun)["outcome"] == "not_reproduced"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--within", "5"], 'did you mean "5%"?'),
+        (["--row", "nginks"], "the run has no such server; expected one of"),
+        ([], "a study runs commands; nothing was run"),
+    ],
+)
+def test_what_cannot_be_measured_again_is_refused_before_anything_runs(words, said, tmp_path):
+    command = Command(tmp_path)
+    synthetic.write_run(command.work / "run", synthetic.run_record())
+    finished = command.run("rerun", "run", *words)
+    assert finished.returncode == 2
+    assert said in finished.stderr
+    assert not (command.work / "loadcurve-runs").exists()
