@@ -104,7 +104,7 @@ def rerun(
     json_output: JsonOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Measure a run again: are its figures reproduced?
+    """Measure a run again, to see whether it is reproduced.
 
     The study, its inputs, the seed and the options are the run's. On another machine, the order of the
     servers is compared and no figures are. Exit code 3 if a figure is not reproduced.
