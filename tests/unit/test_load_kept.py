@@ -120,7 +120,7 @@ def test_the_page_of_a_run_follows_a_load_while_it_lasts(command, tmp_path, monk
     options = ["-c", 7, "--warmup", "2s", "-d", "3s", "--out", "kept"]
     assert command.run("load", URL, *options).returncode == 0
     [now] = seen
-    assert (now["phase"], now["title"]) == ("going", "One load on http://127.0.0.1:9")
+    assert (now["phase"], now["title"]) == ("going", "One load on http://127.0.0.1:9/")
     assert now["load"]["point"] == "connections = 7"
     assert (now["load"]["warmup_s"], now["load"]["measured_s"]) == (2.0, 3.0)
 

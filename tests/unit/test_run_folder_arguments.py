@@ -5,6 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from loadcurve.cli import watch
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput
 from loadcurve.result.run_files import new_folder
@@ -27,6 +28,7 @@ from support import synthetic_run as synthetic
 )
 def test_a_folder_that_is_no_run_is_named(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(watch, "BEGINS_WITHIN_S", 0.0)
     synthetic.write_run(tmp_path / "run")
     finished = CliRunner().invoke(app, arguments)
     assert isinstance(finished.exception, BadInput)

@@ -14,6 +14,7 @@ from loadcurve.watch.live import (
     MOST_SECONDS,
     LiveFile,
     LiveSecond,
+    interval_of_one_load_s,
     interval_s,
     read_live,
 )
@@ -29,6 +30,12 @@ def test_a_short_load_is_left_alone_and_of_a_long_one_few_seconds_are_kept():
     assert interval_s(0.0, 10.0) == 2.0
     assert interval_s(0.0, 86_400.0) == 86_400.0 / MOST_SECONDS
     assert interval_s(0.0, None) == 2.0, "a number of requests may take long"
+
+
+def test_of_a_load_that_is_the_only_one_each_second_is_kept_where_it_is_short():
+    assert interval_of_one_load_s(0.0, 3.0) == 1.0
+    assert interval_of_one_load_s(0.0, 10.0) == 2.0
+    assert interval_of_one_load_s(0.0, None) == 2.0
 
 
 def test_what_is_kept_is_read_again_and_gone_with_the_run(tmp_path: Path):

@@ -80,7 +80,7 @@ def capacity_command(
     options: RunOptions,
     watch_at: str | None = None,
 ) -> int:
-    """Search the capacity of each server, or of that at a URL, show the search and its result, and return the exit code.
+    """Search the capacity of each server, or of that at a URL, show it, and return the exit code.
 
     The limits are those of the study where ``slo`` is ``None``.
 

@@ -131,7 +131,7 @@ def followed(options: Options, url: str, plan: Plan) -> Iterator[Follower]:
     from loadcurve.cli.live_seconds import LiveSeconds
     from loadcurve.runs.one_load import TRIAL, OneLoad, OneLoadRun
     from loadcurve.server.temporary import temporary_folder
-    from loadcurve.watch.live import LiveFile, interval_s
+    from loadcurve.watch.live import LiveFile, interval_of_one_load_s
     from loadcurve.watch.progress import ProgressFile, RunProgress
 
     with ExitStack() as stack:
@@ -147,7 +147,7 @@ def followed(options: Options, url: str, plan: Plan) -> Iterator[Follower]:
             stack.enter_context(page_beside_run(place, listener, run.observers))
         seconds, progress = stack.enter_context(LiveFile(place)), stack.enter_context(ProgressFile(place))
         warmup_s, duration_s = plan.load.warmup_s, plan.load.duration_s
-        seconds.begins(interval_s(warmup_s, duration_s))
+        seconds.begins(interval_of_one_load_s(warmup_s, duration_s))
         progress.write(
             RunProgress(
                 format="loadcurve-progress/1",

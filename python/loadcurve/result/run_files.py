@@ -16,6 +16,8 @@ NUMBERS_FILE = "numbers.json"
 """What was computed of a run."""
 STUDY_FILE = "study.toml"
 REPORT_FILE = "report.html"
+FIRST_FILES = frozenset({STUDY_FILE, TRIALS_FILE, RUN_COPY_FILE})
+"""What a folder has before its run begins with ``run.json``."""
 LOADS_FILE = "loads.json"
 """That of a folder of several loads at once, in which each has a run folder."""
 INPUTS_FOLDER = "inputs"
@@ -44,6 +46,16 @@ def has_several_loads(folder: Path) -> bool:
 def is_archive(path: Path) -> bool:
     """Say whether a path is that of a run as one file, by its name."""
     return path.name.endswith(ARCHIVE_SUFFIX) and path.is_file()
+
+
+def may_begin(folder: Path) -> bool:
+    """Say whether a run may begin in a folder: it is not there yet, or has nothing but what comes first."""
+    try:
+        return {one.name for one in folder.iterdir()} <= FIRST_FILES
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def require_run_folder(folder: Path) -> None:

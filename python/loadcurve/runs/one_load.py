@@ -80,6 +80,15 @@ class OneLoad:
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}" if isinstance(self.plan, HttpPlan) else self.url
 
+    @property
+    def _place(self) -> str:
+        """The URL without secrets; with the path where there is one alone, but not what is asked of it."""
+        match self.table.get("requests"):
+            case [str(only)] if isinstance(self.plan, HttpPlan):
+                return f"{without_password(self.server_url)}{only.partition('?')[0]}"
+            case _:
+                return without_password(self.server_url)
+
     def study_text(self) -> str:
         """Return the study of this load, without secrets."""
         return study_without_secrets(self._as_toml())
@@ -102,7 +111,7 @@ class OneLoad:
         }
         lines = [
             "# A single load, as the study that does the same; what may be secret is left out.",
-            f"title = {_toml(f'One load on {without_password(self.server_url)}')}",
+            f"title = {_toml(f'One load on {self._place}')}",
         ]
         for name, table in tables.items():
             if table:

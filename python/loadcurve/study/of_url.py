@@ -44,7 +44,7 @@ def is_web_url(argument: str) -> bool:
 
 
 def study_of_url(url: str, limits: str, low: float | None = None, high: float | None = None) -> str:
-    """Return the text of a study that asks the server of a web URL for its path, at rates from low to high."""
+    """Return the text of a study that asks the server of a web URL for its path, from low to high rates."""
     parts = urlsplit(url)
     path = parts.path or "/"
     return STUDY.format(

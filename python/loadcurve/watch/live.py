@@ -1,7 +1,7 @@
 """``live.jsonl``: figures of a long load that is under way, for whoever follows the folder of its run.
 
-A short load is over before they would say anything, and is left alone. The figures are those of the line in
-the terminal, which the engine shows of itself anyway: of one second, every so often.
+A short load among many is over before they would say anything, and is left alone. The figures are those of
+the line in the terminal, which the engine shows of itself anyway: of one second, every so often.
 """
 
 import contextlib
@@ -17,8 +17,10 @@ from loadcurve.watch.kept_file import KeptFile
 LIVE_FILE = "live.jsonl"
 LIVE_BYTES_MAX = 2**18
 SHORTEST_LOAD_S = 10.0
-"""A shorter load has no such figures."""
+"""A shorter load of a study has no such figures."""
 LEAST_INTERVAL_S = 2.0
+SHORT_INTERVAL_S = 1.0
+"""Of a shorter load that is not one of many."""
 MOST_SECONDS = 300
 """Of a longer load fewer seconds are kept, evenly."""
 
@@ -52,6 +54,12 @@ def interval_s(warmup_s: float, duration_s: float | None) -> float | None:
         return LEAST_INTERVAL_S
     total_s = warmup_s + duration_s
     return None if total_s < SHORTEST_LOAD_S else max(LEAST_INTERVAL_S, total_s / MOST_SECONDS)
+
+
+def interval_of_one_load_s(warmup_s: float, duration_s: float | None) -> float:
+    """Return how often a second of a load is kept that somebody follows by itself, however short it is."""
+    usual_s = interval_s(warmup_s, duration_s)
+    return SHORT_INTERVAL_S if usual_s is None else usual_s
 
 
 class LiveFile(KeptFile):

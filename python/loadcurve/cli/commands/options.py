@@ -10,7 +10,13 @@ import typer
 
 from loadcurve.cli import completion
 from loadcurve.errors import BadInput
-from loadcurve.result.run_files import RUN_FILE, has_several_loads, is_archive, require_run_folder
+from loadcurve.result.run_files import (
+    RUN_FILE,
+    has_several_loads,
+    is_archive,
+    may_begin,
+    require_run_folder,
+)
 
 CatalogOption = Annotated[
     list[Path] | None,
@@ -56,6 +62,11 @@ def run_there(run: Path | None) -> Path | None:
     folder = _opened(run)
     require_run_folder(folder)
     return folder
+
+
+def run_to_watch(run: Path) -> Path:
+    """Return the folder of a run, as :func:`run_there` does, or one in which a run may begin soon."""
+    return run if may_begin(run) else run_there(run) or run
 
 
 def runs_there(runs: list[Path]) -> list[Path]:

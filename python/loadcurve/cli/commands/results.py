@@ -14,6 +14,7 @@ from loadcurve.cli.commands.options import (
     folders_to_report,
     require_files,
     run_argument,
+    run_to_watch,
 )
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.result.run_files import RUNS_FOLDER, is_archive
@@ -230,7 +231,15 @@ def open_report(
 
 
 def watch(
-    run_folder: Annotated[Path, run_argument("RUN", "The folder of a run, in progress or finished.")],
+    run_folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="The folder of a run, in progress or finished.",
+            autocompletion=completion.run_folders,
+            callback=run_to_watch,
+        ),
+    ],
     address: Annotated[
         str | None,
         typer.Option(

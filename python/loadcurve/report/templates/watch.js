@@ -220,9 +220,9 @@
 
   /** Show a long load's seconds: their ends, answers per second, p50, p90, p99, failures, CPUs of both sides. */
   function showSeconds({ seconds, so_far: soFar }) {
-    at("live").hidden = seconds.length < 2;
+    at("live").hidden = seconds.length < 1;
     showSoFar(soFar);
-    if (seconds.length < 2) return;
+    if (seconds.length < 1) return;
     drawSeconds("rate", seconds, [1], "");
     drawSeconds("latency", seconds, [2, 4], " ms");
     drawSeconds("cpu", seconds, [6, 7], "");
