@@ -33,7 +33,7 @@ T = TypeVar("T")
 NOBODY = 65534
 CATALOG = load_catalog()
 APACHES = ["apache-event", "apache-worker", "apache-prefork", "apache-php"]
-PROXIES = ["haproxy", "varnish"]
+PROXIES = ["haproxy", "varnish", "envoy"]
 SERVERS = [
     *("nginx", *APACHES, "lighttpd", "mini-httpd", "h2o", "caddy", "node", "python-http"),
     *("gunicorn", "uvicorn", "puma", *PROXIES),

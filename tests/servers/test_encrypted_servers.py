@@ -28,9 +28,9 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
-TLS_SERVERS = ["nginx", "apache-event", "lighttpd", "h2o", "caddy", "node", "haproxy", "limit"]
+TLS_SERVERS = ["nginx", "apache-event", "lighttpd", "h2o", "caddy", "node", "haproxy", "envoy", "limit"]
 TLS_WITHOUT_HTTP2 = ["gunicorn", "uvicorn", "puma"]
-CLEAR_HTTP2 = ["apache-event", "lighttpd", "h2o", "caddy", "haproxy", "varnish", "limit"]
+CLEAR_HTTP2 = ["apache-event", "lighttpd", "h2o", "caddy", "haproxy", "varnish", "envoy", "limit"]
 PATHS = ["/1k.txt", "/deep/64k.txt"]
 PATIENCE_S = 2
 """For answers to what a server does not understand, which some of them wait for to go on."""
