@@ -16,7 +16,7 @@ from loadcurve.report.charts.both import throughput_latency_figure
 from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
 from loadcurve.report.charts.intervals import are_far_apart, bands_and_lines
 from loadcurve.report.charts.overlay import Overlay
-from loadcurve.report.charts.sweep import errors_figure, measure_figure
+from loadcurve.report.charts.sweep import each_trial_chose, errors_figure, measure_figure
 from loadcurve.report.figures import parts
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES, THROUGHPUT
@@ -65,6 +65,30 @@ def test_a_ceiling_far_above_the_curves_is_reported_instead_of_pressing_them_fla
     )
     assert layers(figure, "line", strokeDash=[6, 4]) == []
     assert figure.note == "The rig's ceiling is far above these curves: 400,000 to 500,000 requests/s."
+
+
+@pytest.mark.parametrize(
+    ("loads", "is_search"),
+    [
+        ({0: [1, 2, 4], 1: [1, 2, 4]}, False),
+        # A trial whose server failed near the end.
+        ({0: [1, 2, 4, 8, 16], 1: [1, 2, 4, 8]}, False),
+        ({0: [1, 8, 4, 6], 1: [5, 7, 6]}, True),
+        ({0: [1, 2, 4]}, False),
+    ],
+)
+def test_trials_that_chose_their_own_loads_are_told_from_those_that_share_them(loads, is_search):
+    rows = [{"server": "one", "x": load, "trial": trial} for trial in loads for load in loads[trial]]
+    assert each_trial_chose(rows) == is_search
+
+
+def test_the_line_of_a_search_joins_the_loads_of_each_trial_and_of_no_two(run: Run):
+    key = "connections"
+    # Each trial keeps the loads of its own parity.
+    chosen = [one for one in run.points if synthetic.CONNECTIONS.index(one.point[key]) % 2 == one.block % 2]
+    figure = measure_figure(MEASURES["p99"], *drawn(dataclasses.replace(run, records=chosen)), LOOKS)
+    lines = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "line"]
+    assert [line["encoding"]["detail"]["field"] for line in lines] == ["trial"]
 
 
 def test_a_limit_is_a_line_in_the_figure_of_its_own_statistic_alone(run: Run):

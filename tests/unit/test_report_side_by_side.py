@@ -122,6 +122,23 @@ def test_suspect_and_invalid_points_are_said_at_the_top_once_for_each_run(page: 
         assert page.text.index(said) < page.text.index("B over A")
 
 
+def test_a_ring_is_around_each_point_of_which_a_trial_is_suspect(tmp_path: Path):
+    base = written(tmp_path / "a")
+    doubted = [
+        synthetic.with_load(one, verdict=one.load.verdict.model_copy(update={"status": "suspect"}))
+        if (one.server, one.block, one.point) == ("nginx", 0, {"connections": 50})
+        else synthetic.with_load(one, verdict=one.load.verdict.model_copy(update={"status": "valid"}))
+        for one in base.points
+    ]
+    new = read_run(synthetic.write_run(tmp_path / "b", base.run, doubted))
+    page = page_of([new, new], tmp_path)
+    [chart, *_] = page.charts.values()
+    [ring] = [layer for layer in chart["layer"] if layer["mark"].get("shape") == "circle"]
+    rows = chart["datasets"][ring["data"]["name"]]
+    assert {(row["x"], row["suspect"]) for row in rows} == {(50, 1)}
+    assert {row["run"] for row in rows} == {"A", "B"}
+
+
 def test_runs_under_the_same_conditions_have_no_such_notice(tmp_path: Path):
     runs = [written(tmp_path / name) for name in ("a", "b")]
     said = page_of(runs, tmp_path).text

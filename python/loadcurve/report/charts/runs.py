@@ -31,6 +31,8 @@ from loadcurve.result.measures import Measure
 
 DASHES: tuple[tuple[int, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (14, 4), (4, 2, 1, 2))
 """Lengths of strokes and gaps in pixels; the first line is drawn through."""
+RING_SIZE = 260
+"""In square pixels, as of the rings around what findings are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,12 @@ def runs_figure(
     marks = interval_marks(base, bounded, reach, as_bands=swept, from_zero=from_zero, curve="run")
     if swept:
         marks.append(means.mark_line(strokeWidth=2).encode(strokeDash=_dash(looks)))
+    suspect = [row for row in rows if row["suspect"]]
+    if suspect:
+        of_suspect = base(suspect, "y").encode(
+            tooltip=tooltips(run="run", at=text.axis_title(shown.key), suspect="suspect trials")
+        )
+        marks.append(of_suspect.mark_point(filled=False, shape="circle", size=RING_SIZE, strokeWidth=1.5))
     marks.append(means.mark_point(filled=True, size=60, opacity=1).encode(shape=_shape(looks)))
     alternative = _alternative(measure, shown, rows)
     return Figure(layered(marks, alternative, SMALL_FIGURE_HEIGHT, [], datasets), alternative)
@@ -106,6 +114,7 @@ def _row(run: str, at: CurvePoint, measure: Measure, shown: Slice) -> Row | None
         "high": compact(estimate.high),
         "value": text.estimate(estimate),
         "n": estimate.n,
+        "suspect": at.verdicts.count("suspect"),
     }
 
 

@@ -196,7 +196,10 @@ def _marks(
     # A layer without rows would have no extent for its axes, so it is left out.
     marks = interval_marks(base, bounded, reach, as_bands=shown.key is not None, from_zero=measure.from_zero)
     if usable:
-        if shown.key:
+        if shown.key and each_trial_chose(trials):
+            lines = of_trials(usable).encode(detail="trial:N", shape=altair.ShapeValue("circle"))
+            marks.append(lines.mark_line(strokeWidth=1, opacity=0.8))
+        elif shown.key:
             marks.append(of_means.mark_line(strokeWidth=2))
         singles = of_trials(usable).transform_filter(SINGLE_TRIALS)
         marks.append(singles.mark_point(filled=True, size=16, opacity=0.5))
@@ -212,6 +215,21 @@ def _marks(
     if measure.bound is not None or measure.has_ceiling:
         marks += capacity_marks(overlay, shown, looks)
     return marks
+
+
+def each_trial_chose(trials: Sequence[Row]) -> bool:
+    """Say whether trials chose their own loads, as in a search for a capacity, rather than having the same.
+
+    A line through the loads of all trials would then go from one trial to another and back.
+    """
+    loads: dict[tuple[str, float], set[int]] = {}
+    for row in trials:
+        loads.setdefault((row["server"], row["x"]), set()).add(row["trial"])
+    several = {
+        server for server, _ in loads if len({row["trial"] for row in trials if row["server"] == server}) > 1
+    }
+    alone = sum(len(found) == 1 for (server, _), found in loads.items() if server in several)
+    return 2 * alone > sum(server in several for server, _ in loads)
 
 
 def _mean_row(server: str, at: CurvePoint, measure: Drawn, shown: Slice) -> Row:
