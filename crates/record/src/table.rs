@@ -3,7 +3,11 @@
 //! Only what is plain is read: lines of exactly as many fields as there are columns, numbers in digits, quotes around
 //! a whole field or none. Whatever else is in a block is for readers that are slower and know more.
 
+mod words;
+
 use std::collections::HashMap;
+
+use words::Needle;
 
 const QUOTE: u8 = b'"';
 /// Any number of as many digits fits in 64 bits.
@@ -48,7 +52,7 @@ pub struct ColumnValues {
     /// The texts that differ.
     pub texts: Vec<String>,
     places: HashMap<Vec<u8>, u32>,
-    /// The text before, which is the next one as well mostly.
+    /// The text before as it is written, with what is behind it, which is the next one as well mostly.
     last: (Vec<u8>, u32),
 }
 
@@ -63,21 +67,43 @@ pub fn table_columns(block: &[u8], separator: u8, kinds: &[ColumnKind]) -> Optio
         column.bytes.reserve((lines + lines / 8) * kind.width());
     }
     let mut fields = Fields::of(block, separator);
-    let (last, others) = kinds.split_last()?;
+    let steps = steps(kinds, separator);
     while !fields.rest.is_empty() {
         let mut free = columns.iter_mut();
-        for kind in others {
-            let field = fields.next(separator)?;
-            if *kind != ColumnKind::Unused {
-                free.next()?.add(*kind, field)?;
+        for step in &steps {
+            match *step {
+                Step::Skip(count) => fields.skip(count)?,
+                Step::End => fields.next(b'\n').map(|_| ())?,
+                Step::Read(kind, end) => free.next()?.add(kind, &mut fields, end)?,
             }
-        }
-        let field = fields.next(b'\n')?;
-        if *last != ColumnKind::Unused {
-            free.next()?.add(*last, field)?;
         }
     }
     Some(columns)
+}
+
+/// What is done with a line, from its start on.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// As many fields with a separator behind each are not read.
+    Skip(usize),
+    /// Nor is the last one.
+    End,
+    /// One is read, with this byte behind it.
+    Read(ColumnKind, u8),
+}
+
+fn steps(kinds: &[ColumnKind], separator: u8) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for (place, kind) in kinds.iter().enumerate() {
+        let is_last = place + 1 == kinds.len();
+        match (kind, steps.last_mut()) {
+            (ColumnKind::Unused, _) if is_last => steps.push(Step::End),
+            (ColumnKind::Unused, Some(Step::Skip(count))) => *count += 1,
+            (ColumnKind::Unused, _) => steps.push(Step::Skip(1)),
+            _ => steps.push(Step::Read(*kind, if is_last { b'\n' } else { separator })),
+        }
+    }
+    steps
 }
 
 /// How often a byte occurs in a block.
@@ -91,17 +117,14 @@ pub fn count_of(byte: u8, block: &[u8]) -> usize {
 /// The fields of a block, one after the other.
 struct Fields<'a> {
     rest: &'a [u8],
-    /// Whether a byte ends a field that is not in quotes, or may not be in one.
-    is_end: [bool; 256],
+    separator: Needle,
+    /// What else ends a field that is not in quotes, or may not be in one.
+    others: [Needle; 3],
 }
 
 impl<'a> Fields<'a> {
     fn of(block: &'a [u8], separator: u8) -> Self {
-        let mut is_end = [false; 256];
-        for byte in [separator, b'\n', b'\r', QUOTE] {
-            is_end[usize::from(byte)] = true;
-        }
-        Self { rest: block, is_end }
+        Self { rest: block, separator: Needle::of(separator), others: [b'\n', b'\r', QUOTE].map(Needle::of) }
     }
 
     /// The next field, if this byte is behind it.
@@ -112,44 +135,107 @@ impl<'a> Fields<'a> {
                 let (field, behind) = quoted.split_at(length);
                 (field, behind.strip_prefix(&[QUOTE])?)
             }
-            plain => plain.split_at(plain.iter().position(|byte| self.is_end[usize::from(*byte)])?),
+            plain => {
+                let [newline, carriage_return, quote] = self.others;
+                let ends = [self.separator, newline, carriage_return, quote];
+                plain.split_at(words::first_of(ends, plain)?)
+            }
         };
         self.rest = behind.strip_prefix(&[end])?;
         Some(field)
     }
+
+    /// Leave out fields that are not the last of their line.
+    fn skip(&mut self, count: usize) -> Option<()> {
+        if let Some(behind) = words::behind(count, self.separator, self.others, self.rest) {
+            self.rest = &self.rest[behind..];
+            return Some(());
+        }
+        // Some are in quotes.
+        (0..count).try_for_each(|_| self.next(self.separator.byte()).map(|_| ()))
+    }
+
+    /// The next field as a whole number in digits alone, if this byte is behind it; `None` where it may be another one.
+    fn digits(&mut self, end: u8) -> Option<i64> {
+        let (number, length) = words::digits(self.rest)?;
+        let number = i64::try_from(number).ok().filter(|_| length > 0)?;
+        self.rest = self.rest[length..].strip_prefix(&[end])?;
+        Some(number)
+    }
+
+    /// The same of a number with decimals.
+    fn decimals(&mut self, end: u8) -> Option<f64> {
+        if let Some((number, decimals, length)) = words::short_decimal(self.rest) {
+            let number = exact(number, decimals)?;
+            self.rest = self.rest[length..].strip_prefix(&[end])?;
+            return Some(number);
+        }
+        let (before, length) = words::digits(self.rest).filter(|(_, length)| *length > 0)?;
+        let behind = self.rest[length..].strip_prefix(b".")?;
+        let (decimals, count) = words::digits(behind).filter(|(_, count)| *count > 0)?;
+        if length + count > DIGITS_MAX {
+            return None;
+        }
+        let number = exact(before * WHOLE_POWERS_OF_TEN[count] + decimals, count)?;
+        self.rest = behind[count..].strip_prefix(&[end])?;
+        Some(number)
+    }
 }
 
 impl ColumnValues {
-    fn add(&mut self, kind: ColumnKind, field: &[u8]) -> Option<()> {
+    /// Add the next field, if this byte is behind it; numbers as most tools write them first, without a look for their end.
+    fn add(&mut self, kind: ColumnKind, fields: &mut Fields<'_>, end: u8) -> Option<()> {
         match kind {
-            ColumnKind::Unused => {}
-            ColumnKind::Whole => self.bytes.extend_from_slice(&whole(field)?.to_ne_bytes()),
-            ColumnKind::Decimal => self.bytes.extend_from_slice(&decimal(field)?.to_ne_bytes()),
-            ColumnKind::Flag => self.bytes.push(match field {
+            ColumnKind::Unused => fields.next(end).map(|_| ())?,
+            ColumnKind::Whole => {
+                let number = match fields.digits(end) {
+                    Some(number) => number,
+                    None => whole(fields.next(end)?)?,
+                };
+                self.bytes.extend_from_slice(&number.to_ne_bytes());
+            }
+            ColumnKind::Decimal => {
+                let number = match fields.decimals(end) {
+                    Some(number) => number,
+                    None => decimal(fields.next(end)?)?,
+                };
+                self.bytes.extend_from_slice(&number.to_ne_bytes());
+            }
+            ColumnKind::Flag => self.bytes.push(match fields.next(end)? {
                 b"true" => 1,
                 b"false" => 0,
                 _ => return None,
             }),
             ColumnKind::Text => {
-                let place = self.place(field)?;
+                let place = self.text(fields, end)?;
                 self.bytes.extend_from_slice(&place.to_ne_bytes());
             }
         }
         Some(())
     }
 
-    fn place(&mut self, text: &[u8]) -> Option<u32> {
-        if !self.texts.is_empty() && self.last.0 == text {
-            return Some(self.last.1);
+    fn text(&mut self, fields: &mut Fields<'_>, end: u8) -> Option<u32> {
+        let (last, place) = &self.last;
+        if !last.is_empty()
+            && let Some(rest) = fields.rest.strip_prefix(last.as_slice())
+        {
+            fields.rest = rest;
+            return Some(*place);
         }
-        let place = match self.places.get(text) {
-            Some(place) => *place,
-            None => self.new_place(text)?,
-        };
+        let line = fields.rest;
+        let field = fields.next(end)?;
+        let place = self.place(field)?;
         self.last.0.clear();
-        self.last.0.extend_from_slice(text);
+        self.last.0.extend_from_slice(&line[..line.len() - fields.rest.len()]);
         self.last.1 = place;
         Some(place)
+    }
+
+    fn place(&mut self, text: &[u8]) -> Option<u32> {
+        match self.places.get(text) {
+            Some(place) => Some(*place),
+            None => self.new_place(text),
+        }
     }
 
     fn new_place(&mut self, text: &[u8]) -> Option<u32> {
@@ -207,16 +293,32 @@ fn decimal(field: &[u8]) -> Option<f64> {
             (appended(digits(before)?, behind)?, behind.len())
         }
     };
+    let number = exact(number, decimals)?;
+    Some(if is_negative { -number } else { number })
+}
+
+/// A whole number divided by a power of ten, where that is rounded once.
+fn exact(number: u64, decimals: usize) -> Option<f64> {
     if number > EXACT_MAX {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "it is below 2^53")]
-    let number = number as f64 / POWERS_OF_TEN[decimals];
-    Some(if is_negative { -number } else { number })
+    let number = number as f64;
+    Some(number / POWERS_OF_TEN[decimals])
 }
 
 const POWERS_OF_TEN: [f64; DIGITS_MAX + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18];
+
+const WHOLE_POWERS_OF_TEN: [u64; DIGITS_MAX + 1] = {
+    let mut powers = [1; DIGITS_MAX + 1];
+    let mut place = 1;
+    while place < powers.len() {
+        powers[place] = 10 * powers[place - 1];
+        place += 1;
+    }
+    powers
+};
 
 #[cfg(test)]
 mod tests {
@@ -301,6 +403,10 @@ mod tests {
         fn whole_numbers_are_those_of_the_standard_library(number in -i64::MAX..=i64::MAX) {
             let text = format!("{number}");
             prop_assert_eq!(whole(text.as_bytes()), Some(number));
+            let lines = format!("{text},{text}\n\"{text}\",{text}\n");
+            let columns = table_columns(lines.as_bytes(), b',', &[ColumnKind::Whole; 2]).unwrap();
+            prop_assert_eq!(wholes(&columns[0]), [number; 2]);
+            prop_assert_eq!(wholes(&columns[1]), [number; 2]);
         }
 
         #[test]
@@ -314,6 +420,27 @@ mod tests {
             let text = if decimals == 0 { format!("{sign}{before}") } else { format!("{sign}{before}.{behind}") };
             if before.len() + behind.len() <= DIGITS_MAX {
                 prop_assert_eq!(decimal(text.as_bytes()), text.parse().ok());
+                let lines = format!("{text},{text}\n");
+                let columns = table_columns(lines.as_bytes(), b',', &[ColumnKind::Decimal; 2]).unwrap();
+                let bytes = text.parse::<f64>().unwrap().to_ne_bytes();
+                prop_assert_eq!(&columns[0].bytes, &bytes);
+                prop_assert_eq!(&columns[1].bytes, &bytes);
+            }
+        }
+
+        #[test]
+        fn fields_are_those_between_separators_outside_of_quotes(
+            rows in proptest::collection::vec(proptest::collection::vec("[a-c ]{0,12}|[a-c;]{0,3}", 5), 1..6),
+        ) {
+            let written = |field: &String| if field.contains(';') { format!("\"{field}\"") } else { field.clone() };
+            let lines: String =
+                rows.iter().map(|row| row.iter().map(written).collect::<Vec<_>>().join(";") + "\n").collect();
+            for used in 0..5 {
+                let mut kinds = [ColumnKind::Unused; 5];
+                kinds[used] = ColumnKind::Text;
+                let columns = table_columns(lines.as_bytes(), b';', &kinds).unwrap();
+                let expected: Vec<&str> = rows.iter().map(|row| row[used].as_str()).collect();
+                prop_assert_eq!(texts(&columns[0]), expected);
             }
         }
 
