@@ -13,8 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).with_name("uv")
-ZIG = ("ziglang==0.16.0", "cargo-zigbuild==0.24.1")
-"""What links, and what lets cargo use it; both are packages of Python with their programs."""
+ZIG = ("ziglang==0.16.0", "cargo-zigbuild==0.24.0")
+"""What links, and what lets cargo use it, in the version that is part of maturin; packages of Python."""
+ZIGBUILD_PROGRAM = "CARGO_BIN_EXE_cargo-zigbuild"
+"""The variable by which both use one program as the linker: cargo compiles all anew for another one."""
 TARGET = "{}-unknown-linux-gnu"
 
 
@@ -37,9 +39,9 @@ def require_platforms(platforms: Sequence[str]) -> None:
 def zig_programs(folder: Path) -> Path:
     """Return the folder of Zig's programs, installed where they are not yet."""
     programs = folder / "bin"
-    if not (programs / "cargo-zigbuild").exists():
+    if not (programs / "python").exists():
         subprocess.run([UV, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
-        subprocess.run([UV, "pip", "install", "--quiet", "--python", programs / "python", *ZIG], check=True)
+    subprocess.run([UV, "pip", "install", "--quiet", "--python", programs / "python", *ZIG], check=True)
     return programs
 
 
@@ -53,7 +55,12 @@ def build(platform: str, glibc: str, folder: Path, programs: Path) -> None:
     subprocess.run(
         [UV, "build", "--quiet", *options, "--config-setting", f"build-args={arguments}"],
         cwd=ROOT,
-        env={**os.environ, "PATH": path, "CARGO_ZIGBUILD_PYTHON_PATH": str(programs / "python")},
+        env={
+            **os.environ,
+            "PATH": path,
+            "CARGO_ZIGBUILD_PYTHON_PATH": str(programs / "python"),
+            ZIGBUILD_PROGRAM: str(programs / "cargo-zigbuild"),
+        },
         check=True,
     )
 

@@ -104,6 +104,18 @@ def test_a_wheel_for_an_older_glibc_is_linked_by_zig_for_its_platform():
         build_backend.Build.of(["--zig"])
 
 
+def test_programs_and_module_of_a_wheel_are_linked_by_one_program_so_that_all_is_compiled_once(
+    monkeypatch, tmp_path
+):
+    [pinned] = [one for one in build_wheels.ZIG if one.startswith("cargo-zigbuild")]
+    inside = re.findall(rb"cargo-zigbuild-([\d.]+)/", Path(sys.executable).with_name("maturin").read_bytes())
+    assert {pinned} == {f"cargo-zigbuild=={version.decode()}" for version in inside}
+    given = []
+    monkeypatch.setattr(build_wheels.subprocess, "run", lambda *_, env, **__: given.append(env))
+    build_wheels.build("x86_64", "2.28", tmp_path, tmp_path / "bin")
+    assert given[0]["CARGO_BIN_EXE_cargo-zigbuild"] == str(tmp_path / "bin" / "cargo-zigbuild")
+
+
 def test_a_wheel_for_this_machine_is_built_as_cargo_does_by_itself():
     build = build_backend.Build.of(["--profile", "ci"])
     assert build.command == ["cargo", "build", "--locked", "--bins", "--profile", "ci"]
