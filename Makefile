@@ -37,6 +37,8 @@ export NATIVE_PROFILE ?= release
 export TEST_PROFILE ?= dev
 # The Pythons that the wheel is tried with, and how a release is signed: by ssh or gpg with KEY, or not at all (none).
 PYTHONS ?= 3.11 3.13 3.14
+# The Debians whose own Pythons try the wheel of a release, where uv cannot download some: bookworm, trixie and forky have these.
+DEBIANS ?=
 # The platforms of a release, whose standard library Rust has, and the oldest glibc that it runs with.
 PLATFORMS ?= x86_64 aarch64
 GLIBC ?= 2.28
@@ -46,7 +48,7 @@ KEY ?=
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel wheels release reproduce audit docs pictures notebook bench bench-long bench-builds behaviours campaigns lock clean
+	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel test-wheel-debian wheels release reproduce audit docs pictures notebook bench bench-long bench-builds behaviours campaigns lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -189,12 +191,16 @@ wheel: setup ## Build the wheel into dist/
 test-wheel: wheel ## Install the wheel into empty environments of PYTHONS elsewhere and run the quickstart study in each
 	tests/try-wheel $(PYTHONS)
 
+test-wheel-debian: ## As root: install the wheels of dist/ with pip into clean DEBIANS and try them (needs debootstrap)
+	tests/try-wheel-debian $(or $(DEBIANS),bookworm trixie forky)
+
 wheels: setup ## Build the wheels of PLATFORMS for glibc GLIBC and newer into dist/
 	$(BIN)/python packaging/build_wheels.py dist $(GLIBC) $(PLATFORMS)
 
 # Each wheel is built once: what is released is what was tested, where it runs on this machine.
 release: wheels ## Write dist/release: the wheels, what is in them, checksums; signed as SIGN=ssh|gpg|none with KEY says
-	WHEEL="$$(ls dist/*_$$(uname -m).whl)" tests/try-wheel $(PYTHONS)
+	$(if $(PYTHONS),WHEEL="$$(ls dist/*_$$(uname -m).whl)" tests/try-wheel $(PYTHONS))
+	$(if $(DEBIANS),tests/try-wheel-debian $(DEBIANS))
 	$(BIN)/python packaging/release.py --key "$(KEY)" dist/release "$(SIGN)" dist/*.whl
 
 reproduce: setup ## Build the wheel in two folders and compare the two
