@@ -82,7 +82,7 @@ def entry_of(folder: Path, commit: str | None, history: Path) -> HistoryEntry:
         conditions=digest(_canonical({name: analysis.run.conditions[name] for name in ("load", "content")})),
         machine=machine_of(analysis),
         servers={name: server.version for name, server in analysis.run.servers.items()},
-        figures=list(_figures(analysis)),
+        figures=list(figures_of(analysis)),
     )
 
 
@@ -131,7 +131,8 @@ def _with_changes(series: Series, figures: int) -> Series:
     return replace(series, changes=change_points(readings, figures, noise))
 
 
-def _figures(analysis: Analysis) -> Iterator[HistoryFigure]:
+def figures_of(analysis: Analysis) -> Iterator[HistoryFigure]:
+    """Yield what a history keeps of a run: the figures of every server at every point."""
     known = measures(analysis.load_kind)
     for curve in analysis.curves:
         for at in curve.points:

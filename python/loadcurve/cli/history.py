@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, assert_never
 
 import typer
 from rich.text import Text
@@ -34,7 +35,7 @@ def add_command(runs: Sequence[Path], folder: Path, commit: str | None) -> None:
         typer.echo(folder / f"{entry.run}.json")
 
 
-def show_command(folder: Path, *, html: bool, json_output: bool) -> None:
+def show_command(folder: Path, printed: Literal["text", "json", "openmetrics"], *, html: bool) -> None:
     """Print the series of a history; with ``html``, write its page, too.
 
     Raises ``LoadcurveError``: the history cannot be read, or the page cannot be written.
@@ -44,14 +45,21 @@ def show_command(folder: Path, *, html: bool, json_output: bool) -> None:
     talk = new_console(stderr=True)
     for words in found.damage:
         talk.print(Text(words))
-    if json_output:
-        typer.echo(json.dumps(history_json(found, studies), indent=2))
-    else:
-        new_console().print(bounded(history_lines(found, studies)))
+    match printed:
+        case "text":
+            new_console().print(bounded(history_lines(found, studies)))
+        case "json":
+            typer.echo(json.dumps(history_json(found, studies), indent=2))
+        case "openmetrics":
+            from loadcurve.report.formats.trackers import history_samples, openmetrics
+
+            typer.echo(openmetrics(history_samples(found.entries)), nl=False)
+        case _ as never:
+            assert_never(never)
     if html:
         from loadcurve.report.history_page import write_history
 
-        new_console(stderr=json_output).print(str(write_history(found, studies)), soft_wrap=True)
+        new_console(stderr=printed != "text").print(str(write_history(found, studies)), soft_wrap=True)
 
 
 def _commit_of(run: Path) -> str | None:

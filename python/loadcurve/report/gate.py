@@ -256,8 +256,14 @@ def gate_markdown(analysis: Analysis, gate: GateAnswer) -> str:
 
 def gate_junit(analysis: Analysis, gate: GateAnswer) -> str:
     """Return JUnit's XML: a test for each gated measure, skipped where it is not decided."""
-    kind = analysis.load_kind
     suite = Element("testsuite", name="loadcurve gate")
+    add_gate(suite, analysis, gate)
+    return as_junit(suite)
+
+
+def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
+    """Add the tests of a gate to a suite of JUnit."""
+    kind = analysis.load_kind
     for one in gate.gated.measures:
         name = f"{_title(kind, one)} over the whole curve"
         case = SubElement(suite, "testcase", classname=gate.gated.head, name=name)
@@ -275,7 +281,6 @@ def gate_junit(analysis: Analysis, gate: GateAnswer) -> str:
             name = f"figures at {text.point(point)}"
             case = SubElement(suite, "testcase", classname=lost.server, name=name)
             SubElement(case, "error", message=f"no usable figure: {lost.reason}")
-    return as_junit(suite)
 
 
 def _grid(report: Report) -> Grid | None:

@@ -14,7 +14,6 @@ from loadcurve.analysis.requirements import JudgedRequirement, RequirementObstac
 from loadcurve.errors import clause
 from loadcurve.report import text
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
-from loadcurve.report.suite import as_junit
 from loadcurve.report.terminal_tables import as_it_is
 from loadcurve.result.measures import Measure
 from loadcurve.stats.interval import CONFIDENCE
@@ -144,16 +143,14 @@ def _in_terminal(report: Report, _: Grid | None) -> Iterable[RenderableType]:
     return [Text(), heading, table, Text()]
 
 
-def requirements_junit(analysis: Analysis) -> str:
-    """Return JUnit's XML: a test for each requirement and point, skipped where it is not decided."""
-    suite = Element("testsuite", name="loadcurve run")
+def add_requirements(suite: Element, analysis: Analysis) -> None:
+    """Add a test for each requirement and point to a suite of JUnit, skipped where it is not decided."""
     for row in requirement_rows(analysis):
         name = f"{row.statement} {text.at_point(row.judged.point)}"
         case = SubElement(suite, "testcase", classname=row.judged.server, name=name)
         if row.judged.outcome != "held":
             tag = "failure" if row.judged.outcome == "failed" else "skipped"
             SubElement(case, tag, message=requirement_in_words(row))
-    return as_junit(suite)
 
 
 REQUIREMENTS: Section[Grid | None] = Section(

@@ -1,7 +1,7 @@
 """The subcommand on histories: the figures of runs over time."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -31,6 +31,9 @@ def history(
     html: Annotated[
         bool, typer.Option("--html", help="With show: also write a page, history.html, into the folder.")
     ] = False,
+    printed: Annotated[
+        Literal["text", "json", "openmetrics"], typer.Option("--format", help="With show: what is printed.")
+    ] = "text",
     json_output: JsonOption = False,
 ) -> None:
     """Keep figures of runs over time, and show where they changed.
@@ -43,8 +46,8 @@ def history(
         raise typer.BadParameter("expected add RUN..., or show")
     raise_on_interrupts()
     if action == "add":
-        if html or json_output:
-            raise typer.BadParameter("--html and --json are options of show")
+        if html or json_output or printed != "text":
+            raise typer.BadParameter("--html, --format and --json are options of show")
         from loadcurve.cli.history import add_command
 
         add_command(runs_there(runs), folder, commit)
@@ -53,4 +56,4 @@ def history(
             raise typer.BadParameter("--commit is an option of add")
         from loadcurve.cli.history import show_command
 
-        show_command(folder, html=html, json_output=json_output)
+        show_command(folder, "json" if json_output else printed, html=html)

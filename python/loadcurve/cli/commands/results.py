@@ -141,8 +141,9 @@ def report(
         typer.Option(
             "--format",
             metavar="LIST",
-            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, tex, json, or for latency "
-            "alone hgrm, hlog, fortio, k6-summary, wrk2, separated by commas. The paths are printed.",
+            help="One or more of html, md, csv, xlsx, parquet, png, svg, pdf, tex, json, junit, "
+            "github-benchmark, bencher, openmetrics, or for latency alone hgrm, hlog, fortio, k6-summary, "
+            "wrk2, separated by commas. The paths are printed.",
         ),
     ] = None,
     out: Annotated[

@@ -191,9 +191,32 @@ def _wrk2(report: "Report") -> Files:
 
 
 def _junit(report: "Report") -> Files:
-    from loadcurve.report.requirements import requirements_junit
+    from loadcurve.report.run_junit import run_junit
 
-    yield "report-junit.xml", requirements_junit(report.analysis).encode()
+    yield "report-junit.xml", run_junit(report.analysis).encode()
+
+
+def _github_benchmark(report: "Report") -> Files:
+    from loadcurve.analysis.history import figures_of
+    from loadcurve.report.formats.trackers import github_benchmark
+
+    figures = list(figures_of(report.analysis))
+    yield "report-github-benchmark-bigger.json", github_benchmark(figures, "higher")
+    yield "report-github-benchmark-smaller.json", github_benchmark(figures, "lower")
+
+
+def _bencher(report: "Report") -> Files:
+    from loadcurve.analysis.history import figures_of
+    from loadcurve.report.formats.trackers import bencher
+
+    yield "report-bencher.json", bencher(figures_of(report.analysis))
+
+
+def _openmetrics(report: "Report") -> Files:
+    from loadcurve.analysis.history import figures_of
+    from loadcurve.report.formats.trackers import openmetrics, run_samples
+
+    yield "report-openmetrics.txt", openmetrics(run_samples(figures_of(report.analysis)))
 
 
 FORMATS: dict[str, "Callable[[Report], Files]"] = {
@@ -213,5 +236,8 @@ FORMATS: dict[str, "Callable[[Report], Files]"] = {
     "k6-summary": _k6_summary,
     "wrk2": _wrk2,
     "junit": _junit,
+    "github-benchmark": _github_benchmark,
+    "bencher": _bencher,
+    "openmetrics": _openmetrics,
 }
 """By the name on the command line: how the report is written in that format."""
