@@ -80,6 +80,12 @@ def percent(share: float | None) -> str:
     return "less than 0.01 %" if 0 < share < LEAST_SHARE else f"{number(100 * share, 2)} %"
 
 
+def in_percent(share: float, *, signed: bool = False) -> str:
+    """Return a share of one in per cent with one decimal and without the unit, such as ``3.9``; never -0."""
+    rounded = round(100 * share, 1) + 0.0
+    return f"{rounded:+,.1f}" if signed else f"{rounded:,.1f}"
+
+
 def percent_in_column(share: float) -> str:
     """Return a share of one in per cent with two decimals, so that shares below one another align."""
     return "" if not share else "< 0.01 %" if share < LEAST_SHARE else f"{100 * share:.2f} %"

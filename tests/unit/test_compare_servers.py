@@ -53,6 +53,37 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Command:
     return command
 
 
+def test_what_explains_a_difference_is_named_with_its_ratio(runs: Command):
+    # In each block tiny takes this many times the CPU time of nginx in user mode, and the same of all else.
+    ratios = (1.24, 1.25, 1.26)
+    record = synthetic.run_record()
+    nginx = [
+        one
+        for one in synthetic.trial_records(record)
+        if isinstance(one, PointRecord) and one.server == "nginx"
+    ]
+    tiny = []
+    for one in nginx:
+        used = one.probe.server
+        assert used is not None
+        assert used.cpu_user_s is not None
+        more = used.model_copy(update={"cpu_user_s": used.cpu_user_s * ratios[one.block]})
+        probe = one.probe.model_copy(update={"server": more})
+        tiny.append(
+            one.model_copy(update={"server": "tiny", "trial": trial_of(record, one.block), "probe": probe})
+        )
+    (runs.work / "costlier").mkdir()
+    synthetic.write_run(runs.work / "costlier", record, [*nginx, *tiny])
+    found = json.loads(runs.run("compare", "costlier", *SIDES, "--json").stdout)["resources"]
+    (shown,) = [one for one in found if one["shown"]]
+    assert shown["measure"] == "cpu_user_us"
+    assert shown["ratio"] == pytest.approx(math.prod(ratios) ** (1 / 3))
+    assert {"cpu_system_us", "context_switches", "received_bytes"} <= {one["measure"] for one in found}
+    for form in ("text", "md"):
+        said = " ".join(runs.run("compare", "costlier", *SIDES, "--format", form).stdout.split())
+        assert "tiny takes: CPU time in user mode per request: 1.25 (" in said
+
+
 def test_servers_of_one_run_are_compared_by_their_ratio_within_blocks(runs: Command):
     printed = json.loads(runs.run("compare", "known", "--base", "nginx", "--head", "apache", "--json").stdout)
     assert (printed["base"], printed["head"]) == ("nginx", "apache")

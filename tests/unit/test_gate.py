@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.comparison import RunComparison, compare_arms
 from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.gated import has_time_left
 from loadcurve.errors import BadInput, NothingMeasured
@@ -133,8 +134,12 @@ def test_a_slower_head_fails_after_two_draws(slower: Run, answered_by: tuple[Ana
     assert {record.block for record in slower.records} == set(range(2 * LEAST_BLOCKS))
 
 
+def compared(analysis: Analysis, answer: GateAnswer) -> RunComparison:
+    return compare_arms(analysis, answer.gated.base, answer.gated.head)
+
+
 def test_json_has_both_draws(answered_by: tuple[Analysis, GateAnswer]):
-    found = gate_json(*answered_by)
+    found = gate_json(*answered_by, compared(*answered_by))
     assert (found["outcome"], found["base"], found["head"]) == ("failed", *SIDES)
     [throughput] = [one for one in found["measures"] if one["measure"] == "throughput"]
     assert throughput["confirmation"]["worse_by"] == pytest.approx(0.1)
@@ -149,7 +154,7 @@ def test_junit_fails_the_measure_that_is_worse(answered_by: tuple[Analysis, Gate
 
 
 def test_the_summary_of_a_pull_request_begins_with_the_answer(answered_by: tuple[Analysis, GateAnswer]):
-    heading, answer, *_ = gate_markdown(*answered_by).split("\n\n")
+    heading, answer, *_ = gate_markdown(*answered_by, compared(*answered_by)).split("\n\n")
     assert heading == "## persistent beside limit"
     assert answer.startswith("**Regression of 3 % or more, in two draws")
 

@@ -126,7 +126,7 @@ def test_a_step_is_named_by_its_commit_and_its_size():
     (words,) = changes_in_words(series)
     assert "since commit6" in words
     # 120.02 over 100.03.
-    assert "+20 % (" in words
+    assert "+20.0 % (" in words
 
 
 def test_no_change_is_smaller_than_the_machines_own_noise():

@@ -118,7 +118,15 @@ def test_a_requirement_that_cannot_be_judged_is_refused_with_what_is_allowed(tmp
 
 
 def test_a_failed_requirement_ends_a_run_with_3_and_an_open_one_with_5_where_that_is_asked():
-    for outcomes, codes in (({"failed", "held"}, (3, 3)), ({"cannot_tell"}, (0, 5)), ({"held"}, (0, 0))):
+    for outcomes, codes in (
+        ({"failed", "held"}, (3, 3)),
+        ({"cannot_tell"}, (0, 5)),
+        ({"held"}, (0, 0)),
+        # What no figure decides is not decided, and where there is no figure at all, nothing was measured.
+        ({"no_figure", "held"}, (0, 5)),
+        ({"no_figure"}, (4, 4)),
+        (set(), (0, 0)),
+    ):
         ending = Ending.__new__(Ending)
         ending.usable, ending._outcomes = True, outcomes
         assert (ending.exit_code(is_strict=False), ending.exit_code(is_strict=True)) == codes

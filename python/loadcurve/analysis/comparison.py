@@ -8,7 +8,7 @@ import numpy as np
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change, Outcome
-from loadcurve.analysis.curves import at_point, protocol_measures_in, usable_logs
+from loadcurve.analysis.curves import Curve, at_point, protocol_measures_in, usable_logs
 from loadcurve.analysis.missing import MissingFigure, Side, missing_figures
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.trust import Trust, trust_of
@@ -65,6 +65,8 @@ class RunComparison:
     """Servers of the base without any usable figure."""
     not_computed: tuple[NotComputed, ...] = ()
     """What a fault of Loadcurve left out, of the runs' analyses and of the changes."""
+    resources: tuple[Change, ...] = ()
+    """What an answer takes on both sides, over the whole curve, where the records have it."""
     arms: tuple[str, str] | None = None
     """The base and the head where both are servers of one run, measured in turn; ``None`` for two runs."""
 
@@ -221,14 +223,26 @@ def _all_changes(
 def _changes_of_arms(analysis: Analysis, measure: Measure, base: str, head: str) -> list[Change]:
     """Return the changes of a measure over the curve, and at each point."""
     _, logs = usable_logs(analysis.curves, measure)
-    places: list[tuple[Point | None, Logs]] = [
-        (None, logs),
-        *((point, at_point(logs, place)) for place, point in enumerate(analysis.points)),
-    ]
+    return _within_blocks(
+        measure,
+        base,
+        head,
+        [(None, logs), *((point, at_point(logs, place)) for place, point in enumerate(analysis.points))],
+    )
+
+
+def over_blocks(found: Sequence[Curve], measure: Measure, base: str, head: str) -> list[Change]:
+    """Return the change of a measure between two servers of a run, over the whole curve; none without one."""
+    return _within_blocks(measure, base, head, [(None, usable_logs(found, measure)[1])])
+
+
+def _within_blocks(
+    measure: Measure, base: str, head: str, places: Sequence[tuple[Point | None, Logs]]
+) -> list[Change]:
     return [
         Change(head, measure, point, ratio, values=_values(values[base], values[head]))
         for point, values in places
-        if (ratio := paired_ratio(values, head, base)) is not None
+        if base in values and head in values and (ratio := paired_ratio(values, head, base)) is not None
     ]
 
 
@@ -251,8 +265,24 @@ def _compared(base: Analysis, new: Analysis) -> Iterator[Measure]:
 
 def _changes(base: Analysis, new: Analysis, measure: Measure, in_both: Sequence[Point]) -> list[Change]:
     """Return the changes of a measure over the curve, and at each point that both runs have."""
-    columns = [[one.points.index(point) for point in in_both] for one in (new, base)]
-    of_new, of_base = (usable_logs(one.curves, measure)[1] for one in (new, base))
+    return _between((base.curves, base.points), (new.curves, new.points), measure, in_both)
+
+
+def changes_between(base: Sequence[Curve], new: Sequence[Curve], measure: Measure) -> list[Change]:
+    """Return the changes of a measure between two runs, over the curve and at the points that both have."""
+    points = [[at.point for at in side[0].points] if side else [] for side in (base, new)]
+    in_both = [point for point in points[0] if point in points[1]]
+    return _between((base, points[0]), (new, points[1]), measure, in_both)
+
+
+def _between(
+    base: tuple[Sequence[Curve], Sequence[Point]],
+    new: tuple[Sequence[Curve], Sequence[Point]],
+    measure: Measure,
+    in_both: Sequence[Point],
+) -> list[Change]:
+    columns = [[points.index(point) for point in in_both] for _, points in (new, base)]
+    of_new, of_base = (usable_logs(found, measure)[1] for found, _ in (new, base))
     changes: list[Change] = []
     for server in of_base:
         if server in of_new:

@@ -22,6 +22,7 @@ from loadcurve.result.history import (
     of_conditions,
 )
 from loadcurve.result.measures import measures, point_key
+from loadcurve.result.records import RunRecord
 from loadcurve.result.summary import source_of
 from loadcurve.stats.change_points import NORMAL_95, Changes, Reading, change_points
 
@@ -61,13 +62,16 @@ class StudyHistory:
     series: tuple[Series, ...]
 
 
-def entry_of(folder: Path, commit: str | None, history: Path) -> HistoryEntry:
-    """Return the entry of a run for a history.
+def entry_of(
+    folder: Path, commit: str | None, history: Path, record: RunRecord | None = None
+) -> HistoryEntry:
+    """Return the entry of a run for a history; its ``record`` is read where it has not been.
 
     Raises ``BadInput`` where the folder cannot be read as a run.
     """
     source = source_of(folder)
-    record, _ = read_run_record(folder)
+    if record is None:
+        record, _ = read_run_record(folder)
     analysis = analysis_of(folder)
     files = [one.sha256 if one is not None else None for one in (source.run, source.trials)]
     return HistoryEntry(

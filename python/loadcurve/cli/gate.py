@@ -37,6 +37,7 @@ from loadcurve.toml.quantities import parse_duration_s
 
 if TYPE_CHECKING:
     from loadcurve.analysis.analysis import Analysis
+    from loadcurve.analysis.comparison import RunComparison
     from loadcurve.result.folder import Run
 
 LAST_LINES = 10
@@ -134,14 +135,14 @@ def _gate(
         return EXIT_INTERRUPTED
     report, file = written_report(study_run.folder)
     run, analysis, page = report.run, report.analysis, str(file)
-    answer = GateAnswer.of(analysis)
-    if answer is None:
+    answer, compared = GateAnswer.of(analysis), report.arms_compared
+    if answer is None or compared is None:
         raise LoadcurveError(f"{study_run.folder} was not written as a gate")
     if interrupted:
         talk.print("interrupted: what was measured is kept, and decides nothing")
         talk.print(Text(page), soft_wrap=True)
         return EXIT_INTERRUPTED
-    _print(analysis, answer, given.printed, page)
+    _print((analysis, answer, compared), given.printed, page)
     fail_where_left_out(analysis.not_computed)
     return _judged(run, answer, given, talk)
 
@@ -155,18 +156,18 @@ def _interrupted(study_run: StudyRun) -> bool:
     return False
 
 
-def _print(analysis: "Analysis", answer: GateAnswer, printed: ComparisonFormat, page: str) -> None:
+def _print(found: "tuple[Analysis, GateAnswer, RunComparison]", printed: ComparisonFormat, page: str) -> None:
     match printed:
         case "text":
             out = new_console()
-            out.print(bounded(gate_lines(analysis, answer)))
+            out.print(bounded(gate_lines(*found)))
             out.print(Text(page), soft_wrap=True)
         case "json":
-            sys.stdout.write(json.dumps({**gate_json(analysis, answer), "report": page}, indent=2) + "\n")
+            sys.stdout.write(json.dumps({**gate_json(*found), "report": page}, indent=2) + "\n")
         case "md":
-            sys.stdout.write(gate_markdown(analysis, answer))
+            sys.stdout.write(gate_markdown(*found))
         case "junit":
-            sys.stdout.write(gate_junit(analysis, answer))
+            sys.stdout.write(gate_junit(*found[:2]))
         case _ as never:
             assert_never(never)
 

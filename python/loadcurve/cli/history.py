@@ -14,6 +14,7 @@ from loadcurve.report.history import history_json, history_lines
 from loadcurve.report.terminal_tables import bounded
 from loadcurve.result.folder import read_run_record
 from loadcurve.result.history import add_entry, read_history
+from loadcurve.result.records import RunRecord
 from loadcurve.server.revision import revision_of
 
 _GIT = "git "
@@ -25,7 +26,11 @@ def add_command(runs: Sequence[Path], folder: Path, commit: str | None) -> None:
     All are read before any is added. Raises ``BadInput`` where one cannot be read as a run, has no figure,
     or cannot be added.
     """
-    entries = [entry_of(run, commit or _commit_of(run), folder) for run in runs]
+    records = [read_run_record(run)[0] for run in runs]
+    entries = [
+        entry_of(run, commit or _commit_of(record), folder, record)
+        for run, record in zip(runs, records, strict=True)
+    ]
     talk = new_console(stderr=True)
     for run, entry in zip(runs, entries, strict=True):
         state = add_entry(folder, entry)
@@ -62,9 +67,8 @@ def show_command(folder: Path, printed: Literal["text", "json", "openmetrics"], 
         new_console(stderr=printed != "text").print(str(write_history(found, studies)), soft_wrap=True)
 
 
-def _commit_of(run: Path) -> str | None:
+def _commit_of(record: RunRecord) -> str | None:
     """Return the revision of the folder that a run's study was read from."""
-    record, _ = read_run_record(run)
     if record.study_file is None:
         return None
     revision = revision_of(Path(record.study_file).parent)

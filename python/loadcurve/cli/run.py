@@ -148,7 +148,10 @@ class Ending:
         """Return what a whole run ends with."""
         if not self.usable or "failed" in self._outcomes:
             return EXIT_INVALID
-        return EXIT_UNDECIDED if is_strict and "cannot_tell" in self._outcomes else EXIT_DONE
+        if self._outcomes == {"no_figure"}:
+            return NothingMeasured.exit_code
+        is_open = not self._outcomes <= {"held"}
+        return EXIT_UNDECIDED if is_strict and is_open else EXIT_DONE
 
 
 def _show_all(study_run: StudyRun, talk: Console, ending: Ending, *, interrupted: bool) -> None:
@@ -227,7 +230,10 @@ def _is_usable(run: Run, talk: Console) -> bool:
 
 
 def _requirements(run: Run, talk: Console) -> set[str]:
-    """Return the outcomes of a run's requirements, and name those that are not held."""
+    """Return the outcomes of a run's requirements, and name those that are not held.
+
+    One that is not decided for want of any figure is ``no_figure``.
+    """
     if not run.run.study.get("require"):
         return set()
     from loadcurve.analysis.numbers import analysis_of
@@ -237,4 +243,9 @@ def _requirements(run: Run, talk: Console) -> set[str]:
     for row in rows:
         if row.judged.outcome != "held":
             talk.print(Text(requirement_in_words(row)))
-    return {row.judged.outcome for row in rows}
+    return {
+        "no_figure"
+        if row.judged.outcome == "cannot_tell" and row.judged.estimate is None
+        else row.judged.outcome
+        for row in rows
+    }

@@ -47,6 +47,7 @@ def comparison_lines(comparison: RunComparison) -> RenderableType:
     """Return what differs, the ratios with their intervals, and what they show; fits 80 columns."""
     parts: list[RenderableType] = [*_what_differs(comparison), _ratios(comparison), Text()]
     parts += _of_operations(comparison.operations)
+    parts += [Text(words) for words in resources_in_words(comparison.resources)]
     cautions = [*(one.words for one in comparison.not_computed), *trust_in_words(comparison)]
     said = [Text(words, style="yellow") for words in cautions]
     return Group(*parts, *said, *_conclusions(comparison), *_left_out(comparison))
@@ -60,6 +61,22 @@ def difference_line(difference: Difference) -> str:
     return (
         f"{difference.name}: not the same" if is_long or base == new else f"{difference.name}: {base} → {new}"
     )
+
+
+def resources_in_words(changes: Iterable[Change]) -> list[str]:
+    """Return a sentence for each server with the resources of which it is shown to take more or less.
+
+    Such as ``nginx takes: CPU time in the kernel per request: 1.24 (1.20 to 1.28) times the base's, 10 →
+    12 µs``; nothing where no resource differs.
+    """
+    by_server: dict[str, list[Change]] = {}
+    for change in changes:
+        if change.shown:
+            by_server.setdefault(change.server, []).append(change)
+    return [
+        f"{server} takes: {'; '.join(f'{one.measure.title}: {times_in_words(one)}' for one in shown)}."
+        for server, shown in by_server.items()
+    ]
 
 
 def changes_in_words(changes: Iterable[Change]) -> list[str]:
@@ -195,6 +212,7 @@ def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, A
         "curves": [_change_json(change) for change in comparison.curves],
         "points": [_change_json(change) for change in comparison.points],
         "operations": [_change_json(change) for change in comparison.operations],
+        "resources": [_change_json(change) for change in comparison.resources],
         "servers_in_one_run": list(comparison.servers_in_one),
         "points_in_one_run": list(comparison.points_in_one),
         "lost": [

@@ -16,6 +16,7 @@ from loadcurve.report.comparison import (
     lost_figures_in_words,
     place_in_words,
     ratio_in_words,
+    resources_in_words,
     times_in_words,
     trust_in_words,
     undecided_in_words,
@@ -42,6 +43,7 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
         *listed(map(escaped, changed)),
         *_table(comparison),
     ]
+    blocks += listed(map(escaped, resources_in_words(comparison.resources)))
     blocks += [escaped(words) for words in (*trust_in_words(comparison), *unusable_base_in_words(comparison))]
     if not comparison.changes:
         blocks.append("Nothing can be compared.")

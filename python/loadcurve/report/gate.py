@@ -10,13 +10,13 @@ from rich.text import Text
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change, Outcome
-from loadcurve.analysis.comparison import compare_arms
+from loadcurve.analysis.comparison import RunComparison
 from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.gated import GatedMeasure, worse_share
 from loadcurve.errors import sentence
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
-from loadcurve.report.comparison import comparison_json, unusable_in_words
+from loadcurve.report.comparison import comparison_json, resources_in_words, unusable_in_words
 from loadcurve.report.markdown import escaped, listed, table_lines
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.suite import as_junit
@@ -101,12 +101,12 @@ def _rates(gate: GateAnswer) -> Iterator[str]:
     yield f"Of gates of equal builds at most {100 * found.false_alarms:g} % fail.{seen}"
 
 
-def gate_lines(analysis: Analysis, gate: GateAnswer) -> RenderableType:
+def gate_lines(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> RenderableType:
     """Return the answer first, then the measures; fits 80 columns."""
-    said = gate_sentences(analysis, gate)
+    said = [*gate_sentences(analysis, gate), *resources_in_words(compared.resources)]
     colour = COLOURS.get(gate.outcome, "bold yellow")
     said_of = [Text(one) for one in said[1:]]
-    rows = _rows(analysis, gate)
+    rows = _rows(analysis, gate, compared)
     if not gate.gated.measures:
         return Group(Text(said[0], style=colour), *said_of)
     layouts = (WRAPPED, FIGURES, FIGURES, FIGURES, NAMES)
@@ -123,7 +123,7 @@ def _cell_at(place: int) -> Callable[[list[str]], str]:
     return lambda row: row[place]
 
 
-def _rows(analysis: Analysis, gate: GateAnswer) -> list[list[str]]:
+def _rows(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> list[list[str]]:
     kind = analysis.load_kind
     rows = [
         [
@@ -137,15 +137,14 @@ def _rows(analysis: Analysis, gate: GateAnswer) -> list[list[str]]:
     ]
     return rows + [
         [change.measure.title, _of_change(change), units.ABSENT, str(_blocks(change)), "not gated"]
-        for change in _not_gated(analysis, gate)
+        for change in _not_gated(gate, compared)
     ]
 
 
-def _not_gated(analysis: Analysis, gate: GateAnswer) -> list[Change]:
+def _not_gated(gate: GateAnswer, compared: RunComparison) -> list[Change]:
     """Return what else two servers are compared by, over the whole curve."""
     gated = {one.measure for one in gate.gated.measures}
-    changes = compare_arms(analysis, gate.gated.base, gate.gated.head).curves
-    return [one for one in changes if one.measure.name not in gated]
+    return [one for one in compared.curves if one.measure.name not in gated]
 
 
 def _blocks(change: Change) -> int:
@@ -155,13 +154,13 @@ def _blocks(change: Change) -> int:
 def _of_change(change: Change) -> str:
     ratio = change.ratio.estimate
     if ratio is None or ratio.low is None or ratio.high is None:
-        return _signed(change.worse_by)
+        return _percent(change.worse_by)
     ends = (
         [1 - ratio.high, 1 - ratio.low]
         if change.measure.better == "higher"
         else [ratio.low - 1, ratio.high - 1]
     )
-    return f"{_signed(change.worse_by)} ({' to '.join(map(_plain, ends))})"
+    return f"{_percent(change.worse_by)} ({' to '.join(map(units.in_percent, ends))})"
 
 
 def _answer(one: GatedMeasure) -> str:
@@ -175,22 +174,17 @@ def _answer(one: GatedMeasure) -> str:
 def _interval(kind: LoadKind, one: GatedMeasure, draw: GateDraw) -> str:
     """Return by how much a measure is worse with its interval, such as ``+5.1 % (3.9 to 6.4)``."""
     measure = measures(kind)[one.measure]
-    value = _signed(worse_share(measure, draw.mean))
+    value = _percent(worse_share(measure, draw.mean))
     if draw.high is None:
         return value
     if draw.low is None:
-        return f"{value} (up to {_plain(worse_share(measure, draw.high))})"
-    ends = [_plain(worse_share(measure, end)) for end in (draw.low, draw.high)]
+        return f"{value} (up to {units.in_percent(worse_share(measure, draw.high))})"
+    ends = [units.in_percent(worse_share(measure, end)) for end in (draw.low, draw.high)]
     return f"{value} ({' to '.join(ends)})"
 
 
-def _signed(share: float) -> str:
-    # Adding 0 makes no number of -0.
-    return f"{round(100 * share, 1) + 0.0:+.1f} %"
-
-
-def _plain(share: float) -> str:
-    return f"{round(100 * share, 1) + 0.0:.1f}"
+def _percent(share: float) -> str:
+    return f"{units.in_percent(share, signed=True)} %"
 
 
 def _share(share: float) -> str:
@@ -201,7 +195,7 @@ def _title(kind: LoadKind, one: GatedMeasure) -> str:
     return measures(kind)[one.measure].title
 
 
-def gate_json(analysis: Analysis, gate: GateAnswer) -> dict[str, Any]:
+def gate_json(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> dict[str, Any]:
     """Return everything as plain data."""
     kind, found, outcome = analysis.load_kind, gate.gated, gate.outcome
     return {
@@ -218,7 +212,7 @@ def gate_json(analysis: Analysis, gate: GateAnswer) -> dict[str, Any]:
         "more_blocks": found.more_blocks,
         "measures": [_measure_json(kind, one) for one in found.measures],
         "not_measured": found.not_measured,
-        "comparison": comparison_json(compare_arms(analysis, found.base, found.head), None),
+        "comparison": comparison_json(compared, None),
     }
 
 
@@ -242,14 +236,14 @@ def _draw_json(kind: LoadKind, one: GatedMeasure, draw: GateDraw) -> Mapping[str
     return {"blocks": draw.blocks, **shares, "log_ratio_sd": draw.sd}
 
 
-def gate_markdown(analysis: Analysis, gate: GateAnswer) -> str:
+def gate_markdown(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> str:
     """Return the answer and the table, as a summary of a pull request."""
-    said = gate_sentences(analysis, gate)
+    said = [*gate_sentences(analysis, gate), *resources_in_words(compared.resources)]
     blocks = [
         f"## {escaped(gate.gated.head)} beside {escaped(gate.gated.base)}",
         f"**{escaped(said[0])}**",
         *listed(map(escaped, said[1:])),
-        table_lines(TITLES, _rows(analysis, gate)),
+        table_lines(TITLES, _rows(analysis, gate, compared)),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -284,15 +278,16 @@ def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
 
 
 def _grid(report: Report) -> Grid | None:
-    gate = GateAnswer.of(report.analysis)
-    if gate is None or not gate.gated.measures:
+    gate, compared = GateAnswer.of(report.analysis), report.arms_compared
+    if gate is None or compared is None or not gate.gated.measures:
         return None
     caption = (
         f"Of {gate.gated.head} beside {gate.gated.base}, over the whole curve; the intervals are those that "
         f"the gate decides by, of the draw that decides, after {gate.gated.blocks} of at most "
         f"{gate.gated.planned} blocks."
     )
-    return Grid("The gate", list(TITLES), _rows(report.analysis, gate), caption)
+    caption = " ".join([caption, *resources_in_words(compared.resources)])
+    return Grid("The gate", list(TITLES), _rows(report.analysis, gate, compared), caption)
 
 
 GATE: Section[Grid | None] = Section("gate", "the gate", _grid, None, page="gate", markdown=grid_in_markdown)

@@ -18,7 +18,6 @@ LINE_RUNS_MAX = 16
 """A line shows at most this many of the newest runs."""
 COMMIT_CHARACTERS = 12
 NAME_WIDTH, MEASURE_WIDTH = 22, 20
-_PERCENT = 100
 _OF_COLUMN = {one.column: one for one in MEASURES.values()}
 
 
@@ -71,7 +70,7 @@ def changes_in_words(series: Series) -> Iterator[str]:
 
 
 def size_in_words(point: ChangePoint) -> str:
-    """Return the size of a change with its interval, such as ``+12 % (+10 % to +14 %)``."""
+    """Return the size of a change with its interval, such as ``+12.0 % (+10.1 % to +13.9 %)``."""
     ratio = point.ratio
     size = _signed(ratio.value)
     if ratio.low is None or ratio.high is None:
@@ -176,5 +175,4 @@ class _Line:
 
 
 def _signed(ratio: float) -> str:
-    change = (ratio - 1) * _PERCENT
-    return f"{change:+.3g} %"
+    return f"{units.in_percent(ratio - 1, signed=True)} %"

@@ -103,15 +103,10 @@ def _room(one: JudgedRequirement) -> str:
     room = one.room
     if room is None or one.obstacle == "server_fault":
         return ""
-    value = _percent(room.value)
+    value = units.in_percent(room.value)
     if room.least is None or room.most is None:
         return f"{value} %"
-    return f"{value} % ({_percent(room.least)} to {_percent(room.most)})"
-
-
-def _percent(share: float) -> str:
-    # Adding 0 makes no number of -0.
-    return f"{round(100 * share, 1) + 0.0:,.1f}"
+    return f"{value} % ({units.in_percent(room.least)} to {units.in_percent(room.most)})"
 
 
 _COLUMNS: Mapping[str, Callable[[RequirementRow], str]] = {

@@ -1,13 +1,15 @@
 """A section of the report: what it finds in a run, and how each form of the report shows that."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from rich.console import RenderableType
 
 from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.comparison import RunComparison, compare_arms
+from loadcurve.analysis.resources import resources_of_arms
 from loadcurve.analysis.sections import Sections
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.markdown import table_lines
@@ -35,6 +37,15 @@ class Report:
     def looks(self) -> dict[str, Appearance]:
         """How each server is drawn."""
         return appearances(self.run.run.servers)
+
+    @cached_property
+    def arms_compared(self) -> RunComparison | None:
+        """The two sides of a gate with what each takes; ``None`` where the run is none."""
+        gate = self.analysis.gate
+        if gate is None:
+            return None
+        comparison = compare_arms(self.analysis, gate.base, gate.head)
+        return replace(comparison, resources=resources_of_arms(self.run, gate.base, gate.head))
 
     def of(self, section: "Section[Data]") -> Data:
         """Return what a section finds, or nothing where a fault of ours leaves it out.

@@ -1,0 +1,45 @@
+"""Why one server is slower than another one: what an answer takes of each, beside one another."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from loadcurve.analysis.change import Change
+from loadcurve.analysis.comparison import changes_between, over_blocks
+from loadcurve.analysis.curves import Curve, curves
+from loadcurve.result.folder import Run
+from loadcurve.result.measures import Measure
+from loadcurve.result.resources import resources
+from loadcurve.stats.power import ERROR_RATE
+from loadcurve.stats.ranking import holm_steps
+
+
+def resources_of_arms(run: Run, base: str, head: str) -> tuple[Change, ...]:
+    """Return what the head of a run takes over its base, over the whole curve, within blocks."""
+    measured = resources(run.kind)
+    found = curves(run, measured)
+    return _adjusted(over_blocks(found, measure, base, head) for measure in measured)
+
+
+def resources_of_runs(base: Run, new: Run) -> tuple[Change, ...]:
+    """Return what the servers of a run take over those of its base, over the points that both have."""
+    measured = resources(base.kind)
+    sides = curves(base, measured), curves(new, measured)
+    return _adjusted(_between(*sides, measure) for measure in measured)
+
+
+def _between(base: Sequence[Curve], new: Sequence[Curve], measure: Measure) -> list[Change]:
+    return [one for one in changes_between(base, new, measure) if one.point is None]
+
+
+def _adjusted(changes: Iterable[Sequence[Change]]) -> tuple[Change, ...]:
+    """Return the changes, adjusted for the number of resources of each server by Holm's method."""
+    found = [change for some in changes for change in some]
+    by_server: dict[str, list[int]] = {}
+    for index, change in enumerate(found):
+        if change.ratio.p_value is not None:
+            by_server.setdefault(change.server, []).append(index)
+    steps: dict[int, int] = {}
+    for family in by_server.values():
+        p_values = [p for index in family if (p := found[index].ratio.p_value) is not None]
+        steps |= zip(family, holm_steps(p_values, ERROR_RATE), strict=True)
+    return tuple(replace(change, step=steps.get(index, 1)) for index, change in enumerate(found))
