@@ -257,6 +257,7 @@ bench-long: setup ## Measure what takes hours or root: a long point, imports, li
 	$(BIN)/python -m benches.gate_simulation --gates 4000
 	$(BIN)/python -m benches.gate_real
 	$(BIN)/python -m benches.gate_real --more-us 2.4
+	$(BIN)/python -m benches.history_real 1.4.4 2.0.0 2.1.0 2.1.1 2.1.2 3.0.0 3.0.1 3.0.2
 	$(BIN)/python -m benches.endurance
 
 bench-builds: setup ## Compare two built checkouts in turn: make bench-builds BEFORE=folder AFTER=folder

@@ -21,6 +21,7 @@ CLASSES = {
     "RunOptions": "run",
     "CapacityOptions": "capacity",
     "CompareOptions": "compare",
+    "GateOptions": "gate",
     "ImportOptions": "import",
     "CrosscheckOptions": "crosscheck",
 }

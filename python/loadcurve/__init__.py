@@ -1,7 +1,7 @@
 """Loadcurve: load curves of real servers, with an interval on every number and a verdict on every point.
 
-From Python, ``loadcurve.load`` puts one load on a URL, ``run``, ``capacity``, ``crosscheck``, ``compare`` and
-``import_`` do what the commands do, and ``Run`` reads a run folder: see :mod:`loadcurve.api`.
+From Python, ``loadcurve.load`` puts one load on a URL, ``run``, ``capacity``, ``crosscheck``, ``compare``,
+``gate`` and ``import_`` do what the commands do, and ``Run`` reads a run folder: see :mod:`loadcurve.api`.
 """
 
 from typing import TYPE_CHECKING
@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from loadcurve.api import (
         Comparison,
         Crosscheck,
+        GateResult,
         Load,
         Run,
         capacity,
         compare,
         crosscheck,
+        gate,
         import_,
         load,
         run,
@@ -24,12 +26,14 @@ __version__: str
 __all__ = [
     "Comparison",
     "Crosscheck",
+    "GateResult",
     "Load",
     "Run",
     "__version__",
     "capacity",
     "compare",
     "crosscheck",
+    "gate",
     "import_",
     "load",
     "run",

@@ -129,7 +129,7 @@ def test_a_notebook_shows_each_cause_with_what_to_do(run):
     assert type(findings)()._repr_html_() == "<p>No findings.</p>"
 
 
-FUNCTIONS = [api.load, api.run, api.capacity, api.compare, api.crosscheck, api.import_]
+FUNCTIONS = [api.load, api.run, api.capacity, api.compare, api.crosscheck, api.gate, api.import_]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -174,6 +174,18 @@ def test_a_gate_passes_what_has_not_become_worse(run):
 def test_a_gate_does_not_pass_a_server_that_is_lost():
     data = {"curves": [], "points": [], "regressions": [], "lost": [{"server": "nginx"}]}
     assert not api.Comparison(data).passes
+
+
+@pytest.mark.parametrize(("outcome", "passes"), [("passed", True), ("failed", False), ("undecided", False)])
+def test_a_gate_of_two_builds_passes_only_what_is_ruled_out(monkeypatch, outcome, passes):
+    compared = {"curves": [], "points": [], "operations": [], "regressions": None, "undecided": None}
+    answer = {"outcome": outcome, "said": ["An answer."], "report": "run/report.html", "comparison": compared}
+    monkeypatch.setattr(command, "PROGRAM", f"print({json.dumps(answer)!r})")
+    gate = loadcurve.gate("study.toml", base="before", head="after")
+    assert (gate.outcome, gate.passes) == (outcome, passes)
+    assert gate.report.name == "report.html"
+    assert gate.comparison.regressions is None
+    assert repr(gate) == "<GateResult: An answer.>"
 
 
 def test_crosschecked_generators_are_a_table(monkeypatch):

@@ -4,24 +4,26 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from loadcurve.api.comparison import Comparison, Crosscheck, compare, crosscheck
+    from loadcurve.api.comparison import Comparison, Crosscheck, GateResult, compare, crosscheck, gate
     from loadcurve.api.one_load import Load, load
     from loadcurve.api.run_folder import Run, capacity, import_, run
 
 __all__ = [
     "Comparison",
     "Crosscheck",
+    "GateResult",
     "Load",
     "Run",
     "capacity",
     "compare",
     "crosscheck",
+    "gate",
     "import_",
     "load",
     "run",
 ]
 _OF_LOADS = frozenset({"Load", "load"})
-_OF_COMPARISONS = frozenset({"Comparison", "Crosscheck", "compare", "crosscheck"})
+_OF_COMPARISONS = frozenset({"Comparison", "Crosscheck", "GateResult", "compare", "crosscheck", "gate"})
 
 
 def __getattr__(name: str) -> object:

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 import polars
 
-from loadcurve.api.command import printed_by, words_of
-from loadcurve.api.options import CompareOptions, CrosscheckOptions
+from loadcurve.api.command import Progress, printed_by, words_of
+from loadcurve.api.options import CompareOptions, CrosscheckOptions, GateOptions
 from loadcurve.api.run_folder import Run
 from loadcurve.api.signature import with_options
 
@@ -62,6 +62,38 @@ class Comparison:
 
 
 @dataclass(frozen=True, repr=False)
+class GateResult:
+    """What a gate of two builds comes to."""
+
+    data: Mapping[str, Any]
+    """Everything, as ``loadcurve gate --json`` prints it."""
+
+    @property
+    def outcome(self) -> str:
+        """``"passed"``, ``"failed"`` or ``"undecided"``."""
+        return str(self.data["outcome"])
+
+    @property
+    def passes(self) -> bool:
+        """Whether a regression is ruled out in every measure; what is not decided does not pass."""
+        return self.outcome == "passed"
+
+    @property
+    def comparison(self) -> Comparison:
+        """The ratios of both sides, those of measures that are not gated among them."""
+        return Comparison(self.data["comparison"])
+
+    @property
+    def report(self) -> Path:
+        """The page; its folder is that of the run."""
+        return Path(self.data["report"])
+
+    def __repr__(self) -> str:
+        """Return the answer in a sentence."""
+        return f"<GateResult: {self.data['said'][0]}>"
+
+
+@dataclass(frozen=True, repr=False)
 class Crosscheck:
     """Servers under our engine and under other load generators."""
 
@@ -94,6 +126,25 @@ def compare(
     """
     folders = [str(one.folder if isinstance(one, Run) else one) for one in (run, new) if one is not None]
     return Comparison(json.loads(printed_by(["compare", *words_of(options), "--json", "--", *folders])))
+
+
+@with_options(GateOptions)
+def gate(
+    study: str | Path, /, *, progress: Progress | None = None, **options: Unpack[GateOptions]
+) -> GateResult:
+    """Let two builds take turns until it is decided whether the head is slower than the base.
+
+    ``gate("study.toml", base="build/before/server", head="build/after/server")``; the same by commits with
+    ``base_rev``, ``head_rev`` and ``build``.
+
+    Raises:
+        BadInput: the study, a side or an option cannot be used.
+        NothingMeasured: the base has no usable figure, or a revision cannot be built.
+        KeyboardInterrupt: interrupted; the run folder keeps what was measured.
+
+    """
+    words = ["gate", *words_of(options), "--json", "--", str(study)]
+    return GateResult(json.loads(printed_by(words, progress)))
 
 
 @with_options(CrosscheckOptions)

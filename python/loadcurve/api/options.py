@@ -234,6 +234,39 @@ class CompareOptions(TypedDict, total=False):
     """Exit code 3 if a regression of at least this size is shown, such as 5%."""
 
 
+class GateOptions(TypedDict, total=False):
+    """Options of ``loadcurve gate``."""
+
+    base: str | None
+    """What to compare with: a program, a folder, a command in quotes or a server."""
+    head: str | None
+    """The same with the change."""
+    base_rev: str | None
+    """A commit of the study's repository, as the base."""
+    head_rev: str | None
+    """The same, as the head."""
+    build: str | None
+    """What builds such a commit, at its root, such as "make"."""
+    fail_on_regression: str | None
+    """The least regression that counts."""
+    budget: str | None
+    """How long it may take."""
+    measure: Sequence[str] | None
+    """Gate this measure, too, such as p99; repeatable."""
+    out: str | Path | None
+    """The new run folder; default: one in loadcurve-runs."""
+    seed: int | None
+    """Seed of the order of trials and of the content, to repeat another run."""
+    catalog: Sequence[str | Path] | None
+    """A folder with your own servers; may be repeated."""
+    watch: bool
+    """Serve a page that follows the run; its URL is printed on stderr."""
+    watch_address: str | None
+    """Where that page listens; default: a free port on the loopback interface."""
+    yes: bool
+    """Run the study even if it may be of somebody else's making."""
+
+
 class ImportOptions(TypedDict, total=False):
     """Options of ``loadcurve import``."""
 

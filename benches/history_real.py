@@ -1,0 +1,139 @@
+"""A history of real releases: each version of a public server is installed, measured and added.
+
+The server is waitress, uvicorn or granian from PyPI, whose versions are installed one after the other, each
+in an environment that is removed afterwards. A run has the time at which it was measured, and its version.
+Prints the changes, and the path of the page. The same folder continues: what it has is not measured again.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+LOADCURVE = Path(sys.executable).with_name("loadcurve")
+APPLICATION = """\
+BODY = b"x" * 1024
+
+
+def wsgi(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "1024")])
+    return [BODY]
+
+
+async def asgi(scope, receive, send):
+    if scope["type"] != "http":
+        return
+    headers = [(b"content-type", b"text/plain"), (b"content-length", b"1024")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": BODY})
+"""
+COMMANDS = {
+    "waitress": ["-m", "waitress", "--listen=127.0.0.1:{port}", "--threads=4", "application:wsgi"],
+    "uvicorn": ["-m", "uvicorn", "--port={port}", "--no-access-log", "application:asgi"],
+    "granian": ["-m", "granian", "--interface=asgi", "--port={port}", "--no-ws", "application:asgi"],
+}
+STUDY = """\
+title = "Releases of {server}"
+
+[load]
+model = "closed"
+requests = ["/"]
+warmup = "1s"
+duration = "{duration}"
+
+[sweep]
+connections = [10]
+
+[trials]
+count = {trials}
+
+[servers.{server}]
+start = {start}
+cwd = "{folder}"
+version = "{version}"
+"""
+
+
+def main() -> None:
+    """Measure the versions that the history does not have yet, from the oldest to the newest."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("versions", nargs="+", help="versions to install, from the oldest to the newest")
+    parser.add_argument("--server", choices=sorted(COMMANDS), default="waitress")
+    parser.add_argument("--to", type=Path, default=Path("loadcurve-history-real"))
+    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--duration", default="3s")
+    arguments = parser.parse_args()
+    known = versions_in(arguments.to / "entries", arguments.server)
+    for version in arguments.versions:
+        if version not in known:
+            measured(arguments, version)
+    show = ["history", "show", "--to", str(arguments.to / "entries"), "--html"]
+    subprocess.run([str(LOADCURVE), *show], check=True)
+
+
+def versions_in(entries: Path, server: str) -> set[str]:
+    """Return the versions of a server that a history has."""
+    if not entries.is_dir():
+        return set()
+    shown = [str(LOADCURVE), "history", "show", "--to", str(entries), "--json"]
+    found = json.loads(subprocess.run(shown, capture_output=True, check=True).stdout)
+    return {
+        run["commit"]
+        for study in found["studies"]
+        for series in study["series"]
+        if series["arm"] == server
+        for run in series["runs"]
+    }
+
+
+def measured(arguments: argparse.Namespace, version: str) -> None:
+    """Install a version, measure it, and add the run; a version that does not install or start is named."""
+    with tempfile.TemporaryDirectory(prefix="loadcurve-release-") as name:
+        folder = Path(name)
+        # The server may run as another user.
+        folder.chmod(0o755)
+        venv.create(folder / "environment", with_pip=True)
+        python = folder / "environment" / "bin" / "python"
+        wanted = f"{arguments.server}=={version}"
+        if not is_done([str(python), "-m", "pip", "install", "--quiet", "--prefer-binary", wanted], version):
+            return
+        (folder / "application.py").write_text(APPLICATION)
+        study = folder / "study.toml"
+        study.write_text(
+            STUDY.format(
+                server=arguments.server,
+                version=version,
+                folder=folder,
+                start=json.dumps([str(python), *COMMANDS[arguments.server]]),
+                trials=arguments.trials,
+                duration=arguments.duration,
+            )
+        )
+        run = arguments.to / "runs" / f"{arguments.server}-{version}"
+        words = [str(LOADCURVE), "run", str(study), "--out", str(run), "--yes"]
+        if is_done(words, version):
+            add = ["history", "add", str(run), "--to", str(arguments.to / "entries"), "--commit", version]
+            is_done([str(LOADCURVE), *add], version)
+
+
+def is_done(words: Sequence[str], version: str) -> bool:
+    """Run a command and say whether it has succeeded; of one that has not, the last lines are printed."""
+    environment = {**os.environ, "LOADCURVE_OTHER_PROGRAMS": "note"}
+    done = subprocess.run(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=environment
+    )
+    print(f"{version}: {Path(words[0]).name} {words[1]}: exit code {done.returncode}", flush=True)
+    if done.returncode:
+        print("\n".join(done.stdout.splitlines()[-10:]), flush=True)
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    main()
