@@ -206,17 +206,21 @@ def _not_compared(key: str, found: Greatest) -> str:
     return f" (not compared: {_loads(key, found.not_compared)}, without a usable figure in most trials)"
 
 
+BEYOND = "latency grows by a greater factor than throughput, which may still rise"
+"""Throughput divided by latency is greatest at the knee, not throughput."""
+
+
 def knee_words(key: str, knee: Greatest) -> str:
     """Say up to which load throughput grows more than latency."""
     others = [load for load in knee.alike or () if load != knee.load]
     alike = f" ({_loads(key, others)} cannot be told apart from it)" if others else ""
     at = f"{text.load(key, knee.load)}{alike}"
     if knee.place == "last":
-        said = f"the knee was not reached: up to {at} more load brings more throughput than delay"
+        said = f"the knee was not reached: up to {at} throughput grows by a greater factor than latency"
     elif knee.place == "first":
-        said = f"the knee is at {at} or below: more load brings more delay than throughput"
+        said = f"the knee is at {at} or below: with more load {BEYOND}"
     else:
-        said = f"the knee is at {at}: above it, more load brings more delay than throughput"
+        said = f"the knee is at {at}: above it {BEYOND}"
     return f"{said}{_not_compared(key, knee)}."
 
 

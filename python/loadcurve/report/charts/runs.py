@@ -32,7 +32,7 @@ from loadcurve.result.measures import Measure
 DASHES: tuple[tuple[int, ...], ...] = ((), (7, 4), (2, 3), (10, 3, 2, 3), (14, 4), (4, 2, 1, 2))
 """Lengths of strokes and gaps in pixels; the first line is drawn through."""
 RING_SIZE = 260
-"""In square pixels, as of the rings around what findings are about."""
+"""In square pixels, as the rings around points of findings."""
 
 
 @dataclass(frozen=True, slots=True)
