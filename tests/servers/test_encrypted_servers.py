@@ -28,9 +28,30 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.settings import UnusableSetting
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
-TLS_SERVERS = ["nginx", "apache-event", "lighttpd", "h2o", "caddy", "node", "haproxy", "envoy", "limit"]
+TLS_SERVERS = [
+    "nginx",
+    "apache-event",
+    "lighttpd",
+    "h2o",
+    "caddy",
+    "node",
+    "haproxy",
+    "envoy",
+    "hypercorn",
+    "limit",
+]
 TLS_WITHOUT_HTTP2 = ["gunicorn", "uvicorn", "puma"]
-CLEAR_HTTP2 = ["apache-event", "lighttpd", "h2o", "caddy", "haproxy", "varnish", "envoy", "limit"]
+CLEAR_HTTP2 = [
+    "apache-event",
+    "lighttpd",
+    "h2o",
+    "caddy",
+    "haproxy",
+    "varnish",
+    "envoy",
+    "hypercorn",
+    "limit",
+]
 PATHS = ["/1k.txt", "/deep/64k.txt"]
 PATIENCE_S = 2
 """For answers to what a server does not understand, which some of them wait for to go on."""
@@ -94,8 +115,8 @@ def test_clear_text_is_not_taken_for_tls_and_not_for_http2(name, content_folder)
     with server_of(CATALOG[name], content_folder) as server:
         encrypted = Transport("https", TlsTable(verify="none"))
         assert "it may not support TLS on this port" in refusal(server, encrypted)
-        # H2O has no way not to speak HTTP/2.
-        if name != "h2o":
+        # H2O and Hypercorn have no way not to speak HTTP/2.
+        if name not in {"h2o", "hypercorn"}:
             sentence = refusal(server, CLEAR_TEXT, "2")
             assert sentence.startswith(f"HTTP/2 in clear text failed with {server.address}: the server")
 

@@ -48,7 +48,7 @@ def by_http3(port: int, paths: list[str], folder: Path) -> list[bytes]:
 
 @pytest.mark.needs("gtlsclient")
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn"])
 def test_a_server_with_http3_answers_on_the_udp_port_of_the_same_number(
     name, place, content_folder, tmp_path
 ):
@@ -64,7 +64,7 @@ def udp_ports() -> set[int]:
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn"])
 def test_a_server_has_its_udp_port_only_with_http3(name, place, content_folder):
     found = speaking(name, place)
     has_port = {}

@@ -54,8 +54,8 @@ def refusal(catalog, **parts) -> str:
 
 PACKAGED = """
 actix apache-1.3 apache-cgi apache-event apache-perl apache-php apache-prefork apache-ssi apache-worker
-caddy cherokee command envoy ferretdb gunicorn h2o haproxy hyper jetty lighttpd lighttpd-php limit mini-httpd
-mongodb nginx nginx-node-postgresql nginx-php nginx-php-postgresql node node-postgresql persistent
+caddy cherokee command envoy ferretdb gunicorn h2o haproxy hyper hypercorn jetty lighttpd lighttpd-php limit
+mini-httpd mongodb nginx nginx-node-postgresql nginx-php nginx-php-postgresql node node-postgresql persistent
 pipelined postgresql puma python-http simple thttpd tomcat url uvicorn varnish
 """
 
