@@ -51,7 +51,9 @@ def main() -> None:
     )
     parser.add_argument("--histories", type=int, default=1_000)
     parser.add_argument("--steps", type=int, default=1_000, help="histories with a step of each size")
+    parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    GENERATOR.bit_generator.state = np.random.default_rng(arguments.seed).bit_generator.state
     steps = " | ".join(f"step of {step:g} times the noise" for step in STEPS)
     print(f"| runs | histories without a change that show one | {steps} |\n|---|---|{'---|' * len(STEPS)}")
     for name, drawn in KINDS.items():

@@ -1,5 +1,6 @@
 """A history: runs are added once, merged without a conflict, and never joined with what is different."""
 
+import gc
 import io
 import json
 import math
@@ -90,6 +91,17 @@ def test_a_damaged_file_is_named_and_the_others_are_read(tmp_path: Path):
     assert found.entries == (entry(2),)
     assert len(found.damage) == 1
     assert f"{file} was changed" in found.damage[0]
+
+
+def test_reading_a_history_leaves_the_collector_of_cycles_as_it_was(tmp_path: Path):
+    add_entry(tmp_path, entry(1))
+    for was_enabled in (False, True):
+        (gc.enable if was_enabled else gc.disable)()
+        try:
+            read_history(tmp_path)
+            assert gc.isenabled() == was_enabled
+        finally:
+            gc.enable()
 
 
 def test_a_file_under_the_name_of_another_run_is_named(tmp_path: Path):
