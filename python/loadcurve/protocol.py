@@ -19,13 +19,14 @@ SCHEMES: dict[str, ProtocolName] = {
 }
 """What is spoken under a URL, by its scheme."""
 
-HttpVersion = Literal["1.0", "1.1", "2"]
+HttpVersion = Literal["1.0", "1.1", "2", "3"]
 """A version of HTTP that a load can speak."""
 HTTP_VERSIONS: Final[tuple[HttpVersion, ...]] = get_args(HttpVersion)
 HTTP1_0: Final = "1.0"
 HTTP1_1: Final = "1.1"
 HTTP2: Final = "2"
-HttpFamily = Literal["1.1", "2"]
+HTTP3: Final = "3"
+HttpFamily = Literal["1.1", "2", "3"]
 """The versions of HTTP that write messages alike, by the newest of them."""
 HTTP_FAMILIES: Final[tuple[HttpFamily, ...]] = get_args(HttpFamily)
 
@@ -37,6 +38,8 @@ def http_family(version: HttpVersion) -> HttpFamily:
             return HTTP1_1
         case "2":
             return HTTP2
+        case "3":
+            return HTTP3
         case _:
             assert_never(version)
 
@@ -46,7 +49,7 @@ def has_streams(version: HttpVersion | None) -> bool:
 
     ``None`` is an unknown version, or another protocol.
     """
-    return version is not None and http_family(version) == HTTP2
+    return version is not None and http_family(version) in {HTTP2, HTTP3}
 
 
 def protocol_of_url(url: str) -> ProtocolName | None:

@@ -1,4 +1,4 @@
-"""Servers with `http3 = true`, asked over HTTP/3 by gtlsclient of ngtcp2, which shares no code with ours."""
+"""Servers with `http3 = true`, asked by gtlsclient, which shares no code with ours, and by the engine."""
 
 import subprocess
 from dataclasses import replace
@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from server_support import CATALOG
 
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.protocol import HTTP3
+from loadcurve.runs.chosen import CHOSEN
+from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.found import FoundServer, Overrides, find_server
 from loadcurve.server.here import Server
@@ -56,6 +60,30 @@ def test_a_server_with_http3_answers_on_the_udp_port_of_the_same_number(
     with Server(found, content_folder, content_of_folder(content_folder)) as server:
         answers = by_http3(server.port, ["/1k.txt", "/deep/64k.txt"], tmp_path / "got")
     assert answers == [(content_folder / path).read_bytes() for path in ("1k.txt", "deep/64k.txt")]
+
+
+@pytest.mark.parametrize("place", ["path", "installed"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy"])
+def test_a_load_over_http3_gets_every_answer_whole(name, place, content_folder):
+    found = speaking(name, place)
+    content = content_of_folder(content_folder)
+    with Server(found, content_folder, content) as server:
+        load = ClosedLoad.model_validate(
+            {
+                "model": "closed",
+                "http": HTTP3,
+                "connections": 4,
+                "streams": 8,
+                "requests_total": 1000,
+                "requests": ["/1k.txt"],
+            }
+        )
+        plan = plan_at_point(load, server.address, content, [0], seed=0, transport=server.transport)
+        result = CHOSEN.run(plan, lambda _: None)
+    assert (result.load.http, result.requests.answered, result.requests.failed) == ("3", 1000, 0)
+    assert result.bytes.body == 1000 * 1024
+    assert result.tls is not None
+    assert (result.tls.protocol, result.tls.handshakes.full) == ("h3", 4)
 
 
 def udp_ports() -> set[int]:

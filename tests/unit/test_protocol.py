@@ -38,9 +38,9 @@ def test_what_drivers_are_given_has_its_scheme_in_lower_case_and_nothing_else_ch
     assert [with_lower_case_scheme(url) for url in urls] == lower
 
 
-def test_every_version_of_http_belongs_to_a_family_of_which_one_alone_has_streams():
+def test_every_version_of_http_belongs_to_a_family_and_the_newer_ones_have_streams():
     assert {http_family(version) for version in HTTP_VERSIONS} == {*HTTP_FAMILIES}
-    assert [version for version in HTTP_VERSIONS if has_streams(version)] == ["2"]
+    assert [version for version in HTTP_VERSIONS if has_streams(version)] == ["2", "3"]
     assert not has_streams(None)
 
 

@@ -89,12 +89,16 @@ closed: source_addresses = ["here"]
     "10.0.0.5"
 closed: source_addresses = ["::1", "0:0::1"]
     :9: load.source_addresses: "::1" is in the list twice; keep one
-closed: http = "3"
-    :9: load.http: found "3"; expected "1.0", "1.1" or "2"
+closed: http = "4"
+    :9: load.http: found "4"; expected "1.0", "1.1", "2" or "3"
+closed: http = "3"\npipeline = 2
+    :10: load.pipeline: cannot be combined with HTTP/3, which has no pipeline; expected streams
+closed: http = "3"\nhpack = "literal"
+    :10: load.hpack: only used over HTTP/2, since HTTP/3 has QPACK; set http to 2, or remove it
 closed: http = "2"\npipeline = 2
     :10: load.pipeline: cannot be combined with HTTP/2, which has no pipeline; expected streams
 closed: streams = 2
-    :9: load.streams: only used over HTTP/2; set http to 2 as well, or remove it
+    :9: load.streams: only used over HTTP/2 and HTTP/3; set http to 2 or 3 as well, or remove it
 open: hpack = "literal"
     :10: load.hpack: only used over HTTP/2; set http to 2 as well, or remove it
 closed: http = "2"\nstreams = 1025

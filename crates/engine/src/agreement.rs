@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{HttpLoad, Nanos};
 use loadcurve_record::Failure;
-use loadcurve_wire::{HttpExchange, Readiness};
+use loadcurve_wire::{HttpExchange, Readiness, Stream};
 
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
@@ -19,7 +19,7 @@ const LONGEST_EXPLANATION: Nanos = Nanos::from_millis(2_000);
 ///
 /// # Errors
 /// It does not; the sentence says why.
-pub(crate) fn agree<E: HttpExchange>(
+pub(crate) fn agree<E: HttpExchange<Carrier = Stream>>(
     plan: &HttpLoad,
     limit: Limit<'_>,
     protocol: Protocol,

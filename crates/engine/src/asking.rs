@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::agreement::refuse_tls;
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
-use crate::one_connection::epoll;
 use crate::requests::RequestSource;
 use crate::spoken::visit_exchange;
+use crate::transport::Transport;
 use crate::visitor::{ExchangeVisitor, Spoken};
 
 /// What servers of TLS that know HTTP answer a request in clear text.
@@ -65,7 +65,7 @@ struct Asking<'a> {
 impl ExchangeVisitor for Asking<'_> {
     type Outcome = Vec<Result<Answer, Unanswered>>;
 
-    fn visit<E: HttpExchange + 'static>(
+    fn visit<E: HttpExchange<Carrier: Transport> + 'static>(
         self,
         spoken: Spoken<E::Settings>,
     ) -> Result<Self::Outcome, StartError> {
@@ -83,7 +83,7 @@ impl ExchangeVisitor for Asking<'_> {
                 counted_bytes_max: template.expected_body_bytes.unwrap_or(0).saturating_add(sent_bytes),
                 is_interrupted,
             };
-            let io = epoll(plan)?;
+            let io = E::Carrier::alone(plan)?;
             let dialogue = Dialogue::<_, E>::open(io, &spoken.settings, patience);
             let answered =
                 dialogue.and_then(|dialogue| dialogue.ask(template, &mut |part| take_body(place, part)));

@@ -39,3 +39,11 @@ fn read(clock: ClockId) -> Nanos {
     let time = rustix::time::clock_gettime(clock);
     Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
 }
+
+/// An instant that stands for the moment zero, for protocols that count in instants: only what lies between two of theirs
+/// counts.
+#[cfg(feature = "tls")]
+#[expect(clippy::disallowed_methods, reason = "this module is where the clock is read")]
+pub(crate) fn zero() -> std::time::Instant {
+    std::time::Instant::now()
+}

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Class as _, Failure};
 use loadcurve_wire::{
-    self as wire, BodyPart, ErrorCode, HttpExchange, Malformed, Readiness, Received, Refusal, Response,
+    self as wire, BodyPart, CutOf, ErrorCode, HttpExchange, Malformed, Readiness, Received, Refusal, Response,
 };
 
 use crate::connection::failure_of;
-use crate::io::{Event, Io, Notify, Slot};
+use crate::io::{Carries, Event, Notify, Slot};
 use crate::requests::{BodyFile, RequestSource, Template};
 
 const SLOT: Slot = 0;
@@ -65,7 +65,7 @@ pub(crate) struct Dialogue<'a, I, E> {
     is_writing: bool,
 }
 
-impl<'a, I: Io, E: HttpExchange> Dialogue<'a, I, E> {
+impl<'a, I: Carries<E::Carrier>, E: HttpExchange> Dialogue<'a, I, E> {
     /// Connects, and returns when requests can begin.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl<'a, I: Io, E: HttpExchange> Dialogue<'a, I, E> {
         self.exchange.end(&mut self.scratch);
         if !self.scratch.is_empty() {
             // It is left either way.
-            let _ = self.io.send(SLOT, &self.scratch, Notify::Never);
+            let _ = self.io.write(SLOT, &self.scratch, CutOf::<E>::default(), Notify::Never);
         }
         self.io.close(SLOT);
     }
@@ -135,8 +135,20 @@ impl<'a, I: Io, E: HttpExchange> Dialogue<'a, I, E> {
         take_body: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Response>, Unanswered> {
         let end = self.end();
-        self.now = self.io.wait(end.min(self.now + LONGEST_WAIT));
-        while let Some((_, event)) = self.io.next() {
+        let wake_at = self.wake_at().unwrap_or(Nanos::NEVER);
+        self.now = self.io.wait(end.min(self.now + LONGEST_WAIT).min(wake_at));
+        self.exchange.advance(self.now.into());
+        let mut timer = self.wake_at().filter(|wake_at| *wake_at <= self.now);
+        loop {
+            let event = match (self.io.next(), timer) {
+                (Some((_, event)), _) => event,
+                (None, Some(_)) => {
+                    timer = None;
+                    self.exchange.timed_out();
+                    Event::Received(&[])
+                }
+                (None, None) => break,
+            };
             let outcome = match event {
                 Event::Connected => {
                     self.stage = Stage::Handshaking;
@@ -182,6 +194,11 @@ impl<'a, I: Io, E: HttpExchange> Dialogue<'a, I, E> {
         Ok(None)
     }
 
+    /// When the protocol has something to do although nothing arrives.
+    fn wake_at(&self) -> Option<Nanos> {
+        self.exchange.wake_at().map(Nanos::from)
+    }
+
     /// Writes what the protocol has to say and, where the connection has taken the last part of a body, the next one.
     fn write(&mut self, body: Option<&BodyFile>) -> Result<(), Unanswered> {
         if self.is_writing {
@@ -202,10 +219,30 @@ impl<'a, I: Io, E: HttpExchange> Dialogue<'a, I, E> {
             let written = written.map_err(|failure| self.failed(failure, None))?;
             self.moved_bytes += written.map_or(0, |body| body.bytes as u64);
         }
-        self.exchange.protect(&mut self.scratch);
-        let sent = if self.scratch.is_empty() { Ok(()) } else { self.io.send(SLOT, &self.scratch, notify) };
+        let sent = self.hand_over(notify);
         self.scratch.clear();
         sent.map_err(|failure| self.failed(failure, None))
+    }
+
+    /// Hands over what was put together, in as many writes as the protocol makes of it.
+    fn hand_over(&mut self, notify: Notify) -> Result<(), Failure> {
+        loop {
+            let cut = self.exchange.protect(&mut self.scratch);
+            if self.scratch.is_empty() && notify == Notify::Never {
+                return Ok(());
+            }
+            self.io.write(SLOT, &self.scratch, cut, notify)?;
+            if !self.exchange.has_further_write() {
+                return Ok(());
+            }
+            self.scratch.clear();
+        }
+    }
+
+    /// The exchange, for what it has learnt of the server.
+    #[cfg(feature = "tls")]
+    pub(crate) fn exchange(&self) -> &E {
+        &self.exchange
     }
 
     /// When patience ends.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use loadcurve_plan::{Model, Nanos, Stop};
 use loadcurve_record::Failure;
-use loadcurve_wire::{Http1, Http2, Http2Settings, HttpExchange};
+use loadcurve_wire::{Http1, Http2, Http2Settings, HttpExchange, Stream};
 
 use super::{Dialogue, Patience, Unanswered};
 use crate::io::{Event, Io, Notify, Slot};
@@ -70,7 +70,7 @@ impl Io for ScriptedIo {
 }
 
 /// What becomes of a request, the length of the body that comes, and how long it all takes.
-fn asked<E: HttpExchange>(
+fn asked<E: HttpExchange<Carrier = Stream>>(
     settings: &E::Settings,
     script: impl IntoIterator<Item = Step, IntoIter: 'static>,
 ) -> (Result<u16, Unanswered>, usize, Nanos) {

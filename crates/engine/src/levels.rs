@@ -9,7 +9,7 @@ mod home;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, IoChoice, Load, Nanos, Pace, Share, Stop, Unit};
+use loadcurve_plan::{HttpLoad, Load, Nanos, Pace, Share, Stop, Unit};
 use loadcurve_record::{Recorder, Window};
 use loadcurve_wire::HttpExchange;
 
@@ -17,14 +17,14 @@ use crate::capacity::Capacity;
 use crate::error::StartError;
 use crate::gathered::Gathered;
 use crate::http::HttpSummary;
-use crate::io::{Carries, Io};
-use crate::load::{epolls, numbers, urings};
+use crate::io::Carries;
 use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::scheduler::Scheduler;
 use crate::spoken::visit_exchange;
 use crate::thread_group::{Begins, CpuMeter, Member, Progress, ThreadGroup};
+use crate::transport::{Starts, Transport, numbers};
 use crate::visitor::{ExchangeVisitor, Spoken};
 use crate::work::{CarrierOf, Work};
 use crate::worker::{Waiting, Worker, WorkerConfiguration, WorkerLevel};
@@ -111,7 +111,7 @@ struct Levels<'a> {
 impl ExchangeVisitor for Levels<'_> {
     type Outcome = RunningLevels;
 
-    fn visit<E: HttpExchange + 'static>(
+    fn visit<E: HttpExchange<Carrier: Transport> + 'static>(
         self,
         spoken: Spoken<E::Settings>,
     ) -> Result<Self::Outcome, StartError> {
@@ -119,7 +119,7 @@ impl ExchangeVisitor for Levels<'_> {
     }
 }
 
-fn start<E: HttpExchange + 'static>(
+fn start<E: HttpExchange<Carrier: Transport> + 'static>(
     plans: Vec<HttpLoad>,
     widest: &HttpLoad,
     spoken: Spoken<E::Settings>,
@@ -128,19 +128,12 @@ fn start<E: HttpExchange + 'static>(
     let requests = RequestSource::<E>::open(widest)?;
     let connections = widest.model.connections();
     let capacity = Capacity::secure(widest, connections).map_err(StartError::Machine)?;
-    let group = ThreadGroup::new(widest.threads, &widest.cpus, Begins::WhenReady)?;
+    let mut group = ThreadGroup::new(widest.threads, &widest.cpus, Begins::WhenReady)?;
     let home = Arc::new(Home::new(plans.iter().map(|plan| plan.threads), group.counters_before()));
     let shares: Vec<Share> = (0..widest.threads).map(|index| Share::new(index, widest.threads)).collect();
-    let mut threads = Threads { plans: &plans, widest, requests: &requests, settings, home: &home, group };
-    let io = match widest.io {
-        IoChoice::Epoll => threads.start(epolls(widest, &shares)?)?,
-        IoChoice::Uring => threads.start(urings(widest, &shares)?)?,
-        IoChoice::Auto => match urings(widest, &shares) {
-            Ok(backends) => threads.start(backends)?,
-            Err(_) => threads.start(epolls(widest, &shares)?)?,
-        },
-    };
-    let group = threads.group;
+    let threads =
+        Threads { plans: &plans, widest, requests: &requests, settings, home: &home, group: &mut group };
+    let io = E::Carrier::start(widest, &shares, threads)?;
     let conclude = move |level: usize, finished| {
         let capacity = Some(&capacity.clone().at_the_end());
         let (plan, look) = (&plans[level], look.as_ref());
@@ -157,12 +150,14 @@ struct Threads<'a, E: HttpExchange> {
     requests: &'a Arc<RequestSource<E>>,
     settings: E::Settings,
     home: &'a Arc<Home>,
-    group: ThreadGroup<()>,
+    group: &'a mut ThreadGroup<()>,
 }
 
-impl<E: HttpExchange + 'static> Threads<'_, E> {
-    /// Starts one thread for each backend; returns what results call it.
-    fn start<I: Io + Send + 'static>(&mut self, backends: Vec<I>) -> Result<&'static str, StartError> {
+impl<E: HttpExchange + 'static> Starts<E::Carrier> for Threads<'_, E> {
+    fn start<I: Carries<E::Carrier> + Send + 'static>(
+        self,
+        backends: Vec<I>,
+    ) -> Result<&'static str, StartError> {
         for (index, io) in backends.into_iter().enumerate() {
             let share = Share::new(index, self.widest.threads);
             let worker = Worker::new(io, numbers(self.widest, share), self.configuration(self.widest, share));
@@ -172,7 +167,9 @@ impl<E: HttpExchange + 'static> Threads<'_, E> {
         }
         Ok(I::NAME)
     }
+}
 
+impl<E: HttpExchange + 'static> Threads<'_, E> {
     fn configuration(&self, plan: &HttpLoad, share: Share) -> WorkerConfiguration<RequestSource<E>> {
         let (requests, waiting) = (Arc::clone(self.requests), Waiting::of(self.widest));
         let conversation = &plan.work.conversation;

@@ -75,6 +75,7 @@ mod scheduler;
 mod spoken;
 mod summary;
 mod thread_group;
+mod transport;
 mod visitor;
 // The tests of whole loads use it, too.
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, IoChoice, Load, Pace, Share};
-use loadcurve_wire::HttpExchange;
-use rustix::io::Errno;
+use loadcurve_plan::{HttpLoad, Pace, Share};
+use loadcurve_wire::{HttpExchange, Stream};
 
 use crate::capacity::Capacity;
 use crate::error::StartError;
@@ -14,14 +13,16 @@ use crate::http::HttpSummary;
 use crate::io::epoll::Epoll;
 use crate::io::route::Route;
 use crate::io::uring::Uring;
-use crate::io::{Carries, Io};
+use crate::io::{Carries, Io as _};
 use crate::part::{Finished, Part};
+use crate::protection::OverQuic;
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
 use crate::scheduler::Scheduler;
 use crate::spoken::{visit_exchange, visit_protocol};
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
+use crate::transport::{Starts, Transport, numbers};
 use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
 use crate::work::{CarrierOf, Work};
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
@@ -70,7 +71,7 @@ struct Whole<'a> {
 impl ExchangeVisitor for Whole<'_> {
     type Outcome = RunningLoad<LoadResult>;
 
-    fn visit<E: HttpExchange + 'static>(
+    fn visit<E: HttpExchange<Carrier: Transport> + 'static>(
         self,
         spoken: Spoken<E::Settings>,
     ) -> Result<Self::Outcome, StartError> {
@@ -96,7 +97,7 @@ struct Shared<'a> {
 impl ExchangeVisitor for Shared<'_> {
     type Outcome = RunningLoad<Finished>;
 
-    fn visit<E: HttpExchange + 'static>(
+    fn visit<E: HttpExchange<Carrier: Transport> + 'static>(
         self,
         spoken: Spoken<E::Settings>,
     ) -> Result<Self::Outcome, StartError> {
@@ -124,7 +125,21 @@ struct Concluding<'a> {
 impl ProtocolVisitor for Concluding<'_> {
     type Outcome = LoadResult;
 
-    fn visit<E: HttpExchange + 'static>(self, _: Protocol, _: E::Settings) -> Result<LoadResult, StartError> {
+    fn visit<E: HttpExchange<Carrier = Stream> + 'static>(
+        self,
+        _: Protocol,
+        _: E::Settings,
+    ) -> Result<LoadResult, StartError> {
+        self.conclude::<E>()
+    }
+
+    fn visit_http3(self) -> Result<LoadResult, StartError> {
+        self.conclude::<OverQuic>()
+    }
+}
+
+impl Concluding<'_> {
+    fn conclude<E: HttpExchange>(self) -> Result<LoadResult, StartError> {
         let Self { plan, gathered } = self;
         let requests = RequestSource::<E>::open(plan)?;
         let io = gathered.io().unwrap_or(Epoll::NAME.into());
@@ -141,7 +156,7 @@ struct Begun<E: HttpExchange> {
     io: &'static str,
 }
 
-impl<E: HttpExchange + 'static> Begun<E> {
+impl<E: HttpExchange<Carrier: Transport> + 'static> Begun<E> {
     fn new(plan: &HttpLoad, share: Share, begins: Begins, settings: E::Settings) -> Result<Self, StartError> {
         let connections = numbers(plan, share).len();
         if plan.threads > connections {
@@ -156,15 +171,8 @@ impl<E: HttpExchange + 'static> Begun<E> {
         let capacity = Capacity::secure(plan, connections).map_err(StartError::Machine)?;
         let mut group = ThreadGroup::new(plan.threads, &plan.cpus, begins)?;
         let shares: Vec<Share> = (0..plan.threads).map(|index| share.part(index, plan.threads)).collect();
-        let threads = Threads { plan, requests: &requests, shares: &shares, settings };
-        let io = match plan.io {
-            IoChoice::Epoll => threads.start(&mut group, epolls(plan, &shares)?)?,
-            IoChoice::Uring => threads.start(&mut group, urings(plan, &shares)?)?,
-            IoChoice::Auto => match urings(plan, &shares) {
-                Ok(backends) => threads.start(&mut group, backends)?,
-                Err(_) => threads.start(&mut group, epolls(plan, &shares)?)?,
-            },
-        };
+        let threads = Threads { plan, requests: &requests, shares: &shares, settings, group: &mut group };
+        let io = E::Carrier::start(plan, &shares, threads)?;
         Ok(Self { group, requests, capacity, io })
     }
 }
@@ -176,16 +184,15 @@ struct Threads<'a, E: HttpExchange> {
     /// One for each thread.
     shares: &'a [Share],
     settings: E::Settings,
+    group: &'a mut ThreadGroup,
 }
 
-impl<E: HttpExchange + 'static> Threads<'_, E> {
-    /// Starts one thread for each backend; returns what results call it.
-    fn start<I: Io + Send + 'static>(
+impl<E: HttpExchange + 'static> Starts<E::Carrier> for Threads<'_, E> {
+    fn start<I: Carries<E::Carrier> + Send + 'static>(
         self,
-        group: &mut ThreadGroup,
         backends: Vec<I>,
     ) -> Result<&'static str, StartError> {
-        let plan = self.plan;
+        let (plan, group) = (self.plan, self.group);
         let waiting = Waiting::of(plan);
         for (share, io) in self.shares.iter().copied().zip(backends) {
             let (requests, settings) = (Arc::clone(self.requests), self.settings.clone());
@@ -198,34 +205,6 @@ impl<E: HttpExchange + 'static> Threads<'_, E> {
         }
         Ok(I::NAME)
     }
-}
-
-/// The numbers of the connections of a share.
-pub(crate) fn numbers<P>(plan: &Load<P>, share: Share) -> impl ExactSizeIterator<Item = usize> + use<P> {
-    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    (place(share.position(0))..plan.model.connections()).step_by(place(share.of()))
-}
-
-/// The route of each thread's connections, and their number.
-fn routes(plan: &HttpLoad, shares: &[Share]) -> impl Iterator<Item = (Result<Route, Errno>, usize)> {
-    let threads = shares.len();
-    let numbered = shares.iter().enumerate();
-    numbered.map(move |(thread, share)| (Route::of(plan, thread, threads), numbers(plan, *share).len()))
-}
-
-/// One backend for each thread.
-pub(crate) fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
-    let make = |(route, slots): (Result<_, _>, _)| Epoll::new(route?, slots);
-    let backends: Result<_, _> = routes(plan, shares).map(make).collect();
-    backends.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
-}
-
-/// One backend for each thread. They are made here, where a failure ends the start; each belongs to the thread that
-/// first waits for it.
-pub(crate) fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, StartError> {
-    let make = |(route, slots): (Result<_, Errno>, _)| Uring::new(route?, slots);
-    let backends: Result<_, _> = routes(plan, shares).map(make).collect();
-    backends.map_err(|unavailable| StartError::Machine(unavailable.to_string()))
 }
 
 /// Why the kernel does not offer `io_uring` to this process; `None` if it does.

@@ -1,7 +1,7 @@
 //! What takes the place of TLS in a build without it.
 
 use loadcurve_plan::{HttpLoad, Tls as Plan};
-use loadcurve_wire::HttpExchange;
+use loadcurve_wire::{HttpExchange, Stream};
 
 use crate::error::StartError;
 use crate::limit::Limit;
@@ -13,12 +13,28 @@ use crate::visitor::{ExchangeVisitor, Look, Protocol};
 ///
 /// # Errors
 /// Always.
-pub(crate) fn over_tls<E: HttpExchange + 'static, S: ExchangeVisitor>(
+pub(crate) fn over_tls<E: HttpExchange<Carrier = Stream> + 'static, S: ExchangeVisitor>(
     _: &HttpLoad,
     _: Limit<'_>,
     _: &Plan,
     _: Protocol,
     _: E::Settings,
+    _: S,
+) -> Result<S::Outcome, StartError> {
+    Err(StartError::Plan(crate::NO_TLS.into()))
+}
+
+/// What stands for HTTP/3 where nothing speaks it.
+pub(crate) type OverQuic = loadcurve_wire::Http1;
+
+/// Refuses to speak over QUIC.
+///
+/// # Errors
+/// Always.
+pub(crate) fn over_quic<S: ExchangeVisitor>(
+    _: &HttpLoad,
+    _: Limit<'_>,
+    _: &Plan,
     _: S,
 ) -> Result<S::Outcome, StartError> {
     Err(StartError::Plan(crate::NO_TLS.into()))

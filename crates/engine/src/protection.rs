@@ -3,11 +3,14 @@
 use std::os::fd::OwnedFd;
 
 use loadcurve_plan::{HttpLoad, Nanos, Tls as Plan, Verify};
-use loadcurve_record::HandshakeTimes;
+use loadcurve_quic::connection::Windows;
+use loadcurve_quic::{self as quic, Http3};
+use loadcurve_record::{Failure, HandshakeTimes};
 use loadcurve_tls::{self as tls, Client, InvalidSettings, NoTls, Settings, Tls};
-use loadcurve_wire::HttpExchange;
+use loadcurve_wire::{Datagrams, HttpExchange, Stream};
 
 use crate::clock;
+use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
 use crate::io::epoll::Epoll;
 use crate::io::{Event, Io as _, Slot};
@@ -15,9 +18,14 @@ use crate::limit::Limit;
 use crate::merged::Merged;
 use crate::one_connection::epoll;
 use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
+use crate::transport::Transport as _;
 use crate::visitor::{ExchangeVisitor, Look, Protocol, Spoken};
 
 const SLOT: Slot = 0;
+/// How long it is waited for what only explains a failure.
+const LONGEST_EXPLANATION: Nanos = Nanos::from_millis(2_000);
+/// What is sent on a connection and not acknowledged at most, so that bodies take no more memory.
+const UNACKNOWLEDGED_BYTES: u32 = 1024 * 1024;
 /// The longest sleep, so that an interruption is noticed soon.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
 
@@ -28,7 +36,7 @@ const LONGEST_WAIT: Nanos = Nanos::from_millis(20);
 ///
 /// # Errors
 /// The settings cannot be used, the server does not agree to them, and as the visitor says.
-pub(crate) fn over_tls<E: HttpExchange + 'static, S: ExchangeVisitor>(
+pub(crate) fn over_tls<E: HttpExchange<Carrier = Stream> + 'static, S: ExchangeVisitor>(
     plan: &HttpLoad,
     limit: Limit<'_>,
     tls: &Plan,
@@ -89,6 +97,94 @@ pub(crate) fn is_spoken(plan: &HttpLoad, limit: Limit<'_>) -> bool {
     let any = Plan { verify: Verify::None, ..Plan::of(&name) };
     let Ok(client) = Client::new(&any, 1, "http/1.1", false) else { return false };
     matches!(looked(plan, limit, &client), Ok(Ok(_)))
+}
+
+/// HTTP/3 on QUIC.
+pub(crate) type OverQuic = Http3;
+
+/// Runs `visitor` over QUIC, as [`over_tls`] does over TLS.
+///
+/// # Errors
+/// The settings cannot be used, the server speaks no HTTP/3 or does not agree to them, and as the visitor says.
+pub(crate) fn over_quic<S: ExchangeVisitor>(
+    plan: &HttpLoad,
+    limit: Limit<'_>,
+    tls: &Plan,
+    visitor: S,
+) -> Result<S::Outcome, StartError> {
+    let client = Client::new(tls, plan.model.connections(), "h3", true)
+        .map_err(|InvalidSettings(text)| StartError::Plan(text))?;
+    let windows = Windows {
+        stream_bytes: plan.work.h2.stream_window_bytes,
+        connection_bytes: plan.work.h2.connection_window_bytes,
+        unacknowledged_bytes: UNACKNOWLEDGED_BYTES,
+        requests: 0,
+        idle: None,
+    };
+    let settings = quic::Settings::new(client, &windows, clock::zero());
+    let patience =
+        Patience { timeout: limit.left(), counted_bytes_max: 0, is_interrupted: limit.is_interrupted };
+    let io = Datagrams::alone(plan)?;
+    let look = match Dialogue::<_, Http3>::open(io, &settings.looking(&windows), patience) {
+        Ok(dialogue) => {
+            let look = dialogue.exchange().look().cloned();
+            dialogue.say_goodbye();
+            look
+        }
+        Err(unanswered) => {
+            limit.go_on()?;
+            no_quic(plan, limit, &unanswered)?;
+            None
+        }
+    };
+    limit.go_on()?;
+    visitor.visit::<Http3>(Spoken { settings, look })
+}
+
+/// Says why a server speaks no HTTP/3. Where neither UDP nor TCP is answered, the load says so.
+///
+/// # Errors
+/// It is there, and does not.
+fn no_quic(plan: &HttpLoad, limit: Limit<'_>, unanswered: &Unanswered) -> Result<(), StartError> {
+    let authority = &plan.work.authority;
+    let is_silent =
+        matches!(unanswered.failure, Failure::ConnectRefused | Failure::ConnectTimeout | Failure::Timeout);
+    if !is_silent {
+        let text = &unanswered.text;
+        return Err(StartError::Machine(format!("HTTP/3 failed with {authority}: {text}")));
+    }
+    let Some(address) = plan.work.address.tcp() else { return Ok(()) };
+    let port = address.port();
+    let Some(there) = tcp_in_words(plan, limit.is_interrupted) else { return Ok(()) };
+    let how = match unanswered.failure {
+        Failure::ConnectRefused => "UDP port {port} is closed",
+        _ => "nothing answers on UDP port {port} within the timeout",
+    };
+    let how = how.replace("{port}", &port.to_string());
+    Err(StartError::Machine(format!(
+        "{authority} does not answer HTTP/3: {how}, while {there}; enable HTTP/3 in the server, let UDP through, or \
+        use another version of HTTP"
+    )))
+}
+
+/// What answers on the TCP port that has the number of the UDP port; none where nothing does.
+fn tcp_in_words(plan: &HttpLoad, is_interrupted: &dyn Fn() -> bool) -> Option<String> {
+    let limit = Limit::new(LONGEST_EXPLANATION.min(plan.timeout()), is_interrupted);
+    let tls = plan.work.tls.as_ref()?;
+    let any = Plan { verify: Verify::None, ..tls.clone() };
+    let found = |name: &'static str| {
+        let client = Client::new(&any, 1, name, true).ok()?;
+        looked(plan, limit, &client).ok()
+    };
+    let port = plan.work.address.tcp()?.port();
+    Some(match found("h2")? {
+        Err(NoTls::Unreachable) => return None,
+        Ok(_) => format!("TCP port {port} answers HTTP/2 over TLS"),
+        Err(NoTls::Refused(_)) => match found("http/1.1")? {
+            Ok(_) => format!("TCP port {port} answers HTTP/1.1 over TLS"),
+            Err(_) => format!("TCP port {port} accepts connections, but not TLS"),
+        },
+    })
 }
 
 /// What a result says of the handshakes of a load; none in clear text.

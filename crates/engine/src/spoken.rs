@@ -1,7 +1,7 @@
 //! What the connections of a load speak: the one place where a plan becomes the type of an exchange.
 
 use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion};
-use loadcurve_wire::{Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme};
+use loadcurve_wire::{Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream};
 
 use crate::agreement;
 use crate::error::StartError;
@@ -25,6 +25,7 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
             let scheme = if work.tls.is_some() { Scheme::Https } else { Scheme::Http };
             visitor.visit::<Http2>(HTTP2, http2_settings(&work.h2, scheme))
         }
+        HttpVersion::Http3 => visitor.visit_http3(),
     }
 }
 
@@ -53,7 +54,7 @@ struct Agreeing<'a, V> {
 impl<V: ExchangeVisitor> ProtocolVisitor for Agreeing<'_, V> {
     type Outcome = V::Outcome;
 
-    fn visit<E: HttpExchange + 'static>(
+    fn visit<E: HttpExchange<Carrier = Stream> + 'static>(
         self,
         protocol: Protocol,
         settings: E::Settings,
@@ -66,6 +67,12 @@ impl<V: ExchangeVisitor> ProtocolVisitor for Agreeing<'_, V> {
             }
             Some(tls) => protection::over_tls::<E, V>(plan, limit, tls, protocol, settings, visitor),
         }
+    }
+
+    fn visit_http3(self) -> Result<V::Outcome, StartError> {
+        let Self { plan, limit, visitor } = self;
+        let tls = plan.work.tls.as_ref().ok_or_else(|| StartError::Plan("HTTP/3 requires TLS".into()))?;
+        protection::over_quic(plan, limit, tls, visitor)
     }
 }
 

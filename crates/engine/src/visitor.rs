@@ -1,8 +1,9 @@
 //! What connections speak, before it is known which type of exchange speaks it.
 
-use loadcurve_wire::HttpExchange;
+use loadcurve_wire::{HttpExchange, Stream};
 
 use crate::error::StartError;
+use crate::transport::Transport;
 
 /// What a server shows of itself in a TLS handshake.
 #[cfg(feature = "tls")]
@@ -40,11 +41,17 @@ pub(crate) trait ProtocolVisitor {
     ///
     /// # Errors
     /// Those of the work.
-    fn visit<E: HttpExchange + 'static>(
+    fn visit<E: HttpExchange<Carrier = Stream> + 'static>(
         self,
         protocol: Protocol,
         settings: E::Settings,
     ) -> Result<Self::Outcome, StartError>;
+
+    /// Runs the work with the exchange of HTTP/3, which is protected by itself.
+    ///
+    /// # Errors
+    /// Those of the work.
+    fn visit_http3(self) -> Result<Self::Outcome, StartError>;
 }
 
 /// Work that is generic over the exchange of a plan; the caller learns the type only from the plan.
@@ -55,7 +62,7 @@ pub(crate) trait ExchangeVisitor {
     ///
     /// # Errors
     /// Those of the work.
-    fn visit<E: HttpExchange + 'static>(
+    fn visit<E: HttpExchange<Carrier: Transport> + 'static>(
         self,
         spoken: Spoken<E::Settings>,
     ) -> Result<Self::Outcome, StartError>;

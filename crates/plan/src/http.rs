@@ -89,6 +89,9 @@ pub enum HttpVersion {
     /// Many requests share a connection, each on a separate stream.
     #[serde(rename = "2")]
     Http2,
+    /// The same over QUIC, whose datagrams go to the UDP port of the address.
+    #[serde(rename = "3")]
+    Http3,
 }
 
 impl HttpLoad {
@@ -136,6 +139,27 @@ impl Http {
         }
         Ok(())
     }
+
+    fn validate_version(&self) -> Result<(), InvalidPlan> {
+        let refuse = |text: &str| Err(InvalidPlan(text.into()));
+        let Conversation { pipeline, streams, .. } = self.conversation;
+        match self.http {
+            HttpVersion::Http2 | HttpVersion::Http3 if pipeline > 1 => {
+                refuse("HTTP/2 and HTTP/3 have no pipeline: use streams, which are answered in any order")
+            }
+            HttpVersion::Http10 | HttpVersion::Http11 if streams > 1 => {
+                refuse("HTTP/1.x has no streams: use a pipeline, HTTP/2 or HTTP/3")
+            }
+            HttpVersion::Http3 if self.tls.is_none() => refuse("HTTP/3 has no clear text: use https://"),
+            HttpVersion::Http3 if self.address.tcp().is_none() => {
+                refuse("HTTP/3 goes to a UDP port, which a Unix socket does not have")
+            }
+            HttpVersion::Http3 if self.way.proxied.is_some() || self.way.proxy_protocol.is_some() => {
+                refuse("HTTP/3 goes through no proxy here: use HTTP/2 or HTTP/1.1")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Work for Http {
@@ -157,15 +181,7 @@ impl Work for Http {
         if !(1..=REQUESTS_AT_ONCE_MAX).contains(&streams) {
             return refuse(format!("{streams} streams; expected 1 to {REQUESTS_AT_ONCE_MAX}"));
         }
-        match self.http {
-            HttpVersion::Http2 if pipeline > 1 => {
-                return refuse("HTTP/2 has no pipeline: use streams, which are answered in any order".into());
-            }
-            HttpVersion::Http10 | HttpVersion::Http11 if streams > 1 => {
-                return refuse("HTTP/1.x has no streams: use a pipeline, or HTTP/2".into());
-            }
-            _ => {}
-        }
+        self.validate_version()?;
         if calls == Some(0) {
             return refuse("a connection makes at least 1 call".into());
         }
@@ -366,6 +382,14 @@ mod tests {
         assert!(with_source.validate().unwrap_err().to_string().contains("a Unix socket"));
         let with_others = local().with(|http| http.way.other_addresses = vec!["[::1]:80".parse().unwrap()]);
         assert!(with_others.validate().is_err());
+        let http3 = |tls: Option<Tls>| plan().with(|http| (http.http, http.tls) = (HttpVersion::Http3, tls));
+        assert!(http3(None).validate().unwrap_err().to_string().contains("no clear text"));
+        let http3 = http3(Some(Tls::of("example.org")));
+        assert_eq!(http3.validate(), Ok(()));
+        let on_path = http3.clone().with(|http| http.address = "unix:/run/app.sock".parse().unwrap());
+        assert!(on_path.validate().unwrap_err().to_string().contains("a UDP port"));
+        let behind = http3.with(|http| http.way.proxied = Some("example.org:443".into()));
+        assert!(behind.validate().unwrap_err().to_string().contains("no proxy"));
         let proxied = plan().with(|http| http.way.proxied = Some("example.org:80".into()));
         assert_eq!(proxied.validate(), Ok(()));
         let http2 = proxied.with(|http| http.http = HttpVersion::Http2);

@@ -210,7 +210,7 @@ impl<E: Exchange<Carrier = Stream>> Exchange for Tls<E> {
     }
 }
 
-impl<E: HttpExchange> HttpExchange for Tls<E> {
+impl<E: HttpExchange<Carrier = Stream>> HttpExchange for Tls<E> {
     fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest> {
         E::template(request)
     }
@@ -224,7 +224,7 @@ impl<E: HttpExchange> HttpExchange for Tls<E> {
     }
 }
 
-impl<E: Exchange> Tls<E> {
+impl<E: Exchange<Carrier = Stream>> Tls<E> {
     /// Whether the peer has ended the connection, which the protocol does not know yet.
     fn ends_now(&self) -> bool {
         !self.is_over && self.session.as_ref().is_some_and(Session::has_ended)

@@ -14,6 +14,7 @@ mod failure;
 mod files;
 mod look;
 mod names;
+mod quic;
 mod session;
 mod tickets;
 mod verifier;
@@ -25,4 +26,5 @@ pub use failure::{is_of_an_authority, presented_names, requires_client_certifica
 pub use files::{certificates, private_key};
 pub use look::{Look, NoTls, look};
 pub use names::{group_name, suite_name, version_name};
+pub use quic::{QuicHandshake, QuicOutcome, alert_in_words, initial_suite};
 pub use verifier::{Authorities, Proof, Verifier};

@@ -161,6 +161,13 @@ pub trait Exchange: Send {
         CutOf::<Self>::default()
     }
 
+    /// Whether [`protect`](Self::protect) may have more to hand over than it did, for a further write. Where a write takes all
+    /// that there is, it never has.
+    #[inline]
+    fn has_further_write(&self) -> bool {
+        false
+    }
+
     /// Reads bytes that arrived, one datagram where they travel as such, up to the next event at most. Where they bring
     /// several, the last of them is consumed with the last event. Bodies are counted and not kept.
     ///
@@ -201,7 +208,7 @@ pub trait Exchange: Send {
 pub type CutOf<E> = <<E as Exchange>::Carrier as Carrier>::Cut;
 
 /// An exchange that says requests of HTTP, in whatever version.
-pub trait HttpExchange: Exchange<Answer = Response, Carrier = Stream> {
+pub trait HttpExchange: Exchange<Answer = Response> {
     /// The template of a request.
     ///
     /// # Errors

@@ -156,11 +156,11 @@ impl Http3 {
     /// # Errors
     /// As for [`receive_with`](Self::receive_with).
     pub fn receive(&mut self, tag: Tag, bytes: &[u8], is_end: bool) -> Result<Received, Malformed> {
-        self.receive_with(tag, bytes, is_end, &mut |_| ())
+        self.receive_with(tag, bytes, is_end, &mut |_, _| ())
     }
 
     /// Reads bytes of the answer to the request with this tag, up to the next event at most, and hands the parts of its body
-    /// to `take_body`; `is_end` says that the stream ends behind them. Where not all of them are consumed and there is no
+    /// to `take_body`, with its status; `is_end` says that the stream ends behind them. Where not all of them are consumed and there is no
     /// event, the answer waits for the table: the rest is given again when [`next_unblocked`](Self::next_unblocked) gives the
     /// tag. Of a tag that is not in use all bytes are consumed.
     ///
@@ -173,7 +173,7 @@ impl Http3 {
         tag: Tag,
         bytes: &[u8],
         is_end: bool,
-        take_body: &mut impl FnMut(&[u8]),
+        take_body: &mut impl FnMut(u16, &[u8]),
     ) -> Result<Received, Malformed> {
         let Some(place) = self.by_tag.get_mut(tag) else {
             return Ok(Received { consumed: bytes.len(), event: None });

@@ -35,7 +35,7 @@ from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyCredentials, ProxyProtocol, ProxyUrl, SocketPath, Way
-from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP2, HttpVersion, has_streams
+from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP2, HTTP3, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem
 from loadcurve.toml.quantities import SizeBytes
@@ -179,7 +179,9 @@ class HttpLoadTable(LoadTable):
         CommandLine("--http", help="HTTP version of the requests.", panel="Requests", place=30),
         ASKED,
     ] = HTTP1_1
-    """The version of HTTP; 2 over TLS, or in clear text with servers that are known to speak it."""
+    """The version of HTTP; 2 over TLS, or in clear text with servers that are known to speak it; 3 over QUIC,
+    on the UDP port that has the number of the TCP port.
+    """
     hpack: Annotated[
         Literal["indexed", "literal"] | None,
         CommandLine(
@@ -483,14 +485,18 @@ class HttpLoadTable(LoadTable):
         keys = attributes(type(self))
         if has_streams(self.http):
             if "pipeline" in keys and max(at.values("pipeline")) > 1:
-                text = "cannot be combined with HTTP/2, which has no pipeline; expected streams"
+                text = f"cannot be combined with HTTP/{self.http}, which has no pipeline; expected streams"
                 yield Problem(at.place("pipeline"), text)
+            if self.http == HTTP3 and "hpack" in keys and (at.gives("hpack") or "hpack" in at.sweep):
+                text = f"only used over HTTP/2, since HTTP/3 has QPACK; set http to {HTTP2}, or remove it"
+                yield Problem(at.place("hpack"), text)
             return
         for key in ("streams", "hpack", "stream_window", "connection_window"):
             if key in keys and (key in at.sweep or at.gives(key)):
-                yield Problem(
-                    at.place(key), f"only used over HTTP/2; set http to {HTTP2} as well, or remove it"
-                )
+                versions = [HTTP2] if key == "hpack" else [HTTP2, HTTP3]
+                named = " and ".join(f"HTTP/{one}" for one in versions)
+                text = f"only used over {named}; set http to {' or '.join(versions)} as well, or remove it"
+                yield Problem(at.place(key), text)
 
     def _several_ways(self) -> Iterator[Problem]:
         """Check that connections go to one place."""

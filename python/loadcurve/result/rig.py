@@ -10,7 +10,7 @@ from pydantic import Field
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME
-from loadcurve.protocol import HTTP1_1, HttpFamily, has_streams, http_family
+from loadcurve.protocol import HTTP1_1, HTTP3, HttpFamily, has_streams, http_family
 from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
 from loadcurve.result.outcomes import Verdict
@@ -39,6 +39,8 @@ class Spoken(NamedTuple):
     @property
     def title(self) -> str:
         """Its name, for people."""
+        if self.http == HTTP3:
+            return "HTTP/3"
         if not has_streams(self.http):
             return "HTTPS" if self.scheme == "https" else f"HTTP/{self.http}"
         return f"HTTP/{self.http} over TLS" if self.scheme == "https" else f"HTTP/{self.http}"

@@ -12,7 +12,7 @@ from loadcurve.host.facts import host_facts
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME
-from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP_FAMILIES, HttpVersion, has_streams
+from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP2, HTTP3, HTTP_FAMILIES, HttpVersion, has_streams
 from loadcurve.result.load import LoadResult
 from loadcurve.result.rig import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.runs.chosen import CHOSEN
@@ -31,7 +31,9 @@ CONNECTIONS = (1, 10, 100, 1000)
 STREAMS = (1, 10, 100)
 """Requests at once on each connection of HTTP/2."""
 REQUESTS_AT_ONCE_MAX = 10_000
-SPOKEN = tuple(Spoken(version, scheme) for version in HTTP_FAMILIES for scheme in get_args(Scheme))
+SPOKEN = tuple(
+    Spoken(version, scheme) for version in HTTP_FAMILIES if version != HTTP3 for scheme in get_args(Scheme)
+)
 RUNS = 3
 DURATION_S = 0.5
 WARMUP_S = 0.2
@@ -151,7 +153,7 @@ def _points_of(
 ) -> list[CeilingPoint]:
     """Return the points of loads that speak the same, of a server that was started for them."""
     spoken = loads[0].spoken
-    settings = {TLS: spoken.scheme == "https", HTTP2_SETTING: has_streams(spoken.http)}
+    settings = {TLS: spoken.scheme == "https", HTTP2_SETTING: spoken.http == HTTP2}
     found = find_server(load_catalog()["limit"], settings)
     if isinstance(found, MissingServer):
         raise found.failure()

@@ -13,6 +13,8 @@ pub(crate) mod route;
 mod tcp_info;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls")]
+pub(crate) mod udp;
 pub(crate) mod uring;
 
 /// Events taken in one turn. All of them share the turn's clock reading, so a turn must stay short: at a few
@@ -93,6 +95,9 @@ pub(crate) enum Notify {
 pub(crate) trait Io {
     /// What results call this backend.
     const NAME: &'static str;
+
+    /// Whether a connection that is established shows that the server, or its system, is there.
+    const HEARS_ON_CONNECT: bool = true;
 
     /// Begins to connect the slot, which must not be in use.
     fn connect(&mut self, slot: Slot) -> Result<(), Failure>;

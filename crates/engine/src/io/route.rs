@@ -143,6 +143,19 @@ impl Route {
         })
     }
 
+    /// A socket for the datagrams of a slot's connection.
+    #[cfg(feature = "tls")]
+    pub(super) fn datagram_socket(&self, slot: Slot) -> Result<OwnedFd, Errno> {
+        let family = self.address(slot).address_family();
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let descriptor = rustix::net::socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
+        if !self.from.is_empty() {
+            let source = self.from[self.turn(slot) / self.to.len() % self.from.len()];
+            rustix::net::bind(&descriptor, &SocketAddr::new(source, 0))?;
+        }
+        Ok(descriptor)
+    }
+
     /// A socket for the connection of a slot.
     pub(super) fn socket(&self, slot: Slot, flags: SocketFlags) -> Result<OwnedFd, Errno> {
         let family = self.address(slot).address_family();

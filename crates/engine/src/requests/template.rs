@@ -105,7 +105,7 @@ impl<'a> Templates<'a> {
         let wire = WireRequest {
             version: match self.plan.work.http {
                 HttpVersion::Http10 => Version::Http10,
-                HttpVersion::Http11 | HttpVersion::Http2 => Version::Http11,
+                HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Http3 => Version::Http11,
             },
             method,
             target: match targets {

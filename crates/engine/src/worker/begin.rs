@@ -189,14 +189,28 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     pub(super) fn write(&mut self, slot: Slot) {
         self.scratch.clear();
         self.connections[slot].exchange.advance(self.now.into());
-        let written = self.gather(slot).and_then(|notify| {
-            let cut = self.connections[slot].exchange.protect(&mut self.scratch);
-            if self.scratch.is_empty() { Ok(()) } else { self.io.write(slot, &self.scratch, cut, notify) }
-        });
+        let written = self.gather(slot).and_then(|notify| self.hand_over(slot, notify));
         if let Err(failure) = written {
             self.fail(slot, failure);
         } else {
             self.note_timer(slot);
+        }
+    }
+
+    /// Hands over what was put together: in one write, or in as many as the protocol makes of it.
+    #[inline]
+    pub(super) fn hand_over(&mut self, slot: Slot, notify: Notify) -> Result<(), Failure> {
+        loop {
+            let exchange = &mut self.connections[slot].exchange;
+            let cut = exchange.protect(&mut self.scratch);
+            if self.scratch.is_empty() && notify == Notify::Never {
+                return Ok(());
+            }
+            self.io.write(slot, &self.scratch, cut, notify)?;
+            if !self.connections[slot].exchange.has_further_write() {
+                return Ok(());
+            }
+            self.scratch.clear();
         }
     }
 

@@ -180,13 +180,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Tells the peer why it is left, where the protocol has words for it and the connection takes them at once.
     fn send_goodbye(&mut self, slot: Slot) {
         self.scratch.clear();
-        let exchange = &mut self.connections[slot].exchange;
-        exchange.write_output(&mut self.scratch);
-        let cut = exchange.protect(&mut self.scratch);
-        if !self.scratch.is_empty() {
-            // It is left either way.
-            let _ = self.io.write(slot, &self.scratch, cut, Notify::Never);
-        }
+        self.connections[slot].exchange.write_output(&mut self.scratch);
+        // It is left either way.
+        let _ = self.hand_over(slot, Notify::Never);
     }
 
     /// Ends what the protocol has to end before a connection is closed from here, where the server has not ended it.
@@ -344,7 +340,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if connection.state != State::Connecting {
             return;
         }
-        self.reach.reached(self.now);
+        if I::HEARS_ON_CONNECT {
+            self.reach.reached(self.now);
+        }
         let syn_retransmits = self.syn_retransmits(slot, self.now - connection.since);
         let connection = &mut self.connections[slot];
         connection.state = State::Handshaking;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use loadcurve_plan::{Conversation, HttpLoad, Load, Nanos, Share};
 use loadcurve_record::{Failure, Recorder};
-use loadcurve_wire::{DatagramBytes, Datagrams, HttpExchange};
+use loadcurve_wire::{DatagramBytes, Datagrams, HttpExchange, Stream};
 
 use super::simulated::START;
 use crate::io::{self, Carries, Io, Notify, Slot};
-use crate::load::numbers;
 use crate::requests::RequestSource;
 use crate::scheduler::Scheduler;
+use crate::transport::numbers;
 use crate::work::{CarrierOf, SettingsOf, Work};
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
@@ -197,7 +197,7 @@ impl Outcome {
 }
 
 /// Runs a load of requests of HTTP on a peer.
-pub(super) fn run<E: HttpExchange>(
+pub(super) fn run<E: HttpExchange<Carrier = Stream>>(
     plan: &HttpLoad,
     settings: E::Settings,
     delays: Delays,

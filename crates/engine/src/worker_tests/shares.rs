@@ -9,8 +9,9 @@ use super::simulated::{START, Sent, Simulation};
 use super::{closed, get, ms, open, plan, taking};
 use crate::gathered::Gathered;
 use crate::kernel::TcpCounters;
-use crate::load::{numbers, result_of};
+use crate::load::result_of;
 use crate::part::Finished;
+use crate::transport::numbers;
 
 /// What all workers send, and when since the start, in order of time.
 fn sent_by_all_workers(plan: &HttpLoad) -> Vec<Sent> {

@@ -16,11 +16,11 @@ use crate::http::HttpSummary;
 use crate::io::{Event, Io, Looked, Notify, Slot};
 use crate::kernel::TcpCounters;
 use crate::levels::{Home, Level, Thread};
-use crate::load::numbers;
 use crate::part::{CpuUse, Finished, Part};
 use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::scheduler::Scheduler;
+use crate::transport::numbers;
 use crate::worker::{Waiting, Worker, WorkerConfiguration};
 
 /// The clock's reading at the start of every simulation.

@@ -217,7 +217,7 @@ impl AnswerPlace {
         bytes: &[u8],
         is_end: bool,
         shared: &mut Shared,
-        take_body: &mut impl FnMut(&[u8]),
+        take_body: &mut impl FnMut(u16, &[u8]),
     ) -> Result<(usize, Step), Malformed> {
         let Self { answer: Some(answer), reader, section } = self else {
             return Ok((bytes.len(), Step::Waits));
@@ -240,7 +240,7 @@ impl AnswerPlace {
             consumed += taken;
             let step = match part {
                 Some(Part::Data(data)) => {
-                    take_body(data);
+                    take_body(answer.status.map_or(0, NonZeroU16::get), data);
                     answer.body_bytes += data.len() as u64;
                     None
                 }

@@ -50,7 +50,10 @@ fn the_body_is_handed_on_as_it_comes() {
     for piece in bytes.chunks(2) {
         let mut rest = piece;
         while !rest.is_empty() {
-            let received = http3.receive_with(0, rest, false, &mut |part| body.extend_from_slice(part));
+            let received = http3.receive_with(0, rest, false, &mut |status, part| {
+                assert_eq!(status, 200);
+                body.extend_from_slice(part);
+            });
             rest = &rest[received.unwrap().consumed..];
         }
     }

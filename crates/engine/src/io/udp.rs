@@ -1,0 +1,306 @@
+//! Datagrams by epoll: a connected socket of UDP for each connection, each of which the kernel may take and hand over several
+//! datagrams of at once.
+
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use loadcurve_plan::Nanos;
+use loadcurve_record::Failure;
+use loadcurve_wire::{DatagramBytes, Datagrams};
+use rustix::event::epoll::{self, EventFlags};
+use rustix::io::Errno;
+
+use super::route::Route;
+use super::{Carries, EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure};
+use crate::clock;
+
+mod offload;
+
+/// All datagrams that the kernel hands over at once.
+const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
+/// What a socket is asked to hold for this side, so that an answer of many datagrams finds room; the kernel grants less
+/// where `net.core.rmem_max` is lower.
+const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
+
+#[derive(Default)]
+struct Socket {
+    descriptor: Option<OwnedFd>,
+    /// Counts the connections of this slot, so that a late event of an earlier one is recognised.
+    generation: u32,
+    /// Batches that the kernel has not taken yet, each with its division.
+    unsent: VecDeque<(Vec<u8>, DatagramBytes)>,
+    /// Whether an event reports that all of them are taken.
+    notifies: bool,
+    /// Whether the kernel is to say when it takes datagrams again.
+    watches_room: bool,
+}
+
+/// What can happen to a slot without the kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Own {
+    Connected,
+    Written,
+    Broken(Failure),
+}
+
+/// Datagrams that were handed over together.
+#[derive(Clone, Copy, Default)]
+struct Batch {
+    slot: Slot,
+    at: usize,
+    end: usize,
+    each: usize,
+}
+
+/// The backend of datagrams.
+pub(crate) struct Udp {
+    route: Route,
+    set: OwnedFd,
+    sockets: Vec<Socket>,
+    ready: Vec<(u64, EventFlags)>,
+    cursor: usize,
+    /// What is delivered before the kernel's events.
+    own: VecDeque<(u64, Own)>,
+    batch: Batch,
+    buffer: Vec<u8>,
+}
+
+impl Udp {
+    /// A set of `slots` unconnected sockets of a route.
+    pub(crate) fn new(route: Route, slots: usize) -> Result<Self, Errno> {
+        Ok(Self {
+            route,
+            set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            sockets: (0..slots).map(|_| Socket::default()).collect(),
+            ready: Vec::with_capacity(EVENTS_PER_TURN),
+            cursor: 0,
+            own: VecDeque::new(),
+            batch: Batch::default(),
+            buffer: vec![0; RECEIVE_BUFFER_BYTES],
+        })
+    }
+
+    fn begin(&mut self, slot: Slot) -> Result<(), Errno> {
+        let descriptor = self.route.datagram_socket(slot)?;
+        // Where the kernel grants less, more may be lost, and that is counted.
+        let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
+        let _ = rustix::net::sockopt::set_socket_send_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
+        offload::prepare(descriptor.as_fd());
+        rustix::net::connect(&descriptor, self.route.address(slot))?;
+        let socket = &mut self.sockets[slot];
+        socket.generation = socket.generation.wrapping_add(1);
+        let token = token(slot, socket.generation);
+        let data = epoll::EventData::new_u64(token);
+        epoll::add(&self.set, &descriptor, data, EventFlags::IN)?;
+        socket.descriptor = Some(descriptor);
+        self.own.push_back((token, Own::Connected));
+        Ok(())
+    }
+
+    /// Sends what waits, as far as the kernel takes it.
+    fn send_unsent(&mut self, slot: Slot) -> Result<(), Failure> {
+        let Self { sockets, set, own, .. } = self;
+        let socket = &mut sockets[slot];
+        let Some(descriptor) = &socket.descriptor else { return Ok(()) };
+        while let Some((bytes, cut)) = socket.unsent.front() {
+            match offload::send(descriptor.as_fd(), bytes, cut.0) {
+                Err(Errno::AGAIN | Errno::NOBUFS) => break,
+                sent => accept_loss(sent)?,
+            }
+            socket.unsent.pop_front();
+        }
+        let waits = !socket.unsent.is_empty();
+        let token = token(slot, socket.generation);
+        if waits != socket.watches_room {
+            socket.watches_room = waits;
+            let interest = if waits { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+            let data = epoll::EventData::new_u64(token);
+            epoll::modify(set, descriptor, data, interest).map_err(broken_failure)?;
+        }
+        if !waits && std::mem::take(&mut socket.notifies) {
+            own.push_back((token, Own::Written));
+        }
+        Ok(())
+    }
+
+    /// The next event without the kernel.
+    fn next_own(&mut self) -> Option<(Slot, Own)> {
+        loop {
+            let (token, own) = self.own.pop_front()?;
+            let (slot, generation) = slot_and_generation(token);
+            let socket = &self.sockets[slot];
+            if socket.generation == generation && socket.descriptor.is_some() {
+                return Some((slot, own));
+            }
+        }
+    }
+
+    /// Handles the kernel's next event: datagrams are then in the batch, or a failure is what has happened.
+    fn take_ready(&mut self) -> Option<(Slot, Option<Failure>)> {
+        while let Some((token, flags)) = self.ready.get(self.cursor).copied() {
+            self.cursor += 1;
+            let (slot, generation) = slot_and_generation(token);
+            if self.sockets[slot].generation != generation {
+                continue;
+            }
+            if flags.contains(EventFlags::OUT)
+                && let Err(failure) = self.send_unsent(slot)
+            {
+                return Some((slot, Some(failure)));
+            }
+            let Some(descriptor) = &self.sockets[slot].descriptor else { continue };
+            if !flags.intersects(EventFlags::IN | EventFlags::ERR) {
+                continue;
+            }
+            match offload::receive(descriptor.as_fd(), &mut self.buffer) {
+                Ok((0, _)) | Err(Errno::AGAIN) => {}
+                Ok((length, each)) => {
+                    let each = each.map_or(length, usize::from).max(1);
+                    self.batch = Batch { slot, at: 0, end: length, each };
+                    return Some((slot, None));
+                }
+                Err(errno) => return Some((slot, Some(refused(errno)))),
+            }
+        }
+        None
+    }
+}
+
+impl Io for Udp {
+    const NAME: &'static str = "epoll";
+    const HEARS_ON_CONNECT: bool = false;
+
+    fn connect(&mut self, slot: Slot) -> Result<(), Failure> {
+        self.begin(slot).map_err(connect_failure)
+    }
+
+    /// Sends one datagram.
+    fn send(&mut self, slot: Slot, bytes: &[u8], notify: Notify) -> Result<(), Failure> {
+        Carries::<Datagrams>::write(self, slot, bytes, DatagramBytes::default(), notify)
+    }
+
+    fn retransmits(&self, _: Slot) -> Option<u32> {
+        None
+    }
+
+    fn close(&mut self, slot: Slot) {
+        let socket = &mut self.sockets[slot];
+        // Closing the only descriptor of a socket takes it out of the epoll set, too.
+        socket.descriptor = None;
+        socket.unsent.clear();
+        socket.notifies = false;
+        socket.watches_room = false;
+        if self.batch.slot == slot {
+            self.batch = Batch::default();
+        }
+    }
+
+    fn wait(&mut self, until: Nanos) -> Nanos {
+        self.cursor = 0;
+        self.ready.clear();
+        let longest = if self.own.is_empty() { until - clock::now() } else { Nanos::ZERO };
+        let mut events = [MaybeUninit::uninit(); EVENTS_PER_TURN];
+        // An interrupted wait is a turn without new events.
+        if let Ok((events, _)) = epoll::wait(&self.set, &mut events[..], Some(&clock::timespec(longest))) {
+            self.ready.extend(events.iter().map(|event| (event.data.u64(), event.flags)));
+        }
+        clock::now()
+    }
+
+    fn look(&mut self, until: Nanos, pause: Nanos) -> Looked {
+        let mut looked = Looked { now: clock::now(), ..Looked::default() };
+        loop {
+            let now = self.wait(Nanos::ZERO);
+            if !self.ready.is_empty() || !self.own.is_empty() {
+                return Looked { now, ..looked };
+            }
+            looked.add(now - looked.now);
+            looked.now = now;
+            if now >= until {
+                return looked;
+            }
+            looked.now = looked.pause(now, pause, until);
+        }
+    }
+
+    fn next(&mut self) -> Option<(Slot, Event<'_>)> {
+        loop {
+            if self.batch.at < self.batch.end {
+                let Batch { slot, at, end, each } = self.batch;
+                self.batch.at = end.min(at + each);
+                return Some((slot, Event::Received(&self.buffer[at..self.batch.at])));
+            }
+            if let Some((slot, own)) = self.next_own() {
+                return Some((
+                    slot,
+                    match own {
+                        Own::Connected => Event::Connected,
+                        Own::Written => Event::Written,
+                        Own::Broken(failure) => Event::Broken(failure),
+                    },
+                ));
+            }
+            if let (slot, Some(failure)) = self.take_ready()? {
+                return Some((slot, Event::Broken(failure)));
+            }
+        }
+    }
+}
+
+impl Carries<Datagrams> for Udp {
+    fn write(&mut self, slot: Slot, bytes: &[u8], cut: DatagramBytes, notify: Notify) -> Result<(), Failure> {
+        let socket = &mut self.sockets[slot];
+        let Some(descriptor) = &socket.descriptor else { return Err(Failure::ClosedEarly) };
+        socket.notifies |= notify == Notify::WhenWritten;
+        if !bytes.is_empty() {
+            if !socket.unsent.is_empty() {
+                socket.unsent.push_back((bytes.to_vec(), cut));
+                return Ok(());
+            }
+            match offload::send(descriptor.as_fd(), bytes, cut.0) {
+                Ok(()) => {}
+                Err(Errno::AGAIN | Errno::NOBUFS) => socket.unsent.push_back((bytes.to_vec(), cut)),
+                Err(errno) => {
+                    if let Err(failure) = accept_loss(Err(errno)) {
+                        // What has arrived before is read first.
+                        let token = token(slot, socket.generation);
+                        self.own.push_back((token, Own::Broken(failure)));
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        if self.sockets[slot].unsent.is_empty() && !self.sockets[slot].notifies {
+            return Ok(());
+        }
+        self.send_unsent(slot)
+    }
+}
+
+/// A datagram that is too large for the way is lost, which the protocol notices.
+fn accept_loss(sent: Result<(), Errno>) -> Result<(), Failure> {
+    match sent {
+        Ok(()) | Err(Errno::MSGSIZE) => Ok(()),
+        Err(errno) => Err(refused(errno)),
+    }
+}
+
+/// What an error on a connected socket means: of datagrams sent before, too.
+fn refused(errno: Errno) -> Failure {
+    match errno {
+        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH => Failure::ConnectRefused,
+        errno => broken_failure(errno),
+    }
+}
+
+/// Slot and generation as the one number that the kernel gives back with an event.
+fn token(slot: Slot, generation: u32) -> u64 {
+    u64::from(generation) << 32 | slot as u64
+}
+
+fn slot_and_generation(token: u64) -> (Slot, u32) {
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves of the token are cut apart here")]
+    let (slot, generation) = (token as u32, (token >> 32) as u32);
+    (slot as Slot, generation)
+}

@@ -1,0 +1,122 @@
+//! Several datagrams in one call: the kernel cuts what is sent (`UDP_SEGMENT`) and joins what has arrived (`UDP_GRO`; udp(7)).
+
+#![expect(unsafe_code, reason = "the kernel reads and writes messages at addresses that it gets")]
+
+use std::num::NonZeroUsize;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::{mem, ptr};
+
+use libc::{
+    CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, CMSG_SPACE, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE,
+    IPPROTO_IP, IPPROTO_IPV6, IPV6_MTU_DISCOVER, MSG_NOSIGNAL, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int, c_void,
+    iovec, msghdr, recvmsg, sendmsg, setsockopt, socklen_t,
+};
+use rustix::io::Errno;
+
+/// Room for one number beside a message, aligned as the kernel wants it.
+#[repr(align(8))]
+struct Beside([u8; 64]);
+
+fn set(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: c_int) -> bool {
+    let size = socklen_t::try_from(size_of_val(&value)).unwrap_or(0);
+    // SAFETY: the descriptor is open as long as it is borrowed; the kernel reads `size` bytes of what outlives the call.
+    let status =
+        unsafe { setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast::<c_void>(), size) };
+    status == 0
+}
+
+/// Has a socket join datagrams that arrive together, where the kernel does that, and send none in fragments: the protocol finds
+/// out which length the way takes.
+pub(super) fn prepare(socket: BorrowedFd<'_>) -> bool {
+    // One of the two is the family of the socket.
+    let _ = set(socket, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+    let _ = set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+    set(socket, SOL_UDP, UDP_GRO, 1)
+}
+
+/// A message of these bytes with this room beside it.
+fn message(bytes: &mut iovec, beside: &mut Beside) -> msghdr {
+    // SAFETY: all its fields are numbers and addresses, for which zero stands for none.
+    let mut message: msghdr = unsafe { mem::zeroed() };
+    message.msg_iov = ptr::from_mut(bytes);
+    message.msg_iovlen = 1;
+    message.msg_control = beside.0.as_mut_ptr().cast::<c_void>();
+    message.msg_controllen = beside.0.len();
+    message
+}
+
+/// Sends bytes as datagrams of this length, the last of which may be shorter.
+pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8], each: Option<NonZeroUsize>) -> Result<(), Errno> {
+    let mut part = iovec { iov_base: bytes.as_ptr().cast_mut().cast::<c_void>(), iov_len: bytes.len() };
+    let mut beside = Beside([0; 64]);
+    let mut message = message(&mut part, &mut beside);
+    match each.map(NonZeroUsize::get).filter(|each| *each < bytes.len()) {
+        None => {
+            message.msg_control = ptr::null_mut();
+            message.msg_controllen = 0;
+        }
+        Some(each) => {
+            let each = u16::try_from(each).map_err(|_| Errno::MSGSIZE)?;
+            let size = u32::try_from(size_of_val(&each)).unwrap_or(0);
+            // SAFETY: the room beside the message is larger than one header with a number of two bytes, and aligned for it.
+            unsafe {
+                message.msg_controllen = CMSG_SPACE(size) as usize;
+                let header = CMSG_FIRSTHDR(&raw const message);
+                (*header).cmsg_level = SOL_UDP;
+                (*header).cmsg_type = UDP_SEGMENT;
+                (*header).cmsg_len = CMSG_LEN(size) as usize;
+                CMSG_DATA(header).cast::<u16>().write_unaligned(each);
+            }
+        }
+    }
+    loop {
+        // SAFETY: the descriptor is open as long as it is borrowed; all that the message leads to outlives the call, and the
+        // kernel reads it only.
+        let sent = unsafe { sendmsg(socket.as_raw_fd(), &raw const message, MSG_NOSIGNAL) };
+        if sent >= 0 {
+            return Ok(());
+        }
+        match last_error() {
+            Errno::INTR => {}
+            errno => return Err(errno),
+        }
+    }
+}
+
+/// Takes datagrams that have arrived; gives their bytes, and how long each but the last is where there are several.
+pub(super) fn receive(socket: BorrowedFd<'_>, to: &mut [u8]) -> Result<(usize, Option<u16>), Errno> {
+    let mut part = iovec { iov_base: to.as_mut_ptr().cast::<c_void>(), iov_len: to.len() };
+    let mut beside = Beside([0; 64]);
+    let mut message = message(&mut part, &mut beside);
+    let length = loop {
+        // SAFETY: the descriptor is open as long as it is borrowed; the kernel writes no more than the lengths in the message
+        // allow to what it leads to, which is borrowed for the call.
+        let received = unsafe { recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+        match usize::try_from(received) {
+            Ok(length) => break length,
+            Err(_) => match last_error() {
+                Errno::INTR => {}
+                errno => return Err(errno),
+            },
+        }
+    };
+    // SAFETY: the kernel has filled the room beside the message with whole headers, up to the length that it has set; the
+    // macros go no further. A number of this kind has four bytes.
+    let each = unsafe {
+        let mut header = CMSG_FIRSTHDR(&raw const message);
+        loop {
+            if header.is_null() {
+                break None;
+            }
+            if (*header).cmsg_level == SOL_UDP && (*header).cmsg_type == UDP_GRO {
+                break Some(CMSG_DATA(header).cast::<c_int>().read_unaligned());
+            }
+            header = CMSG_NXTHDR(&raw const message, header);
+        }
+    };
+    Ok((length, each.and_then(|each| u16::try_from(each).ok())))
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,491 @@
+//! HTTP/3 on a connection of QUIC, as an exchange.
+
+mod answers;
+mod uploads;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use loadcurve_tls::{Client, Look, alert_in_words};
+use loadcurve_wire::{
+    self as wire, Agreement, BodyPart, DatagramBytes, Datagrams, Event, Exchange, Http2Counts, Http3Code,
+    Http3Settings, Http3Template, HttpExchange, InvalidRequest, Malformed, Moment, Readiness, Received,
+    Request, Response, Tag, WrittenBody,
+};
+
+use crate::connection::{Connection, Dial, Direction, Event as QuicEvent, Lost, Socket, Then, Windows};
+use crate::tags::Tags;
+use answers::Answers;
+use uploads::Uploads;
+
+/// Codes of QUIC that are alerts of TLS (RFC 9001, section 4.8).
+const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
+
+/// What the exchanges of one thread share.
+#[derive(Clone)]
+pub struct Settings {
+    client: Arc<Client>,
+    dial: Arc<Dial>,
+    http3: Http3Settings,
+    /// The moment zero.
+    base: Instant,
+}
+
+impl Settings {
+    /// By the handshakes of `client`, in which all is full that has no ticket; moments are counted from `base`.
+    #[must_use]
+    pub fn new(client: Arc<Client>, windows: &Windows, base: Instant) -> Self {
+        let dial = Arc::new(Dial::new(Arc::clone(&client), false, windows));
+        Self { client, dial, http3: Http3Settings::default(), base }
+    }
+
+    /// The same for a connection that leaves no ticket behind.
+    #[must_use]
+    pub fn looking(&self, windows: &Windows) -> Self {
+        Self { dial: Arc::new(Dial::new(Arc::clone(&self.client), true, windows)), ..self.clone() }
+    }
+}
+
+/// One connection's end of HTTP/3.
+pub struct Http3 {
+    settings: Settings,
+    socket: Socket,
+    /// None before the first connection, and where one could not be begun.
+    connection: Option<Connection>,
+    http3: wire::Http3,
+    now: Moment,
+    tags: Tags,
+    /// How many requests are under way.
+    under_way: usize,
+    /// The stream of the next request; none while the server takes no more.
+    next_stream: Option<u64>,
+    decoder_stream: Option<u64>,
+    answers: Answers,
+    uploads: Uploads,
+    look: Option<Look>,
+    lost: Option<Lost>,
+    complaint: Option<String>,
+    /// Whether something may be to be sent.
+    may_transmit: bool,
+    /// Whether something may have happened that was not asked for.
+    may_have_events: bool,
+    deadline: Option<Moment>,
+    /// What of this connection was not counted yet.
+    counts: Option<Counts>,
+}
+
+/// What was counted of a connection when it ended, or the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// What QUIC has counted.
+    pub quic: crate::connection::Stats,
+    /// The certificates that the server has shown, in bytes.
+    pub certificate_bytes: usize,
+}
+
+impl Exchange for Http3 {
+    type Template = Http3Template;
+    type Carrier = Datagrams;
+    type Answer = Response;
+    type Settings = Settings;
+
+    fn new(most: usize, settings: &Settings) -> Self {
+        Self {
+            settings: settings.clone(),
+            socket: Socket::client(settings.base),
+            connection: None,
+            http3: wire::Http3::new(most, &settings.http3),
+            now: Moment::ZERO,
+            tags: Tags::default(),
+            under_way: 0,
+            next_stream: None,
+            decoder_stream: None,
+            answers: Answers::default(),
+            uploads: Uploads::new(most),
+            look: None,
+            lost: None,
+            complaint: None,
+            may_transmit: false,
+            may_have_events: false,
+            deadline: None,
+            counts: None,
+        }
+    }
+
+    fn open(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.socket.forget(&connection);
+        }
+        self.http3.open();
+        self.tags.clear();
+        self.under_way = 0;
+        self.next_stream = None;
+        self.decoder_stream = None;
+        self.answers.clear();
+        self.uploads.clear();
+        self.look = None;
+        self.lost = None;
+        self.complaint = None;
+        self.may_transmit = true;
+        self.may_have_events = false;
+        match self.socket.connect(self.now, &self.settings.dial) {
+            Ok(connection) => self.connection = Some(connection),
+            Err(text) => self.complaint = Some(text),
+        }
+        self.note_deadline();
+    }
+
+    fn readiness(&self) -> Readiness {
+        if self.lost.is_some() || self.connection.is_none() {
+            Readiness::Closed
+        } else if self.look.is_none() {
+            Readiness::Handshaking
+        } else if self.http3.is_leaving() {
+            if self.under_way == 0 { Readiness::Closed } else { Readiness::Busy }
+        } else if self.next_stream.is_some() {
+            Readiness::Ready
+        } else if self.under_way == 0 {
+            // The server has more to say before anything can begin.
+            Readiness::Handshaking
+        } else {
+            Readiness::Busy
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Moment) {
+        self.now = now;
+    }
+
+    #[inline]
+    fn wake_at(&self) -> Option<Moment> {
+        self.deadline
+    }
+
+    fn timed_out(&mut self) {
+        if let Some(connection) = &mut self.connection {
+            connection.timeout(&mut self.socket, self.now);
+            self.may_transmit = true;
+            self.may_have_events = true;
+            self.note_deadline();
+        }
+    }
+
+    fn agreement(&self) -> Option<Agreement> {
+        self.look.as_ref().map(|look| look.agreement)
+    }
+
+    fn complaint(&self) -> Option<Cow<'_, str>> {
+        self.complaint.as_deref().map(Cow::Borrowed)
+    }
+
+    fn limit(&self) -> Option<usize> {
+        (self.look.is_some() && self.next_stream.is_none() && !self.http3.is_leaving())
+            .then_some(self.under_way)
+    }
+
+    fn has_output(&self) -> bool {
+        self.may_transmit
+    }
+
+    fn begin(&mut self, tag: Tag, template: &Http3Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
+        let (Some(connection), Some(stream)) = (&mut self.connection, self.next_stream.take()) else {
+            return;
+        };
+        let before = to.len();
+        let following = self.http3.begin(tag, stream, template, target, to);
+        let bytes = &to[before..];
+        let then = if following == 0 { Then::End } else { Then::More };
+        let taken = connection.write(stream, bytes, then);
+        self.uploads.begin(tag, stream, following, &bytes[taken..]);
+        self.tags.insert(stream / 4, tag);
+        self.under_way += 1;
+        self.next_stream = connection.open(Direction::Both);
+        self.may_transmit = true;
+    }
+
+    fn can_write_body(&self) -> bool {
+        self.uploads.can_go_on()
+    }
+
+    fn is_writing_body(&self, tag: Tag) -> bool {
+        self.uploads.is_under_way(tag)
+    }
+
+    fn write_body<F>(
+        &mut self,
+        most_bytes: usize,
+        read: &mut impl FnMut(BodyPart, &mut Vec<u8>) -> Result<(), F>,
+        to: &mut Vec<u8>,
+    ) -> Result<Option<WrittenBody>, F> {
+        let Some(connection) = &mut self.connection else { return Ok(None) };
+        self.may_transmit = true;
+        self.uploads.write(connection, most_bytes, read, to)
+    }
+
+    /// What was appended is in the streams of QUIC already.
+    fn protect(&mut self, bytes: &mut Vec<u8>) -> DatagramBytes {
+        bytes.clear();
+        let Some(connection) = &mut self.connection else {
+            self.may_transmit = false;
+            return DatagramBytes::default();
+        };
+        if self.http3.has_decoder_output() {
+            self.decoder_stream = self.decoder_stream.or_else(|| connection.open(Direction::Out));
+            if let Some(stream) = self.decoder_stream {
+                let mut output = Vec::new();
+                self.http3.write_decoder_stream(&mut output);
+                self.uploads.write_own(connection, stream, &output);
+            }
+        }
+        let cut = connection.transmit(self.now, bytes);
+        self.may_transmit = cut.is_some();
+        if cut.is_none() {
+            self.note_deadline();
+        }
+        cut.unwrap_or_default()
+    }
+
+    fn has_further_write(&self) -> bool {
+        self.may_transmit
+    }
+
+    fn receive_with(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
+    ) -> Result<Received, Malformed> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(Received { consumed: bytes.len(), event: None });
+        };
+        if !bytes.is_empty() {
+            connection.datagram(&mut self.socket, self.now, bytes);
+            self.may_transmit = true;
+        }
+        let event = self.next_event(take_body).inspect_err(|malformed| {
+            // What can be said of it on the wire goes with what is sent last.
+            if let Some(connection) = &mut self.connection {
+                connection.close(self.now, malformed.http3_code().0);
+                self.may_transmit = true;
+            }
+        })?;
+        self.may_have_events = event.is_some();
+        if event.is_none() {
+            self.note_deadline();
+        }
+        Ok(Received { consumed: bytes.len(), event })
+    }
+
+    fn has_input(&self) -> bool {
+        self.may_have_events
+    }
+
+    fn end_of_input(&mut self) -> Option<Event> {
+        None
+    }
+
+    fn end(&mut self, to: &mut Vec<u8>) {
+        if let Some(connection) = self.connection.as_mut().filter(|_| self.lost.is_none()) {
+            connection.close(self.now, Http3Code::NO_ERROR.0);
+            // All of it is one datagram.
+            let _ = connection.transmit(self.now, to);
+        }
+    }
+
+    fn cancel(&mut self, tag: Tag) -> bool {
+        if let Some(stream) = self.http3.cancel(tag) {
+            self.ended(tag, stream, Some(Http3Code::REQUEST_CANCELLED));
+            self.may_transmit = true;
+        }
+        true
+    }
+}
+
+impl HttpExchange for Http3 {
+    fn template(request: &Request<'_>) -> Result<Http3Template, InvalidRequest> {
+        Http3Template::new(request)
+    }
+
+    fn take_counts(&mut self) -> Option<Http2Counts> {
+        None
+    }
+}
+
+impl Http3 {
+    /// What the server has shown of itself in the handshake, once that is over.
+    #[must_use]
+    pub fn look(&self) -> Option<&Look> {
+        self.look.as_ref()
+    }
+
+    /// Takes what was counted of the connection, once for each.
+    pub fn take_quic_counts(&mut self) -> Option<Counts> {
+        let counts = self.counts.take()?;
+        Some(Counts { quic: self.connection.as_ref()?.stats(), ..counts })
+    }
+
+    fn note_deadline(&mut self) {
+        self.deadline = self.connection.as_mut().and_then(Connection::deadline);
+    }
+
+    /// The next thing that has happened to a request.
+    fn next_event(
+        &mut self,
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
+    ) -> Result<Option<Event>, Malformed> {
+        loop {
+            if let Some(event) = self.read_on(take_body)? {
+                return Ok(Some(event));
+            }
+            if let Some(tag) = self.http3.next_unblocked()
+                && let Some(connection) = &mut self.connection
+            {
+                self.answers.go_on(tag, connection);
+                continue;
+            }
+            if self.http3.is_leaving()
+                && let Some((tag, stream)) = self.moved()
+            {
+                self.ended(tag, stream, Some(Http3Code::REQUEST_CANCELLED));
+                return Ok(Some(Event::Moved(tag)));
+            }
+            let Some(event) = self.connection.as_mut().and_then(Connection::event) else { return Ok(None) };
+            self.happened(event)?;
+        }
+    }
+
+    /// A request that the server has not looked at, and says so.
+    fn moved(&mut self) -> Option<(Tag, u64)> {
+        let tag = self.http3.next_moved()?;
+        Some((tag, self.uploads.stream(tag)))
+    }
+
+    /// Reads on in the stream that is being read.
+    fn read_on(&mut self, take_body: &mut impl FnMut(Tag, u16, &[u8])) -> Result<Option<Event>, Malformed> {
+        let Some(tag) = self.answers.tag() else { return Ok(None) };
+        let event = self.answers.read(&mut self.http3, &mut |status, part| take_body(tag, status, part))?;
+        match event {
+            None | Some(Event::Begun(_)) => {}
+            Some(Event::Refused(tag, wire::Refusal::Malformed(malformed))) => {
+                let code = malformed.http3_code();
+                self.ended(tag, self.uploads.stream(tag), Some(code));
+            }
+            Some(event) => {
+                let tag = event.tag();
+                let unwanted = self.uploads.is_under_way(tag).then_some(Http3Code::REQUEST_CANCELLED);
+                self.ended(tag, self.uploads.stream(tag), unwanted);
+            }
+        }
+        Ok(event)
+    }
+
+    /// A request is over; what is left of its stream is given up with this code.
+    fn ended(&mut self, tag: Tag, stream: u64, code: Option<Http3Code>) {
+        self.tags.remove(stream / 4);
+        self.under_way -= 1;
+        self.uploads.end(tag);
+        self.answers.end(tag);
+        if let (Some(code), Some(connection)) = (code, &mut self.connection) {
+            connection.abandon(stream, code.0);
+        }
+    }
+
+    fn happened(&mut self, event: QuicEvent) -> Result<(), Malformed> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        match event {
+            QuicEvent::Connected => self.connected(),
+            QuicEvent::Available => {
+                self.next_stream = self.next_stream.or_else(|| connection.open(Direction::Both));
+            }
+            QuicEvent::Writable(stream) => {
+                self.uploads.go_on(connection, stream, self.tags.get(stream / 4));
+                self.may_transmit = true;
+            }
+            // One that the client has opened, both ways.
+            QuicEvent::Readable(stream) if stream.is_multiple_of(4) => {
+                if let Some(tag) = self.tags.get(stream / 4) {
+                    self.answers.begin(tag, stream, connection);
+                }
+            }
+            QuicEvent::Readable(stream) => self.incoming(stream)?,
+            QuicEvent::Lost(lost) => return self.was_lost(lost),
+        }
+        Ok(())
+    }
+
+    fn connected(&mut self) {
+        let Some(connection) = &mut self.connection else { return };
+        let outcome = connection.outcome();
+        self.counts = outcome
+            .as_ref()
+            .map(|outcome| Counts { certificate_bytes: outcome.certificate_bytes, ..Counts::default() });
+        self.look = outcome.and_then(|outcome| outcome.look);
+        if let Some(stream) = connection.open(Direction::Out) {
+            let mut output = Vec::new();
+            self.http3.write_control_stream(&mut output);
+            self.uploads.write_own(connection, stream, &output);
+        }
+        self.next_stream = connection.open(Direction::Both);
+        self.may_transmit = true;
+    }
+
+    /// Something has come on a stream that the server has opened.
+    fn incoming(&mut self, stream: u64) -> Result<(), Malformed> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        let mut chunks: VecDeque<Bytes> = VecDeque::new();
+        let read_to = connection.read(stream, &mut chunks);
+        if let crate::connection::ReadTo::Reset(_) = read_to {
+            return self.http3.incoming_reset(stream);
+        }
+        let is_end = read_to == crate::connection::ReadTo::End;
+        loop {
+            let chunk = chunks.pop_front().unwrap_or_default();
+            let is_last = chunks.is_empty();
+            let wanted = self.http3.receive_incoming(stream, &chunk, is_end && is_last)?;
+            if wanted == wire::h3::Incoming::Unwanted {
+                connection.abandon(stream, Http3Code::STREAM_CREATION_ERROR.0);
+                return Ok(());
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// There is no connection any more; that is an error of the protection where TLS has ended it.
+    fn was_lost(&mut self, lost: Lost) -> Result<(), Malformed> {
+        let own =
+            self.connection.as_ref().and_then(Connection::outcome).and_then(|outcome| outcome.complaint);
+        let is_of_tls = matches!(&lost, Lost::Transport(code, _) if ALERTS.contains(code));
+        self.complaint = Some(match (&lost, own) {
+            (_, Some(own)) => self.settings.client.with_refused(&own),
+            (Lost::Transport(code, _), None) if is_of_tls => alert_in_words(*code).unwrap_or_default(),
+            (lost, None) => in_words(lost),
+        });
+        self.lost = Some(lost);
+        if is_of_tls || self.look.is_none() { Err(Malformed::Protection) } else { Ok(()) }
+    }
+}
+
+/// Why there is no connection any more, as a sentence's part.
+fn in_words(lost: &Lost) -> String {
+    let said = |text: &str| {
+        let text: String = text.chars().filter(|one| !one.is_control()).take(120).collect();
+        if text.is_empty() { String::new() } else { format!(" (\"{text}\")") }
+    };
+    match lost {
+        Lost::Application(code, text) => {
+            format!("the server ended the connection with the HTTP/3 code {code:#x}{}", said(text))
+        }
+        Lost::Transport(code, text) => {
+            format!("the connection ended with the QUIC code {code:#x}{}", said(text))
+        }
+        Lost::Reset => "the server no longer knows the connection (stateless reset)".into(),
+        Lost::Idle => "nothing came from the server until the idle timeout".into(),
+        Lost::Version => "the server does not speak version 1 of QUIC".into(),
+        Lost::Closed => "the connection was closed".into(),
+    }
+}
