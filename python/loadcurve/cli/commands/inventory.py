@@ -169,7 +169,7 @@ def generators(
         raise typer.Exit(check_command(second))
     else:
         found = " ".join(filter(None, (first, second)))
-        raise typer.BadParameter(f"found {found}; expected NAME, or check NAME")
+        raise typer.BadParameter(f"found {found}; expected NAME alone, or check NAME")
 
 
 def doctor(
