@@ -137,6 +137,29 @@ http = "1.1"
 """
 
 
+def test_an_option_that_the_load_requires_may_be_in_the_sweep_alone(tmp_path: Path):
+    study = read_study(
+        write(
+            tmp_path,
+            """\
+title = "Workloads"
+[load]
+model = "ycsb"
+records = 10
+duration = "1s"
+threads = 2
+[sweep]
+workload = ["b", "a"]
+[servers.postgresql]
+""",
+        )
+    )
+    assert {name: arm.load.workload.name for name, arm in study.arms.items()} == {
+        "postgresql-workload-b": "b",
+        "postgresql-workload-a": "a",
+    }
+
+
 def test_an_option_of_the_load_that_is_no_number_gives_an_arm_for_each_value(tmp_path: Path):
     study = read_study(write(tmp_path, CHOICES))
     loads = {name: (arm.load.http, arm.load.generator) for name, arm in study.arms.items()}

@@ -99,7 +99,10 @@ def _beside_loads(study: Mapping[str, Any]) -> Mapping[str, Any]:
     swept = {
         key: values for key, values in sweep.items() if _is_choice_of_load(load.get("model"), key, values)
     }
-    return _divided(study, swept, lambda name, server: _under_each_load(name, server, swept))
+    # An option that a load requires is named where it is swept, and need not be named twice.
+    first = {key: next(iter(_values(("sweep", key), values))) for key, values in swept.items()}
+    whole = {**study, "load": {**first, **load}}
+    return _divided(whole, swept, lambda name, server: _under_each_load(name, server, swept))
 
 
 def _is_choice_of_load(model: object, key: str, values: object) -> bool:
