@@ -85,7 +85,7 @@ def judge_rerun(base: Analysis, new: Analysis, margin: float) -> Rerun:
 
 
 def _with_figures(base: Analysis, measure: Measure) -> list[str]:
-    """Return the servers of which the published run has a figure."""
+    """Return the servers that have a figure in the published run."""
     return [
         curve.server for curve in base.curves if any(at.estimate(measure) is not None for at in curve.points)
     ]

@@ -64,7 +64,7 @@ def difference_line(difference: Difference) -> str:
 
 
 def resources_in_words(changes: Iterable[Change]) -> list[str]:
-    """Return a sentence for each server with the resources of which it is shown to take more or less.
+    """Return a sentence for each server with the resources that it is shown to take more or less of.
 
     Such as ``nginx takes: CPU time in the kernel per request: 1.24 (1.20 to 1.28) times the base's, 10 →
     12 µs``; nothing where no resource differs.

@@ -212,7 +212,7 @@ def _digest(file: BinaryIO, length: int) -> "hashlib._Hash":
 
 
 def _verified(file: BinaryIO, path: Path) -> str:
-    """Return the digest of a whole archive, all bytes of which its comment answers for."""
+    """Return the digest of a whole archive whose comment has that of all bytes before it."""
     length = file.seek(0, os.SEEK_END)
     tail_bytes = _LOCATOR_BYTES + _END.size + _SEAL_BYTES
     if not tail_bytes < length <= BYTES_MAX:

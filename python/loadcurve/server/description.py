@@ -212,7 +212,7 @@ class ServerDescription(TomlTable):
     install: Packages = Packages()
     """The packages that carry the server."""
     recipe: Recipe | None = None
-    """How `loadcurve servers install` gets it into a folder of its own."""
+    """The packages that `loadcurve servers install` installs in the server's own folder."""
     folders: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Folders of the installed server, such as that of its modules: the first that exists is taken."""
     files: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)

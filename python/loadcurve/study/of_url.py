@@ -19,7 +19,7 @@ model = "open"
 requests = [{path}]
 connections = 100
 warmup = "0.5s"
-duration = "4s"             # 368 answers, of which p99 is known, come at 92 per second
+duration = "4s"             # p99 needs 368 answers: 92 per second
 
 # The ends of the search.
 [sweep]

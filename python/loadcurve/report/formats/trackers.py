@@ -22,7 +22,7 @@ _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 def github_benchmark(figures: Iterable[HistoryFigure], better: Better) -> bytes:
-    """Return the figures of which the higher, or the lower, is the better one, as a JSON array."""
+    """Return the figures where higher is better, or those where lower is, as a JSON array."""
     return _json(
         [
             {
