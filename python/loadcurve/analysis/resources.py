@@ -1,16 +1,37 @@
 """Why one server is slower than another one: what an answer takes of each, beside one another."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from loadcurve.analysis.change import Change
-from loadcurve.analysis.comparison import changes_between, over_blocks
+from loadcurve.analysis.comparison import RunComparison, changes_between, over_blocks
 from loadcurve.analysis.curves import Curve, curves
+from loadcurve.analysis.sections import Sections
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import Measure
 from loadcurve.result.resources import resources
 from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_steps
+
+RESOURCES = "what an answer takes of each side"
+"""What a fault leaves out, in words."""
+
+
+def with_resources_of_arms(comparison: RunComparison, run: Run, base: str, head: str) -> RunComparison:
+    """Return a comparison with what the head of a run takes over its base, or without where that fails."""
+    return _with_resources(comparison, lambda: resources_of_arms(run, base, head))
+
+
+def with_resources_of_runs(comparison: RunComparison, base: Run, new: Run) -> RunComparison:
+    """Return a comparison with what the servers of a run take over those of its base, likewise."""
+    return _with_resources(comparison, lambda: resources_of_runs(base, new))
+
+
+def _with_resources(comparison: RunComparison, compute: Callable[[], tuple[Change, ...]]) -> RunComparison:
+    sections = Sections([*comparison.not_computed])
+    nothing: tuple[Change, ...] = ()
+    found = sections.get(RESOURCES, compute, nothing)
+    return replace(comparison, resources=found, not_computed=tuple(sections.not_computed))
 
 
 def resources_of_arms(run: Run, base: str, head: str) -> tuple[Change, ...]:

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
@@ -14,7 +14,7 @@ from loadcurve.analysis.change import Outcome
 from loadcurve.analysis.comparison import RunComparison, compare_arms, compare_runs
 from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.numbers import analysis_of
-from loadcurve.analysis.resources import resources_of_arms, resources_of_runs
+from loadcurve.analysis.resources import with_resources_of_arms, with_resources_of_runs
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import fail_where_left_out, tell_damage
 from loadcurve.cli.regression import exit_code_of, regression_share
@@ -111,13 +111,13 @@ def _compared(sides: Runs | Arms) -> RunComparison:
             comparison = compare_runs(*analyses)
             _require_same_conditions(comparison.conditions, despite)
             _require_common_points(*analyses)
-            return replace(comparison, resources=resources_of_runs(read_run(base), read_run(new)))
+            return with_resources_of_runs(comparison, read_run(base), read_run(new))
         case Arms(run, base, head):
             analysis = analysis_of(run)
             tell_damage(analysis, run)
             _require_arms(analysis.run.servers, base, head)
             comparison = compare_arms(analysis, base, head)
-            return replace(comparison, resources=resources_of_arms(read_run(run), base, head))
+            return with_resources_of_arms(comparison, read_run(run), base, head)
         case _ as never:
             assert_never(never)
 

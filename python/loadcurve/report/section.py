@@ -1,7 +1,7 @@
 """A section of the report: what it finds in a run, and how each form of the report shows that."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.comparison import RunComparison, compare_arms
-from loadcurve.analysis.resources import resources_of_arms
+from loadcurve.analysis.resources import with_resources_of_arms
 from loadcurve.analysis.sections import Sections
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.markdown import table_lines
@@ -45,7 +45,7 @@ class Report:
         if gate is None:
             return None
         comparison = compare_arms(self.analysis, gate.base, gate.head)
-        return replace(comparison, resources=resources_of_arms(self.run, gate.base, gate.head))
+        return with_resources_of_arms(comparison, self.run, gate.base, gate.head)
 
     def of(self, section: "Section[Data]") -> Data:
         """Return what a section finds, or nothing where a fault of ours leaves it out.

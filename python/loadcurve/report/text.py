@@ -1,5 +1,6 @@
 """Estimates, settings and points as people read them."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -141,10 +142,14 @@ def keys_title(keys: Sequence[str]) -> str:
 def shortened(names: Iterable[str], width: int) -> dict[str, str]:
     """Return names of at most ``width`` characters that differ as the names do, for a column of a table.
 
-    A long name loses its middle, or a part nearer to an end where names would be alike otherwise; what is
-    alike even then gets a number.
+    Long names of arms lose the words that all have. Others lose their middle, or a part nearer to an end
+    where names would be alike otherwise; what is alike even then gets a number.
     """
     every = list(dict.fromkeys(names))
+    if max(map(len, every), default=0) <= width:
+        return {name: name for name in every}
+    if arms := _without_common_words(every, width):
+        return arms
     middle = (width - 1) // 2
     for tail in sorted(range(width), key=lambda tail: abs(tail - middle)):
         short = {name: _cut(name, width, tail) for name in every}
@@ -154,6 +159,26 @@ def shortened(names: Iterable[str], width: int) -> dict[str, str]:
         name: name if len(name) <= width else f"{name[: width - 2 - len(str(number))]}…~{number}"
         for number, name in enumerate(every, start=1)
     }
+
+
+def _without_common_words(names: Sequence[str], width: int) -> dict[str, str] | None:
+    """Return names such as ``nginx…on…b`` of arms of as many words; ``None`` where these are too long."""
+    words = [name.split("-") for name in names]
+    if len({len(one) for one in words}) > 1:
+        return None
+    is_common = [len(set(at)) == 1 for at in zip(*words, strict=True)]
+    ends = ["".join(_kept(one, is_common)) for one in words]
+    room = width - max(map(len, ends))
+    if room < 0 or all(is_common):
+        return None
+    begin = "-".join(words[0][: is_common.index(False)])[:room].rstrip("-")
+    return {name: f"{begin}{end}" for name, end in zip(names, ends, strict=True)}
+
+
+def _kept(words: Sequence[str], is_common: Sequence[bool]) -> Iterator[str]:
+    """Yield the words that not all have, with dots in the place of those between and before them."""
+    for left_out, run in itertools.groupby(zip(is_common, words, strict=True), key=lambda one: one[0]):
+        yield "…" if left_out else "-".join(word for _, word in run)
 
 
 def _cut(name: str, width: int, tail: int) -> str:
