@@ -128,7 +128,7 @@ def own_words(body: str, *, is_cut: bool = False) -> str:
     What is named as secrets are ends it. Of a body that is cut somewhere, the beginning of a secret may be at
     its end.
     """
-    known = _without_cut_secret(_without_remembered(body)) if is_cut else _without_remembered(body)
+    known = _without_remembered(body, is_cut=is_cut)
     words = " ".join(_TAG.sub(" ", known).split())
     printable = "".join(one if one.isprintable() else UNREADABLE for one in words)
     if UNREADABLE_SHARE_MAX * len(printable) < printable.count(UNREADABLE):
@@ -136,22 +136,41 @@ def own_words(body: str, *, is_cut: bool = False) -> str:
     return hidden_start(_without_given_secret(printable), SAID_MAX)
 
 
-def _without_cut_secret(text: str) -> str:
-    """Return a text that is cut somewhere without what may be the beginning of a remembered secret."""
-    begins = (
-        length
-        for secret in _remembered
-        for length in range(LEAST_REMEMBERED, min(len(secret), len(text) + 1))
-        if text.endswith(secret[:length])
+def _without_remembered(text: str, *, is_cut: bool = False) -> str:
+    """Return a text without remembered secrets, and without the beginning of one at which it is cut.
+
+    All of them are found before any is hidden: of two that overlap, neither leaves a part of the other.
+    """
+    places = [place for secret in _remembered for place in _places_of(secret, text)]
+    if is_cut and (begun := _longest_begun(text)):
+        places.append((len(text) - begun, len(text)))
+    kept, end = [], 0
+    for first, last in sorted(places):
+        if first >= end:
+            kept += [text[end:first], HIDDEN]
+        end = max(end, last)
+    return "".join([*kept, text[end:]])
+
+
+def _places_of(secret: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a secret begins and ends in a text."""
+    first = text.find(secret)
+    while first >= 0:
+        yield first, first + len(secret)
+        first = text.find(secret, first + 1)
+
+
+def _longest_begun(text: str) -> int:
+    """Return the length of the longest end of a text that may be the beginning of a remembered secret."""
+    return max(
+        (
+            length
+            for secret in _remembered
+            for length in range(LEAST_REMEMBERED, min(len(secret), len(text) + 1))
+            if text.endswith(secret[:length])
+        ),
+        default=0,
     )
-    longest = max(begins, default=0)
-    return f"{text[:-longest]}{HIDDEN}" if longest else text
-
-
-def _without_remembered(text: str) -> str:
-    for secret in sorted(_remembered, key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
-    return text
 
 
 def may_be_secret(header: str) -> bool:

@@ -279,12 +279,15 @@ def _point(
 
 
 def _add_up(load: dict[str, Any]) -> None:
-    """Make what was due the sum of what became of it, and a load's counts those of its machines."""
+    """Make counts agree: what was due, what became of it, what machines did, and answers by status."""
     machines = (load.get("machines") or {}).get("parts", ())
     parts = [part["requests"] for part in machines if part["requests"]]
     whole = load["requests"]
     if parts:
         whole |= {name: sum(part[name] or 0 for part in parts) for name in ("sent", *ENDS)}
+    if load.get("statuses") is not None:
+        counts = ((int(code[0]), count) for code, count in (load["status"] or {}).items() if count)
+        load["statuses"] = [{"status": 100 * code, "answered": n, "wrong": 0} for code, n in counts]
     for counts in (*parts, whole):
         counts["due"] = sum(counts[end] or 0 for end in ENDS)
 

@@ -439,8 +439,17 @@ def test_an_errors_own_words_are_one_line_without_tags_controls_and_secrets(body
     assert own_words(body) == said
 
 
+def test_of_secrets_that_overlap_no_part_is_left():
+    for secret in ("first-and-second", "second-and-third", "third-and-fourth"):
+        remember(secret)
+    assert hidden("[first-and-second-and-third]") == "[(hidden)]"
+    # The end of one secret is the beginning of another one, of which the body has no more.
+    assert own_words("[first-and-second", is_cut=True) == "[(hidden)"
+
+
 @pytest.mark.parametrize("kept", [4, 10, 19, 20])
 def test_an_errors_own_words_have_no_part_of_a_secret_at_which_the_body_was_cut(kept: int):
     secret = "open-sesame-number-9"
+    remember("sesame")
     remember(secret)
     assert own_words(f"bad: {secret[:kept]}", is_cut=True) == "bad: (hidden)"

@@ -1,6 +1,5 @@
 """``loadcurve capacity``."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.runs.capacity import SearchOptions
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.target import read_url
+from loadcurve.server.temporary import temporary_folder
 from loadcurve.stats.slo import Objective, parse_objective
 from loadcurve.study.find import find_study
 from loadcurve.study.model import Study
@@ -113,7 +113,7 @@ def _study_at(argument: str, slo: str | None, low: float | None, high: float | N
     read_url(argument)
     if slo is None:
         raise BadInput('--slo: missing; of a URL it names the limits, such as --slo "p99 < 10ms"')
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("study") as folder:
         file = Path(folder, f"{name_of_url(argument)}.toml")
         file.write_text(study_of_url(argument, parse_objective(slo).text, low, high), encoding="utf-8")
         yield file

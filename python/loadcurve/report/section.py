@@ -42,7 +42,7 @@ class Report:
     def arms_compared(self) -> RunComparison | None:
         """The two sides of a gate with what each takes; ``None`` where the run is none."""
         gate = self.analysis.gate
-        if gate is None:
+        if gate is None or not {gate.base, gate.head} <= self.run.run.servers.keys():
             return None
         comparison = compare_arms(self.analysis, gate.base, gate.head)
         return with_resources_of_arms(comparison, self.run, gate.base, gate.head)
