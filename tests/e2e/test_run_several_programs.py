@@ -37,7 +37,7 @@ MISTAKES = {
         "The program proxy ended with status 126 before it was ready.",
     ),
     "one that was ready ends while another starts": (
-        [("worker", "sh -c 'sleep 1; echo out of work; exit 5'"), ("app", NOT_LISTENING)],
+        [("worker", "sh -c 'sleep 3; echo out of work; exit 5'"), ("app", NOT_LISTENING)],
         "The program worker ended with status 5 before the program app was ready. Its output:\n    out of",
     ),
     "another port": (
