@@ -30,7 +30,7 @@ def write_whole(path: Path, data: bytes | Iterable[bytes], *, durably: bool = Fa
 
     Raises ``OSError`` where it cannot be written; what was there before stays.
     """
-    staged = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    staged = staged_beside(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(staged, flags, 0o666)
     try:
@@ -45,6 +45,11 @@ def write_whole(path: Path, data: bytes | Iterable[bytes], *, durably: bool = Fa
     except BaseException:
         staged.unlink(missing_ok=True)
         raise
+
+
+def staged_beside(path: Path) -> Path:
+    """Return a name beside a file or a folder that nobody can have foreseen."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
 
 
 def make_folder(path: Path) -> None:

@@ -54,7 +54,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def parsed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Both files as PyYAML reads them, from an environment of its own."""
+    """Both files as PyYAML reads them, from its own environment."""
     environment = tmp_path_factory.mktemp("yaml") / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = environment / "bin" / "python"

@@ -167,7 +167,7 @@ fn no_quic(plan: &HttpLoad, limit: Limit<'_>, unanswered: &Unanswered) -> Result
     )))
 }
 
-/// What answers on the TCP port that has the number of the UDP port; none where nothing does.
+/// What answers on the TCP port that has the number of the UDP port, if anything does.
 fn tcp_in_words(plan: &HttpLoad, is_interrupted: &dyn Fn() -> bool) -> Option<String> {
     let limit = Limit::new(LONGEST_EXPLANATION.min(plan.timeout()), is_interrupted);
     let tls = plan.work.tls.as_ref()?;

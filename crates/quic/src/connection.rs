@@ -329,7 +329,7 @@ impl Connection {
         }
     }
 
-    /// Puts what is to be sent now, up to some datagrams, into `to`, which is empty; none where nothing is.
+    /// Puts what is to be sent now, up to some datagrams, into `to`, which is empty; `None` if there is nothing.
     pub fn transmit(&mut self, now: Moment, to: &mut Vec<u8>) -> Option<DatagramBytes> {
         let transmit = self.inner.poll_transmit(self.base + now, DATAGRAMS_PER_TRANSMIT, to)?;
         Some(DatagramBytes(transmit.segment_size.and_then(NonZeroUsize::new)))
@@ -347,7 +347,7 @@ impl Connection {
         self.settle(socket);
     }
 
-    /// Opens a stream; none where the peer takes no more now.
+    /// Opens a stream; `None` if the peer takes no more now.
     pub fn open(&mut self, direction: Direction) -> Option<u64> {
         let direction = if direction == Direction::Both { Dir::Bi } else { Dir::Uni };
         self.inner.streams().open(direction).map(u64::from)

@@ -1,6 +1,6 @@
 //! TLS inside of QUIC, as the library of QUIC wants it (RFC 9001).
 //!
-//! The library has a session of its own, which does not say what was agreed on.
+//! The library's session does not say what was agreed on.
 
 use std::any::Any;
 use std::io::Cursor;

@@ -3,11 +3,11 @@
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.output import one_object_on_stdout
 from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_INTERRUPTED
@@ -45,8 +45,7 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
         options = replace(options, only=options.only or (_first_installed(options.catalogs),))
     folder = Path(argument)
     if not (folder / RUN_FILE).exists():
-        # The one object on stdout is the answer; what the run says of itself goes elsewhere.
-        with redirect_stdout(sys.stderr) if json_output else nullcontext():
+        with one_object_on_stdout(is_asked=json_output):
             folder, code = _run(argument, options)
         if code == EXIT_INTERRUPTED:
             return code

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -118,6 +118,13 @@ def results_on_stdout() -> Iterator[None]:
         yield
     finally:
         sys.stdout.flush()
+
+
+@contextmanager
+def one_object_on_stdout(*, is_asked: bool) -> Iterator[None]:
+    """Let what a block prints go to stderr where stdout is to have one JSON object, which comes behind it."""
+    with redirect_stdout(sys.stderr) if is_asked else nullcontext():
+        yield
 
 
 def occupy_closed_streams() -> None:

@@ -1,8 +1,6 @@
 """``loadcurve rerun``: a run measured again from its folder, beside the figures that it published."""
 
 import json
-import sys
-from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from loadcurve.analysis.rerun import RerunOutcome, judge_rerun
 from loadcurve.cli.agreement import require_agreement
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import tell_damage
+from loadcurve.cli.output import one_object_on_stdout
 from loadcurve.cli.regression import share_of
 from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
@@ -61,8 +60,7 @@ def rerun_command(folder: Path, options: RerunOptions) -> int:
     out = options.out or new_folder("rerun")
     of_run = RunOptions.of_run(folder, record)
     only = options.rows or of_run.only
-    # The one object on stdout is the answer; what the run says of itself goes elsewhere.
-    with redirect_stdout(sys.stderr) if options.as_json else nullcontext():
+    with one_object_on_stdout(is_asked=options.as_json):
         code = run_command(str(study), replace(of_run, out=out, only=only))
     if code == EXIT_INTERRUPTED:
         return EXIT_INTERRUPTED

@@ -9,7 +9,6 @@ import errno
 import fcntl
 import hashlib
 import os
-import secrets
 import shutil
 import stat
 import struct
@@ -21,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 from loadcurve.errors import BadInput
-from loadcurve.files import IS_LINK, make_folder, open_regular
+from loadcurve.files import IS_LINK, make_folder, open_regular, staged_beside
 from loadcurve.result.run_files import (
     INPUTS_FOLDER,
     LOADS_FILE,
@@ -79,7 +78,7 @@ def pack(folder: Path, target: Path) -> Packed:
     if not has_several_loads(folder):
         require_run_folder(folder)
     top = _checked_name(folder.absolute().name)
-    staged = _staged(target)
+    staged = staged_beside(target)
     try:
         files = list(_files_of(folder))
         _require_room(files, folder)
@@ -116,7 +115,7 @@ def unpack(path: Path, target: Path) -> None:
     """
     try:
         make_folder(target.parent)
-        staged = _staged(target)
+        staged = staged_beside(target)
         staged.mkdir()
         try:
             with open_regular(path) as file:
@@ -150,11 +149,6 @@ def _files_of_run(folder: Path) -> Iterator[Path]:
     for place, _, names in os.walk(folder / INPUTS_FOLDER):
         found += [Path(place, name) for name in names]
     yield from sorted(found)
-
-
-def _staged(target: Path) -> Path:
-    """Return a name beside a file or a folder that nobody can have foreseen."""
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}")
 
 
 def _require_room(files: Sequence[Path], folder: Path) -> None:

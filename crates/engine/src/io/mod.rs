@@ -58,6 +58,24 @@ impl Looked {
     /// as long.
     const LONGEST_LOOK: Nanos = Nanos(5_000);
 
+    /// Looks by waits of no length, each of which gives the clock's reading and whether there is something now.
+    #[inline]
+    fn by_waits(until: Nanos, pause: Nanos, mut wait: impl FnMut() -> (Nanos, bool)) -> Self {
+        let mut looked = Self { now: clock::now(), ..Self::default() };
+        loop {
+            let (now, has_something) = wait();
+            if has_something {
+                return Self { now, ..looked };
+            }
+            looked.add(now - looked.now);
+            looked.now = now;
+            if now >= until {
+                return looked;
+            }
+            looked.now = looked.pause(now, pause, until);
+        }
+    }
+
     /// Counts one look in vain.
     fn add(&mut self, length: Nanos) {
         self.count(length, Self::LONGEST_LOOK);

@@ -209,19 +209,9 @@ impl Io for Udp {
     }
 
     fn look(&mut self, until: Nanos, pause: Nanos) -> Looked {
-        let mut looked = Looked { now: clock::now(), ..Looked::default() };
-        loop {
-            let now = self.wait(Nanos::ZERO);
-            if !self.ready.is_empty() || !self.own.is_empty() {
-                return Looked { now, ..looked };
-            }
-            looked.add(now - looked.now);
-            looked.now = now;
-            if now >= until {
-                return looked;
-            }
-            looked.now = looked.pause(now, pause, until);
-        }
+        Looked::by_waits(until, pause, || {
+            (self.wait(Nanos::ZERO), !self.ready.is_empty() || !self.own.is_empty())
+        })
     }
 
     fn next(&mut self) -> Option<(Slot, Event<'_>)> {

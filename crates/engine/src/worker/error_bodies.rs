@@ -8,7 +8,7 @@ use crate::io::Slot;
 
 /// From here on a status is an error, whose body says why.
 const ERRORS_FROM: u16 = 400;
-/// More than a recording keeps of a body, none of which is looked at.
+/// More than a recording keeps of a body.
 const FOLLOWED_BYTES: usize = 1024;
 
 /// The body of one answer at a time, which is kept where nothing is known yet of its status.

@@ -38,7 +38,7 @@ impl Needle {
     }
 }
 
-/// Where the first of some bytes is, none of which is 0.
+/// Where the first needle is; no needle is 0.
 pub(super) fn first_of(needles: [Needle; 4], bytes: &[u8]) -> Option<usize> {
     let mut place = 0;
     while place < bytes.len() {
