@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use loadcurve_datagrams::Received;
 use loadcurve_plan::Nanos;
 use loadcurve_record::Failure;
 use loadcurve_wire::{DatagramBytes, Datagrams};
@@ -14,8 +15,6 @@ use rustix::io::Errno;
 use super::route::Route;
 use super::{Carries, EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure};
 use crate::clock;
-
-mod offload;
 
 /// All datagrams that the kernel hands over at once.
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
@@ -86,7 +85,7 @@ impl Udp {
         // Where the kernel grants less, more may be lost, and that is counted.
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
-        offload::prepare(descriptor.as_fd());
+        let _ = loadcurve_datagrams::prepare(descriptor.as_fd());
         rustix::net::connect(&descriptor, self.route.address(slot))?;
         let socket = &mut self.sockets[slot];
         socket.generation = socket.generation.wrapping_add(1);
@@ -104,7 +103,7 @@ impl Udp {
         let socket = &mut sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return Ok(()) };
         while let Some((bytes, cut)) = socket.unsent.front() {
-            match offload::send(descriptor.as_fd(), bytes, cut.0) {
+            match loadcurve_datagrams::send(descriptor.as_fd(), None, bytes, cut.0) {
                 Err(Errno::AGAIN | Errno::NOBUFS) => break,
                 sent => accept_loss(sent)?,
             }
@@ -153,9 +152,9 @@ impl Udp {
             if !flags.intersects(EventFlags::IN | EventFlags::ERR) {
                 continue;
             }
-            match offload::receive(descriptor.as_fd(), &mut self.buffer) {
-                Ok((0, _)) | Err(Errno::AGAIN) => {}
-                Ok((length, each)) => {
+            match loadcurve_datagrams::receive(descriptor.as_fd(), &mut self.buffer) {
+                Ok(Received { length: 0, .. }) | Err(Errno::AGAIN) => {}
+                Ok(Received { length, each, .. }) => {
                     let each = each.map_or(length, usize::from).max(1);
                     self.batch = Batch { slot, at: 0, end: length, each };
                     return Some((slot, None));
@@ -248,7 +247,7 @@ impl Carries<Datagrams> for Udp {
                 socket.unsent.push_back((bytes.to_vec(), cut));
                 return Ok(());
             }
-            match offload::send(descriptor.as_fd(), bytes, cut.0) {
+            match loadcurve_datagrams::send(descriptor.as_fd(), None, bytes, cut.0) {
                 Ok(()) => {}
                 Err(Errno::AGAIN | Errno::NOBUFS) => socket.unsent.push_back((bytes.to_vec(), cut)),
                 Err(errno) => {

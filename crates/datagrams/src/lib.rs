@@ -2,6 +2,9 @@
 
 #![expect(unsafe_code, reason = "the kernel reads and writes messages at addresses that it gets")]
 
+mod address;
+
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::{mem, ptr};
@@ -12,6 +15,19 @@ use libc::{
     iovec, msghdr, recvmsg, sendmsg, setsockopt, socklen_t,
 };
 use rustix::io::Errno;
+
+use address::Address;
+
+/// What was received in one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The bytes of all datagrams together.
+    pub length: usize,
+    /// How long each of them but the last is, where there are several.
+    pub each: Option<u16>,
+    /// Who has sent them, where that was asked for.
+    pub from: Option<SocketAddr>,
+}
 
 /// Room for one number beside a message, aligned as the kernel wants it.
 #[repr(align(8))]
@@ -26,8 +42,9 @@ fn set(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: c_int) -> boo
 }
 
 /// Has a socket join datagrams that arrive together, where the kernel does that, and send none in fragments: the protocol finds
-/// out which length the way takes.
-pub(super) fn prepare(socket: BorrowedFd<'_>) -> bool {
+/// out which length the way takes. Says whether it joins them.
+#[must_use]
+pub fn prepare(socket: BorrowedFd<'_>) -> bool {
     // One of the two is the family of the socket.
     let _ = set(socket, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
     let _ = set(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IP_PMTUDISC_PROBE);
@@ -45,11 +62,24 @@ fn message(bytes: &mut iovec, beside: &mut Beside) -> msghdr {
     message
 }
 
-/// Sends bytes as datagrams of this length, the last of which may be shorter.
-pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8], each: Option<NonZeroUsize>) -> Result<(), Errno> {
+/// Sends bytes as datagrams of this length, the last of which may be shorter, to the peer of a connected socket or to an address.
+///
+/// # Errors
+/// The kernel does not take them; `AGAIN` and `NOBUFS` where it will take them later.
+pub fn send(
+    socket: BorrowedFd<'_>,
+    to: Option<SocketAddr>,
+    bytes: &[u8],
+    each: Option<NonZeroUsize>,
+) -> Result<(), Errno> {
+    let mut to = to.map(Address::of);
     let mut part = iovec { iov_base: bytes.as_ptr().cast_mut().cast::<c_void>(), iov_len: bytes.len() };
     let mut beside = Beside([0; 64]);
     let mut message = message(&mut part, &mut beside);
+    if let Some(to) = &mut to {
+        message.msg_name = to.bytes_mut().as_mut_ptr().cast::<c_void>();
+        message.msg_namelen = to.length();
+    }
     match each.map(NonZeroUsize::get).filter(|each| *each < bytes.len()) {
         None => {
             message.msg_control = ptr::null_mut();
@@ -83,11 +113,34 @@ pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8], each: Option<NonZeroUsi
     }
 }
 
-/// Takes datagrams that have arrived; gives their bytes, and how long each but the last is where there are several.
-pub(super) fn receive(socket: BorrowedFd<'_>, to: &mut [u8]) -> Result<(usize, Option<u16>), Errno> {
+/// Takes datagrams that have arrived, all from the same sender.
+///
+/// # Errors
+/// There is none (`AGAIN`), or the kernel reports what has become of those that were sent.
+pub fn receive(socket: BorrowedFd<'_>, to: &mut [u8]) -> Result<Received, Errno> {
+    received(socket, to, None)
+}
+
+/// The same on a socket that is not connected, with who has sent them.
+///
+/// # Errors
+/// As for [`receive`].
+pub fn receive_from(socket: BorrowedFd<'_>, to: &mut [u8]) -> Result<Received, Errno> {
+    received(socket, to, Some(&mut Address::default()))
+}
+
+fn received(
+    socket: BorrowedFd<'_>,
+    to: &mut [u8],
+    mut from: Option<&mut Address>,
+) -> Result<Received, Errno> {
     let mut part = iovec { iov_base: to.as_mut_ptr().cast::<c_void>(), iov_len: to.len() };
     let mut beside = Beside([0; 64]);
     let mut message = message(&mut part, &mut beside);
+    if let Some(from) = &mut from {
+        message.msg_namelen = from.length();
+        message.msg_name = from.bytes_mut().as_mut_ptr().cast::<c_void>();
+    }
     let length = loop {
         // SAFETY: the descriptor is open as long as it is borrowed; the kernel writes no more than the lengths in the message
         // allow to what it leads to, which is borrowed for the call.
@@ -114,7 +167,8 @@ pub(super) fn receive(socket: BorrowedFd<'_>, to: &mut [u8]) -> Result<(usize, O
             header = CMSG_NXTHDR(&raw const message, header);
         }
     };
-    Ok((length, each.and_then(|each| u16::try_from(each).ok())))
+    let from = from.and_then(|from| from.socket_address());
+    Ok(Received { length, each: each.and_then(|each| u16::try_from(each).ok()), from })
 }
 
 fn last_error() -> Errno {

@@ -1,0 +1,50 @@
+//! Datagrams between real sockets.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroUsize;
+use std::os::fd::AsFd as _;
+
+use loadcurve_datagrams::{prepare, receive, receive_from, send};
+
+/// A socket of each family's loopback address; the second one only where the machine has it.
+fn sockets() -> Vec<UdpSocket> {
+    let [ipv4, ipv6] = ["127.0.0.1:0", "[::1]:0"].map(UdpSocket::bind);
+    std::iter::once(ipv4.unwrap()).chain(ipv6).collect()
+}
+
+#[test]
+fn what_is_sent_to_an_address_arrives_there_cut_as_asked_and_tells_its_sender() {
+    for (server, client) in sockets().into_iter().zip(sockets()) {
+        let joins = prepare(server.as_fd());
+        let [at, from]: [SocketAddr; 2] = [&server, &client].map(|socket| socket.local_addr().unwrap());
+        let bytes: Vec<u8> = (0..250).collect();
+        send(client.as_fd(), Some(at), &bytes, NonZeroUsize::new(100)).unwrap();
+        let mut got = Vec::new();
+        let mut calls = 0;
+        let mut buffer = [0; 1000];
+        while got.len() < 3 {
+            let received = receive_from(server.as_fd(), &mut buffer).unwrap();
+            assert_eq!(received.from, Some(from));
+            let each = received.each.map_or(received.length, usize::from);
+            got.extend(buffer[..received.length].chunks(each).map(<[u8]>::to_vec));
+            calls += 1;
+        }
+        assert_eq!(got, bytes.chunks(100).map(<[u8]>::to_vec).collect::<Vec<_>>());
+        assert_eq!(calls, if joins { 1 } else { 3 });
+    }
+}
+
+#[test]
+fn a_connected_socket_needs_no_address_in_either_direction() {
+    for (server, client) in sockets().into_iter().zip(sockets()) {
+        server.connect(client.local_addr().unwrap()).unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        send(client.as_fd(), None, b"there", None).unwrap();
+        send(server.as_fd(), None, b"back", None).unwrap();
+        for (socket, expected) in [(&server, &b"there"[..]), (&client, b"back")] {
+            let mut buffer = [0; 100];
+            let received = receive(socket.as_fd(), &mut buffer).unwrap();
+            assert_eq!((&buffer[..received.length], received.each, received.from), (expected, None, None));
+        }
+    }
+}
