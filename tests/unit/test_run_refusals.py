@@ -110,7 +110,7 @@ def test_a_mistake_in_the_study_is_named_with_its_line(text, wrong_line, said, t
         ),
         ('use = "postgresql"\nengine = "podman"', 1, "so it cannot run in a container"),
         ('unit = "nginx.service"', 0, 'is started by the run; expected use = "url" with it'),
-        ('pid = 1\nunit = "a.service"', 1, "cannot be combined with pid; keep one of the two"),
+        ("pid = [1, 1]", 0, "1 is in the list twice; keep one"),
         ("pid = 0", 0, "found 0; expected the id of a process, such as 1234"),
         ('unit = "-n"', 0, 'expected the name of a unit, such as "nginx.service"'),
         ('container = "--all"', 0, "expected the name or the id of a container"),

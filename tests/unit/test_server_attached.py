@@ -119,7 +119,7 @@ def test_one_that_ends_without_a_successor_has_failed():
 
 def test_a_server_on_a_port_that_nobody_has_is_named_with_the_port_of_its_process():
     with preforking_server() as (port, process):
-        overrides = Overrides(url=f"http://127.0.0.1:{free_port()}", named=ByPid(process.pid))
+        overrides = Overrides(url=f"http://127.0.0.1:{free_port()}", named=(ByPid(process.pid),))
         found = find_running_server(load_catalog()["url"], {}, overrides)
     assert found.status == "missing"
     assert f"process {process.pid} (" in found.reason

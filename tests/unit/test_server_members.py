@@ -63,20 +63,20 @@ def programs(tmp_path, monkeypatch):
 
 
 def unseen(place):
-    found = processes_of(None, place)
+    found = processes_of((), place)
     assert isinstance(found, UnseenProcesses)
     return found.reason
 
 
 def refused(named, place):
     with pytest.raises(UnusableSetting) as caught:
-        processes_of(named, place)
+        processes_of((named,), place)
     return f"{caught.value.setting}: {caught.value}"
 
 
 def test_the_owner_of_the_port_is_the_process_that_has_started_all_others_that_listen(server):
     place, main = server
-    seen = processes_of(None, place)
+    seen = processes_of((), place)
     assert isinstance(seen, SeenProcesses)
     assert seen.roots == (identify(main.pid),)
     assert seen.text.startswith(f"process {main.pid} (")
@@ -148,15 +148,44 @@ def test_what_cannot_be_seen_is_said_with_the_reason(monkeypatch, server):
 def test_of_another_users_process_it_is_said_what_is_missing(monkeypatch, server):
     place, main = server
     monkeypatch.setattr(members, "held_sockets", lambda _: None)
-    (missing,) = processes_of(None, place).missing
+    (missing,) = processes_of((), place).missing
     assert f"disk reads of processes of the user {main.username()} may be missing" in missing
 
 
 def test_a_process_that_is_named_is_that_of_the_server(server):
     place, main = server
-    seen = processes_of(ByPid(main.pid), place)
+    seen = processes_of((ByPid(main.pid),), place)
     assert seen.roots == (identify(main.pid),)
-    assert seen == processes_of(ByPid(main.pid), None)
+    assert seen == processes_of((ByPid(main.pid),), None)
+
+
+def test_an_application_that_is_named_beside_its_proxy_is_of_the_server_too(server, bystander):
+    place, proxy = server
+    seen = processes_of((ByPid(proxy.pid), ByPid(bystander.pid)), place)
+    assert seen.roots == (identify(proxy.pid), identify(bystander.pid))
+    assert f"process {proxy.pid} (" in seen.text
+    assert f"process {bystander.pid} (sleep)" in seen.text
+    assert processes_of((ByPid(bystander.pid), ByPid(proxy.pid)), place).roots == seen.roots[::-1]
+
+
+def test_of_several_that_are_named_one_has_to_listen(server, bystander):
+    place, main = server
+    with subprocess.Popen(["sleep", "3600"]) as other:
+        named = ByPid(bystander.pid), ByPid(other.pid)
+        with pytest.raises(UnusableSetting) as caught:
+            processes_of(named, place)
+        other.kill()
+    assert str(caught.value) == (
+        f"found {bystander.pid} (sleep), {other.pid} (sleep), which do not listen on port {place.port}: "
+        f"process {main.pid} ({main.name()}) does; expected pid = {main.pid} beside it, or no pid"
+    )
+
+
+def test_processes_that_two_names_have_in_common_are_there_once(programs, server):
+    place, main = server
+    programs("systemctl", f"echo '{RUNS}MainPID={main.pid}\nControlGroup='")
+    seen = processes_of((ByPid(main.pid), ByUnit("app.service")), place)
+    assert seen.roots == (identify(main.pid),)
 
 
 def test_a_wrong_process_is_named_with_the_right_one(server, bystander):
@@ -212,7 +241,7 @@ def test_a_server_elsewhere_has_no_process_here(bystander):
 def test_the_processes_of_a_unit_are_those_that_systemd_names(programs, server):
     place, main = server
     programs("systemctl", f"echo '{RUNS}MainPID={main.pid}\nControlGroup='")
-    seen = processes_of(ByUnit("app.service"), place)
+    seen = processes_of((ByUnit("app.service"),), place)
     assert seen.roots == (identify(main.pid),)
     assert seen.text.startswith(f"the unit app.service (process {main.pid} (")
 
@@ -233,7 +262,7 @@ def test_a_unit_is_followed_by_its_control_group(programs, tmp_path):
             programs(
                 "systemctl", f"echo '{RUNS}MainPID={process.pid}\nControlGroup=/{group.relative_to(mount)}'"
             )
-            seen = processes_of(ByUnit("app.service"), place)
+            seen = processes_of((ByUnit("app.service"),), place)
             assert seen.group == group
             assert seen.roots == (identify(process.pid),)
             assert " and 2 more)" in seen.text
@@ -273,7 +302,7 @@ def test_without_systemd_a_unit_is_refused(monkeypatch, tmp_path):
 def test_a_container_is_known_by_its_first_process(programs, server):
     place, main = server
     programs("podman", f"echo '{json.dumps([{'State': {'Pid': main.pid, 'Status': 'running'}}])}'")
-    seen = processes_of(ByContainer("web"), place)
+    seen = processes_of((ByContainer("web"),), place)
     assert seen.roots == (identify(main.pid),)
     assert seen.text.startswith(f"the container web (process {main.pid} (")
 
@@ -290,5 +319,5 @@ def test_a_container_that_cannot_be_measured_is_refused_or_said_to_be_hidden(pro
     bystander.kill()
     bystander.wait()
     programs("podman", f"""echo '[{{"State": {{"Pid": {bystander.pid}}}}}]'""")
-    found = processes_of(ByContainer("web"), None)
+    found = processes_of((ByContainer("web"),), None)
     assert f"first process of the container web is {bystander.pid}, which cannot be seen" in found.reason

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, invalid_points
-from loadcurve.explain.subject import Subject
+from loadcurve.explain.subject import RUNNING_SERVER, Subject
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.machine import INVALID_TAKEN, TAKEN, share_taken
 from loadcurve.result.records import PointRecord
@@ -68,12 +68,24 @@ def _explain(subject: Subject, seen: Sequence[Observation[Taken]]) -> Explanatio
         cause=f"Processes that belong neither to the server nor to the load ran on their CPUs.{which} "
         "A program that can always run takes half of a CPU from another one that can, and "
         f"{subject.load.requests} wait for it even where the CPU is not saturated.",
-        advice="End these programs, or bind them to other CPUs, and measure again; where they are part of "
-        "what is to be measured, set LOADCURVE_OTHER_PROGRAMS=note.",
+        advice=_advice(subject),
         briefly=f"{invalid_points(len(seen), spoilt)} invalid, because other programs took up to {share} % "
         "of the time of the CPUs of the server or the load"
         if (spoilt := sum(one.invalidates for one in details))
         else None,
+    )
+
+
+def _advice(subject: Subject) -> str:
+    if subject.server.catalog_entry == RUNNING_SERVER:
+        return (
+            "Where they are part of the server, as the application behind a proxy is, name all of it in the "
+            "study, such as pid = [1234, 5678], or as units or containers, and they count as the server. "
+            "Otherwise end these programs, or bind them to other CPUs, and measure again."
+        )
+    return (
+        "End these programs, or bind them to other CPUs, and measure again; where they are part of what is "
+        "to be measured, set LOADCURVE_OTHER_PROGRAMS=note."
     )
 
 

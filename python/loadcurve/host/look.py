@@ -7,7 +7,7 @@ from typing import Final
 from loadcurve.host.process_times import ProcessTable
 from loadcurve.host.processor_times import ProcessorTimes
 from loadcurve.host.strangers import named, own_family, strangers
-from loadcurve.result.machine import EXPECTED_VARIABLE
+from loadcurve.result.machine import EXPECTED_VARIABLE, INVALID_TAKEN
 
 LENGTH_S: Final = 0.2
 """Twenty of the kernel's ticks on each CPU, so that a tick is 5 % of one."""
@@ -54,6 +54,7 @@ def warning(disturbance: str) -> str:
     """Return what a person reads before a measurement on a machine that is not quiet."""
     return (
         f"this machine is not quiet: {disturbance}. Server and load lack what others take; the verdict of "
-        "each point says how much that was, and from a fifth on it is invalid. If they belong there, set "
-        f"{EXPECTED_VARIABLE}=note. Measuring all the same."
+        f"each point says how much that was: from {INVALID_TAKEN:.0%} on it is invalid, or suspect where "
+        f"they may work for the server. If they belong there, set {EXPECTED_VARIABLE}=note. Measuring all "
+        "the same."
     )

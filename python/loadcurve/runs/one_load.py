@@ -252,7 +252,7 @@ def _running(load: OneLoad) -> RunningServer:
         {},
         plan.protocol,
         place=place,
-        processes=processes_of(None, place),
+        processes=processes_of((), place),
     )
 
 

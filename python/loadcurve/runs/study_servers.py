@@ -121,13 +121,13 @@ def _blocks(entry: CatalogEntry, server: StudyServer, *, is_elsewhere: bool) -> 
     return server.blocks
 
 
-def _named(server: StudyServer) -> Named | None:
+def _named(server: StudyServer) -> list[Named]:
     """Return by what the processes of a server that runs already are named."""
-    if server.pid is not None:
-        return ByPid(server.pid)
-    if server.unit is not None:
-        return ByUnit(server.unit)
-    return None if server.container is None else ByContainer(server.container)
+    return [
+        *map(ByPid, server.pid or ()),
+        *map(ByUnit, server.unit or ()),
+        *map(ByContainer, server.container or ()),
+    ]
 
 
 def _working_folder(entry: CatalogEntry, server: StudyServer, folder: Path | None) -> WorkingFolder | None:

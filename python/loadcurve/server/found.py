@@ -89,7 +89,7 @@ class Overrides:
     """Whether a study's own program must be given a port."""
     way: Way = STRAIGHT
     """How the load reaches a server that runs already."""
-    named: Named | None = None
+    named: Sequence[Named] = ()
     """By what the processes of a server that runs already are known; by where it listens, unless set."""
     limits: Limits = NO_LIMITS
     location: Location = THIS_MACHINE
@@ -291,9 +291,9 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     if overrides.url is not None:
         text = f'not used: the server {entry.name} is started by the run; expected use = "url" with it'
         raise UnusableSetting("url", text)
-    if overrides.named is not None:
+    if overrides.named:
         text = f'not used: the server {entry.name} is started by the run; expected use = "url" with it'
-        raise UnusableSetting(key_of(overrides.named), text)
+        raise UnusableSetting(key_of(overrides.named[0]), text)
     if start is None:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)

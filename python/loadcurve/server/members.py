@@ -2,7 +2,7 @@
 
 import os
 import pwd
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,29 +110,56 @@ class _UnseenError(Exception):
     """The processes of a server cannot be seen; the text says why, as the end of a sentence."""
 
 
-def processes_of(named: Named | None, place: Place | None) -> SeenProcesses | UnseenProcesses:
+def processes_of(named: Sequence[Named], place: Place | None) -> SeenProcesses | UnseenProcesses:
     """Return the processes of a server that is reached at ``place``; where none are named, those that listen.
+
+    Of several that are named, one at least has to listen there: the others work behind it.
 
     Raises ``UnusableSetting``: what is named is not there, or is not the server's.
     """
     try:
-        match named:
-            case None:
-                return _of_place(place)
-            case ByPid(pid):
-                seen = _of_pid(pid, place)
-            case ByUnit(name):
-                seen = _of_unit(name, place)
-            case ByContainer(name):
-                seen = _of_container(name)
-            case _:
-                assert_never(named)
+        if not named:
+            return _of_place(place)
+        seen = [_of_named(one) for one in named]
     except _UnseenError as unseen:
         return UnseenProcesses(str(unseen))
-    if place is not None and seen.on_this_network and not place.is_here:
-        text = f"not used: the server is reached at {place.address}, which is no address of this machine"
-        raise UnusableSetting(key_of(named), text)
-    return seen
+    if place is not None and any(one.on_this_network for one in seen):
+        if not place.is_here:
+            text = f"not used: the server is reached at {place.address}, which is no address of this machine"
+            raise UnusableSetting(key_of(named[0]), text)
+        if all(
+            one.on_this_network and not isinstance(by, ByContainer)
+            for by, one in zip(named, seen, strict=True)
+        ):
+            _require_owner(named, seen, place)
+    return _together(seen)
+
+
+def _of_named(named: Named) -> SeenProcesses:
+    match named:
+        case ByPid(pid):
+            return _of_pid(pid)
+        case ByUnit(name):
+            return _of_unit(name)
+        case ByContainer(name):
+            return _of_container(name)
+        case _:
+            assert_never(named)
+
+
+def _together(seen: Sequence[SeenProcesses]) -> SeenProcesses:
+    """Return the processes of all that is named; those that two names have in common are there once."""
+    first, *others = seen
+    if not others:
+        return first
+    return SeenProcesses(
+        text="; ".join(one.text for one in seen),
+        roots=tuple(dict.fromkeys(root for one in seen for root in one.roots)),
+        # A group of one of them would leave out the others.
+        group=None,
+        missing=tuple(dict.fromkeys(text for one in seen for text in one.missing)),
+        on_this_network=any(one.on_this_network for one in seen),
+    )
 
 
 def key_of(named: Named) -> str:
@@ -208,7 +235,7 @@ def _roots(holders: Iterable[ProcessTime], table: ProcessTable) -> list[ProcessT
     return [parent] if parent is not None and is_theirs else sorted(below, key=lambda one: one.identity[::-1])
 
 
-def _of_pid(pid: int, place: Place | None) -> SeenProcesses:
+def _of_pid(pid: int) -> SeenProcesses:
     status = read_status(pid)
     table = ProcessTable.now()
     process = None if status is None or status.ended else _by_pid(table).get(pid)
@@ -220,10 +247,7 @@ def _of_pid(pid: int, place: Place | None) -> SeenProcesses:
             "process"
         )
         raise UnusableSetting("pid", text)
-    seen = _seen([process], "", table)
-    if place is not None and seen.on_this_network and place.is_here:
-        _require_owner("pid", f"{pid} ({process.name})", {pid}, place, table)
-    return seen
+    return _seen([process], "", table)
 
 
 def _no_such_process(pid: int) -> str:
@@ -235,8 +259,11 @@ def _no_such_process(pid: int) -> str:
     return "there is no such process here; expected the id of the server's main process"
 
 
-def _require_owner(key: str, what: str, pids: Collection[int], place: Place, table: ProcessTable) -> None:
+def _require_owner(named: Sequence[Named], seen: Sequence[SeenProcesses], place: Place) -> None:
     """Raise UnusableSetting where others than these processes are known to listen where the server is."""
+    table = ProcessTable.now()
+    key, what = key_of(named[0]), ", ".join(_in_short(one, table) for one in named)
+    pids = [root.pid for one in seen for root in one.roots]
     sockets = place.listeners()
     holders = holders_of(sockets, table)
     of_named = table.with_descendants(pids)
@@ -247,11 +274,13 @@ def _require_owner(key: str, what: str, pids: Collection[int], place: Place, tab
             return
         ports = _ports(of_named, listeners())
         instead = f", but on {_in_words(ports)}" if ports else ""
-        who = _expected(key, _roots(outside, table)) if outside else "no process that can be seen does"
+        do, also = ("do", " beside it") if len(named) > 1 else ("does", "")
+        who = _expected(key, _roots(outside, table), also) if outside else "no process that can be seen does"
         raise UnusableSetting(
-            key, f"found {what}, which does not listen on port {place.port}{instead}: {who}"
+            key, f"found {what}, which {do} not listen on port {place.port}{instead}: {who}"
         )
-    parents = [one for one in outside if one.pid in {_by_pid(table)[pid].parent for pid in pids}]
+    of_roots = {one.parent for pid in pids if (one := _by_pid(table).get(pid))}
+    parents = [one for one in outside if one.pid in of_roots]
     if key == "pid" and parents:
         text = (
             f"found {what}, one of several processes that {_named(parents[0])} has started to listen on port "
@@ -260,14 +289,22 @@ def _require_owner(key: str, what: str, pids: Collection[int], place: Place, tab
         raise UnusableSetting("pid", text)
 
 
-def _expected(key: str, owners: Collection[ProcessTime]) -> str:
+def _in_short(named: Named, table: ProcessTable) -> str:
+    """Return what a study names, and for a process which one it is."""
+    if not isinstance(named, ByPid):
+        return f'"{named.name}"'
+    process = _by_pid(table).get(named.pid)
+    return f"{named.pid}" if process is None else f"{named.pid} ({process.name})"
+
+
+def _expected(key: str, owners: Collection[ProcessTime], also: str) -> str:
     owner = next(iter(owners))
     unit = unit_of(owner.pid)
     instead = f'unit = "{unit}"' if key == "unit" and unit else f"pid = {owner.pid}"
-    return f"{_named(owner)} does; expected {instead}, or no {key}"
+    return f"{_named(owner)} does; expected {instead}{also}, or no {key}"
 
 
-def _of_unit(name: str, place: Place | None) -> SeenProcesses:
+def _of_unit(name: str) -> SeenProcesses:
     unit = processes_of_unit(name)
     table = ProcessTable.now()
     known = _by_pid(table)
@@ -278,8 +315,6 @@ def _of_unit(name: str, place: Place | None) -> SeenProcesses:
         raise UnusableSetting("unit", f'found "{name}", to which this command itself belongs')
     below = [pid for pid in pids if set(pids).isdisjoint(_ancestors(known[pid], table))]
     roots = sorted((known[pid] for pid in below), key=lambda one: (one.pid != unit.main_pid, one.identity[1]))
-    if place is not None and place.is_here:
-        _require_owner("unit", f'"{name}"', pids, place, table)
     return _seen(roots, f"the unit {name}", table, group=unit.group, is_named=True)
 
 

@@ -2,7 +2,7 @@
 
 import http.client
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -46,7 +46,7 @@ class RunningServer:
     """What is spoken with it, as the scheme of the URL says."""
     transport: Transport = CLEAR_TEXT
     """How a web server is spoken to."""
-    named: Named | None = None
+    named: Sequence[Named] = ()
     """By what the study names its processes."""
     place: Place | None = None
     """Where it listens, if that is one address."""
@@ -158,9 +158,9 @@ def _running_web_server(
     )
 
 
-def _where_it_listens(named: Named | None) -> str:
+def _where_it_listens(named: Sequence[Named]) -> str:
     """Return where the processes that a study names listen, as the continuation of a sentence."""
-    if named is None or isinstance(seen := processes_of(named, None), UnseenProcesses):
+    if not named or isinstance(seen := processes_of(named, None), UnseenProcesses):
         return ""
     ports = ", ".join(map(str, seen.ports()))
     return f"; {seen.text}, listens on {'port ' + ports if ports else 'no port'}"

@@ -38,6 +38,7 @@ from loadcurve.study.program import (
     filled_variables,
     usable_programs,
 )
+from loadcurve.study.running import ContainerNames, ProcessIds, UnitNames
 from loadcurve.study.url_files import with_absolute_files
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
@@ -59,8 +60,6 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _NAME_IN_WORDS = (
     "a name of letters, digits, hyphens, underscores and dots that begins with a letter or a digit"
 )
-
-_UNIT = r"^[A-Za-z0-9_][A-Za-z0-9:_.@\\-]*$"
 
 
 def _durations_in_seconds(sweep: object) -> object:
@@ -366,17 +365,14 @@ class StudyServer(ContainerTable, extra="allow"):
     """The URL of a server that runs already; only with `use = "url"`."""
     password: Annotated[Secret, PlainSerializer(lambda given: given.recorded)] | None = None
     """The password of the user that the URL of a database names; only with `use = "url"`."""
-    pid: Annotated[int, Field(ge=1), Expected("the id of a process, such as 1234")] | None = None
+    pid: ProcessIds | None = None
     """The main process of a server that runs already on this machine, whose CPU and memory are measured with
     those of all that it starts; unless it, `unit` or `container` is given, that which listens at the URL.
+    Several, such as a proxy and the application behind it, are measured together.
     """
-    unit: (
-        Annotated[Text, Field(pattern=_UNIT), Expected('the name of a unit, such as "nginx.service"')] | None
-    ) = None
+    unit: UnitNames | None = None
     """The unit of systemd whose processes are a server that runs already."""
-    container: Annotated[Text, Field(pattern=_NAME), Expected("the name or the id of a container")] | None = (
-        None
-    )
+    container: ContainerNames | None = None
     """The container, of podman or docker, whose processes are a server that runs already."""
     start: StudyCommand | None = None
     """Another command than the catalogue's, with its placeholders; of a name that the catalogue does not
@@ -453,14 +449,6 @@ class StudyServer(ContainerTable, extra="allow"):
             ]
             if given:
                 raise own_problems(given)
-        return self
-
-    @model_validator(mode="after")
-    def _processes_once(self) -> Self:
-        named = [key for key in ("pid", "unit", "container") if getattr(self, key) is not None]
-        if len(named) > 1:
-            text = f"cannot be combined with {named[0]}; keep one of the two"
-            raise own_problems([Problem((key,), text) for key in named[1:]])
         return self
 
     def with_settings_filled_in(self) -> Self:
