@@ -1,4 +1,4 @@
-"""Real gates: `limit` against itself, and against the same that burns more CPU time per request.
+"""Real gates: `limit` or nginx against itself, and `limit` against the same that burns more CPU time.
 
 A gate of equal servers should pass, or be undecided on a machine that is not quiet, and never fail; a gate of
 servers that differ by 5 % should fail. Prints a line for each gate, and the counts.
@@ -34,6 +34,9 @@ duration = "{duration}"
 [sweep]
 connections = [10]
 
+{servers}"""
+SERVERS = {
+    "limit": """\
 [servers.base]
 use = "limit"
 work = "{base_us:g}us"
@@ -41,7 +44,15 @@ work = "{base_us:g}us"
 [servers.head]
 use = "limit"
 work = "{head_us:g}us"
-"""
+""",
+    "nginx": """\
+[servers.base]
+use = "nginx"
+
+[servers.head]
+use = "nginx"
+""",
+}
 
 
 def gate(folder: Path, study: Path, number: int, budget: str) -> tuple[int, dict[str, Any]]:
@@ -65,19 +76,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--gates", type=int, default=20)
-    parser.add_argument("--more-us", type=float, default=0.0, help="CPU time that the head burns besides")
+    parser.add_argument("--server", choices=sorted(SERVERS), default="limit")
+    parser.add_argument(
+        "--more-us", type=float, default=0.0, help="CPU time that a head of limit burns besides"
+    )
     parser.add_argument("--duration", default="0.5s")
     parser.add_argument("--budget", default="2m")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no gate after these")
     arguments = parser.parse_args()
+    if arguments.more_us and arguments.server != "limit":
+        parser.error("--more-us is for limit")
     counts: Counter[str] = Counter()
     since_s = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         folder.chmod(0o755)
         study = folder / "study.toml"
-        head_us = WORK_US + arguments.more_us
-        study.write_text(STUDY.format(duration=arguments.duration, base_us=WORK_US, head_us=head_us))
+        servers = SERVERS[arguments.server].format(base_us=WORK_US, head_us=WORK_US + arguments.more_us)
+        study.write_text(STUDY.format(duration=arguments.duration, servers=servers))
         for number in range(arguments.gates):
             if time.monotonic() - since_s > arguments.seconds:
                 break

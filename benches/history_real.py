@@ -1,8 +1,9 @@
 """A history of real releases: each version of a public server is installed, measured and added.
 
-The server is waitress, uvicorn or granian from PyPI, whose versions are installed one after the other, each
-in an environment that is removed afterwards. A run has the time at which it was measured, and its version.
-Prints the changes, and the path of the page. The same folder continues: what it has is not measured again.
+The server is aiohttp, waitress, uvicorn or granian from PyPI, each version in an environment of its own. All
+are installed before the first one is measured. A run has the time at which it was measured, and its version.
+Prints the changes, and the path of the page. The same folder continues: what it has is neither installed nor
+measured again.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,8 +33,20 @@ async def asgi(scope, receive, send):
     headers = [(b"content-type", b"text/plain"), (b"content-length", b"1024")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": BODY})
+
+
+def aiohttp(port):
+    from aiohttp import web
+
+    async def answer(request):
+        return web.Response(body=BODY, content_type="text/plain")
+
+    application = web.Application()
+    application.router.add_get("/", answer)
+    web.run_app(application, host="127.0.0.1", port=port, access_log=None)
 """
 COMMANDS = {
+    "aiohttp": ["-c", "import application; application.aiohttp({port})"],
     "waitress": ["-m", "waitress", "--listen=127.0.0.1:{port}", "--threads=4", "application:wsgi"],
     "uvicorn": ["-m", "uvicorn", "--port={port}", "--no-access-log", "application:asgi"],
     "granian": ["-m", "granian", "--interface=asgi", "--port={port}", "--no-ws", "application:asgi"],
@@ -69,11 +83,22 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=Path("loadcurve-history-real"))
     parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--duration", default="3s")
+    parser.add_argument("--install-only", action="store_true", help="measure nothing yet")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no version after these")
     arguments = parser.parse_args()
     known = versions_in(arguments.to / "entries", arguments.server)
-    for version in arguments.versions:
-        if version not in known:
-            measured(arguments, version)
+    installed = {
+        version: folder
+        for version in arguments.versions
+        if version not in known and (folder := environment_of(arguments, version)) is not None
+    }
+    if arguments.install_only:
+        return
+    since_s = time.monotonic()
+    for version, folder in installed.items():
+        if time.monotonic() - since_s > arguments.seconds:
+            break
+        measure(arguments, version, folder)
     show = ["history", "show", "--to", str(arguments.to / "entries"), "--html"]
     subprocess.run([str(LOADCURVE), *show], check=True)
 
@@ -93,19 +118,25 @@ def versions_in(entries: Path, server: str) -> set[str]:
     }
 
 
-def measured(arguments: argparse.Namespace, version: str) -> None:
-    """Install a version, measure it, and add the run; a version that does not install or start is named."""
+def environment_of(arguments: argparse.Namespace, version: str) -> Path | None:
+    """Return the folder of a version with its environment; a version that does not install is named."""
+    folder: Path = (arguments.to / "installed" / f"{arguments.server}-{version}").absolute()
+    if (folder / "application.py").exists():
+        return folder
+    venv.create(folder / "environment")
+    into = ["-m", "pip", "--python", str(folder / "environment" / "bin" / "python")]
+    wanted = f"{arguments.server}=={version}"
+    if not is_done([sys.executable, *into, "install", "--quiet", "--prefer-binary", wanted], version):
+        return None
+    (folder / "application.py").write_text(APPLICATION)
+    return folder
+
+
+def measure(arguments: argparse.Namespace, version: str, folder: Path) -> None:
+    """Measure a version and add the run; a version that does not start is named."""
+    python = folder / "environment" / "bin" / "python"
     with tempfile.TemporaryDirectory(prefix="loadcurve-release-") as name:
-        folder = Path(name)
-        # The server may run as another user.
-        folder.chmod(0o755)
-        venv.create(folder / "environment", with_pip=True)
-        python = folder / "environment" / "bin" / "python"
-        wanted = f"{arguments.server}=={version}"
-        if not is_done([str(python), "-m", "pip", "install", "--quiet", "--prefer-binary", wanted], version):
-            return
-        (folder / "application.py").write_text(APPLICATION)
-        study = folder / "study.toml"
+        study = Path(name) / "study.toml"
         study.write_text(
             STUDY.format(
                 server=arguments.server,
