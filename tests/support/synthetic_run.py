@@ -299,6 +299,7 @@ def probe_record(server: str, connections: int, factor: float = 1.0) -> dict[str
             "threads": {"min": 3, "max": 5},
             "open_files_max": 40,
             "context_switches": {"voluntary": 1000, "involuntary": 10},
+            "page_faults": {"minor": 500, "major": 0},
         },
         "cpus": [{"cpu": 0, "busy_share": 0.9, "softirq_share": 0.1, "steal_share": 0.0}],
         "pressure": None,

@@ -45,6 +45,14 @@ def waited_s(process: psutil.Process) -> float:
     return sum(int(file.read_text().split()[1]) for file in files) / 1e9
 
 
+def page_faults(process: psutil.Process) -> tuple[int, int]:
+    """Return the minor and the major ones of a process and its children, which psutil does not tell."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    # In proc_pid_stat(5) they are fields 10 to 13, and the state, behind the name, is field 3.
+    minor, of_children, major, major_of_children = map(int, fields[7:11])
+    return minor + of_children, major + major_of_children
+
+
 def used_s(sample, part="tree"):
     return sample[part]["cpu_user_s"] + sample[part]["cpu_system_s"]
 
@@ -74,6 +82,9 @@ def test_a_tree_agrees_with_psutil(tree, found_by):
         total_s = seen["cpu_user_s"] + seen["cpu_system_s"]
         assert total_s == pytest.approx(sum(map(cpu_s, members)))
         assert total_s >= 0.5
+        faults = [page_faults(process) for process in members]
+        assert seen["minor_faults"] == sum(minor for minor, _ in faults) > 0
+        assert seen["major_faults"] == sum(major for _, major in faults)
 
 
 def test_what_is_read_rarely_agrees_with_psutil(tree):

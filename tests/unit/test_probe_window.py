@@ -249,6 +249,23 @@ def test_what_is_read_rarely_is_averaged_over_the_times_when_it_was_read():
     assert (server.proportional_memory_bytes, server.open_files_max) == (20, 4)
 
 
+def test_page_faults_are_those_within_the_window():
+    # 300 a second without reading a disk, and 2 that read one.
+    samples = every(
+        0.1, tree=lambda t_s: tree(0) | {"minor_faults": round(300 * t_s), "major_faults": round(2 * t_s)}
+    )
+    faults = summary(samples).server.page_faults
+    assert (faults.minor, faults.major) == (600, 4)
+
+
+def test_page_faults_of_children_that_nobody_waits_for_are_not_known():
+    parts: dict[str, Any] = {
+        "tree": lambda _: tree(0) | {"minor_faults": 1, "major_faults": 1},
+        "context_switches": lambda _: switches(1, ignores_sigchld=True),
+    }
+    assert summary(every(0.1, **parts)).server.page_faults is None
+
+
 def test_rare_readings_of_context_switches_are_scaled_to_the_window():
     # 1000 a second, read up to half a second before the end.
     samples = [sample(t_s, context_switches=switches(round(1000 * t_s))) for t_s in (99.5, 100.5, 101.5)]

@@ -1,7 +1,7 @@
-//! The processor time of a tree of processes, of which some come and some go.
+//! The processor time and the page faults of a tree of processes, of which some come and some go.
 //!
-//! A process that ends is added to its parent's times of children when the parent waits for it. Own and children's
-//! times of all that exist, those included that wait to be reaped, are therefore what all have ever used, also those
+//! A process that ends is added to its parent's counts of children when the parent waits for it. Own and children's
+//! counts of all that exist, those included that wait to be reaped, are therefore what all have ever used, also those
 //! that came and went between two readings. Two kinds of ends break this: a process whose parent ignores SIGCHLD is
 //! added to nothing, and one that outlives its parent may be waited for by another one outside the tree. Of these, what
 //! was last seen is kept here; what they used since, and those that were never seen, are lost.
@@ -9,40 +9,54 @@
 use std::collections::HashMap;
 use std::ops::{Add, AddAssign};
 
-/// Processor time in the kernel's ticks.
+use crate::parse::process::Faults;
+
+/// What the kernel counts of a process, and hands to the parent that waits for it; times are in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ticks {
+pub(crate) struct Counts {
     pub(crate) user: u64,
     pub(crate) system: u64,
+    pub(crate) faults: Faults,
 }
 
-impl Add for Ticks {
+impl Add for Counts {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { user: self.user.saturating_add(other.user), system: self.system.saturating_add(other.system) }
+        self.each(other, u64::saturating_add)
     }
 }
 
-impl AddAssign for Ticks {
+impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-impl Ticks {
+impl Counts {
     /// What these exceed others by, each part for itself.
     fn beyond(self, other: Self) -> Self {
-        Self { user: self.user.saturating_sub(other.user), system: self.system.saturating_sub(other.system) }
+        self.each(other, u64::saturating_sub)
+    }
+
+    fn each(self, other: Self, joined: fn(u64, u64) -> u64) -> Self {
+        Self {
+            user: joined(self.user, other.user),
+            system: joined(self.system, other.system),
+            faults: Faults {
+                minor: joined(self.faults.minor, other.faults.minor),
+                major: joined(self.faults.major, other.faults.major),
+            },
+        }
     }
 }
 
 /// One process at one reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
-    pub(crate) own: Ticks,
+    pub(crate) own: Counts,
     /// Of the children that it has waited for, and of theirs.
-    pub(crate) children: Ticks,
+    pub(crate) children: Counts,
 }
 
 struct Member {
@@ -56,7 +70,7 @@ struct Member {
 pub(crate) struct Family {
     members: HashMap<u32, Member>,
     /// What was seen of processes that nobody in the tree has waited for.
-    lost: Ticks,
+    lost: Counts,
 }
 
 impl Family {
@@ -82,9 +96,9 @@ impl Family {
     }
 
     /// What all processes have used, those that are gone included. It never falls and is never too large.
-    pub(crate) fn total(&mut self) -> Ticks {
-        // Whoever waited for those that are gone, perhaps an ancestor further up, has them among its children's times.
-        let (mut missing, mut inherited) = (Ticks::default(), Ticks::default());
+    pub(crate) fn total(&mut self) -> Counts {
+        // Whoever waited for those that are gone, perhaps an ancestor further up, has them among its children's counts.
+        let (mut missing, mut inherited) = (Counts::default(), Counts::default());
         for member in self.members.values() {
             if member.gone {
                 missing += member.at_last_total.own + member.at_last_total.children;

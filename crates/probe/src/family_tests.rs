@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Account, Family, Ticks};
+use super::{Account, Counts, Family, Faults};
 
-fn user(user: u64) -> Ticks {
-    Ticks { user, system: 0 }
+fn user(user: u64) -> Counts {
+    Counts { user, ..Counts::default() }
 }
 
 fn account(own: u64, children: u64) -> Account {
@@ -64,14 +64,16 @@ fn a_grandchild_is_inherited_through_a_parent_that_is_gone_as_well() {
 }
 
 #[test]
-fn user_and_system_time_are_kept_apart() {
+fn user_time_system_time_and_both_kinds_of_page_faults_are_kept_apart() {
     let mut family = Family::default();
-    let both = |user, system| Account { own: Ticks { user, system }, children: Ticks::default() };
-    family.seen(1, both(10, 20));
-    family.seen(2, both(3, 4));
+    let counts = |user, system, minor, major| Counts { user, system, faults: Faults { minor, major } };
+    family.seen(1, Account { own: counts(10, 20, 30, 40), children: Counts::default() });
+    family.seen(2, Account { own: counts(3, 4, 5, 6), children: Counts::default() });
     family.total();
+    // The second one took 1 more of each before the first one waited for it.
+    family.seen(1, Account { own: counts(10, 20, 30, 40), children: counts(4, 5, 6, 7) });
     family.gone(2);
-    assert_eq!(family.total(), Ticks { user: 13, system: 24 });
+    assert_eq!(family.total(), counts(14, 25, 36, 47));
 }
 
 /// A process of the simulated machine.

@@ -10,7 +10,7 @@ use loadcurve_pauses::{Nanos, Pause};
 use serde::Serialize;
 
 use crate::busiest::{BusiestProcess, BusiestThread};
-use crate::family::Ticks;
+use crate::family::Counts;
 use crate::footprint::Footprint;
 use crate::listen_queue::ListenQueue;
 use crate::machine::{PageCache, Pressure, Sockets, TcpCounters};
@@ -82,6 +82,9 @@ pub(crate) struct TreeSample {
     memory_bytes: u64,
     processes: u64,
     threads: u64,
+    /// Pages that were not there when they were needed, and came without reading a disk.
+    minor_faults: u64,
+    major_faults: u64,
 }
 
 /// The processes of one program.
@@ -147,6 +150,8 @@ impl Units {
             memory_bytes: together.resident_pages.saturating_mul(self.page_bytes),
             processes: together.processes,
             threads: together.threads,
+            minor_faults: together.used.faults.minor,
+            major_faults: together.used.faults.major,
         }
     }
 
@@ -164,7 +169,7 @@ impl Units {
         }
     }
 
-    fn cpu_time(self, used: Ticks) -> CpuTime {
+    fn cpu_time(self, used: Counts) -> CpuTime {
         CpuTime { cpu_user_s: self.seconds(used.user), cpu_system_s: self.seconds(used.system) }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use crate::busiest::{Meter, NS_PER_S, Use, Waited, busiest};
-use crate::family::{Account, Family, Ticks};
+use crate::family::{Account, Counts, Family};
 use crate::file::{Buffer, Optional};
 use crate::parse::process::{ProgramName, Scheduled, Stat, program_of, resident_pages, scheduled, stat};
 use crate::programs::{Programs, Spent};
@@ -20,7 +20,7 @@ const MOST_SKIPPED: u32 = 49;
 /// What the processes say together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Together {
-    pub(crate) used: Ticks,
+    pub(crate) used: Counts,
     pub(crate) resident_pages: u64,
     /// Those that have not ended.
     pub(crate) processes: u64,
@@ -247,10 +247,15 @@ impl Watched {
     }
 
     fn account(&self) -> Account {
-        let Stat { user_ticks, system_ticks, children_user_ticks, children_system_ticks, .. } = self.last;
+        let Stat { user_ticks, system_ticks, faults, .. } = self.last;
+        let Stat { children_user_ticks, children_system_ticks, children_faults, .. } = self.last;
         Account {
-            own: Ticks { user: user_ticks, system: system_ticks },
-            children: Ticks { user: children_user_ticks, system: children_system_ticks },
+            own: Counts { user: user_ticks, system: system_ticks, faults },
+            children: Counts {
+                user: children_user_ticks,
+                system: children_system_ticks,
+                faults: children_faults,
+            },
         }
     }
 }

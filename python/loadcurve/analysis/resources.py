@@ -8,8 +8,9 @@ from loadcurve.analysis.comparison import RunComparison, changes_between, over_b
 from loadcurve.analysis.curves import Curve, curves
 from loadcurve.analysis.sections import Sections
 from loadcurve.result.folder import Run
+from loadcurve.result.load import Connections
 from loadcurve.result.measures import Measure
-from loadcurve.result.resources import resources
+from loadcurve.result.resources import CONNECTIONS, resources
 from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_steps
 
@@ -36,16 +37,30 @@ def _with_resources(comparison: RunComparison, compute: Callable[[], tuple[Chang
 
 def resources_of_arms(run: Run, base: str, head: str) -> tuple[Change, ...]:
     """Return what the head of a run takes over its base, over the whole curve, within blocks."""
-    measured = resources(run.kind)
+    measured = _told_by((run,))
     found = curves(run, measured)
     return _adjusted(over_blocks(found, measure, base, head) for measure in measured)
 
 
 def resources_of_runs(base: Run, new: Run) -> tuple[Change, ...]:
     """Return what the servers of a run take over those of its base, over the points that both have."""
-    measured = resources(base.kind)
+    measured = _told_by((base, new))
     sides = curves(base, measured), curves(new, measured)
     return _adjusted(_between(*sides, measure) for measure in measured)
+
+
+def _told_by(runs: Sequence[Run]) -> list[Measure]:
+    """Return the resources that runs can differ in.
+
+    Where every connection lasts, how many there are for a request is the throughput once more.
+    """
+    found = resources(runs[0].kind)
+    is_reopened = any(_is_reopened(one.load.connections) for run in runs for one in run.points)
+    return [one for one in found if is_reopened or one.name != CONNECTIONS]
+
+
+def _is_reopened(counted: Connections) -> bool:
+    return (counted.opened or 0) > (counted.concurrent_max or 0)
 
 
 def _between(base: Sequence[Curve], new: Sequence[Curve], measure: Measure) -> list[Change]:

@@ -35,8 +35,12 @@ def processor_time(samples: Sequence[Sample]) -> ProcessorTime | None:
     """Return where to read the processor time in these samples; ``None`` where it is complete nowhere."""
     if any(sample.group for sample in samples):
         return GROUP
-    forgets = any(sample.context_switches and sample.context_switches.ignores_sigchld for sample in samples)
-    return None if forgets else PROCESSES
+    return None if children_are_forgotten(samples) else PROCESSES
+
+
+def children_are_forgotten(samples: Sequence[Sample]) -> bool:
+    """Say whether the kernel discards what it counts of the server's children when they end."""
+    return any(sample.context_switches and sample.context_switches.ignores_sigchld for sample in samples)
 
 
 Found = TypeVar("Found", BusiestProcessSample, BusiestThreadSample)

@@ -44,6 +44,9 @@ class TreeSample(CpuTime):
     memory_bytes: int
     processes: int
     threads: int
+    minor_faults: int | None = None
+    """Pages that were not there when they were needed, and came without reading a disk."""
+    major_faults: int | None = None
 
 
 class ProgramSample(Line):

@@ -10,6 +10,7 @@ from loadcurve.probe.processor import (
     ProcessorTime,
     busiest_process,
     busiest_thread,
+    children_are_forgotten,
     processor_time,
 )
 from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
@@ -23,6 +24,7 @@ from loadcurve.result.probe import (
     CpuUse,
     ListenQueue,
     PageCacheUse,
+    PageFaults,
     PressureUse,
     ProbeCost,
     ProbeRecord,
@@ -107,8 +109,18 @@ def _server(
         open_files_max=_most(within("footprint.open_files")),
         disk_read_bytes_per_s=_rate(samples, window, "footprint.disk_read_bytes"),
         context_switches=_context_switches(samples, window),
+        page_faults=_page_faults(samples, window),
         programs=programs.uses(spent, inside, window, answered),
     )
+
+
+def _page_faults(samples: Sequence[Sample], window: Window) -> PageFaults | None:
+    if children_are_forgotten(samples):
+        return None
+    minor, major = (
+        _whole(Track(samples, figure(f"tree.{kind}_faults")).growth(window)) for kind in ("minor", "major")
+    )
+    return None if minor is None or major is None else PageFaults(minor=minor, major=major)
 
 
 def _context_switches(samples: Sequence[Sample], window: Window) -> ContextSwitches | None:

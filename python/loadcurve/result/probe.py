@@ -31,6 +31,15 @@ class ContextSwitches(Record):
     involuntary: Count
 
 
+class PageFaults(Record):
+    """How often a page that was needed was not in the process's memory."""
+
+    minor: Count
+    """It came without reading a disk: new memory, or a page that others have already."""
+    major: Count
+    """It was read from a disk."""
+
+
 class BusiestProcess(Record):
     """The process that used the most processor time, of those that were the busiest for long enough."""
 
@@ -88,6 +97,8 @@ class ServerUse(Record):
     disk_read_bytes_per_s: Time | None = None
     """What the kernel read from disks for it: of files that were not in memory."""
     context_switches: ContextSwitches | None
+    page_faults: PageFaults | None = None
+    """Records may lack them, and so do servers whose processes end without being waited for."""
     programs: Many[ProgramUse] | None = None
     """Where processes ran several programs, and nearly all processor time is known to be of one of them."""
 

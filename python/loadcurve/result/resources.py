@@ -8,6 +8,8 @@ from loadcurve.result.measures import Measure
 from loadcurve.result.records import PointRecord
 
 _US_PER_S = 1e6
+CONNECTIONS = "connections"
+"""The name of how many connections a request takes."""
 
 
 def resources(kind: LoadKind) -> tuple[Measure, ...]:
@@ -22,13 +24,20 @@ def resources(kind: LoadKind) -> tuple[Measure, ...]:
             "cpu_system_us", f"CPU time in the kernel {each}", "µs", lambda one: _cpu_us(one, "system")
         ),
         _of_server("context_switches", f"context switches {each}", "", _context_switches),
+        _of_server("page_faults", f"page faults {each}", "", lambda one: _page_faults(one, "minor")),
+        _of_server(
+            "page_faults_major",
+            f"page faults that read a disk {each}",
+            "",
+            lambda one: _page_faults(one, "major"),
+        ),
         _of_server(
             "memory_peak_mib", "peak memory", "MiB", lambda one: _used(one, "memory_peak_bytes", 1 << 20)
         ),
         _of_server("processes_max", "number of processes", "", lambda one: _most(one, "processes")),
         _of_server("threads_max", "number of threads", "", lambda one: _most(one, "threads")),
         _of_load("received_bytes", "bytes of an answer", "bytes", _received_bytes),
-        _of_load("connections", f"connections {each}", "", _connections),
+        _of_load(CONNECTIONS, f"connections {each}", "", _connections),
     )
 
 
@@ -58,6 +67,11 @@ def _context_switches(one: PointRecord) -> float | None:
     used = one.probe.server
     switches = None if used is None else used.context_switches
     return None if switches is None else _each(switches.voluntary + switches.involuntary, one)
+
+
+def _page_faults(one: PointRecord, kind: Literal["minor", "major"]) -> float | None:
+    faults = one.probe.server and one.probe.server.page_faults
+    return _each(faults.minor if kind == "minor" else faults.major, one) if faults else None
 
 
 def _used(one: PointRecord, field: str, divisor: int) -> float | None:

@@ -52,6 +52,14 @@ fn file_name(path: &[u8]) -> &[u8] {
     memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..])
 }
 
+/// How often a page that was needed was not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Faults {
+    /// It came without reading a disk.
+    pub(crate) minor: u64,
+    pub(crate) major: u64,
+}
+
 /// What `/proc/PID/stat` says; times are in the kernel's ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
@@ -61,9 +69,11 @@ pub(crate) struct Stat {
     pub(crate) session: u32,
     /// It has ended and waits to be reaped: its times count, and it has no memory and no thread.
     pub(crate) ended: bool,
+    pub(crate) faults: Faults,
     pub(crate) user_ticks: u64,
     pub(crate) system_ticks: u64,
-    /// Of the children that it has waited for, and of theirs.
+    /// Of the children that it has waited for, and of theirs; so are their times.
+    pub(crate) children_faults: Faults,
     pub(crate) children_user_ticks: u64,
     pub(crate) children_system_ticks: u64,
     pub(crate) threads: u64,
@@ -79,7 +89,11 @@ pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
     let mut next = |skipped: usize| fields.nth(skipped);
     let parent = number(next(0)?)?;
     let session = number(next(1)?)?;
-    let user_ticks = number(next(7)?)?;
+    let minor = number(next(3)?)?;
+    let children_minor = number(next(0)?)?;
+    let major = number(next(0)?)?;
+    let children_major = number(next(0)?)?;
+    let user_ticks = number(next(0)?)?;
     let system_ticks = number(next(0)?)?;
     let children_user_ticks = number(next(0)?)?;
     let children_system_ticks = number(next(0)?)?;
@@ -89,6 +103,8 @@ pub(crate) fn stat(bytes: &[u8]) -> Option<Stat> {
         parent: u32::try_from(parent).ok()?,
         session: u32::try_from(session).ok()?,
         ended: matches!(state, b"Z" | b"X"),
+        faults: Faults { minor, major },
+        children_faults: Faults { minor: children_minor, major: children_major },
         user_ticks,
         system_ticks,
         children_user_ticks,

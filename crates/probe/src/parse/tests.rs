@@ -9,7 +9,7 @@ use super::group::{self, GroupUsage, Throttled};
 use super::inet_diag::{self, End, Queue};
 use super::machine::{self, CpuTicks, Stalled};
 use super::network::{named, paired};
-use super::process::{self, Stat, Switches};
+use super::process::{self, Faults, Stat, Switches};
 use super::text;
 
 const STAT: &[u8] = b"1136 (nginx: a) S 1 (b) S 1 1135 1134 0 -1 4194624 312 7 1 0 41 52 63 74 20 0 3 0 12969 11370496 \
@@ -41,6 +41,8 @@ fn a_name_with_blanks_and_parentheses_does_not_confuse() {
         parent: 1,
         session: 1134,
         ended: false,
+        faults: Faults { minor: 312, major: 1 },
+        children_faults: Faults { minor: 7, major: 0 },
         user_ticks: 41,
         system_ticks: 52,
         children_user_ticks: 63,
