@@ -1,6 +1,6 @@
 """A history in the terminal and as JSON: every series as a line, and its changes in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -14,10 +14,10 @@ from loadcurve.result.history import History, HistoryEntry
 from loadcurve.result.measures import MEASURES
 from loadcurve.stats.change_points import ChangePoint
 
-LINE_RUNS_MAX = 16
+LINE_RUNS_MAX = 32
 """A line shows at most this many of the newest runs."""
 COMMIT_CHARACTERS = 12
-NAME_WIDTH, MEASURE_WIDTH = 22, 20
+MEASURE_WIDTH = 20
 _OF_COLUMN = {one.column: one for one in MEASURES.values()}
 
 
@@ -34,14 +34,30 @@ def history_lines(found: History, studies: Sequence[StudyHistory]) -> Renderable
     ]
     for study in studies:
         parts.append(Text(f"\n{study.title}", style="bold"))
-        machines = list(dict.fromkeys(one.machine.name for one in study.series))
-        for name in machines:
-            parts.append(Text(f"on {name}"))
-            parts += [_Line(one) for one in study.series if one.machine.name == name]
+        for machine, of_machine in _grouped(study.series, lambda one: one.machine.name):
+            parts.append(Text(f"on {machine}"))
+            for heading, series in _grouped(of_machine, heading_of):
+                parts.append(Text(heading))
+                parts += map(_Line, series)
     words = sentences(studies)
     parts.append(Text("\nchanges" if words else "\nNo change is shown.", style="bold" if words else ""))
     parts += [Text(one) for one in words]
     return Group(*parts)
+
+
+def _grouped(
+    series: Sequence[Series], name_of: Callable[[Series], str]
+) -> Iterable[tuple[str, list[Series]]]:
+    found: dict[str, list[Series]] = {}
+    for one in series:
+        found.setdefault(name_of(one), []).append(one)
+    return found.items()
+
+
+def heading_of(series: Series) -> str:
+    """Return what a series is of: its arm, and its point where there is a sweep."""
+    point = text.point(series.point)
+    return f"{series.arm}, {point}" if point else series.arm
 
 
 def sentences(studies: Sequence[StudyHistory]) -> list[str]:
@@ -152,7 +168,7 @@ def _series_json(series: Series) -> dict[str, Any]:
 
 
 class _Line:
-    """A series in a line: what it is of, its course, its last figure and how many changes it has."""
+    """A series in a line: its measure, its course, its last figure and how many changes it has."""
 
     def __init__(self, series: Series) -> None:
         self.series = series
@@ -162,16 +178,11 @@ class _Line:
         series = self.series
         values = [one.value for one in series.figures[-LINE_RUNS_MAX:]]
         course = sparkline(values, min(values), max(values), levels)
-        name = f"{series.arm[:12]} {text.point(series.point)}"[:NAME_WIDTH]
         count = len(series.changes.points) if series.changes else 0
         shown = units.plural(count, "change") if count else ""
-        yield Text(
-            f"{name:{NAME_WIDTH}} {measure_words(series.measure)[:MEASURE_WIDTH]:{MEASURE_WIDTH}} "
-            f"{units.number(values[-1]):>8} "
-            f"{course:{LINE_RUNS_MAX}} {shown}".rstrip(),
-            no_wrap=True,
-            overflow="crop",
-        )
+        measure = measure_words(series.measure)[:MEASURE_WIDTH]
+        figures = f"{units.number(values[-1]):>8} {course:{LINE_RUNS_MAX}} {shown}"
+        yield Text(f"  {measure:{MEASURE_WIDTH}} {figures}".rstrip(), no_wrap=True, overflow="crop")
 
 
 def _signed(ratio: float) -> str:

@@ -9,12 +9,11 @@ from urllib.parse import quote
 from loadcurve import units
 from loadcurve.analysis.history import Series, StudyHistory
 from loadcurve.files import is_regular
-from loadcurve.report import text
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.history import history_figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.files import write_part
-from loadcurve.report.history import changes_in_words, commit_words, measure_words, sentences
+from loadcurve.report.history import changes_in_words, commit_words, heading_of, measure_words, sentences
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.history import History, HistoryEntry
 from loadcurve.result.run_files import REPORT_FILE
@@ -74,19 +73,19 @@ def render_history(found: History, studies: Sequence[StudyHistory]) -> str:
 
 
 def _arms(study: StudyHistory) -> list[ArmPanels]:
-    found: dict[tuple[str, str, str], list[Series]] = {}
+    found: dict[tuple[str, str], list[Series]] = {}
     for one in study.series:
-        found.setdefault((one.arm, text.point(one.point), one.machine.name), []).append(one)
+        found.setdefault((heading_of(one), one.machine.name), []).append(one)
     return [
         ArmPanels(
-            heading=f"{arm}, {point}" if point else arm,
+            heading=heading,
             machine=machine,
             panels=tuple(
                 Panel(measure_words(one.measure), history_figure(one), tuple(changes_in_words(one)))
                 for one in series
             ),
         )
-        for (arm, point, machine), series in found.items()
+        for (heading, machine), series in found.items()
     ]
 
 
