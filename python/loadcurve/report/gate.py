@@ -1,6 +1,7 @@
 """What a gate comes to, in words, and its measures as a table of the terminal, the page and other forms."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, assert_never
 from xml.etree.ElementTree import Element, SubElement
 
@@ -16,6 +17,8 @@ from loadcurve.analysis.gated import GatedMeasure, worse_share
 from loadcurve.errors import sentence
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
+from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.ratios import Side, WorseBy, worse_figure
 from loadcurve.report.comparison import comparison_json, resources_in_words, unusable_in_words
 from loadcurve.report.markdown import escaped, listed, table_lines
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
@@ -277,7 +280,15 @@ def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
             SubElement(case, "error", message=f"no usable figure: {lost.reason}")
 
 
-def _grid(report: Report) -> Grid | None:
+@dataclass(frozen=True, slots=True)
+class GateShown:
+    """The measures of a gate: their intervals as a figure, and as a table."""
+
+    figure: Figure | None
+    grid: Grid
+
+
+def _shown(report: Report) -> GateShown | None:
     gate, compared = GateAnswer.of(report.analysis), report.arms_compared
     if gate is None or compared is None or not gate.gated.measures:
         return None
@@ -287,7 +298,26 @@ def _grid(report: Report) -> Grid | None:
         f"{gate.gated.planned} blocks."
     )
     caption = " ".join([caption, *resources_in_words(compared.resources)])
-    return Grid("The gate", list(TITLES), _rows(report.analysis, gate, compared), caption)
+    rows = [_worse_by(report.analysis.load_kind, one) for one in gate.gated.measures]
+    grid = Grid("The gate", list(TITLES), _rows(report.analysis, gate, compared), caption)
+    return GateShown(worse_figure(rows, gate.gated.least), grid)
 
 
-GATE: Section[Grid | None] = Section("gate", "the gate", _grid, None, page="gate", markdown=grid_in_markdown)
+def _worse_by(kind: LoadKind, one: GatedMeasure) -> WorseBy:
+    measure, draw = measures(kind)[one.measure], one.last
+    value, low, high = (
+        None if logarithm is None else worse_share(measure, logarithm)
+        for logarithm in (draw.mean, draw.low, draw.high)
+    )
+    sides: Mapping[str, Side] = {"regression": "worse", "ruled_out": "better"}
+    side = sides.get(one.answer, "neither")
+    return WorseBy(measure.title, value or 0.0, low, high, side, _interval(kind, one, draw))
+
+
+def _in_markdown(report: Report, found: GateShown | None) -> Iterable[str]:
+    return grid_in_markdown(report, None if found is None else found.grid)
+
+
+GATE: Section[GateShown | None] = Section(
+    "gate", "the gate", _shown, None, page="gate", markdown=_in_markdown
+)

@@ -76,7 +76,13 @@ class RankingContent:
 
 
 def ranking_content(analysis: Analysis) -> RankingContent | None:
-    """Return what a report says about which server is better; ``None`` where there are no two to compare."""
+    """Return what a report says about which server is better; ``None`` where there are no two to compare.
+
+    A gate compares its two servers itself, by a test that looks after each block: the ranking, which looks
+    once, would tell them apart where the gate does not.
+    """
+    if analysis.gate is not None:
+        return None
     said = measures(analysis.load_kind)
     answering = next(name for name, measure in said.items() if measure.column == analysis.ranked_by)
     names = dict.fromkeys([*RANKED_BY, answering])

@@ -21,6 +21,7 @@ from loadcurve.report import text
 from loadcurve.report.answer import answer_words
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.charts.figure import Figure
+from loadcurve.report.charts.ratios import rows_of, worse_figure
 from loadcurve.report.charts.runs import RUN_MEASURES, RunLook, run_look, runs_figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words, trust_in_words
@@ -82,6 +83,8 @@ class Pairing:
     base: str
     new: str
     comparison: RunComparison
+    figure: Figure | None
+    """By how much each measure is worse over the curve."""
     over_curve: list[RatioRow]
     at_points: list[RatioRow]
     sentences: list[str]
@@ -239,6 +242,7 @@ def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
         base=base.letter,
         new=new.letter,
         comparison=comparison,
+        figure=worse_figure(rows_of(comparison.curves)),
         over_curve=_rows(comparison.curves),
         at_points=_rows(comparison.points),
         sentences=changes_in_words(shown),
