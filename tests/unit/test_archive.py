@@ -15,7 +15,7 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.host.archives import opened
 from loadcurve.result import archive
-from loadcurve.result.archive import digest_of, pack, unpack
+from loadcurve.result.archive import pack, unpack, verified_archive
 from loadcurve.result.folder import read_run
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -95,7 +95,8 @@ def test_the_same_files_give_the_same_bytes_wherever_and_whenever_they_were_writ
     content = packed.read_bytes()
     assert again.path.read_bytes() == content
     assert (again.bytes, again.sha256) == (len(content), hashlib.sha256(content).hexdigest())
-    assert digest_of(packed) == again.sha256
+    with verified_archive(packed) as whole:
+        assert whole.sha256 == again.sha256
 
 
 def test_other_programs_open_it(packed, tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from loadcurve.host.state import cache_folder
-from loadcurve.result.archive import digest_of, unpack
+from loadcurve.result.archive import verified_archive
 from loadcurve.result.run_files import ARCHIVE_SUFFIX, is_archive
 
 KEPT_S: Final = 30 * 24 * 3600.0
@@ -23,11 +23,12 @@ def opened(path: Path) -> Path:
         return path
     kept = cache_folder() / "archives"
     # The whole file is read each time: what was changed since is refused, not shown from the copy.
-    folder = kept / digest_of(path) / path.name.removesuffix(ARCHIVE_SUFFIX)
-    if not folder.is_dir():
-        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _forget_old(kept)
-        unpack(path, folder)
+    with verified_archive(path) as archive:
+        folder = kept / archive.sha256 / path.name.removesuffix(ARCHIVE_SUFFIX)
+        if not folder.is_dir():
+            kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _forget_old(kept)
+            archive.unpack(folder)
     with contextlib.suppress(OSError):
         folder.parent.touch()
     return folder

@@ -15,6 +15,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
@@ -95,16 +96,44 @@ def pack(folder: Path, target: Path) -> Packed:
     return Packed(target, length, digest)
 
 
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of an archive's whole file, which its comment has to agree with.
+class VerifiedArchive:
+    """An archive whose comment has the digest of all bytes before it, open."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        """Read all of the file, which has this path; raises as :func:`verified_archive`."""
+        self._file, self._path = file, path
+        self.sha256: Final = _verified(file, path)
+        """The digest of the whole file."""
+
+    def unpack(self, target: Path) -> None:
+        """Write its files as a new folder, all or none; raises as :func:`unpack`."""
+        try:
+            make_folder(target.parent)
+            staged = staged_beside(target)
+            staged.mkdir()
+            try:
+                _extract(self._file, self._path, staged)
+                if not has_several_loads(staged):
+                    require_run_folder(staged)
+                staged.rename(target)
+            finally:
+                shutil.rmtree(staged, ignore_errors=True)
+        except OSError as error:
+            raise BadInput(f"{self._path} cannot be unpacked into {target}: {error.strerror}.") from error
+
+
+@contextmanager
+def verified_archive(path: Path) -> Iterator[VerifiedArchive]:
+    """Open an archive, all of which is read once for its digest.
 
     Raises ``BadInput`` for what is no archive of a run, or has been changed since it was packed.
     """
-    try:
-        with open_regular(path) as file:
-            return _verified(file, path)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
+    with ExitStack() as stack:
+        try:
+            archive = VerifiedArchive(stack.enter_context(open_regular(path)), path)
+        except OSError as error:
+            raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
+        yield archive
 
 
 def unpack(path: Path, target: Path) -> None:
@@ -113,21 +142,8 @@ def unpack(path: Path, target: Path) -> None:
     Raises ``BadInput``: it is no archive of a run, has been changed, holds what no run folder has, is too
     large, or cannot be written.
     """
-    try:
-        make_folder(target.parent)
-        staged = staged_beside(target)
-        staged.mkdir()
-        try:
-            with open_regular(path) as file:
-                _verified(file, path)
-                _extract(file, path, staged)
-            if not has_several_loads(staged):
-                require_run_folder(staged)
-            staged.rename(target)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be unpacked into {target}: {error.strerror}.") from error
+    with verified_archive(path) as archive:
+        archive.unpack(target)
 
 
 def _files_of(folder: Path) -> Iterator[Path]:

@@ -36,7 +36,7 @@ from loadcurve.runs.own_runs import forget_begun
 from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop, trial_order
 from loadcurve.runs.prepare import Served
-from loadcurve.runs.resume import InterruptedRuns
+from loadcurve.runs.resume import InterruptedRun, InterruptedRuns
 from loadcurve.runs.soak import EVERY_OPTION, BlockSchedule, Soak
 from loadcurve.runs.trial import TrialRunner
 from loadcurve.server.catalog import catalogs_of, load_catalog
@@ -171,46 +171,70 @@ class StudyRun:
         before = resumed.runs if resumed else []
         self._loads: list[LoadPart] = []
         self._gate: GateRecord | None = None
-        sides = sides_of(document, gate, context.catalog) if gate else None
-        if self.has_several_loads:
+        # What a gate needs of a study, one load for instance, is said where its sides are made.
+        if self.has_several_loads and gate is None:
             _require_no_choice(study_file, options, search)
-            found = [(load, _changed(study, options)) for load, study in parts_of(document)]
-            self._loads = [load for load, _ in found]
-            keys = list(map(point_key, found[0][1].points()))
-            self.parts = [
-                PlannedRun(
-                    context,
-                    load.document,
-                    study,
-                    self.folder / load.name,
-                    beside={load.together: [other.server for other in self._loads if other is not load]},
-                    own_points=dict(zip(keys, study.points(), strict=True)),
-                    resumed=one,
-                )
-                for (load, study), one in zip_longest(found, before)
-            ]
-            self.starts = _starts_of_several(self.parts, self._loads, self._seed)
+            self._plan_several(context, document, options, before)
         else:
-            document = search_document(document, search) if search else document
-            document = sides.document if sides else document
-            study = _changed(document.to_model(Study), options)
-            if gate and sides:
-                self._gate = gate_record(study, gate, sides)
-                trials = study.trials.exactly(self._gate.blocks)
-                trials = trials.model_copy(update={"until_drop_share": None})
-                study = study.model_copy(update={"trials": trials})
-            if search:
-                # A search is as long as its brackets take; what it narrows is not a point's interval.
-                trials = study.trials.exactly(study.trials.count)
-                trials = trials.model_copy(update={"until_drop_share": None, "between_points": "pause"})
-                study = study.model_copy(update={"trials": trials})
-                self._search = CapacitySearch(study, search)
             one = before[0] if before else None
-            part = PlannedRun(
-                context, document, study, self.folder, search=self._search, resumed=one, gate=self._gate
+            self._plan_one(context, document, options, search=search, gate=gate, before=one)
+
+    def _plan_several(
+        self,
+        context: RunContext,
+        document: TomlDocument,
+        options: RunOptions,
+        before: Sequence[InterruptedRun],
+    ) -> None:
+        """Plan a part for each load of a study, and all starts of these."""
+        found = [(load, _changed(study, options)) for load, study in parts_of(document)]
+        self._loads = [load for load, _ in found]
+        keys = list(map(point_key, found[0][1].points()))
+        self.parts = [
+            PlannedRun(
+                context,
+                load.document,
+                study,
+                self.folder / load.name,
+                beside={load.together: [other.server for other in self._loads if other is not load]},
+                own_points=dict(zip(keys, study.points(), strict=True)),
+                resumed=one,
             )
-            part.order = trial_order(part.servers_with_trials, part.study.trials.most, self._seed)
-            self.parts, self.starts = [part], [Start(trial, [(part, trial)]) for trial in part.order]
+            for (load, study), one in zip_longest(found, before)
+        ]
+        self.starts = _starts_of_several(self.parts, self._loads, self._seed)
+
+    def _plan_one(
+        self,
+        context: RunContext,
+        document: TomlDocument,
+        options: RunOptions,
+        *,
+        search: SearchOptions | None,
+        gate: GateOptions | None,
+        before: InterruptedRun | None,
+    ) -> None:
+        """Plan the only part of a study of one load, which may search or be a gate."""
+        sides = sides_of(document, gate, context.catalog) if gate else None
+        document = search_document(document, search) if search else document
+        document = sides.document if sides else document
+        study = _changed(document.to_model(Study), options)
+        if gate and sides:
+            self._gate = gate_record(study, gate, sides)
+            trials = study.trials.exactly(self._gate.blocks)
+            trials = trials.model_copy(update={"until_drop_share": None})
+            study = study.model_copy(update={"trials": trials})
+        if search:
+            # A search is as long as its brackets take; what it narrows is not a point's interval.
+            trials = study.trials.exactly(study.trials.count)
+            trials = trials.model_copy(update={"until_drop_share": None, "between_points": "pause"})
+            study = study.model_copy(update={"trials": trials})
+            self._search = CapacitySearch(study, search)
+        part = PlannedRun(
+            context, document, study, self.folder, search=self._search, resumed=before, gate=self._gate
+        )
+        part.order = trial_order(part.servers_with_trials, part.study.trials.most, self._seed)
+        self.parts, self.starts = [part], [Start(trial, [(part, trial)]) for trial in part.order]
 
     @classmethod
     def resume(cls, interrupted: InterruptedRuns, display: Display, catalogs: Sequence[Path] = ()) -> Self:
