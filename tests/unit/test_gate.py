@@ -169,7 +169,7 @@ def test_the_page_shows_the_answer_of_the_gate_first(slower: Run):
 def test_the_page_of_a_gate_has_no_ranking_beside_it_that_could_say_something_else(slower: Run):
     page = (slower.folder / "report.html").read_text()
     assert "told apart" not in page
-    assert "<h2 id=\"ranking\">" not in page
+    assert '<h2 id="ranking">' not in page
 
 
 def test_a_gate_says_how_to_repeat_it_and_is_not_resumed(slower: Run):

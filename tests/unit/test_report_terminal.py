@@ -12,6 +12,7 @@ from rich.text import Text
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
+from loadcurve.report.long_table import summary_table
 from loadcurve.report.section import Report
 from loadcurve.report.terminal import print_results, summary
 from loadcurve.report.terminal_tables import (
@@ -147,3 +148,17 @@ def test_texts_that_nobody_reads_to_the_end_are_cut():
         assert isinstance(one, Text)
         assert one.plain == f"{words[:CHARACTERS_MAX]}…"
     assert as_it_is("short").plain == "short"
+
+
+def test_a_row_whose_figures_are_of_some_trials_says_how_many_are_invalid(run):
+    analysis = analyse(run)
+    curve = next(one for one in analysis.curves if one.points[0].trials)
+
+    def row_with(*verdicts):
+        point = replace(curve.points[0], verdicts=list(verdicts))
+        table = summary_table(replace(analysis, curves=[replace(curve, points=[point])]))
+        return next(line for line in terminal.printed(table).splitlines() if line.startswith(curve.server))
+
+    assert row_with("valid", "invalid", "suspect").endswith("1 of 3 invalid")
+    assert row_with("invalid", "invalid").rstrip().endswith("  invalid")
+    assert row_with("valid", "suspect").rstrip().endswith("suspect")

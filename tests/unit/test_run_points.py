@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.runs.capacity import CapacitySearch, SearchOptions, search_document
 from loadcurve.runs.points import SweptPoints
@@ -45,6 +47,29 @@ def test_a_load_on_databases_is_searched_along_whole_numbers_of_threads(tmp_path
         last = measured_at(1).model_copy(update={"point": {"threads": threads}})
         tried.append(searching.next_point(TRIAL, last))
     assert tried == [{"threads": 1}, {"threads": 2}, {"threads": 4}]
+
+
+def search_of_rates(folder: Path, duration: str) -> CapacitySearch:
+    file = folder / "tiny.toml"
+    text = study_text(load=f'connections = 9\nduration = "{duration}"').replace('"closed"', '"open"')
+    file.write_text(text.replace("connections = [1, 2]", "rate = [20, 3000]"))
+    options = SearchOptions(parse_objective("p50 < 1ms, p99 < 10ms"))
+    return CapacitySearch(search_document(TomlDocument.read(file), options).to_model(Study), options)
+
+
+def test_a_search_for_a_rate_begins_where_a_load_has_enough_answers_for_the_limits(tmp_path: Path):
+    # 0.99 ** 368 < 0.025: a p99 requires 368 answers; random arrivals vary by their square root.
+    searching = search_of_rates(tmp_path, "2s")
+    first = searching.next_point(TRIAL, None)
+    assert first is not None
+    assert 368 / 2 < first["rate"] <= (368 + 3 * 368**0.5) / 2 + 1
+    assert f"begins at {first['rate']:g} per second" in (searching.beginning_in_words or "")
+
+
+@pytest.mark.parametrize("duration", ["60s", "100ms"])
+def test_a_search_begins_where_it_was_asked_to_if_that_is_enough_or_nothing_is(tmp_path: Path, duration: str):
+    searching = search_of_rates(tmp_path, duration)
+    assert (searching.next_point(TRIAL, None), searching.beginning_in_words) == ({"rate": 20}, None)
 
 
 def test_a_sweep_goes_on_behind_each_point_measured_or_failed():

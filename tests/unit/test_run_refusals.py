@@ -55,6 +55,17 @@ MISTAKES = {
         'use = "limmit"',
         ["servers.mine.use: ", 'did you mean "limit"?'],
     ),
+    "unknown setting that is swept": (
+        study_text("[servers.limit]").replace("[sweep]", "[sweep]\ndelai = [1, 2, 3]"),
+        "delai = [1, 2, 3]",
+        ["sweep.delai: The server limit has no setting `delai`"],
+    ),
+    "limits without a sweep over a load": (
+        'limits = "p99 < 20ms"\n'
+        + study_text("[servers.limit]", connections="[1]\nlisten_backlog = [100, 200]"),
+        'limits = "p99 < 20ms"',
+        ["limits: requires a [sweep] over a load", "[[require]], with measure = "],
+    ),
     "unknown setting": (
         study_text("[servers.limit]\nlisten_backlog = 1\ndelai = true"),
         "delai = true",

@@ -12,16 +12,20 @@ from loadcurve.stats.slo import parse_objective
 P99 = parse_objective("p99 < 10ms")
 RATES = SearchSpace(100, 100_000, whole=False)
 CONNECTIONS = SearchSpace(1, 1_000, whole=True)
+TOO_FEW = object()
+"""Too few answers came for the percentile."""
 
 
 def searched(space: SearchSpace, p99_ms, earlier: list[float] | None = None) -> list[Observation]:
-    """Take one trial to its end; ``p99_ms`` gives what is measured at a load, or ``None``."""
+    """Take one trial to its end; ``p99_ms`` gives what is measured at a load, ``None`` or ``TOO_FEW``."""
     seen: list[Observation] = []
     while (load := next_load(space, seen, earlier or [])) is not None:
         assert space.low <= load <= space.high
         assert load not in {one.load for one in seen}, "a load is measured once in a trial"
         p99 = p99_ms(load)
-        seen.append(Observation(load, None if p99 is None else p99 < 10, (p99,), load))
+        is_few, p99 = p99 is TOO_FEW, None if p99 is TOO_FEW else p99
+        holds = None if p99 is None else p99 < 10
+        seen.append(Observation(load, holds, (p99,), load, enough_s=10.0 if is_few else None))
     return seen
 
 
@@ -69,7 +73,7 @@ def test_the_first_trial_doubles_its_load_and_a_later_one_takes_steps_that_grow(
 
 
 def test_few_requests_that_tell_no_percentile_do_not_end_the_search():
-    seen = searched(RATES, lambda load: None if load < 1_000 else step(5_000)(load))
+    seen = searched(RATES, lambda load: TOO_FEW if load < 1_000 else step(5_000)(load))
     found = trial_capacity(seen, P99)
     assert found.load == pytest.approx(5_000, rel=0.03)
 
@@ -85,6 +89,16 @@ def test_a_generator_that_cannot_go_on_ends_the_search_soon():
     assert sum(one.holds is None for one in seen) == 3
     found = trial_capacity(seen, P99)
     assert found.bound == "at_least"
+
+
+def test_a_machine_on_which_no_load_can_be_judged_ends_the_search_soon():
+    assert len(searched(RATES, lambda load: None)) == 3
+    assert len(searched(RATES, lambda load: None, [5_000.0])) == 3
+
+
+def test_below_a_load_with_too_few_answers_none_is_tried():
+    seen = searched(RATES, lambda load: TOO_FEW if load < 1_000 else 100.0, [5_000.0])
+    assert sum(one.load < 1_000 for one in seen) == 1
 
 
 @pytest.mark.parametrize(

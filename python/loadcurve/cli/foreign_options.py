@@ -17,6 +17,7 @@ INSTEAD: Final = {
     "-q": _RATE,
     "--qps": _RATE,
     "--rps": _RATE,
+    "--slo": '"loadcurve capacity URL --slo LIMITS", which searches for the load up to which they hold',
     "-r": _RATE,
     "-u": "-c, the connections",
     "--vus": "-c, the connections",

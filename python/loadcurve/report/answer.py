@@ -11,11 +11,13 @@ from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.ranking import RunRanking
 from loadcurve.analysis.sections import Sections
 from loadcurve.analysis.shape import SliceShapes
+from loadcurve.analysis.works import Work, works
 from loadcurve.errors import sentence
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.report import text
+from loadcurve.report.arms import work_in_words
 from loadcurve.report.cost import cost_words, one_trial_words
 from loadcurve.report.findings import FindingGroup, grouped
 from loadcurve.report.findings import points as points_in_words
@@ -93,6 +95,8 @@ def answer(analysis: Analysis) -> Answer:
     """Return the answer: who keeps the limits of the reader, the search or the study, and who is ahead."""
     if (gate := GateAnswer.of(analysis)) is not None:
         return Answer(gate_sentences(analysis, gate), "", [], causes(analysis.findings))
+    if divided := works(analysis):
+        return _of_each_work(analysis, divided)
     load, measure = analysis.load_kind, analysis.measure(analysis.ranked_by)
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
@@ -109,6 +113,18 @@ def answer(analysis: Analysis) -> Answer:
         sentences=said,
         ranked_by=measure.title,
         groups=_groups(ranking) if ranking is not None and ranking.decides and not inconclusive else [],
+        causes=_main_reason(analysis) or causes(analysis.findings),
+    )
+
+
+def _of_each_work(analysis: Analysis, divided: Sequence[Work]) -> Answer:
+    """Answer for each work by itself: who answers more of another work is not faster for that."""
+    answers = [(work_in_words(analysis, one), answer(one.analysis)) for one in divided]
+    said = [f"With {what}: {' '.join(one.sentences)}" for what, one in answers if one.sentences]
+    return Answer(
+        sentences=list(_without_usable_points(analysis)) or said,
+        ranked_by=answers[0][1].ranked_by,
+        groups=[],
         causes=_main_reason(analysis) or causes(analysis.findings),
     )
 

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis, ServerFacts
+from loadcurve.analysis.works import Work
 from loadcurve.loads.models import keys_of
 from loadcurve.loads.workload import in_words
 from loadcurve.report.section import Section
@@ -64,6 +65,11 @@ def own_load_in_words(model: str | None, own: Mapping[str, Any]) -> str:
     """Return options that a server's load has in place of the study's, as ``calls = 1, other headers``."""
     keys = keys_of(model)
     return ", ".join(_setting(keys.get(name, name), _value(name, value)) for name, value in own.items())
+
+
+def work_in_words(analysis: Analysis, work: Work) -> str:
+    """Return what the servers of a work were asked for, as ``workload = a``."""
+    return own_load_in_words(analysis.run.load_model, work.options)
 
 
 def ranking_caution(analysis: Analysis, ranked: Iterable[str]) -> str | None:
@@ -177,6 +183,8 @@ def _value(name: str, value: Any) -> str | None:  # noqa: ANN401 -- what JSON ma
     """
     if value is None:
         return ""
+    if isinstance(value, Mapping) and isinstance(value.get("name"), str):
+        return str(value["name"])
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):

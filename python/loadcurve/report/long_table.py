@@ -224,8 +224,7 @@ def summary_table(analysis: Analysis) -> Table:
             )
             rows.append(_Summary(names[name], None, Text(reason, style="dim")))
         for place, at in enumerate(points):
-            verdict = Text(at.verdict or "not measured", style=_STYLES[at.verdict])
-            rows.append(_Summary(names[name] if place == 0 else "", at, verdict))
+            rows.append(_Summary(names[name] if place == 0 else "", at, _verdict(at)))
     columns: list[Column[_Summary]] = [
         Column("server", lambda row: row.server, SERVERS),
         point_column(
@@ -239,6 +238,14 @@ def summary_table(analysis: Analysis) -> Table:
         Column("verdict", lambda row: row.verdict, NAMES),
     ]
     return column_table(rows, columns)
+
+
+def _verdict(at: CurvePoint) -> Text:
+    """Return a point's worst verdict; how many trials are invalid where the figures are of the others."""
+    invalid = at.verdicts.count("invalid")
+    if 0 < invalid < len(at.verdicts):
+        return Text(f"{invalid} of {len(at.verdicts)} invalid", style=_STYLES["suspect"])
+    return Text(at.verdict or "not measured", style=_STYLES[at.verdict])
 
 
 class _Summary(NamedTuple):

@@ -1,7 +1,7 @@
 """The ranking, what it leaves out and what it could have seen, in words."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rich.console import RenderableType
@@ -12,9 +12,10 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.noise import RunNoise
 from loadcurve.analysis.ranking import LeftOut, RunRanking
+from loadcurve.analysis.works import works
 from loadcurve.loads.values import Point
 from loadcurve.report import text
-from loadcurve.report.arms import ranking_caution
+from loadcurve.report.arms import ranking_caution, work_in_words
 from loadcurve.report.inconclusive import difference_words, inconclusive_words
 from loadcurve.report.leader import uncompared
 from loadcurve.report.markdown import escaped, listed, table_of_words
@@ -83,6 +84,26 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
     """
     if analysis.gate is not None:
         return None
+    whole, divided = _of_servers(analysis), works(analysis)
+    if whole is None or not divided or whole.inconclusive is not None:
+        return whole
+    of_works = [(work_in_words(analysis, one), _of_servers(one.analysis)) for one in divided]
+    ranked = [(what, one) for what, one in of_works if one is not None and one.inconclusive is None]
+    return replace(
+        whole,
+        caution="Servers are ranked among those that were asked for the same.",
+        ranks={server: ranks for _, one in ranked for server, ranks in one.ranks.items()},
+        over_curve={
+            f"{title}, {what}": words for what, one in ranked for title, words in one.over_curve.items()
+        },
+        at_points=[
+            replace(at, measure=f"{at.measure}, {what}") for what, one in ranked for at in one.at_points
+        ],
+    )
+
+
+def _of_servers(analysis: Analysis) -> RankingContent | None:
+    """Return the same where all servers are ranked together."""
     said = measures(analysis.load_kind)
     answering = next(name for name, measure in said.items() if measure.column == analysis.ranked_by)
     names = dict.fromkeys([*RANKED_BY, answering])

@@ -7,6 +7,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.shape import SliceShapes
+from loadcurve.analysis.works import without_comparisons, works
 from loadcurve.report import shape_words, text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Figure
@@ -42,14 +44,19 @@ def _shapes(run: Run, analysis: Analysis, looks: Mapping[str, Appearance]) -> li
             of_servers=shape_words.of_each_server(run.kind, found),
             bars=bars(run, found, looks),
         )
-        for found in analysis.shapes
+        for found in _parts(analysis)
         if found.has_figures
     ]
 
 
+def _parts(analysis: Analysis) -> list[SliceShapes]:
+    """Return the shapes of each part of the sweep; servers with several works are not compared in them."""
+    return (without_comparisons(analysis) if works(analysis) else analysis).shapes
+
+
 def _in_terminal(report: Report, _tables: Sequence[ShapeTable]) -> Iterator[RenderableType]:
     load = report.analysis.load_kind
-    for found in report.analysis.shapes:
+    for found in _parts(report.analysis):
         if not found.has_figures:
             continue
         yield ""

@@ -1,18 +1,22 @@
 """The search for a capacity: a run whose points are chosen as the measurements come in."""
 
 import dataclasses
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loadcurve.analysis.limits import observed, observed_failure
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import KINDS, kind_with_model
+from loadcurve.loads.models import LoadTables
 from loadcurve.loads.table import sweep_keys
 from loadcurve.loads.values import Point
+from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord, SearchRecord
 from loadcurve.runs.generators import RATES, takes_whole_rates
 from loadcurve.stats.capacity import Observation, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
-from loadcurve.stats.slo import Objective
+from loadcurve.stats.slo import LATENCY_FIELDS, Objective
 from loadcurve.study.consistency import operations_not_sent
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
@@ -132,6 +136,11 @@ class CapacitySearch:
         self._fixed = {name: values[0] for name, values in study.sweep.items() if name != key}
         self._key = key
         self._objective = options.objective
+        self._begin = _first_judged(loads, options.objective) if key == "rate" else None
+        if self._begin is not None and low < self._begin < high:
+            low = self._begin
+        else:
+            self._begin = None
         is_whole = sweep_keys(type(study.load))[key].type is int
         self._space = SearchSpace(low, high, whole=is_whole or (key in RATES and takes_whole_rates(study)))
         self._seen: dict[str, dict[int, list[Observation]]] = {}
@@ -141,6 +150,16 @@ class CapacitySearch:
         """What is searched, for the run folder."""
         space = self._space
         return SearchRecord(key=self._key, low=space.low, high=space.high, slo=self._objective.text)
+
+    @property
+    def beginning_in_words(self) -> str | None:
+        """Why the search begins higher than was asked for; ``None`` where it begins there."""
+        if self._begin is None:
+            return None
+        return (
+            f"the search begins at {self._space.fitted(self._space.low):g} per second: at lower rates too "
+            f"few answers come for {self._objective.text}; a longer duration lets it begin lower"
+        )
 
     def next_point(self, trial: PlannedTrial, last: PointRecord | FailureRecord | None) -> Point | None:
         """Return the next point of a trial, which closes in on what it and earlier trials have found."""
@@ -155,6 +174,26 @@ class CapacitySearch:
         ]
         load = next_load(self._space, seen, [other.centre for other in others if other is not None])
         return None if load is None else {**self._fixed, self._key: _number(load)}
+
+
+def _first_judged(loads: Iterable[LoadTables], objective: Objective) -> float | None:
+    """Return the rate from which a load is long enough for every limited percentile of all requests.
+
+    ``None`` where that depends on more than the rate. Arrivals may be random: with three standard deviations
+    more than are needed enough come.
+    """
+    lengths_s = [load.duration_s for load in loads]
+    shares = [
+        PERCENTILES.get(LATENCY_FIELDS.get(one.measure, ""))
+        for one in objective.limits
+        if one.operation is None
+    ]
+    known_s = [length_s for length_s in lengths_s if length_s]
+    counts = [samples_needed(share) for share in shares if share is not None]
+    if not counts or len(known_s) < len(lengths_s):
+        return None
+    needed = max(counts)
+    return float(math.ceil((needed + 3 * math.sqrt(needed)) / min(known_s)))
 
 
 def _number(value: float) -> float:

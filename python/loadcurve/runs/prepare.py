@@ -176,7 +176,8 @@ def find_servers(
                 catalog[server.use], study.arms[name], study, folder, say, machine=machines.get(name)
             )
         except BadInput as error:
-            problems.append(document.report(Problem(_place(name, server, error), str(error))))
+            place = _as_written(_place(name, server, error), document)
+            problems.append(document.report(Problem(place, str(error))))
             continue
         problems += map(document.report, misfits(study.arms[name], found[name], study.points()[0]))
     if problems:
@@ -259,7 +260,8 @@ def require_fitting(study: Study, document: TomlDocument, catalog: Catalog) -> N
             entry = catalog[server.use]
             _require_as_given(entry, arm, study, document.path.parent.absolute())
         except BadInput as error:
-            problems.append(document.report(Problem(_place(name, server, error), str(error))))
+            place = _as_written(_place(name, server, error), document)
+            problems.append(document.report(Problem(place, str(error))))
             continue
         unfound = MissingServer(entry, "", None)
         if server.engine is None:
@@ -270,7 +272,8 @@ def require_fitting(study: Study, document: TomlDocument, catalog: Catalog) -> N
             text = f"missing; expected files or a folder for the server {name} to serve"
             problems.append(document.report(Problem(("content",), text)))
     if problems:
-        raise BadInput("\n".join(problems))
+        # What is wrong with a swept setting is so for every arm of the server.
+        raise BadInput("\n".join(dict.fromkeys(problems)))
 
 
 def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision) -> LiveServer:
@@ -322,6 +325,18 @@ def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
     if isinstance(error, UnusableSetting):
         return ("servers", name, *error.setting.split("."))
     return ("servers", name) if server.use == name else ("servers", name, "use")
+
+
+def _as_written(place: KeyPath, document: TomlDocument) -> KeyPath:
+    """Return where the study says what is wrong with an arm: in its sweep, or in the table of its server."""
+    tables, sweep = document.data.get("servers"), document.data.get("sweep")
+    _, name, *keys = place
+    if not isinstance(tables, dict) or name in tables:
+        return place
+    if isinstance(sweep, dict) and keys and keys[0] in sweep:
+        return ("sweep", keys[0])
+    beginnings = [one for one in tables if f"{name}-".startswith(f"{one}-")]
+    return ("servers", max(beginnings, key=len), *keys) if beginnings else place
 
 
 def describe_missing(name: str, server: MissingServer) -> str:

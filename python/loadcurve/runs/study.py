@@ -230,6 +230,8 @@ class StudyRun:
             trials = trials.model_copy(update={"until_drop_share": None, "between_points": "pause"})
             study = study.model_copy(update={"trials": trials})
             self._search = CapacitySearch(study, search)
+            if said := self._search.beginning_in_words:
+                self._display.note(said)
         part = PlannedRun(
             context, document, study, self.folder, search=self._search, resumed=before, gate=self._gate
         )

@@ -22,7 +22,7 @@ FIRST_STEP = 1.15
 """Later trials begin this factor below what the earlier ones found."""
 
 UNKNOWN_MAX = 3
-"""How many loads may show nothing before a trial is given up."""
+"""How many loads may show nothing before a trial is given up; those with too few answers do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ def next_load(
     """Return the load that a trial measures after those that it has, or ``None`` at its end.
 
     ``earlier`` are the capacities that earlier trials of the same server found. A load at which nothing can
-    be determined is passed over; the trial ends with the third of them above what has held.
+    be determined is passed over; the trial ends with the third of them above what has held, or where nothing
+    has held. A load with too few answers says that lower ones would have too few as well.
     """
     if not trial:
         return space.fitted(_centre(earlier) / FIRST_STEP if earlier else space.low)
@@ -58,12 +59,16 @@ def next_load(
     lowest, highest = min(one.load for one in trial), max(one.load for one in trial)
     # Outside a bracket each step that did not find it makes the next one longer.
     step = math.exp(min(math.log(GROWTH), math.log(FIRST_STEP) * 2 ** len(trial))) if earlier else GROWTH
+    unknown = [one.load for one in trial if one.holds is None and one.enough_s is None]
+    if low is None and len(unknown) >= UNKNOWN_MAX:
+        return None
     if low is not None and sum(one.holds is None and low < one.load < high for one in trial) >= UNKNOWN_MAX:
         return None
     if high == math.inf:
         return None if highest >= space.high else _apart(space, highest, highest * step)
     if low is None:
-        return None if lowest <= space.low else _apart(space, lowest, lowest / step)
+        is_too_low = any(one.enough_s is not None for one in trial if one.load == lowest)
+        return None if lowest <= space.low or is_too_low else _apart(space, lowest, lowest / step)
     return _between(space, sorted(one.load for one in trial if low <= one.load <= high))
 
 

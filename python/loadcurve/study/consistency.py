@@ -149,7 +149,8 @@ def limit_inconsistencies(limits: str | None, arms: Iterable[Arm], sweep: Sweep)
     if not any(len(sweep.get(key, ())) > 1 for key in keys):
         text = (
             f"requires a [sweep] over a load: {', '.join(keys)}; they are answered by the load up to which "
-            "each server keeps them"
+            "each server keeps them. What a figure must be at each point is said by tables [[require]], with "
+            'measure = "p99" and below = "20ms" for instance'
         )
         yield Problem(("limits",), text)
     objective = parse_objective(limits)

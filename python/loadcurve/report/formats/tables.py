@@ -10,6 +10,7 @@ from loadcurve.analysis.curves import CurvePoint, points_in
 from loadcurve.analysis.published import PublishedMatch, PublishedPair
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.analysis.sweep import slices
+from loadcurve.analysis.works import works
 from loadcurve.explain.finding import Evidence, Finding
 from loadcurve.loads.values import Point
 from loadcurve.report.claims import claim_rows
@@ -129,10 +130,11 @@ class _RankingRow(NamedTuple):
 
 
 def _rankings(analysis: Analysis) -> Iterator[tuple[str, Point | None, Ranking]]:
-    for one in analysis.rankings:
-        yield one.measure, None, one.over_curve
-        for at in one.at_points:
-            yield one.measure, at.point, at.ranking
+    for part in [one.analysis for one in works(analysis)] or [analysis]:
+        for one in part.rankings:
+            yield one.measure, None, one.over_curve
+            for at in one.at_points:
+                yield one.measure, at.point, at.ranking
 
 
 def _ranks(analysis: Analysis) -> Iterator[_RankingRow]:
