@@ -237,9 +237,30 @@ def test_a_command_takes_the_place_of_the_studys(tmp_path: Path):
     assert found["head"]["start"] == ["server2", "--listen", "{port}", "--quick"]
 
 
+CONTAINER = '[servers.mine]\nuse = "limit"\nengine = "podman"\nimage = "localhost/mine:1"\n'
+
+
+def test_an_image_takes_the_place_of_the_studys(tmp_path: Path):
+    found = sides(tmp_path, CONTAINER, "mine", "localhost/mine:2")
+    assert (found["base"]["image"], found["head"]["image"]) == ("localhost/mine:1", "localhost/mine:2")
+    assert found["head"]["engine"] == "podman"
+
+
+def test_a_root_filesystem_takes_the_place_of_an_image(in_folder: Path):
+    (in_folder / "root.tar").touch()
+    found = sides(in_folder, CONTAINER, "mine", "root.tar")
+    assert found["head"]["rootfs"] == str(in_folder / "root.tar")
+    assert "image" not in found["head"]
+
+
+def test_the_name_of_an_image_is_recorded_as_it_is(in_folder: Path):
+    assert "localhost/mine:2" in GateOptions("localhost/mine:1", "localhost/mine:2").words()
+
+
 @pytest.mark.parametrize(
     ("server", "base", "head", "words"),
     [
+        (OWN, "mine", "localhost/mine:2", 'engine = "podman"'),
         (OWN, "mine", "./nowhere", "--head ./nowhere: there is no such file or folder"),
         (OWN, "study.toml", "mine", "is no program that this user may run"),
         ("[servers.limit]", ".", "limit", "takes nothing from a folder"),

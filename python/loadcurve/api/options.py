@@ -238,7 +238,7 @@ class GateOptions(TypedDict, total=False):
     """Options of ``loadcurve gate``."""
 
     base: str | None
-    """What to compare with: a program, a folder, a command in quotes or a server."""
+    """The base: a program, folder, command, image or server."""
     head: str | None
     """The same with the change."""
     base_rev: str | None

@@ -36,7 +36,7 @@ class GateOptions:
     """What a gate compares, and what fails it."""
 
     base: str
-    """A server of the study, a folder, a program or a command."""
+    """A server of the study, a folder, a program, a command or an image."""
     head: str
     least: float = 0.03
     """The least regression that counts."""
@@ -48,7 +48,7 @@ class GateOptions:
 
     def words(self) -> list[str]:
         """Return the options as they are given on the command line."""
-        sides = self.given or ["--base", _absolute(self.base), "--head", _absolute(self.head)]
+        sides = self.given or ["--base", _recorded(self.base), "--head", _recorded(self.head)]
         also = [word for name in self.also for word in ("--measure", name)]
         return [
             *sides,
@@ -168,6 +168,8 @@ def _side(option: str, text: str, origin: str, table: Mapping[str, Any]) -> dict
     if text == origin:
         return dict(table)
     path = Path(text)
+    if "engine" in table and (in_container := _of_container(path, text, table)) is not None:
+        return in_container
     if path.is_dir():
         return _in_folder(option, path.resolve(), origin, table)
     if path.is_file():
@@ -176,8 +178,23 @@ def _side(option: str, text: str, origin: str, table: Mapping[str, Any]) -> dict
         return _of_command(option, text, origin, table)
     raise BadInput(
         f"{option} {text}: there is no such file or folder; expected a folder in place of the study's, the "
-        f"path of a program, a command with {{port}} in it, or {origin}, the server of the study as it is"
+        f"path of a program, a command with {{port}} in it, or {origin}, the server of the study as it is. "
+        f'The name of an image needs engine = "podman" or engine = "docker" in [servers.{origin}]'
     )
+
+
+def _of_container(path: Path, text: str, table: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a server that runs in a container with another image or root filesystem.
+
+    ``None`` where the text is a command, or the folder of the server's own files.
+    """
+    if len(text.split()) > 1 or "{port}" in text:
+        return None
+    kept = {key: value for key, value in table.items() if key not in {"image", "rootfs"}}
+    if not path.exists():
+        return {**kept, "image": text}
+    is_filesystem = "rootfs" in table or "image" in table or path.is_file()
+    return {**kept, "rootfs": str(path.absolute())} if is_filesystem else None
 
 
 def _of_command(option: str, text: str, origin: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,6 +266,11 @@ def _words(command: object) -> list[str]:
         except ValueError:
             return [command]
     return [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
+
+
+def _recorded(text: str) -> str:
+    """Return a path as an absolute one; the name of an image may look like a path, and is none."""
+    return str(Path(text).absolute()) if Path(text).exists() else text
 
 
 def _absolute(text: str) -> str:

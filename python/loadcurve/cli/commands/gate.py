@@ -22,9 +22,7 @@ def gate(
     study: Annotated[str, study_argument("STUDY")],
     base: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIDE", help="What to compare with: a program, a folder, a command in quotes or a server."
-        ),
+        typer.Option(metavar="SIDE", help="The base: a program, folder, command, image or server."),
     ] = None,
     head: Annotated[str | None, typer.Option(metavar="SIDE", help="The same with the change.")] = None,
     base_rev: Annotated[
