@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadcurve.errors import BadInput
+from loadcurve.toml.bounds import MS_PER_UNIT, SHARE_PER_UNIT, bound_in
 from loadcurve.toml.expected import nearest
-from loadcurve.toml.quantities import SECONDS_PER_UNIT, parse_duration_s
 
 LATENCY_FIELDS = {
     "mean": "mean",
@@ -156,15 +156,15 @@ def _limit(part: str) -> Limit:
 def _bound(part: str, measure: str, number: str, unit: str) -> float:
     found = f'found "{number}{unit and " "}{unit}"'
     if measure in LATENCY_FIELDS:
-        if unit not in SECONDS_PER_UNIT:
+        bound = bound_in(number + unit, MS_PER_UNIT)
+        if bound is None:
             raise BadInput(f'"{part}": {found}; expected a time with its unit, such as 10ms or 1s')
-        bound = parse_duration_s(number + unit) * 1000
         if bound == 0:
             raise BadInput(f'"{part}": {found}; expected a time above 0, such as 10ms')
         return bound
-    if unit != "%":
+    share = bound_in(number + unit, SHARE_PER_UNIT)
+    if share is None:
         raise BadInput(f'"{part}": {found}; expected a percentage, such as 0.1 % or 99 %')
-    share = float(number) / 100
     if share > 1:
         raise BadInput(f'"{part}": {found}; expected at most 100 %')
     return share

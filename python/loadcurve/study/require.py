@@ -1,6 +1,5 @@
 """What a study requires of its servers: bounds of measures at points, which a run holds or fails."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Literal, Self
@@ -9,10 +8,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.stats.interval import CONFIDENCE
+from loadcurve.toml.bounds import MIB_PER_UNIT, MS_PER_UNIT, PER_S, US_PER_UNIT, BoundUnits, bound_in
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problems
-from loadcurve.toml.quantities import BYTES_PER_UNIT, SECONDS_PER_UNIT
 from loadcurve.toml.values import Text
 from loadcurve.units import setting
 
@@ -22,23 +21,17 @@ Confidence = Annotated[
     float, Field(ge=0.5, le=0.9999), Expected("a share of one from 0.5 to 0.9999, such as 0.95")
 ]
 
-_BOUND = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(?P<unit>[A-Za-z]*(?:/s)?)")
-_MS_PER_UNIT = {unit: 1000 * seconds for unit, seconds in SECONDS_PER_UNIT.items()}
-_US_PER_UNIT = {unit: 1000 * ms for unit, ms in _MS_PER_UNIT.items()}
-_MIB_PER_UNIT = {unit: Fraction(size, 1 << 20) for unit, size in BYTES_PER_UNIT.items()}
-_PER_S = dict.fromkeys(("/s", "requests/s", "operations/s"), Fraction(1))
-
-_TIME = (_MS_PER_UNIT, 'a time with its unit, such as "10ms"')
-_SIZE = (_MIB_PER_UNIT, 'a size with its unit, such as "64MiB"')
-_UNITS: Mapping[str, tuple[Mapping[str, Fraction], str]] = {
-    "throughput": (_PER_S, 'a rate, such as "5000/s"'),
-    "cpu_per_request_us": (_US_PER_UNIT, 'a time with its unit, such as "50us"'),
+_TIME = (MS_PER_UNIT, 'a time with its unit, such as "10ms"')
+_SIZE = (MIB_PER_UNIT, 'a size with its unit, such as "64MiB"')
+_UNITS: Mapping[str, tuple[BoundUnits, str]] = {
+    "throughput": (PER_S, 'a rate, such as "5000/s"'),
+    "cpu_per_request_us": (US_PER_UNIT, 'a time with its unit, such as "50us"'),
     "memory_mean_mib": _SIZE,
     "memory_peak_mib": _SIZE,
     "cpu_share": ({"": Fraction(1), "CPUs": Fraction(1)}, 'a number of CPUs, such as "1.5"'),
     "processes_max": ({"": Fraction(1)}, 'a number of processes, such as "8"'),
 }
-"""How many of a measure's unit each unit of its bound is, and what is expected; latencies have times."""
+"""The units of a measure's bound, and what is expected; latencies have times."""
 
 
 def _as_studies_name_it(measure: object) -> object:
@@ -97,11 +90,7 @@ def _expected(measure: str) -> str:
 
 def _bound(measure: str, text: str) -> float | None:
     """Return a bound in the unit of its measure; ``None`` where it is none, or not above 0."""
-    units = _UNITS.get(measure, _TIME)[0]
-    found = _BOUND.fullmatch(text.strip())
-    if found is None or found["unit"] not in units:
-        return None
-    return float(Fraction(found["number"]) * units[found["unit"]]) or None
+    return bound_in(text, _UNITS.get(measure, _TIME)[0]) or None
 
 
 def require_inconsistencies(
