@@ -29,6 +29,7 @@ from loadcurve.result.measures import (
 from loadcurve.result.operations import measured_labels, operation_measures
 from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import PointRecord
+from loadcurve.result.resources import kept_resources
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers
 
@@ -45,7 +46,8 @@ class Figure:
     """One measure at one point.
 
     The estimate is over the trials whose verdict is not invalid; it is ``None`` where none of them measured
-    the quantity, and its ``n`` is smaller than their number where only some did.
+    the quantity, and for what only comparisons look at; its ``n`` is smaller than their number where only
+    some did.
     """
 
     estimate: Estimate | None
@@ -143,8 +145,10 @@ def measures_of(load: LoadKind, labels: Sequence[str]) -> list[Measure]:
 
 def curves(run: Run, by: Sequence[Measure] | None = None) -> list[Curve]:
     """Return the curve of every server that was found, in the order of the study; by all measures or some."""
+    kept: Sequence[Measure] = ()
     if by is None:
         by = [*measures_of(run.kind, labels_in(run)), *protocol_measures(run.points)]
+        kept = kept_resources(run.kind)
     ends = list(run.curve_ends.values())
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:
@@ -154,7 +158,7 @@ def curves(run: Run, by: Sequence[Measure] | None = None) -> list[Curve]:
     ended: list[list[int]] = [[] for _ in names]
     for point in run.sweep_points:
         records = [measured.get((name, point_key(point)), []) for name in names]
-        for curve, blocks, at in zip(found, ended, _at_point(point, records, by), strict=True):
+        for curve, blocks, at in zip(found, ended, _at_point(point, records, by, kept), strict=True):
             curve.append(replace(at, ended_before=sorted(blocks)))
         for name, blocks in zip(names, ended, strict=True):
             blocks += [end.block for end in ends if (end.server, end.point) == (name, point)]
@@ -168,9 +172,12 @@ def protocol_measures_in(found: Sequence[Curve]) -> list[Measure]:
 
 
 def _at_point(
-    point: Point, servers: Sequence[Sequence[PointRecord]], by: Sequence[Measure]
+    point: Point,
+    servers: Sequence[Sequence[PointRecord]],
+    by: Sequence[Measure],
+    kept: Sequence[Measure],
 ) -> list[CurvePoint]:
-    """Return one point of every server, each from the records of its trials."""
+    """Return one point of every server, each from the records of its trials; ``kept`` without estimates."""
     verdicts = [[trial.load.verdict.status for trial in trials] for trials in servers]
     figures: list[dict[str, Figure]] = [{} for _ in servers]
     for measure in by:
@@ -182,6 +189,9 @@ def _at_point(
         estimates = estimates_of_servers(list(usable))
         for by_column, estimate, of_trials in zip(figures, estimates, values, strict=True):
             by_column[measure.column] = Figure(estimate, of_trials)
+    for measure in kept:
+        for by_column, trials in zip(figures, servers, strict=True):
+            by_column[measure.column] = Figure(None, [measure.value(trial) for trial in trials])
     return [_curve_point(point, *one) for one in zip(servers, verdicts, figures, strict=True)]
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change
 from loadcurve.analysis.comparison import RunComparison, changes_between, over_blocks
-from loadcurve.analysis.curves import Curve, curves
+from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.sections import Sections
-from loadcurve.result.folder import Run
-from loadcurve.result.load import Connections
 from loadcurve.result.measures import Measure
-from loadcurve.result.resources import CONNECTIONS, resources
+from loadcurve.result.resources import CONNECTIONS, REOPENED, resources
 from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_steps
 
@@ -18,12 +17,14 @@ RESOURCES = "what an answer takes of each side"
 """What a fault leaves out, in words."""
 
 
-def with_resources_of_arms(comparison: RunComparison, run: Run, base: str, head: str) -> RunComparison:
+def with_resources_of_arms(
+    comparison: RunComparison, analysis: Analysis, base: str, head: str
+) -> RunComparison:
     """Return a comparison with what the head of a run takes over its base, or without where that fails."""
-    return _with_resources(comparison, lambda: resources_of_arms(run, base, head))
+    return _with_resources(comparison, lambda: resources_of_arms(analysis, base, head))
 
 
-def with_resources_of_runs(comparison: RunComparison, base: Run, new: Run) -> RunComparison:
+def with_resources_of_runs(comparison: RunComparison, base: Analysis, new: Analysis) -> RunComparison:
     """Return a comparison with what the servers of a run take over those of its base, likewise."""
     return _with_resources(comparison, lambda: resources_of_runs(base, new))
 
@@ -35,32 +36,23 @@ def _with_resources(comparison: RunComparison, compute: Callable[[], tuple[Chang
     return replace(comparison, resources=found, not_computed=tuple(sections.not_computed))
 
 
-def resources_of_arms(run: Run, base: str, head: str) -> tuple[Change, ...]:
+def resources_of_arms(analysis: Analysis, base: str, head: str) -> tuple[Change, ...]:
     """Return what the head of a run takes over its base, over the whole curve, within blocks."""
-    measured = _told_by((run,))
-    found = curves(run, measured)
-    return _adjusted(over_blocks(found, measure, base, head) for measure in measured)
+    found = analysis.curves
+    return _adjusted(over_blocks(found, measure, base, head) for measure in _told_by(analysis))
 
 
-def resources_of_runs(base: Run, new: Run) -> tuple[Change, ...]:
+def resources_of_runs(base: Analysis, new: Analysis) -> tuple[Change, ...]:
     """Return what the servers of a run take over those of its base, over the points that both have."""
-    measured = _told_by((base, new))
-    sides = curves(base, measured), curves(new, measured)
-    return _adjusted(_between(*sides, measure) for measure in measured)
+    return _adjusted(_between(base.curves, new.curves, measure) for measure in _told_by(base, new))
 
 
-def _told_by(runs: Sequence[Run]) -> list[Measure]:
-    """Return the resources that runs can differ in.
-
-    Where every connection lasts, how many there are for a request is the throughput once more.
-    """
-    found = resources(runs[0].kind)
-    is_reopened = any(_is_reopened(one.load.connections) for run in runs for one in run.points)
-    return [one for one in found if is_reopened or one.name != CONNECTIONS]
-
-
-def _is_reopened(counted: Connections) -> bool:
-    return (counted.opened or 0) > (counted.concurrent_max or 0)
+def _told_by(*analyses: Analysis) -> list[Measure]:
+    """Return the resources that runs can differ in."""
+    is_reopened = any(
+        any(at.values(REOPENED)) for one in analyses for curve in one.curves for at in curve.points
+    )
+    return [one for one in resources(analyses[0].load_kind) if is_reopened or one.name != CONNECTIONS]
 
 
 def _between(base: Sequence[Curve], new: Sequence[Curve], measure: Measure) -> list[Change]:

@@ -40,7 +40,6 @@ from loadcurve.report.comparison_formats import (
 from loadcurve.report.findings import points
 from loadcurve.report.terminal_tables import bounded
 from loadcurve.result.differences import ConditionDifference
-from loadcurve.result.folder import read_run
 
 ComparisonFormat = Literal["text", "json", "md", "junit"]
 """How a comparison is printed."""
@@ -111,13 +110,13 @@ def _compared(sides: Runs | Arms) -> RunComparison:
             comparison = compare_runs(*analyses)
             _require_same_conditions(comparison.conditions, despite)
             _require_common_points(*analyses)
-            return with_resources_of_runs(comparison, read_run(base), read_run(new))
+            return with_resources_of_runs(comparison, *analyses)
         case Arms(run, base, head):
             analysis = analysis_of(run)
             tell_damage(analysis, run)
             _require_arms(analysis.run.servers, base, head)
             comparison = compare_arms(analysis, base, head)
-            return with_resources_of_arms(comparison, read_run(run), base, head)
+            return with_resources_of_arms(comparison, analysis, base, head)
         case _ as never:
             assert_never(never)
 

@@ -45,7 +45,7 @@ class Report:
         if gate is None or not {gate.base, gate.head} <= self.run.run.servers.keys():
             return None
         comparison = compare_arms(self.analysis, gate.base, gate.head)
-        return with_resources_of_arms(comparison, self.run, gate.base, gate.head)
+        return with_resources_of_arms(comparison, self.analysis, gate.base, gate.head)
 
     def of(self, section: "Section[Data]") -> Data:
         """Return what a section finds, or nothing where a fault of ours leaves it out.

@@ -41,6 +41,11 @@ def resources(kind: LoadKind) -> tuple[Measure, ...]:
     )
 
 
+def kept_resources(kind: LoadKind) -> tuple[Measure, ...]:
+    """Return what an analysis keeps of each trial, so that runs are compared without their records."""
+    return (*resources(kind), REOPENED)
+
+
 Figure = Callable[[PointRecord], float | None]
 
 
@@ -88,6 +93,15 @@ def _most(one: PointRecord, field: Literal["processes", "threads"]) -> float | N
 def _received_bytes(one: PointRecord) -> float | None:
     counted = one.load.bytes
     return None if counted is None else _each(counted.received, one)
+
+
+def _reopened(one: PointRecord) -> float:
+    counted = one.load.connections
+    return float((counted.opened or 0) > (counted.concurrent_max or 0))
+
+
+REOPENED = _of_load("reopened", "whether connections were opened again", "", _reopened)
+"""Where every connection lasts, how many there are for a request is the throughput once more."""
 
 
 def _connections(one: PointRecord) -> float | None:
