@@ -1,6 +1,7 @@
 """No module of any language needs itself, however long the way round is."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,6 +113,7 @@ def test_no_rust_module_needs_itself(crate: str):
     assert circles(rust_graph(ROOT / "crates" / crate / "src")) == []
 
 
+@functools.cache
 def python_graph(root: Path) -> Graph:
     """What the modules of a package import, wherever in them that is: in functions and for types, too."""
     paths: dict[Module, Path] = {}

@@ -1,11 +1,13 @@
 """The ranking of servers by one measure: which can be told apart, and which cannot."""
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.moderated import BlockSpread
@@ -125,10 +127,10 @@ def rank(logs: Logs, better: Better) -> Ranking:
     if not found:
         return Ranking((), (), (), (), 0)
     stack = np.stack(list(found.values()))
-    order = _in_order(stack, better)
-    stack, servers = stack[order], [list(found)[place] for place in order]
     log_ratios, spread = _spread(stack)
-    pairs = _compared(servers, log_ratios, spread)
+    order = _in_order(log_ratios, len(found), better)
+    servers = [list(found)[place] for place in order]
+    pairs = _compared(servers, _of_pairs_in(order, log_ratios), spread)
     apart = {frozenset((pair.first, pair.second)): _wins(pair, better) for pair in pairs if pair.told_apart}
     ranks = []
     for server in servers:
@@ -138,7 +140,7 @@ def rank(logs: Logs, better: Better) -> Ranking:
     return Ranking(
         ranks=tuple(ranks),
         groups=_groups(servers, set(apart)),
-        tiers=_tiers(servers, apart, logs, spread),
+        tiers=_tiers(servers, apart, pairs, logs, spread),
         pairs=pairs,
         blocks=int(np.isfinite(stack).any(axis=(0, 2)).sum()),
     )
@@ -193,23 +195,37 @@ def holm_steps(p_values: Sequence[float], error_rate: float) -> list[int]:
     return steps
 
 
-def _in_order(stack: Array, better: Better) -> list[int]:
-    """Sort servers by their mean log ratio to all others, the best first; equal ones keep their order."""
-    first, second = np.triu_indices(len(stack), 1)
-    ratios = block_means(stack[first] - stack[second])
-    known = np.isfinite(ratios)
-    means = np.where(known, ratios, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    score = np.zeros(len(stack))
-    np.add.at(score, first, means)
-    np.subtract.at(score, second, means)
-    return sorted(range(len(stack)), key=score.tolist().__getitem__, reverse=better == "higher")
+@functools.cache
+def _pairs_of(servers: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the places of the first and of the second server of each pair."""
+    return np.triu_indices(servers, 1)
 
 
 def _spread(stack: Array) -> tuple[Array, BlockSpread]:
     """Return the blocks' log ratios of all pairs, a row each, and how far the servers spread."""
-    first, second = np.triu_indices(len(stack), 1)
+    first, second = _pairs_of(len(stack))
     log_ratios = block_means(stack[first] - stack[second])
     return log_ratios, BlockSpread.of(log_ratios, block_means(stack.mean(axis=0)), len(stack))
+
+
+def _in_order(log_ratios: Array, servers: int, better: Better) -> list[int]:
+    """Sort servers by their mean log ratio to all others, the best first; equal ones keep their order."""
+    first, second = _pairs_of(servers)
+    known = np.isfinite(log_ratios)
+    means = np.where(known, log_ratios, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    score = np.zeros(servers)
+    np.add.at(score, first, means)
+    np.subtract.at(score, second, means)
+    return sorted(range(servers), key=score.tolist().__getitem__, reverse=better == "higher")
+
+
+def _of_pairs_in(order: Sequence[int], log_ratios: Array) -> Array:
+    """Return the rows of all pairs once the servers are in another order: of a pair turned round, negated."""
+    first, second = _pairs_of(len(order))
+    table = np.empty((len(order), len(order), log_ratios.shape[1]))
+    table[first, second], table[second, first] = log_ratios, -log_ratios
+    places = np.array(order)
+    return np.asarray(table[places[first], places[second]])
 
 
 def _compared(servers: Sequence[str], log_ratios: Array, spread: BlockSpread) -> tuple[Pair, ...]:
@@ -269,7 +285,11 @@ def _groups(order: Sequence[str], apart: set[frozenset[str]]) -> tuple[tuple[str
 
 
 def _tiers(
-    order: Sequence[str], apart: Mapping[frozenset[str], str], logs: Logs, spread: BlockSpread
+    order: Sequence[str],
+    apart: Mapping[frozenset[str], str],
+    pairs: Sequence[Pair],
+    logs: Logs,
+    spread: BlockSpread,
 ) -> tuple[Tier, ...]:
     """Cut the order wherever all servers before are distinguished from, and better than, all behind."""
     cuts = [
@@ -280,20 +300,19 @@ def _tiers(
         )
     ]
     members = [tuple(order[a:b]) for a, b in itertools.pairwise([0, *cuts, len(order)])]
-    to_next = _group_ratios(list(itertools.pairwise(members)), logs, spread)
+    known = {((pair.first,), (pair.second,)): pair.ratio for pair in pairs}
+    to_next = [
+        known[groups] if groups in known else _group_ratio(*groups, logs, spread)
+        for groups in itertools.pairwise(members)
+    ]
     return tuple(Tier(tier, ratio) for tier, ratio in zip(members, [*to_next, None], strict=True))
 
 
-def _group_ratios(
-    groups: Sequence[tuple[Sequence[str], Sequence[str]]], logs: Logs, spread: BlockSpread
-) -> list[Estimate | None]:
-    """Return the ratio of the first to the second group of each pair of groups."""
-    if not groups:
-        return []
-    log_ratios = [
-        group_log_ratios([logs[name] for name in first], [logs[name] for name in second])
-        for first, second in groups
-    ]
-    shares = np.array([1 / len(first) + 1 / len(second) for first, second in groups])
-    ratios = paired_ratios(np.array(log_ratios), shares, spread)
-    return [ratio.estimate if ratio else None for ratio in ratios]
+def _group_ratio(
+    first: Sequence[str], second: Sequence[str], logs: Logs, spread: BlockSpread
+) -> Estimate | None:
+    """Return the ratio of two groups of servers."""
+    log_ratios = group_log_ratios([logs[name] for name in first], [logs[name] for name in second])
+    share = np.array([1 / len(first) + 1 / len(second)])
+    (ratio,) = paired_ratios(log_ratios[None], share, spread)
+    return ratio.estimate if ratio else None
