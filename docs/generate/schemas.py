@@ -11,9 +11,11 @@ from loadcurve.analysis.numbers import Numbers
 from loadcurve.explain.all import FINDINGS
 from loadcurve.result.history import HistoryEntry
 from loadcurve.result.load import LoadResult
+from loadcurve.result.publication import PublishedRun
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
 from loadcurve.result.rig import Ceiling, MachinesCeiling, Noise
 from loadcurve.result.several import InterferenceRecord, SeveralLoadsRecord
+from loadcurve.result.site_index import SiteIndex
 from loadcurve.watch.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ def _complete() -> Schemas:
         "loads": SeveralLoadsRecord,
         "interference": InterferenceRecord,
         "history": HistoryEntry,
+        "published": PublishedRun,
+        "site": SiteIndex,
     }
     generated = {
         f"{name}.schema.json": model.model_json_schema(mode="serialization", schema_generator=Generator)

@@ -16,6 +16,7 @@ from loadcurve.cli.commands import inventory, measure, results
 from loadcurve.cli.commands.gate import gate
 from loadcurve.cli.commands.history import history
 from loadcurve.cli.commands.load import load
+from loadcurve.cli.commands.publish import publish
 from loadcurve.cli.interrupts import end_on_interrupts
 from loadcurve.cli.output import results_on_stdout
 from loadcurve.cli.parsing import Command, CommandGroup
@@ -53,6 +54,7 @@ SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "pack": results.pack,
     "compare": results.compare,
     "history": history,
+    "publish": publish,
     "doctor": inventory.doctor,
 }
 """In the order of the help."""

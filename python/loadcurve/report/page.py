@@ -32,7 +32,7 @@ def rendered(template: str, styles: list[str], scripts: list[str], values: dict[
     page = templates().get_template(template)
     return page.render(
         **values,
-        style=Markup("\n".join(map(_template_text, styles))),  # noqa: S704 - files of this package
+        style=Markup("\n".join(map(template_text, styles))),  # noqa: S704 - files of this package
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of this package, and Vega
         script_digests=[_digest(script) for script in scripts],
     )
@@ -54,8 +54,13 @@ def templates() -> Environment:
 
 def figure_scripts(*more: str) -> list[str]:
     """Return the scripts of a page with figures: Vega, and our own, ``more`` of them by file name."""
-    own = "\n".join(map(_template_text, (*SCRIPTS, *more)))
-    return [_vega_bundle(), f'"use strict";\n{own}']
+    return [_vega_bundle(), strict_script(*SCRIPTS, *more)]
+
+
+def strict_script(*names: str) -> str:
+    """Return scripts of ours, by their file names, as one."""
+    own = "\n".join(map(template_text, names))
+    return f'"use strict";\n{own}'
 
 
 @functools.cache
@@ -81,7 +86,8 @@ def _vega_bundle() -> str:
     return bundle
 
 
-def _template_text(name: str) -> str:
+def template_text(name: str) -> str:
+    """Return the text of a file among the templates."""
     return (files("loadcurve.report") / "templates" / name).read_text(encoding="utf-8")
 
 

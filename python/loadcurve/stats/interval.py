@@ -150,11 +150,11 @@ def _student(values: Sequence[float], confidence: float) -> tuple[float, float |
         return mean, None
 
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    return mean, _quantile(n - 1, confidence) * deviation / math.sqrt(n)
+    return mean, quantile(n - 1, confidence) * deviation / math.sqrt(n)
 
 
 @functools.cache
-def _quantile(degrees: int, confidence: float) -> float:
+def quantile(degrees: int, confidence: float) -> float:
     """Return how many standard errors Student's interval reaches."""
     from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 

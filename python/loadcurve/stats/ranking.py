@@ -111,11 +111,12 @@ class Ranking:
         return any(pair.p_value is not None for pair in self.pairs)
 
 
-def rank(logs: Logs, better: Better) -> Ranking:
+def rank(logs: Logs, better: Better, rankings: int = 1) -> Ranking:
     """Rank the servers that have values, by the paired ratios of all pairs.
 
-    Two servers differ where the paired t test says so at 5 % after Holm's correction for all pairs. Where
-    blocks are few, the variances are moderated by those of the other servers.
+    Two servers differ where the paired t test says so at 5 % after Holm's correction for all pairs, and after
+    Bonferroni's for all ``rankings`` that are shown together. Where blocks are few, the variances are
+    moderated by those of the other servers.
     A server's best rank is 1 and the number of servers that are better by that test; its worst is the number
     of servers less those that are worse.
 
@@ -130,7 +131,7 @@ def rank(logs: Logs, better: Better) -> Ranking:
     log_ratios, spread = _spread(stack)
     order = _in_order(log_ratios, len(found), better)
     servers = [list(found)[place] for place in order]
-    pairs = _compared(servers, _of_pairs_in(order, log_ratios), spread)
+    pairs = _compared(servers, _of_pairs_in(order, log_ratios), spread, rankings)
     apart = {frozenset((pair.first, pair.second)): _wins(pair, better) for pair in pairs if pair.told_apart}
     ranks = []
     for server in servers:
@@ -228,11 +229,14 @@ def _of_pairs_in(order: Sequence[int], log_ratios: Array) -> Array:
     return np.asarray(table[places[first], places[second]])
 
 
-def _compared(servers: Sequence[str], log_ratios: Array, spread: BlockSpread) -> tuple[Pair, ...]:
+def _compared(
+    servers: Sequence[str], log_ratios: Array, spread: BlockSpread, rankings: int
+) -> tuple[Pair, ...]:
     ratios = paired_ratios(log_ratios, np.full(len(log_ratios), 2.0), spread)
     tested = [i for i, ratio in enumerate(ratios) if ratio is not None and ratio.p_value is not None]
     p_values = [ratio.p_value for ratio in ratios if ratio is not None and ratio.p_value is not None]
-    adjusted = dict(zip(tested, holm_adjusted(p_values), strict=True))
+    of_all = (min(1.0, rankings * p_value) for p_value in holm_adjusted(p_values))
+    adjusted = dict(zip(tested, of_all, strict=True))
     names = itertools.combinations(servers, 2)
     return tuple(
         _pair(a, b, ratio, adjusted.get(i), len(servers))

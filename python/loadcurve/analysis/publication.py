@@ -1,0 +1,363 @@
+"""A run as it is published: every figure in SI units, its rankings, and what is in none of them."""
+
+import contextlib
+import getpass
+import json
+import math
+import socket
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from loadcurve.analysis.analysis import Analysis, ServerFacts
+from loadcurve.analysis.curves import Curve, CurvePoint
+from loadcurve.analysis.history import machine_of
+from loadcurve.analysis.numbers import analysis_of
+from loadcurve.errors import BadInput
+from loadcurve.explain.rig import CODE as RIG_LIMIT
+from loadcurve.files import read_regular
+from loadcurve.loads.values import Point
+from loadcurve.result.checksum import digest
+from loadcurve.result.differences import DIGESTS
+from loadcurve.result.folder import read_run_record
+from loadcurve.result.measures import BYTES_PER_MIB, THROUGHPUT, Measure, measures, point_key
+from loadcurve.result.private_facts import private_facts, without_private_facts
+from loadcurve.result.publication import (
+    LINE_CHARACTERS_MAX,
+    PUBLISHED_FORMAT,
+    PublishedFigure,
+    PublishedMachine,
+    PublishedMeasure,
+    PublishedPoint,
+    PublishedRank,
+    PublishedRanking,
+    PublishedRun,
+    PublishedServer,
+    slug,
+)
+from loadcurve.result.records import RunRecord
+from loadcurve.result.run_files import RUN_BYTES_MAX, STUDY_FILE
+from loadcurve.result.summary import source_of
+from loadcurve.stats.paired import Logs
+from loadcurve.stats.ranking import rank
+
+PUBLISHED_MEASURES: Final = (
+    *("throughput", "p50", "p90", "p99", "p99_9"),
+    *("cpu_share", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib"),
+)
+"""What is published of each trial at each point."""
+RANKED_NAMES: Final = (
+    *("throughput_rps", "latency_p50_s", "latency_p99_s"),
+    *("server_cpu_per_request_s", "server_memory_mean_bytes"),
+)
+"""What servers are ranked by, each apart: no ranking is made of several."""
+SIGNIFICANT_DIGITS: Final = 6
+PROBLEMS_MAX: Final = 5
+TEXT_SHOWN: Final = 60
+_SI: Final[Mapping[str, tuple[str, str, float, Literal["s", "bytes", "1/s", ""]]]] = {
+    "ms": ("_ms", "_s", 1e-3, "s"),
+    "µs": ("_us", "_s", 1e-6, "s"),
+    "MiB": ("_mib", "_bytes", BYTES_PER_MIB, "bytes"),
+    "CPUs": ("_share", "_cpus", 1.0, ""),
+}
+"""By the unit of a measure: the end of its column, that of its published name, the factor, and the unit."""
+_PUBLIC_SETTINGS: Final = ("settings", "catalog_entry", "driver", "limits")
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What a person decides about a published run."""
+
+    machine: str | None = None
+    """What the machine is called; by default, what its hardware is."""
+    private: bool = False
+    """Whether names of machines and people, folders and addresses stay in."""
+
+
+def published_run(folder: Path, publication: Publication) -> PublishedRun:
+    """Return a run as it is published.
+
+    Raises ``BadInput`` where the folder cannot be read as a run, or the run has no verdicts or no sweep.
+    """
+    source = source_of(folder)
+    record, _ = read_run_record(folder)
+    _require_publishable(folder, record)
+    analysis = analysis_of(folder)
+    if not any(at.usable for curve in analysis.curves for at in curve.points):
+        reason = "" if analysis.main_reason is None else f" Most often: {analysis.main_reason.example}"
+        raise BadInput(f"{folder} has no valid point, so there is nothing to publish.{reason}")
+    public: dict[str, Any] = _content(folder, record, analysis, publication)
+    if not publication.private:
+        names, study = _names_of(record), public["study"]
+        if study is not None and any(private_facts(study, names)):
+            public["study"] = None
+        public = without_private_facts(public, names)
+        public["load"] = without_private_facts(public["load"], names, path=False)
+    files = [one.sha256 if one is not None else None for one in (source.run, source.trials)]
+    return PublishedRun.model_validate({"run": digest(json.dumps(files).encode()), **public})
+
+
+def problems_of(run: PublishedRun) -> Iterator[str]:
+    """Yield what forbids that a published file is accepted, in sentences."""
+    for fact in islice(private_facts(run.model_dump(exclude={"study"})), PROBLEMS_MAX):
+        yield f"{fact.place} has {fact.kind}, {fact.text[:TEXT_SHOWN]}: leave it out, or publish without it"
+    for fact in islice(private_facts(run.study or ""), PROBLEMS_MAX):
+        yield f"the study has {fact.kind}, {fact.text[:TEXT_SHOWN]}: publish without the study"
+    if not any(verdict != "invalid" for one in run.points for verdict in one.verdicts):
+        yield "no point has a verdict by which it can be used"
+    unranked = {one.server for one in run.unranked}
+    if list(rankings_of(run.points, run.measures, unranked)) != run.rankings:
+        yield "its rankings are not those of its own figures"
+
+
+def _require_publishable(folder: Path, record: RunRecord) -> None:
+    what = (
+        "is imported from files of other tools, which have no verdicts"
+        if record.imported is not None
+        else "is a gate, which compares two builds of one server"
+        if record.gate is not None
+        else "is a search for the capacity, whose trials measure different points"
+        if record.search is not None
+        else None
+    )
+    if what is not None:
+        raise BadInput(
+            f"{folder} {what}: only a sweep of a study can be published. See the guide of published results."
+        )
+
+
+def _names_of(record: RunRecord) -> set[str]:
+    """Return the names of the machines and the people that a run's texts may have."""
+    names = {socket.gethostname(), socket.gethostname().partition(".")[0], Path.home().name}
+    with contextlib.suppress(KeyError, OSError):
+        names.add(getpass.getuser())
+    if record.study_file is not None:
+        parts = Path(record.study_file).parts
+        names |= {parts[2]} if len(parts) > 3 and parts[1] in {"home", "Users"} else set()  # noqa: PLR2004 - /home/NAME/…
+    names |= {one.address for one in record.machines.values()}
+    return {name for name in names if name}
+
+
+def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: Publication) -> dict[str, Any]:
+    known = measures(analysis.load_kind)
+    published = [known[name] for name in PUBLISHED_MEASURES]
+    unranked = _first_reasons(analysis)
+    conditions = analysis.run.conditions
+    points = [
+        _point(curve.server, at, published) for curve in analysis.curves for at in curve.points if at.trials
+    ]
+    of_measures = [_measure(one) for one in published]
+    return {
+        "format": PUBLISHED_FORMAT,
+        "subject": slug(record.study_name),
+        "title": analysis.run.title,
+        "question": analysis.run.question,
+        "complete": analysis.complete,
+        "started_at": analysis.run.started_at,
+        "loadcurve_version": analysis.run.loadcurve_version,
+        "conditions": digest(_canonical({name: conditions[name] for name in ("load", "content")})),
+        "load": dict(conditions["load"]),
+        "study": _study_text(folder),
+        "study_sha256": record.study_sha256,
+        "machine": _machine(analysis, publication.machine).model_dump(),
+        "noise": _noise(analysis),
+        "measures": [one.model_dump() for one in of_measures],
+        "servers": [
+            _server(name, facts, len(record.server_cpus.get(name, ()))).model_dump()
+            for name, facts in analysis.run.servers.items()
+        ],
+        "points": [one.model_dump() for one in points],
+        "rankings": [one.model_dump() for one in rankings_of(points, of_measures, unranked)],
+        "unranked": [{"server": server, "reason": _cut(reason)} for server, reason in unranked.items()],
+        "findings": [
+            {
+                "server": one.server,
+                "weight": one.weight,
+                "seen": _cut(one.seen),
+                "cause": _cut(one.cause),
+            }
+            for one in analysis.findings
+        ],
+    }
+
+
+def _cut(text: str) -> str:
+    """Return a sentence of the run within the length that a published one has."""
+    return text if len(text) <= LINE_CHARACTERS_MAX else f"{text[: LINE_CHARACTERS_MAX - 1]}…"
+
+
+def _study_text(folder: Path) -> str | None:
+    try:
+        text = read_regular(folder / STUDY_FILE, RUN_BYTES_MAX).decode()
+        tomllib.loads(text)
+    except (OSError, ValueError):
+        return None
+    return text
+
+
+def _machine(analysis: Analysis, name: str | None) -> PublishedMachine:
+    facts, known = analysis.run.host, machine_of(analysis)
+    topology = facts.get("cpu_topology")
+    return PublishedMachine(
+        slug=slug(name or known.name),
+        name=name or known.name,
+        fingerprint=known.fingerprint,
+        cpu_model=_text(facts, "cpu_model"),
+        cpus=len(topology) if isinstance(topology, Mapping) else None,
+        memory_bytes=facts.get("memory_bytes"),
+        architecture=_text(facts, "architecture"),
+        virtual_machine=facts.get("virtual_machine"),
+        kernel=_text(facts, "kernel"),
+        operating_system=_text(facts, "operating_system"),
+    )
+
+
+def _text(facts: Mapping[str, Any], name: str) -> str | None:
+    found = facts.get(name)
+    return None if found is None else str(found)
+
+
+def _noise(analysis: Analysis) -> float | None:
+    spread = analysis.rig_noise and analysis.rig_noise.spreads.get("throughput")
+    return math.expm1(1.96 * spread.log_ratio_sd) if spread else None
+
+
+def _server(name: str, facts: ServerFacts, cpus: int) -> PublishedServer:
+    of = facts.facts
+    digests = {key: one for key, one in (of.get(DIGESTS) or {}).items() if one}
+    configuration = of.get("configuration") or {}
+    return PublishedServer(
+        name=name,
+        slug=slug(str(of.get("catalog_entry") or name)),
+        title=facts.title,
+        version=facts.version,
+        settings={key: of[key] for key in _PUBLIC_SETTINGS if of.get(key)},
+        configuration={key: digest(text.encode()) for key, text in configuration.items()},
+        programs=digests,
+        documentation=facts.documentation,
+        missing=facts.status == "missing",
+        cpus=cpus or None,
+    )
+
+
+def si_name(measure: Measure) -> str:
+    """Return the name of a measure in SI units, such as ``latency_p99_s``."""
+    ending, published, _, _ = _SI.get(measure.unit, ("", "", 1.0, "1/s"))
+    return measure.column.removesuffix(ending) + published
+
+
+def _measure(measure: Measure) -> PublishedMeasure:
+    *_, unit = _SI.get(measure.unit, ("", "", 1.0, "1/s"))
+    return PublishedMeasure(name=si_name(measure), title=measure.title, unit=unit, better=measure.better)
+
+
+def _point(server: str, at: CurvePoint, published: Sequence[Measure]) -> PublishedPoint:
+    return PublishedPoint(
+        server=server,
+        point=at.point,
+        blocks=at.blocks,
+        verdicts=at.verdicts,
+        reason=at.invalid_because and _cut(at.invalid_because),
+        figures={
+            si_name(one): _figure(at, one) for one in published if at.estimate(one) or any(at.values(one))
+        },
+    )
+
+
+def _figure(at: CurvePoint, measure: Measure) -> PublishedFigure:
+    estimate = at.estimate(measure)
+    return PublishedFigure(
+        values=[_si(value, measure) for value in at.values(measure)],
+        value=None if estimate is None else _si(estimate.value, measure),
+        low=None if estimate is None else _si(estimate.low, measure),
+        high=None if estimate is None else _si(estimate.high, measure),
+        n=0 if estimate is None else estimate.n,
+    )
+
+
+def _si(value: float | None, measure: Measure) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    factor = _SI.get(measure.unit, ("", "", 1.0, ""))[2]
+    return float(f"{value * factor:.{SIGNIFICANT_DIGITS}g}")
+
+
+def _first_reasons(analysis: Analysis) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    for server, reason in _unranked(analysis):
+        reasons.setdefault(server, reason)
+    return reasons
+
+
+def _unranked(analysis: Analysis) -> Iterator[tuple[str, str]]:
+    """Yield the servers that no ranking may have, each with the reason."""
+    curves = {curve.server: curve for curve in analysis.curves}
+    for name, facts in analysis.run.servers.items():
+        curve = curves.get(name)
+        if facts.status == "missing" or curve is None:
+            yield name, "it was not found on the machine"
+        elif not any(at.trials for at in curve.points):
+            yield name, "no point of it was measured"
+        elif not any(at.usable for at in curve.points):
+            reason = next((at.invalid_because for at in curve.points if at.invalid_because), None)
+            yield name, f"no point is valid: {reason or 'see its verdicts'}"
+    for finding in analysis.findings:
+        curve = curves.get(finding.server)
+        if finding.code == RIG_LIMIT.code and curve is not None and _peak(curve) in finding.points:
+            yield finding.server, "the rig, not the server, limited its highest throughput"
+
+
+def _peak(curve: Curve) -> Point | None:
+    """Return the point of the highest throughput that can be used."""
+    known = [(estimate.value, at.point) for at in curve.points if (estimate := at.estimate(THROUGHPUT))]
+    return max(known, key=lambda one: one[0])[1] if known else None
+
+
+def rankings_of(
+    points: Sequence[PublishedPoint], measures_of_run: Sequence[PublishedMeasure], unranked: Collection[str]
+) -> Iterator[PublishedRanking]:
+    """Yield a ranking for each measure that has one, made of published figures alone.
+
+    The error rate is that of all of them together.
+    """
+    known = [one for one in measures_of_run if one.name in RANKED_NAMES and one.better is not None]
+    for measure in known:
+        logs = _logs([one for one in points if one.server not in unranked], measure.name)
+        if measure.better is None or not logs:
+            continue
+        found = rank(logs, measure.better, rankings=len(RANKED_NAMES))
+        if len(found.ranks) > 1 and found.decides:
+            yield PublishedRanking(
+                measure=measure.name,
+                groups=[list(group) for group in found.groups],
+                ranks=[
+                    PublishedRank(server=one.server, best=one.best, worst=one.worst) for one in found.ranks
+                ],
+            )
+
+
+def _logs(points: Sequence[PublishedPoint], measure: str) -> Logs:
+    """Return the logarithms of a measure's usable values, by server: a row a block, a column a point."""
+    import numpy as np  # noqa: PLC0415 - it must not slow the start of the command
+
+    blocks = {block: row for row, block in enumerate(sorted({b for one in points for b in one.blocks}))}
+    columns = {
+        key: column for column, key in enumerate(dict.fromkeys(point_key(one.point) for one in points))
+    }
+    logs: dict[str, Any] = {}
+    for one in points:
+        table = logs.setdefault(one.server, np.full((len(blocks), len(columns)), np.nan))
+        figure = one.figures.get(measure)
+        if figure is None:
+            continue
+        for block, verdict, value in zip(one.blocks, one.verdicts, figure.values, strict=True):
+            if value and value > 0 and verdict != "invalid":
+                table[blocks[block], columns[point_key(one.point)]] = math.log(value)
+    return logs
+
+
+def _canonical(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()

@@ -1,0 +1,50 @@
+"""The subcommand on published results: a folder of them that grows, with its pages."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadcurve.cli import completion
+from loadcurve.cli.commands.options import runs_there
+from loadcurve.cli.interrupts import raise_on_interrupts
+
+
+def publish(
+    folder: Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder of published results.")],
+    run_folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN...", help="Run folders.", autocompletion=completion.run_folders),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What the machine is called; default: its processor and memory."),
+    ] = None,
+    private: Annotated[
+        bool,
+        typer.Option("--private-facts", help="Keep folders, addresses and names of machines and people."),
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the published results alone; nothing is written.")
+    ] = False,
+) -> None:
+    """Add runs to a static site of published results.
+
+    The site is a folder for Git: one file for each run, and pages over all. A file has every trial, with
+    intervals, verdicts, versions, settings and digests, and nothing that says whose machine it was. `--check`
+    is for the folder's own checks before a change is accepted.
+    """
+    runs = run_folders or []
+    if check == bool(runs):
+        raise typer.BadParameter("expected RUN..., or --check without any")
+    if check and (machine is not None or private):
+        raise typer.BadParameter("--machine and --private-facts are not options of --check")
+    raise_on_interrupts()
+    from loadcurve.cli.publish import check_command, publish_command
+
+    if check:
+        check_command(folder)
+    else:
+        from loadcurve.analysis.publication import Publication
+
+        publish_command(runs_there(runs), folder, Publication(machine=machine, private=private))

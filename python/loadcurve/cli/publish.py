@@ -1,0 +1,60 @@
+"""``loadcurve publish``: runs are added to a folder of published results, and its pages are built."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.text import Text
+
+from loadcurve import units
+from loadcurve.analysis.publication import Publication, problems_of, published_run
+from loadcurve.cli.console import new_console
+from loadcurve.errors import BadInput
+from loadcurve.report.site.build import build_site
+from loadcurve.result.publication import files_of, publish_run, read_published
+
+SHOWN_MAX = 20
+"""More problems than this are counted and not shown."""
+
+
+def publish_command(runs: Sequence[Path], site: Path, publication: Publication) -> None:
+    """Add runs to a site and build its pages; print the path of each result, and that of the front page.
+
+    All are read before any is added. Raises ``LoadcurveError`` where one cannot be read or published, or a
+    page not be written.
+    """
+    published = [published_run(run, publication) for run in runs]
+    talk = new_console(stderr=True)
+    for run, folder in zip(published, runs, strict=True):
+        state = publish_run(site, run)
+        ranked = {one.server for ranking in run.rankings for one in ranking.ranks}
+        talk.print(Text(f"{state}: {folder}, {units.plural(len(ranked), 'server')} ranked"))
+        for one in run.unranked:
+            talk.print(Text(f"  {one.server} is in no ranking: {one.reason}"))
+        if run.study is None:
+            talk.print(Text("  without its study, which names folders, machines or addresses"))
+        typer.echo(site / run.place)
+    built = build_site(site)
+    talk.print(Text(f"{units.plural(built.runs, 'run')}, {built.written} of {built.pages} pages written"))
+    typer.echo(site / "index.html")
+
+
+def check_command(site: Path) -> None:
+    """Check every published file of a site; nothing is written.
+
+    Raises ``BadInput`` with what is wrong.
+    """
+    problems: list[str] = []
+    files = files_of(site)
+    for file in files:
+        try:
+            run = read_published(site, file.place)
+        except BadInput as error:
+            problems.append(str(error))
+            continue
+        problems += [f"{site / file.place}: {words}" for words in problems_of(run)]
+    if problems:
+        more = len(problems) - SHOWN_MAX
+        shown = [*problems[:SHOWN_MAX], *([f"and {units.plural(more, 'more problem')}"] if more > 0 else [])]
+        raise BadInput("\n".join(shown))
+    new_console().print(f"{units.plural(len(files), 'published result')}: all in order")

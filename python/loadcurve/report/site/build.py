@@ -1,0 +1,132 @@
+"""Building a site: which pages there are, and which of them have to be written anew."""
+
+import functools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from loadcurve.files import make_folder
+from loadcurve.report.files import write_part
+from loadcurve.report.page import rendered, strict_script, template_text
+from loadcurve.report.site.lists import front_values, machine_values, server_values, study_values
+from loadcurve.report.site.result_page import result_values
+from loadcurve.result.checksum import digest
+from loadcurve.result.publication import files_of, read_published
+from loadcurve.result.site_index import INDEX_FILE, IndexedRun, SiteIndex, index_of, index_text, read_index
+from loadcurve.stats.interval import CONFIDENCE, quantile
+from loadcurve.version import VERSION
+
+_STYLES: Final = ["report.css", "site.css"]
+_SCRIPTS: Final = ["long_table.js", "tables.js", "site.js"]
+_TEMPLATES: Final = ("base", "elements", "front", "result", "study", "server", "machine")
+_HEAD_BYTES: Final = 512
+"""Within these a page says what it was made of."""
+DEGREES_MAX: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the site."""
+
+    place: str
+    made_of: str
+    """The digest of all that decides what it says."""
+    text: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What was built."""
+
+    runs: int
+    pages: int
+    written: int
+
+
+def build_site(site: Path, *, afresh: bool = False) -> Built:
+    """Write the pages and the index of a site's published files; pages that are as they would be, stay.
+
+    With ``afresh``, nothing of an earlier index is believed.
+
+    Raises ``LoadcurveError`` where a file cannot be read as a published result, or a page not be written.
+    """
+    files = files_of(site)
+    index = index_of(site, files, {} if afresh else read_index(site))
+    pages = list(pages_of(site, index))
+    written = 0
+    for page in pages:
+        if afresh or not _is_there(site / page.place, page.made_of):
+            make_folder((site / page.place).parent)
+            write_part(site / page.place, page.text().encode())
+            written += 1
+    write_part(site / INDEX_FILE, index_text(index))
+    return Built(len(index.runs), len(pages), written)
+
+
+def pages_of(site: Path, index: SiteIndex) -> Iterator[Page]:
+    """Yield the pages of a site: of all runs, studies, servers and machines, and the front page."""
+    yield _page("front", "index.html", 0, index.runs, partial(front_values, index))
+    for run in index.runs:
+        yield _page("result", run.page, 3, [run], partial(_of_result, site, run))
+    for subject, runs in _by(index, lambda run: [run.subject]).items():
+        yield _page("study", f"{subject}/index.html", 1, runs, partial(study_values, subject, runs))
+    for slug, runs in _by(index, _servers).items():
+        yield _page("server", f"servers/{slug}.html", 1, runs, partial(server_values, slug, runs))
+    for slug, runs in _by(index, lambda run: [run.machine.slug]).items():
+        yield _page("machine", f"machines/{slug}.html", 1, runs, partial(machine_values, runs))
+
+
+def _servers(run: IndexedRun) -> Iterable[str]:
+    return {server.slug for server in run.servers}
+
+
+def _by(index: SiteIndex, keys: Callable[[IndexedRun], Iterable[str]]) -> dict[str, list[IndexedRun]]:
+    found: dict[str, list[IndexedRun]] = {}
+    for run in index.runs:
+        for key in sorted(keys(run)):
+            found.setdefault(key, []).append(run)
+    return found
+
+
+def _of_result(site: Path, run: IndexedRun) -> dict[str, Any]:
+    return result_values(read_published(site, run.place), run.sha256)
+
+
+def _page(
+    kind: str, place: str, depth: int, runs: Sequence[IndexedRun], values: Callable[[], dict[str, Any]]
+) -> Page:
+    made_of = digest(json.dumps([VERSION, _look(), kind, [(run.place, run.sha256) for run in runs]]).encode())
+
+    def text() -> str:
+        return rendered(
+            f"site/{kind}.html.jinja",
+            _STYLES,
+            [strict_script(*_SCRIPTS)],
+            {**values(), "made_of": made_of, "root": "../" * depth, "t_quantiles": _t_quantiles()},
+        )
+
+    return Page(place, made_of, text)
+
+
+def _is_there(path: Path, made_of: str) -> bool:
+    try:
+        with path.open("rb") as file:
+            return made_of.encode() in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+
+
+@functools.cache
+def _look() -> str:
+    """Return the digest of what makes pages of values."""
+    names = [*_STYLES, *_SCRIPTS, *(f"site/{name}.html.jinja" for name in _TEMPLATES)]
+    return digest("".join(map(template_text, names)).encode())
+
+
+@functools.cache
+def _t_quantiles() -> list[float]:
+    """Return the quantiles of Student's t by which a 95 % interval is made, from one degree of freedom on."""
+    return [round(quantile(degrees, CONFIDENCE), 4) for degrees in range(1, DEGREES_MAX + 1)]

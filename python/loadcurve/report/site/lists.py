@@ -1,0 +1,246 @@
+"""The pages that list published runs: the front page, and those of a study, a server and a machine."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcurve import units
+from loadcurve.report import text
+from loadcurve.report.appearance import appearances
+from loadcurve.report.site.chart import Chart, Line, Mark, chart
+from loadcurve.report.site.result_page import Group, places_words
+from loadcurve.report.site.values import cell, heading, shown_unit
+from loadcurve.result.site_index import HEADLINES, IndexedRun, IndexedServer, SiteIndex
+
+TITLES = {
+    "throughput_rps": ("throughput", "1/s"),
+    "latency_p99_s": ("p99", "s"),
+    "server_cpu_per_request_s": ("CPU time per request", "s"),
+    "server_memory_mean_bytes": ("mean memory", "bytes"),
+}
+COMPARED_RUNS_MAX = 200
+"""On the page of a study the rows of the newest runs can be compared."""
+OVER_TIME_LEAST = 3
+"""Runs of one server under the same conditions that make a curve over time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A server of a run, in a list."""
+
+    run: IndexedRun
+    server: IndexedServer
+    point: str
+    cells: list[tuple[str, str, str]]
+    rank: str
+    """Its places by throughput, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfConditions:
+    """The runs of a study that put the same load on the same content, on one machine."""
+
+    machine: str
+    newest: IndexedRun
+    groups: tuple[Group, ...]
+    """The newest run's ranking by throughput."""
+    rows: list[Row]
+    older: list[IndexedRun]
+    charts: list[Chart]
+
+
+def headings() -> list[str]:
+    """Return what is over the columns of all lists of servers."""
+    return [heading(name, *TITLES[name]) for name in HEADLINES]
+
+
+def rows_of(run: IndexedRun, servers: Iterable[IndexedServer] | None = None) -> list[Row]:
+    """Return the rows of a run's servers, the highest throughput first, and those in no ranking last."""
+    found = [
+        Row(
+            run,
+            server,
+            "" if server.point is None else text.point(server.point),
+            [cell(server.figures.get(name), name, TITLES[name][1]) for name in HEADLINES],
+            places_words(*server.ranks[HEADLINES[0]]) if HEADLINES[0] in server.ranks else "",
+        )
+        for server in (run.servers if servers is None else servers)
+    ]
+    return sorted(found, key=_order)
+
+
+def _order(row: Row) -> tuple[bool, float, str]:
+    figure = row.server.figures.get(HEADLINES[0])
+    return row.server.unranked is not None, -figure.value if figure else 0.0, row.server.name
+
+
+def front_values(index: SiteIndex) -> dict[str, Any]:
+    """Return what the template of the front page is given."""
+    studies: dict[str, list[IndexedRun]] = {}
+    servers: dict[str, tuple[str, set[str], int]] = {}
+    machines: dict[str, tuple[str, int]] = {}
+    for run in index.runs:
+        studies.setdefault(run.subject, []).append(run)
+        machines[run.machine.slug] = (run.machine.name, machines.get(run.machine.slug, ("", 0))[1] + 1)
+        for server in run.servers:
+            _, versions, count = servers.get(server.slug, ("", set(), 0))
+            versions |= {server.version} if server.version else set()
+            servers[server.slug] = (server.title, versions, count + (server.point is not None))
+    return {
+        "studies": [
+            {
+                "subject": subject,
+                "title": runs[-1].title,
+                "question": runs[-1].question,
+                "runs": units.plural(len(runs), "run"),
+                "newest": text.moment(runs[-1].started_at),
+                "machines": sorted({run.machine.name for run in runs}),
+            }
+            for subject, runs in sorted(studies.items())
+        ],
+        "servers": [
+            {
+                "slug": slug,
+                "title": title,
+                "versions": units.plural(len(versions), "version") if versions else "",
+                "results": units.plural(count, "result"),
+            }
+            for slug, (title, versions, count) in sorted(servers.items())
+        ],
+        "machines": [
+            {"slug": slug, "name": name, "runs": units.plural(count, "run")}
+            for slug, (name, count) in sorted(machines.items())
+        ],
+        "runs": len(index.runs),
+    }
+
+
+def study_values(subject: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
+    """Return what the template of a study's page is given; ``runs`` are its runs, the oldest first."""
+    by_conditions: dict[str, dict[str, list[IndexedRun]]] = {}
+    for run in runs:
+        on = by_conditions.setdefault(run.conditions, {})
+        on.setdefault(run.machine.fingerprint or run.place, []).append(run)
+    return {
+        "subject": subject,
+        "title": runs[-1].title,
+        "question": runs[-1].question,
+        "count": units.plural(len(runs), "run"),
+        "headings": headings(),
+        "conditions": [
+            [_of_conditions(of_machine) for of_machine in on.values()] for on in by_conditions.values()
+        ],
+        "compared": _compared(runs[-COMPARED_RUNS_MAX:]),
+        "are_all_compared": len(runs) <= COMPARED_RUNS_MAX,
+        "compared_max": COMPARED_RUNS_MAX,
+        "moment": text.moment,
+    }
+
+
+def _of_conditions(runs: Sequence[IndexedRun]) -> OfConditions:
+    newest = runs[-1]
+    groups: dict[tuple[int, int], list[str]] = {}
+    ranked = [server for server in newest.servers if HEADLINES[0] in server.ranks]
+    for server in sorted(ranked, key=lambda one: one.ranks[HEADLINES[0]]):
+        groups.setdefault(server.ranks[HEADLINES[0]], []).append(server.name)
+    return OfConditions(
+        machine=newest.machine.name,
+        newest=newest,
+        groups=tuple(Group(places_words(*places), tuple(names)) for places, names in groups.items()),
+        rows=rows_of(newest),
+        older=list(reversed(runs[:-1])),
+        charts=over_time(runs),
+    )
+
+
+def over_time(runs: Sequence[IndexedRun]) -> list[Chart]:
+    """Return charts of all servers along runs of one machine and the same load, where there are enough."""
+    if len(runs) < OVER_TIME_LEAST:
+        return []
+    names = list(dict.fromkeys(server.name for run in runs for server in run.servers))
+    looks = appearances(names)
+    places = [f"{run.started_at[:10]}" for run in runs]
+    found = []
+    for measure in HEADLINES:
+        title, unit = TITLES[measure]
+        _, factor = shown_unit(measure, unit)
+        lines = [
+            Line(name, looks[name], tuple(_mark(run, name, measure, factor) for run in runs))
+            for name in names
+        ]
+        drawing = chart(
+            heading(measure, title, unit), places, "run", lines, from_zero=measure != "latency_p99_s"
+        )
+        found += [drawing] if drawing is not None else []
+    return found
+
+
+def _mark(run: IndexedRun, name: str, measure: str, factor: float) -> Mark:
+    figure = next((one.figures.get(measure) for one in run.servers if one.name == name), None)
+    if figure is None:
+        return Mark(None)
+    if figure.low is None or figure.high is None:
+        return Mark(figure.value * factor)
+    return Mark(figure.value * factor, figure.low * factor, figure.high * factor)
+
+
+def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
+    """Return the rows that can be chosen, with what decides whether two can be compared."""
+    return {
+        "measures": [TITLES[name][0] for name in HEADLINES],
+        "better": ["higher", "lower", "lower", "lower"],
+        "rows": [
+            {
+                "name": f"{server.name} {server.version or ''}".strip(),
+                "run": run.place,
+                "moment": text.moment(run.started_at),
+                "machine": run.machine.name,
+                "fingerprint": run.machine.fingerprint,
+                "conditions": run.conditions,
+                "version": run.loadcurve_version,
+                "point": text.point(server.point),
+                "unranked": server.unranked,
+                "figures": [
+                    None
+                    if (one := server.figures.get(name)) is None
+                    else [one.value, one.low, one.high, one.n]
+                    for name in HEADLINES
+                ],
+            }
+            for run in reversed(runs)
+            for server in (row.server for row in rows_of(run))
+            if server.point is not None
+        ],
+    }
+
+
+def server_values(slug: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
+    """Return what the template of a server's page is given."""
+    rows = [
+        row
+        for run in reversed(runs)
+        for row in rows_of(run, [server for server in run.servers if server.slug == slug])
+    ]
+    known = [row.server for row in rows]
+    return {
+        "title": known[0].title,
+        "slug": slug,
+        "versions": sorted({one.version for one in known if one.version}),
+        "rows": rows,
+        "headings": headings(),
+        "moment": text.moment,
+        "count": units.plural(len(rows), "result"),
+    }
+
+
+def machine_values(runs: Sequence[IndexedRun]) -> dict[str, Any]:
+    """Return what the template of a machine's page is given."""
+    machine = runs[-1].machine
+    return {
+        "machine": machine,
+        "memory": None if machine.memory_bytes is None else units.memory_limit(machine.memory_bytes),
+        "kernels": list(dict.fromkeys(run.machine.kernel for run in runs if run.machine.kernel)),
+        "runs": list(reversed(runs)),
+        "moment": text.moment,
+        "count": units.plural(len(runs), "run"),
+    }

@@ -1,0 +1,185 @@
+"""The page of a published run: rankings, curves, every figure, and any two servers side by side."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadcurve import units
+from loadcurve.report import text
+from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.site.chart import Chart, Line, Mark, chart
+from loadcurve.report.site.values import cell, heading, shown_unit
+from loadcurve.result.measures import point_key
+from loadcurve.result.publication import PublishedMeasure, PublishedPoint, PublishedRun
+
+CHARTS = (
+    ("throughput_rps", True),
+    ("latency_p99_s", False),
+    ("server_cpu_per_request_s", True),
+    ("server_memory_mean_bytes", True),
+)
+"""The measures that have a chart, and whether its axis starts at zero."""
+COLUMNS = (
+    *("throughput_rps", "latency_p50_s", "latency_p99_s"),
+    *("server_cpu_cpus", "server_cpu_per_request_s", "server_memory_mean_bytes"),
+)
+"""The measures of the table of all points."""
+DRAWN_MAX = 12
+"""A chart has at most the curves of this many servers, those with the highest throughput."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Servers of a ranking that share a place, as far as can be told."""
+
+    places: str
+    """Such as ``1`` or ``2 to 4``."""
+    servers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRanking:
+    """A ranking by one measure, in groups."""
+
+    title: str
+    groups: tuple[Group, ...]
+
+
+def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
+    """Return what the template of a run's page is given."""
+    looks = appearances(one.name for one in run.servers)
+    measures = {one.name: one for one in run.measures}
+    columns = [measures[name] for name in COLUMNS if name in measures]
+    return {
+        "run": run,
+        "sha256": sha256,
+        "moment": text.moment(run.started_at),
+        "looks": looks,
+        "rankings": rankings_of(run),
+        "points": len({point_key(one.point) for one in run.points}),
+        "charts": _charts(run, looks, measures),
+        "drawn": _drawn(run),
+        "headings": [heading(one.name, one.title, one.unit) for one in columns],
+        "rows": [_row(one, columns) for one in run.points],
+        "compared": _compared(run, columns),
+        "settings": {
+            server.name: "; ".join(f"{key}: {value}" for key, value in text.flattened(server.settings))
+            for server in run.servers
+        },
+        "load": [(key, value) for key, value in text.flattened(run.load)],
+        "rerun": {server.name: _rerun(run, server.name) for server in run.servers},
+        "memory": None if run.machine.memory_bytes is None else units.memory_limit(run.machine.memory_bytes),
+    }
+
+
+def rankings_of(run: PublishedRun) -> list[MeasureRanking]:
+    """Return the rankings of a run, each server once, with the places that cannot be ruled out."""
+    titles = {one.name: one.title for one in run.measures}
+    found = []
+    for ranking in run.rankings:
+        groups: dict[tuple[int, int], list[str]] = {}
+        for one in ranking.ranks:
+            groups.setdefault((one.best, one.worst), []).append(one.server)
+        found.append(
+            MeasureRanking(
+                titles[ranking.measure],
+                tuple(
+                    Group(places_words(best, worst), tuple(servers))
+                    for (best, worst), servers in groups.items()
+                ),
+            )
+        )
+    return found
+
+
+def places_words(best: int, worst: int) -> str:
+    """Return places of a ranking, such as ``1`` or ``2 to 4``."""
+    return str(best) if best == worst else f"{best} to {worst}"
+
+
+def _drawn(run: PublishedRun) -> list[str]:
+    """Return the servers whose curves are drawn, in the order of the study."""
+    peaks: dict[str, float] = {}
+    for one in run.points:
+        figure = one.figures.get("throughput_rps")
+        if figure is not None and figure.value is not None:
+            peaks[one.server] = max(peaks.get(one.server, 0.0), figure.value)
+    fastest = set(sorted(peaks, key=lambda name: -peaks[name])[:DRAWN_MAX])
+    return [server.name for server in run.servers if server.name in fastest]
+
+
+def _charts(
+    run: PublishedRun, looks: dict[str, Appearance], measures: dict[str, PublishedMeasure]
+) -> list[Chart]:
+    points = list({point_key(one.point): one.point for one in run.points}.values())
+    keys = list(dict.fromkeys(key for point in points for key in point))
+    places = [text.point_values(point, keys) for point in points]
+    by_place = {(one.server, point_key(one.point)): one for one in run.points}
+    drawn = _drawn(run)
+    found = []
+    for name, from_zero in CHARTS:
+        if name not in measures:
+            continue
+        measure = measures[name]
+        _, factor = shown_unit(name, measure.unit)
+        lines = [
+            Line(
+                server,
+                looks[server],
+                tuple(_mark(by_place.get((server, point_key(point))), name, factor) for point in points),
+            )
+            for server in drawn
+        ]
+        title = heading(name, measure.title, measure.unit)
+        drawing = chart(title, places, text.keys_title(keys), lines, from_zero=from_zero)
+        found += [drawing] if drawing is not None else []
+    return found
+
+
+def _mark(point: PublishedPoint | None, measure: str, factor: float) -> Mark:
+    figure = None if point is None else point.figures.get(measure)
+    if figure is None or figure.value is None:
+        return Mark(None)
+    if figure.low is None or figure.high is None:
+        return Mark(figure.value * factor)
+    return Mark(figure.value * factor, figure.low * factor, figure.high * factor)
+
+
+def _row(point: PublishedPoint, columns: Sequence[PublishedMeasure]) -> dict[str, Any]:
+    worst = max(point.verdicts, key=("valid", "suspect", "invalid").index, default="valid")
+    return {
+        "server": point.server,
+        "point": text.point(point.point),
+        "trials": len(point.verdicts),
+        "verdict": worst,
+        "reason": point.reason,
+        "cells": [cell(point.figures.get(one.name), one.name, one.unit) for one in columns],
+    }
+
+
+def _compared(run: PublishedRun, columns: Sequence[PublishedMeasure]) -> dict[str, Any]:
+    """Return every usable trial's figures, for the comparison of two servers by pairs within blocks."""
+    ranked = [one.server for one in run.rankings[0].ranks] if run.rankings else []
+    rows: dict[str, dict[str, dict[int, list[float | None]]]] = {}
+    for one in run.points:
+        of_point = rows.setdefault(one.server, {}).setdefault(text.point(one.point), {})
+        for place, (block, verdict) in enumerate(zip(one.blocks, one.verdicts, strict=True)):
+            if verdict != "invalid":
+                of_point[block] = [
+                    None if (figure := one.figures.get(measure.name)) is None else figure.values[place]
+                    for measure in columns
+                ]
+    return {
+        "measures": [heading(one.name, one.title, "") for one in columns],
+        "better": [one.better for one in columns],
+        "unranked": {one.server: one.reason for one in run.unranked},
+        "points": list(dict.fromkeys(text.point(one.point) for one in run.points)),
+        "order": [*ranked, *(name for name in rows if name not in ranked)],
+        "servers": rows,
+    }
+
+
+def _rerun(run: PublishedRun, server: str) -> str:
+    file = run.place.rpartition("/")[2]
+    return shlex.join(["loadcurve", "rerun", file, "--row", server])

@@ -1,0 +1,161 @@
+/** Pages of published results: finding an entry, and comparing two rows. */
+
+const search = document.getElementById("search");
+if (search !== null) {
+  const entries = [...document.querySelectorAll("[data-search]")];
+  search.addEventListener("input", () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const entry of entries) {
+      const text = entry.textContent.toLowerCase();
+      entry.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+}
+
+/** The quantile of Student's t for a 95 % interval, by degrees of freedom, which need not be whole. */
+function studentQuantile(degrees) {
+  const quantiles = JSON.parse(document.getElementById("t-quantiles").textContent);
+  const below = Math.min(Math.max(Math.floor(degrees), 1), quantiles.length);
+  const above = Math.min(below + 1, quantiles.length);
+  const share = Math.min(Math.max(degrees - below, 0), 1);
+  return quantiles[below - 1] * (1 - share) + quantiles[above - 1] * share;
+}
+
+/** A ratio with its interval, from the logarithms of ratios within blocks; without an interval of one block. */
+function pairedRatio(logarithms) {
+  const count = logarithms.length;
+  const mean = logarithms.reduce((sum, one) => sum + one, 0) / count;
+  if (count < 2) return { ratio: Math.exp(mean), low: null, high: null };
+  const squares = logarithms.reduce((sum, one) => sum + (one - mean) ** 2, 0);
+  const half = studentQuantile(count - 1) * Math.sqrt(squares / (count - 1) / count);
+  return { ratio: Math.exp(mean), low: Math.exp(mean - half), high: Math.exp(mean + half) };
+}
+
+/** A ratio of figures of two runs, each with an interval over its own trials (Welch, 1947). */
+function independentRatio([value, low, high, n], [otherValue, otherLow, otherHigh, otherN]) {
+  const logarithm = Math.log(value / otherValue);
+  if (low === null || otherLow === null || n < 2 || otherN < 2 || low <= 0 || otherLow <= 0) {
+    return { ratio: Math.exp(logarithm), low: null, high: null };
+  }
+  const error = (from, to, trials) => Math.log(to / from) / 2 / studentQuantile(trials - 1);
+  const [a, b] = [error(low, high, n) ** 2, error(otherLow, otherHigh, otherN) ** 2];
+  const degrees = a + b === 0 ? n + otherN - 2 : (a + b) ** 2 / (a ** 2 / (n - 1) + b ** 2 / (otherN - 1));
+  const half = studentQuantile(degrees) * Math.sqrt(a + b);
+  return { ratio: Math.exp(logarithm), low: Math.exp(logarithm - half), high: Math.exp(logarithm + half) };
+}
+
+/** Three digits or so. */
+function shortNumber(value) {
+  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+}
+
+/** The cell of a ratio: which of the two is the better one is said where the interval excludes 1. */
+function ratioCell(found, better) {
+  const cell = document.createElement("td");
+  cell.className = "number";
+  if (found === null) {
+    cell.textContent = "—";
+    return cell;
+  }
+  cell.textContent = shortNumber(found.ratio);
+  if (found.low === null) return cell;
+  const isApart = found.low > 1 || found.high < 1;
+  if (isApart && better !== null && found.ratio > 1 === (better === "higher")) cell.classList.add("better");
+  cell.append(" ", marked("span", "margin", `${shortNumber(found.low)} to ${shortNumber(found.high)}`));
+  return cell;
+}
+
+function tableOf(titles, rows) {
+  const table = document.createElement("table");
+  const head = table.createTHead().insertRow();
+  for (const [place, title] of titles.entries()) {
+    const cell = marked("th", place > 0 ? "number" : "", title);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  const body = table.createTBody();
+  for (const [name, ...cells] of rows) {
+    const row = body.insertRow();
+    const header = marked("th", "", name);
+    header.scope = "row";
+    row.append(header, ...cells);
+  }
+  const scroller = document.createElement("div");
+  scroller.className = "scroller";
+  scroller.tabIndex = 0;
+  scroller.append(table);
+  return scroller;
+}
+
+/** The ratios of two servers of one run at every point that both have, by pairs within blocks. */
+function withinRun(data, first, second) {
+  const ratio = (point, place) => {
+    const [a, b] = [data.servers[first][point], data.servers[second][point]];
+    if (a === undefined || b === undefined) return null;
+    const logarithms = Object.keys(a)
+      .filter((block) => block in b && a[block][place] > 0 && b[block][place] > 0)
+      .map((block) => Math.log(a[block][place] / b[block][place]));
+    return logarithms.length === 0 ? null : pairedRatio(logarithms);
+  };
+  const all = data.points.map((point) => [point, data.measures.map((_, place) => ratio(point, place))]);
+  const known = all.filter(([, ratios]) => ratios.some((one) => one !== null));
+  if (known.length === 0) return [marked("p", "notice", "They have no point in common that can be used.")];
+  const table = tableOf(
+    ["at", ...data.measures],
+    known.map(([point, ratios]) => [point, ...ratios.map((one, place) => ratioCell(one, data.better[place]))]),
+  );
+  const cautions = [first, second].filter((name) => name in data.unranked);
+  return [
+    ...cautions.map((name) => marked("p", "notice", `${name} is in no ranking: ${data.unranked[name]}`)),
+    marked("p", "", `${first} over ${second}. Each ratio has its own 95 % interval.`),
+    table,
+  ];
+}
+
+/** Why two rows cannot be compared; nothing where they can. */
+function incomparable(a, b) {
+  if (a.conditions !== b.conditions) return "They had different loads or content.";
+  if (a.fingerprint === null || b.fingerprint === null) return "The machine of one of them is unknown.";
+  if (a.fingerprint !== b.fingerprint) return `They ran on different machines: ${a.machine}, and ${b.machine}.`;
+  if (a.point !== b.point) return `Their highest throughputs are at different points: ${a.point}, and ${b.point}.`;
+  for (const one of [a, b]) if (one.unranked !== null) return `${one.name} is in no ranking: ${one.unranked}`;
+  return null;
+}
+
+/** The ratios of two rows of a study, or why there are none. */
+function acrossRuns(data, first, second) {
+  const [a, b] = [data.rows[first], data.rows[second]];
+  const reason = incomparable(a, b);
+  if (reason !== null) return [marked("p", "notice", `They cannot be compared. ${reason}`)];
+  const cells = data.measures.map((_, place) =>
+    ratioCell(a.figures[place] && b.figures[place] ? independentRatio(a.figures[place], b.figures[place]) : null, data.better[place]),
+  );
+  const words =
+    a.run === b.run
+      ? "Both are of one run, whose page compares them by pairs."
+      : "They were measured at different times, and not in turn: what else changed in between is part of the ratio.";
+  const versions = a.version === b.version ? [] : [marked("p", "notice", "They were measured by different versions of Loadcurve.")];
+  return [...versions, marked("p", "", `${a.name} over ${b.name}, at ${a.point}. ${words}`), tableOf(["", ...data.measures], [["ratio", ...cells]])];
+}
+
+const choice = document.querySelector("[data-pair]");
+if (choice !== null) {
+  const data = JSON.parse(document.getElementById("compared").textContent);
+  const isWithin = choice.dataset.pair === "within";
+  const names = isWithin ? data.order : data.rows.map((row) => `${row.name}, ${row.moment}, ${row.machine}`);
+  const selects = ["first", "second"].map((id) => document.getElementById(id));
+  for (const select of selects) {
+    for (const [place, name] of names.entries()) select.append(new Option(name, isWithin ? name : place));
+  }
+  if (names.length > 1) {
+    selects[1].selectedIndex = 1;
+    choice.hidden = false;
+    const show = () => {
+      const [first, second] = selects.map((select) => select.value);
+      const parts = first === second ? [marked("p", "none", "Choose two.")] : (isWithin ? withinRun : acrossRuns)(data, first, second);
+      document.getElementById("pair").replaceChildren(...parts);
+    };
+    for (const select of selects) select.addEventListener("change", show);
+    show();
+  }
+}

@@ -1,0 +1,354 @@
+"""A published run: one JSON file with every trial's figures, in a folder that Git holds and that grows.
+
+A file is ``SUBJECT/results/YYYYMMDD/MACHINE-DIGEST.json``: the study, the day, the machine, and the first
+digits of the digest of the run's files, so that runs of one day never meet in a file, in whatever order they
+come. Files are added and never changed. Figures are in seconds, bytes, and counts per second.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import from_json
+
+from loadcurve.errors import BadInput
+from loadcurve.files import make_folder, read_regular, write_whole
+from loadcurve.loads.values import Point
+from loadcurve.record import Count, Many, Record, contradiction
+from loadcurve.result.checksum import digest, sealed, unsealed, with_checksum
+from loadcurve.result.trial_lines import first_problem
+
+PUBLISHED_FORMAT: Final = "loadcurve-published/1"
+_FORMAT_NAME: Final = "loadcurve-published/"
+PUBLISHED_BYTES_MAX: Final = 16 * 2**20
+PARTS_MAX: Final = 1_000_000
+"""A file with more lists and objects is refused: in memory each takes many times its text."""
+FILES_MAX: Final = 100_000
+RESULTS_FOLDER: Final = "results"
+DIGEST_CHARACTERS: Final = 8
+SLUG_CHARACTERS_MAX: Final = 64
+LINE_CHARACTERS_MAX: Final = 2_000
+_SLUG = rf"[a-z0-9](?:[a-z0-9.-]{{0,{SLUG_CHARACTERS_MAX - 2}}}[a-z0-9])?"
+_PLACE = re.compile(rf"(?P<subject>{_SLUG})/results/(?P<day>\d{{8}})/(?P<machine>{_SLUG})\.json")
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
+
+Slug = Annotated[str, Field(pattern=f"^{_SLUG}$")]
+"""A name that is part of a path and of a link."""
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Line = Annotated[str, Field(max_length=LINE_CHARACTERS_MAX)]
+"""A text of a person or of a program, which may hold anything and is never long."""
+
+
+class PublishedMeasure(Record):
+    """What a figure is of."""
+
+    name: Annotated[str, Field(pattern="^[a-z0-9_]{1,64}$")]
+    """With its unit at the end, as figures name it."""
+    title: Line
+    unit: Literal["s", "bytes", "1/s", ""]
+    better: Literal["higher", "lower"] | None
+
+
+class PublishedFigure(Record):
+    """One measure at one point: of each trial, and over those whose verdict is not invalid."""
+
+    values: Many[float | None]
+    value: float | None
+    """The geometric mean; ``None`` where no usable trial has a value."""
+    low: float | None
+    high: float | None
+    """Of the 95 % interval over trials; ``None`` of one trial."""
+    n: Count
+
+
+class PublishedPoint(Record):
+    """One server at one point, over the trials that measured it; all lists are in their order."""
+
+    server: Line
+    point: Point
+    blocks: Many[Count]
+    verdicts: Many[Literal["valid", "suspect", "invalid"]]
+    reason: Line | None
+    """Why no trial can be used."""
+    figures: dict[str, PublishedFigure]
+
+    @model_validator(mode="after")
+    def _lists_are_of_the_same_trials(self) -> Self:
+        lengths = {len(self.blocks), len(self.verdicts), *(len(one.values) for one in self.figures.values())}
+        if len(lengths) > 1:
+            raise contradiction(f"{self.server} has figures of other numbers of trials than it has verdicts")
+        return self
+
+
+class PublishedServer(Record):
+    """A server of the study, measured or not."""
+
+    name: Line
+    slug: Slug
+    """By which all results of the same server are found."""
+    title: Line
+    version: Line | None
+    settings: dict[str, Any]
+    configuration: dict[str, Digest]
+    """The digest of each configuration file."""
+    programs: dict[str, Digest]
+    """The digest of each program that was started."""
+    documentation: Line | None
+    missing: bool
+    cpus: Count | None
+    """On how many CPUs it ran."""
+
+
+class PublishedRank(Record):
+    """A server's places, counted from 1: the best and the worst that cannot be ruled out."""
+
+    server: Line
+    best: Count
+    worst: Count
+
+
+class PublishedRanking(Record):
+    """Servers by one measure over the curve, as far as they can be told apart."""
+
+    measure: str
+    groups: Many[list[Line]]
+    """The largest sets of servers that cannot be told apart; a server may be in several."""
+    ranks: Many[PublishedRank]
+    """The best first."""
+
+
+class Unranked(Record):
+    """A server in no ranking, with the reason."""
+
+    server: Line
+    reason: Line
+
+
+class PublishedFinding(Record):
+    """Something odd that was seen of a server."""
+
+    server: Line
+    weight: Literal["invalidates", "distorts", "explains"]
+    seen: Line
+    cause: Line
+
+
+class PublishedMachine(Record):
+    """The machine that a run was measured on, without what says whose it is."""
+
+    slug: Slug
+    name: Line
+    fingerprint: Digest | None
+    """The digest of its hardware; ``None`` where the run does not know it."""
+    cpu_model: Line | None
+    cpus: Count | None
+    memory_bytes: Count | None
+    architecture: Line | None
+    virtual_machine: bool | None
+    kernel: Line | None
+    operating_system: Line | None
+
+
+class PublishedRun(Record):
+    """A run as it is published."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=with_checksum)
+
+    format: Literal["loadcurve-published/1"]
+    run: Digest
+    """The digest of the run's files."""
+    subject: Slug
+    title: Line
+    question: Line | None
+    complete: bool
+    started_at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT[0-9:.+Z-]{1,32}$")]
+    loadcurve_version: Line
+    conditions: Digest
+    """Of what decides whether figures can be compared: load and content."""
+    load: dict[str, Any]
+    """The options of the load."""
+    study: Annotated[str, Field(max_length=200_000)] | None
+    """The study's file; ``None`` where it names what is private, or was not kept."""
+    study_sha256: Digest | None
+    machine: PublishedMachine
+    noise: Annotated[float, Field(ge=0)] | None
+    """As a share: 95 % of the throughputs of one server lie that near one another, by ``doctor --noise``."""
+    measures: Many[PublishedMeasure]
+    servers: Many[PublishedServer]
+    points: Many[PublishedPoint]
+    rankings: Many[PublishedRanking]
+    unranked: Many[Unranked]
+    findings: Many[PublishedFinding]
+
+    @property
+    def day(self) -> str:
+        """Return the day of its start, in UTC as recorded, such as ``20261128``."""
+        return self.started_at[:10].replace("-", "")
+
+    @property
+    def place(self) -> str:
+        """Return where its file is, from the site's folder."""
+        name = f"{self.machine.slug}-{self.run[:DIGEST_CHARACTERS]}"
+        return f"{self.subject}/{RESULTS_FOLDER}/{self.day}/{name}.json"
+
+    @model_validator(mode="after")
+    def _names_what_it_has(self) -> Self:
+        names = [one.name for one in self.servers]
+        measures = {one.name for one in self.measures}
+        if len(set(names)) != len(names):
+            raise contradiction("two servers have the same name")
+        named = {
+            *(one.server for one in self.points),
+            *(one.server for one in self.unranked),
+            *(one.server for ranking in self.rankings for one in ranking.ranks),
+        }
+        if unknown := named - set(names):
+            raise contradiction(f"{min(unknown)} is not among the servers")
+        of_points = {name for one in self.points for name in one.figures}
+        if unknown := (of_points | {one.measure for one in self.rankings}) - measures:
+            raise contradiction(f"{min(unknown)} is not among the measures")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """A file of a site: where it is from the site's folder, and its digest."""
+
+    place: str
+    sha256: str
+    bytes: int
+
+
+Published = Literal["published", "already there"]
+
+
+def slug(text: str) -> str:
+    """Return a text as part of a path and of a link, such as ``apache-event``; never empty."""
+    found = _NOT_IN_SLUG.sub("-", text.lower()).strip("-")[:SLUG_CHARACTERS_MAX].strip("-")
+    return found or "unnamed"
+
+
+def publish_run(site: Path, run: PublishedRun) -> Published:
+    """Add a run to a site's folder, which is made where there is none; nothing that is there is changed.
+
+    Raises ``BadInput`` where it cannot be written, or another file has its place.
+    """
+    path = site / run.place
+    text = sealed(run.model_dump_json(indent=1)) + b"\n"
+    try:
+        if os.path.lexists(path):
+            if read_regular(path, PUBLISHED_BYTES_MAX) != text:
+                raise BadInput(
+                    f"{path} is there already, with other content. A published result is never changed: "
+                    "remove the file to publish this run in its place."
+                )
+            return "already there"
+        make_folder(path.parent)
+        write_whole(path, text, durably=True)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}. Choose another folder: --to") from error
+    return "published"
+
+
+def files_of(site: Path) -> list[PublishedFile]:
+    """Return the published files of a site, by their places; what else is in the folder is left alone.
+
+    Raises ``BadInput`` where there is no folder, or a folder or a file cannot be read, or is a link.
+    """
+    if not site.is_dir():
+        raise BadInput(f"{site} is no folder. Publish a run into it first: loadcurve publish RUN --to {site}")
+    found = list(islice(_places(site), FILES_MAX + 1))
+    if len(found) > FILES_MAX:
+        raise BadInput(f"{site} has more than {FILES_MAX:,} published files.")
+    return [_file(site, place) for place in sorted(found)]
+
+
+def _places(site: Path) -> Iterator[str]:
+    try:
+        for subject in _names(site):
+            for day in _names(site / subject / RESULTS_FOLDER):
+                for name in _names(site / subject / RESULTS_FOLDER / day):
+                    place = f"{subject}/{RESULTS_FOLDER}/{day}/{name}"
+                    if _PLACE.fullmatch(place):
+                        yield place
+                    elif name.endswith(".json"):
+                        raise BadInput(
+                            f"{site / place} is no place of a published result: expected "
+                            "SUBJECT/results/YYYYMMDD/MACHINE.json, in small letters, digits and hyphens."
+                        )
+    except OSError as error:
+        raise BadInput(f"{error.filename} cannot be read: {error.strerror}.") from error
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names in a folder; nothing where it is none, or a link to one."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [one.name for one in folder.iterdir()]
+
+
+def _file(site: Path, place: str) -> PublishedFile:
+    data = _bytes_of(site / place)
+    return PublishedFile(place, digest(data), len(data))
+
+
+def read_published(site: Path, place: str) -> PublishedRun:
+    """Return a published run by its place in a site's folder.
+
+    Raises ``BadInput``: it cannot be read, was changed, is of a newer version, or is not where it belongs.
+    """
+    run = read_published_file(site / place)
+    if run.place != place:
+        raise BadInput(
+            f"{site / place} is the result that belongs at {run.place}: a published file keeps its name."
+        )
+    return run
+
+
+def read_published_file(path: Path) -> PublishedRun:
+    """Return a published run from a file, wherever that is.
+
+    Raises ``BadInput``: it cannot be read, was changed since it was published, or is of a newer version.
+    """
+    data = _bytes_of(path)
+    text = unsealed(data)
+    if text.state != "intact":
+        _require_known_format(path, data)
+        raise BadInput(
+            f"{path} was changed since it was published: its content does not have the digest that it "
+            "states. Fetch it again, or publish the run anew."
+        )
+    try:
+        return PublishedRun.model_validate_json(text.content)
+    except ValidationError as error:
+        _require_known_format(path, text.content)
+        raise BadInput(f"{path} cannot be read as a published result: {first_problem(error)}") from error
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        data = read_regular(path, PUBLISHED_BYTES_MAX)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
+    if data.count(b"{") + data.count(b"[") > PARTS_MAX:
+        raise BadInput(f"{path} is refused: it has more than {PARTS_MAX:,} lists and objects.")
+    return data
+
+
+def _require_known_format(path: Path, text: bytes) -> None:
+    """Raise ``BadInput`` for a file of another version, which is not damaged."""
+    try:
+        written: Any = from_json(text, allow_partial=True)
+    except ValueError:
+        return
+    name = written.get("format") if isinstance(written, dict) else None
+    if isinstance(name, str) and name.startswith(_FORMAT_NAME) and name != PUBLISHED_FORMAT:
+        raise BadInput(
+            f"{path} has the format {name[:40]}, and this version of Loadcurve reads {PUBLISHED_FORMAT}. Use "
+            "the version that wrote it, or a newer one."
+        )

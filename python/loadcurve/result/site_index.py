@@ -1,0 +1,181 @@
+"""The index of a site: what its pages say of each published run without reading its file again.
+
+It is made of the published files alone, so that the same files give the same index in whatever order they
+came. An entry holds as long as its file has the digest that it names.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from loadcurve.files import read_regular
+from loadcurve.loads.values import Point
+from loadcurve.record import Count, Many, Record
+from loadcurve.result.checksum import sealed, unsealed, with_checksum
+from loadcurve.result.publication import (
+    Digest,
+    PublishedFile,
+    PublishedMachine,
+    PublishedPoint,
+    PublishedRun,
+    Slug,
+    read_published,
+)
+
+INDEX_FILE: Final = "index.json"
+INDEX_BYTES_MAX: Final = 256 * 2**20
+HEADLINES: Final = (
+    "throughput_rps",
+    "latency_p99_s",
+    "server_cpu_per_request_s",
+    "server_memory_mean_bytes",
+)
+"""What lists say of a server, at the point of its highest throughput."""
+
+
+class Headline(Record):
+    """A figure over trials."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: Count
+
+
+class IndexedServer(Record):
+    """A server of a published run."""
+
+    name: str
+    slug: Slug
+    title: str
+    version: str | None
+    point: Point | None
+    """The point of its highest throughput; ``None`` where none of its points can be used."""
+    figures: dict[str, Headline]
+    """At that point, by the name of the measure."""
+    ranks: dict[str, tuple[Count, Count]]
+    """By the name of a measure: the best and the worst place that cannot be ruled out."""
+    unranked: str | None
+    """Why it is in no ranking."""
+
+
+class IndexedRun(Record):
+    """A published run."""
+
+    place: str
+    sha256: Digest
+    """Of its file."""
+    subject: Slug
+    title: str
+    question: str | None
+    conditions: Digest
+    started_at: str
+    loadcurve_version: str
+    machine: PublishedMachine
+    verdicts: dict[Literal["valid", "suspect", "invalid"], Count]
+    servers: Many[IndexedServer]
+
+    @property
+    def page(self) -> str:
+        """Return where its page is, from the site's folder."""
+        return f"{self.place.removesuffix('.json')}.html"
+
+
+class SiteIndex(Record):
+    """All published runs of a site."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=with_checksum)
+
+    format: Literal["loadcurve-site/1"] = "loadcurve-site/1"
+    runs: Many[IndexedRun] = Field(default_factory=list)
+    """The oldest first."""
+
+
+def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
+    """Return the entry of a published run."""
+    ranks: dict[str, dict[str, tuple[int, int]]] = {}
+    for ranking in run.rankings:
+        for one in ranking.ranks:
+            ranks.setdefault(one.server, {})[ranking.measure] = (one.best, one.worst)
+    unranked = {one.server: one.reason for one in run.unranked}
+    peaks = {server.name: peak_of(run, server.name) for server in run.servers}
+    verdicts = [verdict for one in run.points for verdict in one.verdicts]
+    return IndexedRun(
+        place=file.place,
+        sha256=file.sha256,
+        subject=run.subject,
+        title=run.title,
+        question=run.question,
+        conditions=run.conditions,
+        started_at=run.started_at,
+        loadcurve_version=run.loadcurve_version,
+        machine=run.machine,
+        verdicts={"valid": 0, "suspect": 0, "invalid": 0} | {name: verdicts.count(name) for name in verdicts},
+        servers=[
+            IndexedServer(
+                name=server.name,
+                slug=server.slug,
+                title=server.title,
+                version=server.version,
+                point=None if (peak := peaks[server.name]) is None else peak.point,
+                figures={} if peak is None else headlines_of(peak),
+                ranks=ranks.get(server.name, {}),
+                unranked=unranked.get(server.name),
+            )
+            for server in run.servers
+        ],
+    )
+
+
+def peak_of(run: PublishedRun, server: str) -> PublishedPoint | None:
+    """Return the point of a server's highest throughput; ``None`` where none can be used."""
+    known = [
+        (figure.value, one)
+        for one in run.points
+        if one.server == server
+        and (figure := one.figures.get(HEADLINES[0])) is not None
+        and figure.value is not None
+    ]
+    return max(known, key=lambda one: one[0])[1] if known else None
+
+
+def headlines_of(point: PublishedPoint) -> dict[str, Headline]:
+    """Return what lists say of a point."""
+    return {
+        name: Headline(value=figure.value, low=figure.low, high=figure.high, n=figure.n)
+        for name in HEADLINES
+        if (figure := point.figures.get(name)) is not None and figure.value is not None
+    }
+
+
+def read_index(site: Path) -> Mapping[str, IndexedRun]:
+    """Return the entries of a site's index by their places; nothing where it is damaged or absent."""
+    try:
+        text = unsealed(read_regular(site / INDEX_FILE, INDEX_BYTES_MAX))
+        if text.state != "intact":
+            return {}
+        found = SiteIndex.model_validate_json(text.content)
+    except (OSError, ValidationError):
+        return {}
+    return {one.place: one for one in found.runs}
+
+
+def index_of(site: Path, files: Iterable[PublishedFile], known: Mapping[str, IndexedRun]) -> SiteIndex:
+    """Return the index of published files; only those that ``known`` does not hold as they are, are read.
+
+    Raises ``BadInput`` where one of them cannot be read as a published result.
+    """
+    runs = [
+        kept
+        if (kept := known.get(file.place)) is not None and kept.sha256 == file.sha256
+        else indexed(file, read_published(site, file.place))
+        for file in files
+    ]
+    return SiteIndex(runs=sorted(runs, key=lambda one: (one.started_at, one.place)))
+
+
+def index_text(index: SiteIndex) -> bytes:
+    """Return the text of an index's file."""
+    return sealed(index.model_dump_json()) + b"\n"

@@ -1,0 +1,96 @@
+"""The pages of published results: an entry is found by its words, and two rows are compared as SciPy does."""
+
+import math
+from pathlib import Path
+
+import pytest
+from scipy.stats import t, ttest_rel
+
+from loadcurve.analysis.publication import Publication, published_run
+from loadcurve.report.site.build import build_site
+from loadcurve.result.publication import PublishedRun, publish_run
+from support import synthetic_run as synthetic
+from support.opened_report import OpenReport
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[PublishedRun, PublishedRun]:
+    """The synthetic run, and another one of the same study whose figures are others."""
+    folder = tmp_path_factory.mktemp("published")
+    synthetic.write_run(folder / "run")
+    run = published_run(folder / "run", Publication())
+    run = run.model_copy(update={"machine": run.machine.model_copy(update={"fingerprint": "a" * 64})})
+    other = run.model_copy(update={"run": "f" * 64, "started_at": "2026-03-20T10:00:00Z"})
+    return run, other
+
+
+@pytest.fixture(scope="module")
+def site(runs: tuple[PublishedRun, PublishedRun], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    for run in runs:
+        publish_run(folder, run)
+    build_site(folder)
+    return folder
+
+
+def ratios(cell: str) -> list[float]:
+    """The numbers of a cell, such as ``1.15 1.10 to 1.21``."""
+    return [float(word) for word in cell.replace(" to ", " ").replace(",", "").split()]
+
+
+def test_two_servers_of_a_run_are_compared_by_pairs_within_blocks(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    page = open_report(site / runs[0].place.replace(".json", ".html")).page
+    page.locator("#first").select_option("nginx")
+    page.locator("#second").select_option("apache")
+    row = page.locator("#pair tbody tr").filter(has_text="connections = 10").first
+    values = {
+        one.server: dict(zip(one.blocks, one.figures["throughput_rps"].values, strict=True))
+        for one in runs[0].points
+        if one.point == {"connections": 10}
+    }
+    blocks = sorted(values["nginx"].keys() & values["apache"].keys())
+    logs = [[math.log(values[name][block] or 0) for block in blocks] for name in ("nginx", "apache")]
+    expected = ttest_rel(*logs).confidence_interval(0.95)
+    mean = sum(a - b for a, b in zip(*logs, strict=True)) / len(blocks)
+    shown = ratios(row.locator("td").first.inner_text())
+    assert shown == pytest.approx([math.exp(one) for one in (mean, expected.low, expected.high)], rel=6e-3)
+
+
+def test_rows_of_two_runs_are_compared_by_their_intervals(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    page = open_report(site / runs[0].subject / "index.html").page
+    names = page.locator("#first option").all_inner_texts()
+    first, second = (place for place, name in enumerate(names) if name.startswith("nginx "))
+    page.locator("#first").select_option(index=first)
+    page.locator("#second").select_option(index=second)
+    # Both runs have the same three values, a factor of 1.02 apart: Welch's test has four degrees of freedom.
+    half = float(t.ppf(0.975, 4)) * math.log(1.02) * math.sqrt(2 / 3)
+    shown = ratios(page.locator("#pair tbody td").first.inner_text())
+    assert shown == pytest.approx([1, math.exp(-half), math.exp(half)], rel=6e-3)
+    assert "not in turn" in page.locator("#pair").inner_text()
+
+
+def test_rows_of_different_machines_are_not_compared(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun], tmp_path: Path
+):
+    elsewhere = runs[1].machine.model_copy(update={"fingerprint": "b" * 64, "name": "another machine"})
+    for run in (runs[0], runs[1].model_copy(update={"machine": elsewhere})):
+        publish_run(tmp_path, run)
+    build_site(tmp_path)
+    page = open_report(tmp_path / runs[0].subject / "index.html").page
+    page.locator("#first").select_option(index=0)
+    page.locator("#second").select_option(index=page.locator("#second option").count() - 1)
+    assert "They ran on different machines" in page.locator("#pair").inner_text()
+    assert page.locator("#pair table").count() == 0
+
+
+def test_an_entry_is_found_by_its_words(open_report: OpenReport, site: Path):
+    page = open_report(site / "index.html").page
+    entries = page.locator("[data-search]:visible")
+    before = entries.count()
+    page.locator("#search").fill("apache event")
+    assert before > entries.count() == 1
+    assert "Apache httpd, event" in entries.first.inner_text()

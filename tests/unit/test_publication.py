@@ -1,0 +1,307 @@
+"""Published results: every trial in SI units, nothing private, and no byte that anybody has changed."""
+
+import json
+import math
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loadcurve.analysis.publication import Publication, problems_of, published_run, rankings_of
+from loadcurve.cli.publish import check_command, publish_command
+from loadcurve.errors import BadInput
+from loadcurve.report.site.build import build_site
+from loadcurve.result.checksum import sealed, unsealed
+from loadcurve.result.private_facts import private_facts, without_private_facts
+from loadcurve.result.publication import (
+    PublishedFigure,
+    PublishedMeasure,
+    PublishedPoint,
+    PublishedRun,
+    files_of,
+    publish_run,
+    read_published,
+    slug,
+)
+from loadcurve.result.run_files import RUN_FILE
+from loadcurve.result.site_index import read_index
+from support import schemas
+from support import synthetic_run as synthetic
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> PublishedRun:
+    """The synthetic run as it is published."""
+    synthetic.write_run(folder := tmp_path_factory.mktemp("published") / "run")
+    return published_run(folder, Publication())
+
+
+def at(run: PublishedRun, server: str, connections: float) -> PublishedPoint:
+    """One server at one point."""
+    (found,) = [
+        one for one in run.points if (one.server, one.point) == (server, {"connections": connections})
+    ]
+    return found
+
+
+def republished(run: PublishedRun, /, **changed: Any) -> PublishedRun:
+    """A run with other facts."""
+    return PublishedRun.model_validate(run.model_dump() | changed)
+
+
+def test_figures_are_those_of_the_run_in_seconds_and_bytes(published: PublishedRun):
+    truth, figures = synthetic.SERVERS["nginx"], at(published, "nginx", 50).figures
+    assert figures["throughput_rps"].value == pytest.approx(truth.throughput_rps(50), rel=1e-5)
+    assert figures["throughput_rps"].high == pytest.approx(
+        truth.throughput_rps(50) * synthetic.REACH, rel=1e-5
+    )
+    assert figures["server_cpu_per_request_s"].value == pytest.approx(20e-6, rel=1e-5)
+    assert figures["server_memory_mean_bytes"].value == pytest.approx(truth.memory_bytes(50), rel=1e-5)
+    assert len(figures["latency_p99_s"].values) == len(synthetic.TRIAL_FACTORS)
+    assert {one.unit for one in published.measures} == {"1/s", "s", "bytes", ""}
+
+
+def test_an_invalid_point_says_why_and_a_missing_server_is_in_no_ranking(published: PublishedRun):
+    assert at(published, "tiny", 100).verdicts.count("invalid") == 1
+    assert {one.server: one.reason for one in published.unranked}[
+        "absent"
+    ] == "it was not found on the machine"
+    ranked = {one.server for ranking in published.rankings for one in ranking.ranks}
+    assert ranked == {"nginx", "apache", "tiny"}
+
+
+def test_a_published_file_is_valid_by_its_schema_and_reads_back_as_it_was(
+    published: PublishedRun, tmp_path: Path
+):
+    assert publish_run(tmp_path, published) == "published"
+    assert publish_run(tmp_path, published) == "already there"
+    (file,) = files_of(tmp_path)
+    assert file.place == published.place
+    schemas.validate(json.loads((tmp_path / file.place).read_text()), "published")
+    assert read_published(tmp_path, file.place) == published
+
+
+def test_any_changed_byte_is_refused(published: PublishedRun, tmp_path: Path):
+    publish_run(tmp_path, published)
+    path = tmp_path / published.place
+    whole = path.read_bytes()
+    for place in random.Random(5).sample(range(len(whole) - 1), 40):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        with pytest.raises(BadInput):
+            read_published(tmp_path, published.place)
+
+
+def test_a_result_is_never_changed_and_keeps_its_name(published: PublishedRun, tmp_path: Path):
+    publish_run(tmp_path, published)
+    with pytest.raises(BadInput, match="A published result is never changed"):
+        publish_run(tmp_path, republished(published, title="another title"))
+    other = Path(published.place).with_name("elsewhere.json").as_posix()
+    shutil.copy(tmp_path / published.place, tmp_path / other)
+    with pytest.raises(BadInput, match="keeps its name"):
+        read_published(tmp_path, other)
+
+
+def test_a_newer_format_is_named_as_one(published: PublishedRun, tmp_path: Path):
+    publish_run(tmp_path, published)
+    path = tmp_path / published.place
+    content = unsealed(path.read_bytes()).content.decode()
+    path.write_bytes(sealed(content.replace("loadcurve-published/1", "loadcurve-published/2")))
+    with pytest.raises(BadInput, match="a newer one"):
+        read_published(tmp_path, published.place)
+
+
+def test_rankings_that_are_not_those_of_the_figures_are_found(published: PublishedRun):
+    assert list(problems_of(published)) == []
+    ranking = published.rankings[0]
+    turned = ranking.model_copy(update={"ranks": list(reversed(ranking.ranks))})
+    forged = published.model_copy(update={"rankings": [turned, *published.rankings[1:]]})
+    assert list(problems_of(forged)) == ["its rankings are not those of its own figures"]
+
+
+def test_the_check_names_every_file_that_is_wrong(
+    published: PublishedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    publish_run(tmp_path, published)
+    check_command(tmp_path)
+    assert "1 published result: all in order" in capsys.readouterr().out
+    private = republished(published, title="measured on 10.20.30.40", run="b" * 64)
+    publish_run(tmp_path, private)
+    with pytest.raises(BadInput, match=r"title has an address, 10\.20\.30\.40"):
+        check_command(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("started in /home/alice/work/app", "started in {path}"),
+        ("GET http://db1.corp.internal:8080/x?y=1", "GET http://{address}/x?y=1"),
+        ("GET http://127.0.0.1:8080/x", "GET http://127.0.0.1:8080/x"),
+        ("listen 0.0.0.0:80 and [::1]:80", "listen 0.0.0.0:80 and [::1]:80"),
+        ("peer 192.168.7.9 answered", "peer {address} answered"),
+        ("peer 2001:db8::17 answered", "peer {address} answered"),
+        ("ssh deploy@build7.example.org", "ssh {login}"),
+        ("nginx 1.22.1, OpenSSL 3.0.11", "nginx 1.22.1, OpenSSL 3.0.11"),
+        ("at 12:30:05, 4.5 MiB/s", "at 12:30:05, 4.5 MiB/s"),
+        ("host buildbox7 was busy", "host {name} was busy"),
+        ("root and localhost stay", "root and localhost stay"),
+    ],
+)
+def test_what_says_whose_machine_it_was_is_left_out(text: str, shown: str):
+    assert without_private_facts(text, ["buildbox7", "root"]) == shown
+    assert bool(list(private_facts(text, ["buildbox7"]))) == (text != shown)
+    assert list(private_facts(shown, ["buildbox7"])) == []
+
+
+def test_paths_of_requests_are_no_folders():
+    load = {"requests": [{"path": "/home/index.html"}], "ca": "/home/alice/ca.pem"}
+    assert without_private_facts(load) == {"requests": [{"path": "/home/index.html"}], "ca": "{path}"}
+
+
+def test_a_study_that_names_a_folder_is_published_by_its_digest_alone(tmp_path: Path):
+    texts = synthetic.Texts(title="of /home/alice/bench")
+    synthetic.write_run(tmp_path / "run", texts=texts)
+    run = published_run(tmp_path / "run", Publication())
+    assert (run.study, run.title) == (None, "of {path}")
+    kept = published_run(tmp_path / "run", Publication(private=True))
+    assert kept.title == texts.title
+    assert kept.study is not None
+
+
+def test_a_run_without_verdicts_is_refused(tmp_path: Path):
+    synthetic.write_run(tmp_path / "run")
+    record = json.loads((tmp_path / "run" / RUN_FILE).read_text())
+    record.pop("sha256", None)
+    record["imported"] = {"command": ["loadcurve", "import", "x"], "at": "2026-03-14T09:26:53Z", "files": []}
+    (tmp_path / "run" / RUN_FILE).write_text(json.dumps(record))
+    with pytest.raises(BadInput, match="no verdicts"):
+        published_run(tmp_path / "run", Publication())
+
+
+def test_the_same_runs_in_any_order_give_the_same_bytes(published: PublishedRun, tmp_path: Path):
+    runs = [republished(published, run=f"{number:064x}", started_at=f"2026-03-{14 + number}T09:00:00Z")
+            for number in range(3)]  # fmt: skip
+    for site, order in ((tmp_path / "a", (0, 1, 2)), (tmp_path / "b", (2, 0, 1))):
+        for number in order:
+            publish_run(site, runs[number])
+            build_site(site)
+    found = [
+        {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        for site in (tmp_path / "a", tmp_path / "b")
+    ]
+    assert found[0] == found[1]
+
+
+def test_one_more_run_writes_no_page_that_says_nothing_of_it(published: PublishedRun, tmp_path: Path):
+    publish_run(tmp_path, published)
+    build_site(tmp_path)
+    assert build_site(tmp_path).written == 0
+    publish_run(tmp_path, republished(published, run="c" * 64, subject="another"))
+    # The front page, that of the run, its study, its four servers and its machine.
+    assert build_site(tmp_path).written == 8
+
+
+def test_an_index_that_says_something_else_than_its_file_is_not_believed(
+    published: PublishedRun, tmp_path: Path
+):
+    publish_run(tmp_path, published)
+    build_site(tmp_path)
+    path = tmp_path / "index.json"
+    index = json.loads(unsealed(path.read_bytes()).content)
+    index["runs"][0] |= {"title": "a lie", "sha256": "d" * 64}
+    path.write_bytes(sealed(json.dumps(index)))
+    build_site(tmp_path)
+    assert next(iter(read_index(tmp_path).values())).title == published.title
+
+
+def test_texts_of_a_stranger_are_escaped_on_every_page(published: PublishedRun, tmp_path: Path):
+    text = "<img src=x onerror=alert(1)>"
+    servers = [one.model_dump() | {"title": text, "version": text} for one in published.servers]
+    publish_run(tmp_path, republished(published, title=text, question=text, servers=servers))
+    build_site(tmp_path)
+    pages = [path.read_text() for path in tmp_path.rglob("*.html")]
+    assert len(pages) > 5
+    assert not [page for page in pages if "<img" in page]
+
+
+def test_links_of_the_site_lead_to_its_own_files(published: PublishedRun, tmp_path: Path):
+    publish_run(tmp_path, published)
+    build_site(tmp_path)
+    broken = [
+        (page, link)
+        for page in tmp_path.rglob("*.html")
+        for link in re.findall(r'href="([^"]+)"', page.read_text())
+        if not (page.parent / link).is_file()
+    ]
+    assert broken == []
+
+
+def test_publishing_prints_each_result_and_the_front_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    synthetic.write_run(tmp_path / "run")
+    publish_command([tmp_path / "run"], tmp_path / "site", Publication(machine="Box 7"))
+    result, front = capsys.readouterr().out.split()
+    assert Path(result).name.startswith("box-7-")
+    assert (Path(result).is_file(), Path(front).is_file()) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("Apache, event MPM", "apache-event-mpm"), ("../../etc", "etc"), ("…", "unnamed"), ("A" * 99, "a" * 64)],
+)
+def test_a_name_in_a_path_is_plain(text: str, shown: str):
+    assert slug(text) == shown
+
+
+MEASURES = [
+    PublishedMeasure(name=name, title=name, unit="s", better=better)
+    for name, better in (
+        ("throughput_rps", "higher"),
+        ("latency_p50_s", "lower"),
+        ("latency_p99_s", "lower"),
+        ("server_cpu_per_request_s", "lower"),
+        ("server_memory_mean_bytes", "lower"),
+    )
+]
+
+
+def simulated_points(source: np.random.Generator, ratio: float = 1.0) -> list[PublishedPoint]:
+    """Six servers at two points in four blocks, which share what their block was like; ``a`` differs."""
+    blocks, servers, points = 4, 6, 2
+    of_block = source.normal(0, 0.1, (len(MEASURES), 1, points, blocks))
+    values = np.exp(of_block + source.normal(0, 0.03, (len(MEASURES), servers, points, blocks)))
+    values[:, 0] *= ratio
+    return [
+        PublishedPoint(
+            server="abcdef"[server], point={"connections": point + 1.0}, blocks=list(range(blocks)),
+            verdicts=["valid"] * blocks, reason=None,
+            figures={
+                measure.name: PublishedFigure(
+                    values=values[place, server, point].tolist(), value=1.0, low=None, high=None, n=blocks
+                )
+                for place, measure in enumerate(MEASURES)
+            },
+        )
+        for server in range(servers)
+        for point in range(points)
+    ]  # fmt: skip
+
+
+def test_equal_servers_are_told_apart_in_at_most_5_percent_of_pages():
+    source, pages = np.random.default_rng(20261128), 200
+    split = sum(
+        any(len(ranking.groups) > 1 for ranking in rankings_of(simulated_points(source), MEASURES, ()))
+        for _ in range(pages)
+    )
+    # Three standard errors of a binomial share above the rate that is claimed.
+    assert split / pages <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / pages)
+
+
+def test_a_server_that_is_faster_by_half_is_the_first_by_throughput():
+    found = list(rankings_of(simulated_points(np.random.default_rng(7), 1.5), MEASURES, ()))
+    first = found[0].ranks[0]
+    assert (first.server, first.best, first.worst) == ("a", 1, 1)
