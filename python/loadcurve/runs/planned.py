@@ -310,7 +310,9 @@ class PlannedRun:
         for name, server in self.servers.items():
             if not isinstance(server, MissingServer):
                 arm, cpus = self.study.arms[name], self._cpus_of(name)
-                found[name] = tried = try_server(server, served, arm, self._context.seed, cpus)
+                found[name] = tried = try_server(
+                    server, served, arm, self._context.seed, cpus, say=self._context.display.note
+                )
                 if isinstance(tried, ServerFailure):
                     self._context.display.server_failed(name, tried)
         return found

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecor
 from loadcurve.runs.fitting import misfits
 from loadcurve.runs.generators import require_generators
 from loadcurve.runs.limits import limits_record, machine_record
+from loadcurve.runs.slow_start import slow_start_said
 from loadcurve.runs.study_servers import needs_content, overrides_of, programs_of, with_own_programs
 from loadcurve.server.answers import content_name
 from loadcurve.server.attached import AttachedServer
@@ -361,14 +362,24 @@ class TriedServer:
 
 
 def try_server(
-    found: Found, served: Served | None, arm: Arm, seed: int, cpus: CpuDivision
+    found: Found,
+    served: Served | None,
+    arm: Arm,
+    seed: int,
+    cpus: CpuDivision,
+    *,
+    say: Callable[[str], None],
 ) -> TriedServer | ServerFailure:
     """Start a server once before the first trial, verify every path of its arm and stop it.
 
-    What goes wrong here will go wrong in each of its trials, which is where it is recorded.
+    What goes wrong here will go wrong in each of its trials, which is where it is recorded. What takes long
+    is said.
     """
     try:
-        with serve(found, served, cpus) as server:
+        server = serve(found, served, cpus)
+        with ExitStack() as started:
+            with slow_start_said(arm.name, found, server, say):
+                started.enter_context(server)
             server.verify(arm.paths_to_verify(seed), arm.load)
             return TriedServer(server.settings, server.configuration)
     except ServerFailure as failure:

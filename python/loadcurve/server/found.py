@@ -25,6 +25,7 @@ from loadcurve.server.description import (
     placeholders,
     require_known_placeholders,
 )
+from loadcurve.server.environment_beside import program_beside
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.install import install_command_here
 from loadcurve.server.installed.place import installed_server, servers_folder
@@ -407,15 +408,8 @@ def _program(
     if "/" in start[0]:
         return location.given_program(Path(start[0].format(entry=entry.folder, native=NATIVE_FOLDER)))
     program = _search_program(entry, location, start[:1], None, user)
-    beside = None if overrides.folder is None else _program_beside(overrides.folder.path, start[0])
+    beside = None if overrides.folder is None else program_beside(overrides.folder.path, start[0])
     return program if isinstance(program, Path) or beside is None else f"{program}; there is one at {beside}"
-
-
-def _program_beside(folder: Path, name: str) -> Path | None:
-    """Return where an environment in a folder has a program of this name, which nobody has activated."""
-    places = (".venv/bin", "venv/bin", "env/bin", "node_modules/.bin", "vendor/bin")
-    found = (Path(place, name) for place in places if (folder / place / name).is_file())
-    return next(found, None)
 
 
 def _unbuilt(entry: CatalogEntry, build: Build) -> MissingServer:

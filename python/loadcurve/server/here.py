@@ -20,6 +20,7 @@ from loadcurve.loads.way import SOCKET_HOST, socket_address
 from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.answers import ONLY_OK, WebSite
 from loadcurve.server.database import RunningDatabase
+from loadcurve.server.environment_beside import advice_on_module
 from loadcurve.server.failure import FailureCode, ServerFailure
 from loadcurve.server.found import FoundServer, ReadyQuestion
 from loadcurve.server.launch import Launch, Neighbour, ServerMarks
@@ -331,7 +332,10 @@ class Server(LiveServer):
         if complaint is not None:
             text = f"{self._title} rejects its configuration." + launch.advice_on_user(complaint)
             raise ServerFailure("config_rejected", text, complaint)
-        self._fail_as_ended(f"{self._title} {ended} before it was ready." + launch.advice_on_user())
+        advice = launch.advice_on_user()
+        if self.found.folder is not None:
+            advice = advice_on_module(self.found.folder.path, self.found.binary, self.log_tail()) or advice
+        self._fail_as_ended(f"{self._title} {ended} before it was ready.{advice}")
 
     def _fail_if_it_is_ending(self) -> None:
         """Fail where the main process ends in a moment: its connections are closed shortly before."""

@@ -13,6 +13,8 @@ from loadcurve.server.privileges import ServerUser
 
 ACCESS_LIST = "system.posix_acl_access"
 """The attribute by which more users may be let in than the mode says, see acl(5)."""
+INTERPRETER_LINE_MAX = 256
+"""Bytes of the first line of a script that the kernel reads."""
 READABLE_FOLDER, READABLE_FILE = 0o755, 0o644
 """Modes that let every user read."""
 
@@ -27,6 +29,7 @@ def reachable_program(
     Raises ``ServerFailure``: the user cannot run another one ("not_started").
     """
     if may_run(user, program):
+        _require_interpreter(title, user, program)
         return program
     if not any(program.is_relative_to(folder) for folder in ours):
         _refuse(title, user, f"run {program}", closed_folder(user, program))
@@ -34,6 +37,24 @@ def reachable_program(
     shutil.copyfile(program, copy)
     copy.chmod(0o755)
     return copy
+
+
+def _require_interpreter(title: str, user: ServerUser, script: Path) -> None:
+    """Require that the user can run what a script names on its first line, as those of an environment do.
+
+    Raises ``ServerFailure`` ("not_started"); the kernel would say of either that it is denied, or not there.
+    """
+    with script.open("rb") as file:
+        line = file.readline(INTERPRETER_LINE_MAX)
+    words = os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
+    if not words or not words[0].startswith("/"):
+        return
+    interpreter = Path(words[0])
+    if not interpreter.exists():
+        text = f"{title} cannot be started: {script} is run by {interpreter}, which does not exist."
+        raise ServerFailure("not_started", text)
+    if not may_run(user, interpreter):
+        _refuse(title, user, f"run {interpreter}, by which {script} is run", closed_folder(user, interpreter))
 
 
 def reachable_part(user: ServerUser, part: Path, ours: Path, copies: Path) -> Path:

@@ -119,7 +119,7 @@ class ServerOfPrograms(LiveServer):
 
     def log_tail(self, line_count: int = FAILURE_LOG_LINES, /) -> str:
         """Return the last lines of what each program printed; empty after the stop."""
-        tails = {name: server.log_tail(line_count) for name, server in self._started.items()}
+        tails = {name: server.log_tail(line_count) for name, server in [*self._started.items()]}
         return "\n".join(f"{name}:\n{tail}" for name, tail in tails.items() if tail)
 
     def stop(self) -> None:

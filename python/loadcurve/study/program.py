@@ -23,14 +23,23 @@ def existing_folder(folder: Path) -> Path:
 
 
 def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
-    """Fill in ``{study}``, and make a program that is named by a relative path an absolute one."""
-    # Braces in the folder's own name are doubled, as other placeholders are filled in later.
-    folder = str(Path(info.context["folder"] if info.context else "").absolute())
-    folder = folder.replace("{", "{{").replace("}", "}}")
+    """Fill in ``{study}``, and make a program that is named by a relative path an absolute one.
+
+    It is in the study's folder, or else in the one where it works, as in a command that a terminal there has.
+    """
+    study = Path(info.context["folder"] if info.context else "").absolute()
+    folder = _as_it_is(study)
     program, *arguments = (word.replace("{study}", folder) for word in words)
     if "/" in program and not program.startswith(("/", "{")):
-        program = f"{folder}/{program}"
+        cwd: Path = info.data.get("cwd") or study
+        is_there = not (study / program).exists() and (cwd / program).is_file()
+        program = f"{_as_it_is(cwd) if is_there else folder}/{program}"
     return [program, *arguments]
+
+
+def _as_it_is(folder: Path) -> str:
+    """Return a folder with the braces of its own name doubled, as placeholders are filled in later."""
+    return str(folder).replace("{", "{{").replace("}", "}}")
 
 
 SHELL_CHARACTERS = "|&;<>$`\n"
@@ -121,10 +130,11 @@ class ProgramTable(TomlTable):
         Expected('a name of at most 15 letters, digits and underscores, such as "app"'),
     ]
     """By which reports call it, and the commands of the others: `{app.port}` is the port of `app`."""
-    start: StudyCommand
-    """Its command, with the same placeholders as `start` of a server."""
+    # Known before ``start`` is read, whose program may lie there.
     cwd: Folder | None = None
     """The folder in which it works: `cwd` of the server, or the folder of the study, unless set."""
+    start: StudyCommand
+    """Its command, with the same placeholders as `start` of a server."""
     environment: Variables = Field(default_factory=dict)
     """Its environment variables, besides those of the server."""
     ready: AskedPath | None = None

@@ -374,6 +374,11 @@ class StudyServer(ContainerTable, extra="allow"):
     """The unit of systemd whose processes are a server that runs already."""
     container: ContainerNames | None = None
     """The container, of podman or docker, whose processes are a server that runs already."""
+    # Known before ``start`` is read, whose program may lie there.
+    cwd: Folder | None = None
+    """The folder in which the study's own program works: that of the study, unless set. Its program may lie
+    there, too, with a path such as `venv/bin/gunicorn`.
+    """
     start: StudyCommand | None = None
     """Another command than the catalogue's, with its placeholders; of a name that the catalogue does not
     have, the program itself.
@@ -390,8 +395,6 @@ class StudyServer(ContainerTable, extra="allow"):
     """Several programs that are the server together, in place of `start`; each starts when those before it
     are ready.
     """
-    cwd: Folder | None = None
-    """The folder in which the study's own program works: that of the study, unless set."""
     ready: AskedPath | None = None
     """The path whose answer, of a status below 400, shows that the server is ready. The study's own program
     is ready, unless this is set, when it answers its load's first request with a status below 500.
