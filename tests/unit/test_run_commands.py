@@ -156,7 +156,7 @@ def test_an_interrupted_run_ends_with_130_and_has_its_report(scripted, capsys):
 
 
 def test_a_run_that_is_interrupted_before_it_measures_leaves_no_folder(scripted, capsys, monkeypatch):
-    def interrupt(*_):
+    def interrupt(*_, **_named):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("loadcurve.runs.planned.try_server", interrupt)

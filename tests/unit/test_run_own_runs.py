@@ -51,6 +51,8 @@ def test_no_server_is_started_where_something_has_changed_since_the_run_was_begu
 ):
     monkeypatch.setattr("loadcurve.runs.study.host_facts", lambda: {**host_facts(), "kernel": "another one"})
     run = resumed(scripted)
-    monkeypatch.setattr("loadcurve.runs.planned.try_server", lambda *_: pytest.fail("a server was started"))
+    monkeypatch.setattr(
+        "loadcurve.runs.planned.try_server", lambda *_, **_named: pytest.fail("a server was started")
+    )
     with pytest.raises(BadInput, match=r"host\.kernel.* is another one"):
         run.measure()
