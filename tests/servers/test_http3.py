@@ -52,7 +52,7 @@ def by_http3(port: int, paths: list[str], folder: Path) -> list[bytes]:
 
 @pytest.mark.needs("gtlsclient")
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn", "limit"])
 def test_a_server_with_http3_answers_on_the_udp_port_of_the_same_number(
     name, place, content_folder, tmp_path
 ):
@@ -63,7 +63,7 @@ def test_a_server_with_http3_answers_on_the_udp_port_of_the_same_number(
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "limit"])
 def test_a_load_over_http3_gets_every_answer_whole(name, place, content_folder):
     found = speaking(name, place)
     content = content_of_folder(content_folder)
@@ -92,7 +92,7 @@ def udp_ports() -> set[int]:
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn", "limit"])
 def test_a_server_has_its_udp_port_only_with_http3(name, place, content_folder):
     found = speaking(name, place)
     has_port = {}

@@ -238,6 +238,8 @@ def test_the_ceiling_is_measured_over_all_that_is_spoken_at_every_load(
             # Four connections of three streams are more than may be under way.
             for connections, streams in ((1, 1), (4, 1), (1, 3))
         ],
+        # HTTP/3 is never in clear text.
+        *[(Spoken("3", "https"), connections, streams) for connections, streams in ((1, 1), (4, 1), (1, 3))],
     ]
     assert begun == expected
     assert [(point.spoken, point.connections, point.streams) for point in measured.points] == expected
@@ -267,7 +269,7 @@ def test_the_doctor_shows_the_ceiling_of_each_that_is_spoken() -> None:
 @pytest.mark.parametrize(
     ("options", "expected", "saved"),
     [
-        ([], (3, ["HTTP/1.1", "HTTPS", "HTTP/2", "HTTP/2 over TLS"]), "saved for later runs in"),
+        ([], (3, ["HTTP/1.1", "HTTPS", "HTTP/2", "HTTP/2 over TLS", "HTTP/3"]), "saved for later runs in"),
         (["--quick"], (1, ["HTTP/1.1"]), "not saved for later"),
     ],
 )

@@ -52,6 +52,8 @@ def test_tls_and_http2_are_two_settings():
     )
     clear = transport_of({"tls": False, "http2": True}, authority)
     assert (clear.scheme, clear.http_versions) == ("http", {"1.1", "2"})
+    every = transport_of({"tls": True, "http2": True, "http3": True}, authority)
+    assert every.http_versions == {"1.1", "2", "3"}
 
 
 @pytest.mark.parametrize("entry", ENCRYPTED, ids=lambda entry: entry.name)

@@ -15,10 +15,11 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use loadcurve_tls::{Client, QuicOutcome};
 use loadcurve_wire::{DatagramBytes, Moment};
+pub use quinn_proto::Incoming;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
-    EndpointEvent, Incoming, RandomConnectionIdGenerator, ReadError, ServerConfig, StreamEvent, StreamId,
+    EndpointEvent, RandomConnectionIdGenerator, ReadError, ServerConfig, StreamEvent, StreamId,
     TransportConfig, VarInt, WriteError,
 };
 
@@ -147,6 +148,11 @@ impl Socket {
         Some(Connection { inner, handle, base: self.base })
     }
 
+    /// Leaves a client's connection without an answer, as if its datagram had been lost.
+    pub fn ignore(&mut self, incoming: Incoming) {
+        self.endpoint.ignore(incoming);
+    }
+
     /// Begins a connection of a client.
     ///
     /// # Errors
@@ -224,6 +230,8 @@ pub enum Event {
     Readable(u64),
     /// A stream takes bytes again.
     Writable(u64),
+    /// The peer does not want what is written on a stream.
+    Stopped(u64),
     /// More streams may be opened.
     Available,
     /// It has ended.
@@ -371,6 +379,37 @@ impl Connection {
         written
     }
 
+    /// Writes pieces on a stream without a copy, as far as it takes them: what it has taken is in them no longer. A stream that the
+    /// peer does not want any more takes all.
+    pub fn write_pieces(&mut self, stream: u64, pieces: &mut [Bytes]) {
+        let mut stream = self.inner.send_stream(id(stream));
+        while pieces.iter().any(|piece| !piece.is_empty()) {
+            match stream.write_chunks(pieces) {
+                Ok(_) => {}
+                Err(WriteError::Blocked) => return,
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => pieces.fill(Bytes::new()),
+            }
+        }
+    }
+
+    /// Ends a stream behind what was written.
+    pub fn finish(&mut self, stream: u64) {
+        // One that the peer has stopped has ended before.
+        let _ = self.inner.send_stream(id(stream)).finish();
+    }
+
+    /// On how many streams the peer may still lack something, those that never end included.
+    #[must_use]
+    pub fn streams_unacknowledged(&mut self) -> usize {
+        self.inner.streams().send_streams()
+    }
+
+    /// Whether nothing is left of it, not even what answers late datagrams; its number goes to another one then.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.inner.is_drained()
+    }
+
     /// Takes what has come of a stream.
     pub fn read(&mut self, stream: u64, to: &mut VecDeque<Bytes>) -> ReadTo {
         let mut stream = self.inner.recv_stream(id(stream));
@@ -413,6 +452,7 @@ impl Connection {
                 quinn_proto::Event::ConnectionLost { reason } => Event::Lost(reason.into()),
                 quinn_proto::Event::Stream(StreamEvent::Readable { id }) => Event::Readable(id.into()),
                 quinn_proto::Event::Stream(StreamEvent::Writable { id }) => Event::Writable(id.into()),
+                quinn_proto::Event::Stream(StreamEvent::Stopped { id, .. }) => Event::Stopped(id.into()),
                 quinn_proto::Event::Stream(StreamEvent::Available { dir: Dir::Bi }) => Event::Available,
                 _ => continue,
             });

@@ -411,6 +411,8 @@ impl Http3 {
                 }
             }
             QuicEvent::Readable(stream) => self.incoming(stream)?,
+            // What is written on goes nowhere, and the answer says the rest.
+            QuicEvent::Stopped(_) => {}
             QuicEvent::Lost(lost) => return self.was_lost(lost),
         }
         Ok(())

@@ -194,7 +194,7 @@ impl Ends {
                     }
                 }
                 Event::Lost(lost) => self.server_lost = Some(lost),
-                Event::Writable(_) | Event::Available => {}
+                Event::Writable(_) | Event::Stopped(_) | Event::Available => {}
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the command line asks for.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lexopt::prelude::*;
@@ -32,6 +32,8 @@ Options:
   --certificate-key FILE    the certificate's private key (PEM)
   --http2 BOOLEAN           whether limit speaks HTTP/2 besides HTTP/1.x: negotiated by ALPN with TLS, with prior
                             knowledge in clear text (default false)
+  --http3 BOOLEAN           whether limit speaks HTTP/3 besides, on the UDP port of the same number; it requires
+                            --certificate (default false)
   --version                 the version
 ";
 
@@ -61,6 +63,7 @@ struct Given {
     certificate: PathBuf,
     certificate_key: PathBuf,
     speaks_http2: Option<bool>,
+    speaks_http3: Option<bool>,
     /// What it asks to be printed, instead of anything else.
     printed: Option<String>,
 }
@@ -80,6 +83,7 @@ impl Given {
             certificate: PathBuf::new(),
             certificate_key: PathBuf::new(),
             speaks_http2: None,
+            speaks_http3: None,
             printed: None,
         };
         while given.printed.is_none()
@@ -98,6 +102,7 @@ impl Given {
                 Long("certificate") => given.certificate = PathBuf::from(parser.value()?),
                 Long("certificate-key") => given.certificate_key = PathBuf::from(parser.value()?),
                 Long("http2") => given.speaks_http2 = Some(value_of(parser, "http2", &TRUTH)?),
+                Long("http3") => given.speaks_http3 = Some(value_of(parser, "http3", &TRUTH)?),
                 Long("help") | Short('h') => given.printed = Some(format!("{USAGE}{}", options::USAGE)),
                 Long("version") => {
                     given.printed = Some(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION")));
@@ -131,6 +136,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         certificate,
         certificate_key,
         speaks_http2,
+        speaks_http3,
         printed,
     } = Given::read(&mut parser)?;
     if let Some(text) = printed {
@@ -139,23 +145,22 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
     let kind = kind.ok_or("missing KIND")?;
     let listen = listen.ok_or("missing --listen")?;
     let root = root.ok_or("missing --root")?;
+    if kind != "limit" {
+        let of_limit = [
+            ("certificate", !certificate.as_os_str().is_empty()),
+            ("http2", speaks_http2.is_some()),
+            ("http3", speaks_http3.is_some()),
+        ];
+        refuse_options_of_limit(&kind, &of_limit)?;
+    }
     let (serve_client, default_buffer_bytes): (ServeClient, usize) = match kind.as_str() {
         "limit" if buffer_bytes.is_some() => return Err("limit has no option --buffer-bytes".into()),
         "limit" => {
             let faults = fault_options.faults(idle_timeout)?;
-            let speaks_http2 = speaks_http2.unwrap_or(false);
-            let is_encrypted = !certificate.as_os_str().is_empty();
-            let identity = is_encrypted
-                .then(|| Identity::read(&certificate, &certificate_key, speaks_http2))
-                .transpose()?;
-            let settings = limit::Settings { listen, backlog, faults, identity, speaks_http2 };
+            let [speaks_http2, speaks_http3] = [speaks_http2, speaks_http3].map(Option::unwrap_or_default);
+            let identity = identity(&certificate, &certificate_key, speaks_http2, speaks_http3)?;
+            let settings = limit::Settings { listen, backlog, faults, identity, speaks_http2, speaks_http3 };
             return Ok(Asked::Limit { settings, root });
-        }
-        _ if !certificate.as_os_str().is_empty() => {
-            return Err(format!("{kind} has no option --certificate; only limit has it").into());
-        }
-        _ if speaks_http2.is_some() => {
-            return Err(format!("{kind} has no option --http2; only limit has it").into());
         }
         "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
         "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),
@@ -179,6 +184,28 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         root,
         serve_client,
     })
+}
+
+/// Refuses what only `limit` has, where one of it is given.
+fn refuse_options_of_limit(kind: &str, options: &[(&str, bool)]) -> Result<(), String> {
+    match options.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(format!("{kind} has no option --{option}; only limit has it")),
+        None => Ok(()),
+    }
+}
+
+/// What `limit` shows its clients, where there is a certificate.
+fn identity(
+    certificate: &Path,
+    key: &Path,
+    speaks_http2: bool,
+    speaks_http3: bool,
+) -> Result<Option<Identity>, String> {
+    let is_encrypted = !certificate.as_os_str().is_empty();
+    if speaks_http3 && !is_encrypted {
+        return Err("--http3 is true without --certificate: HTTP/3 is always encrypted".into());
+    }
+    is_encrypted.then(|| Identity::read(certificate, key, speaks_http2)).transpose()
 }
 
 #[cfg(test)]

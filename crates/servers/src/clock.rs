@@ -16,6 +16,14 @@ pub(crate) fn monotonic() -> Duration {
     read(ClockId::Monotonic)
 }
 
+/// The instant at which the monotonic clock was zero, for a protocol that counts in instants.
+#[cfg(feature = "tls")]
+#[expect(clippy::disallowed_methods, reason = "this module is where the servers read the clock")]
+pub(crate) fn zero() -> std::time::Instant {
+    let now = std::time::Instant::now();
+    now.checked_sub(monotonic()).unwrap_or(now)
+}
+
 /// The processor time that this thread has used.
 pub(crate) fn thread_cpu_time() -> Duration {
     read(ClockId::ThreadCPUTime)

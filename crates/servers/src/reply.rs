@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::http::Status;
 
 /// The bodies of files by the path that a request names, such as `/pictures/a.png`.
@@ -107,6 +109,19 @@ impl Reply {
         match body.get(offset..) {
             Some(rest) if !rest.is_empty() => rest,
             _ => &[b' '; MOST_PADDING_BYTES][..self.padding_bytes],
+        }
+    }
+
+    /// The first bytes of the body that follows the head, which are not copied where no others are among them.
+    #[must_use]
+    pub fn shared_body(&self, length: usize) -> Bytes {
+        match &self.body {
+            Some(body) if length <= body.len() => Bytes::from_owner(Arc::clone(body)).slice(..length),
+            _ => {
+                let mut copied = Vec::with_capacity(length);
+                self.append_body(0..length, &mut copied);
+                copied.into()
+            }
         }
     }
 

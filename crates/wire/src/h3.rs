@@ -1,4 +1,4 @@
-//! HTTP/3 on the streams of one connection (RFC 9114), as a client.
+//! HTTP/3 on the streams of one connection (RFC 9114), as a client; a server uses its frames, fields and [`IncomingStreams`].
 //!
 //! QUIC is somebody else's: [`Http3`] says what is written on a stream and reads what has come on one, in any split of the
 //! bytes. What a server can make it hold is bounded: a field section by [`Http3Settings::header_bytes`] for each request
@@ -49,11 +49,10 @@ use crate::request::RequestKind;
 
 use answers::{Answer, AnswerPlace, Shared, Step};
 use fields::HeadReader;
-use incoming::IncomingStreams;
 use qpack::QpackCounts;
 
 pub use crate::error::{CriticalStream, Http3Code, Http3Error};
-pub use incoming::{Incoming, stream_kind};
+pub use incoming::{Hearer, Incoming, IncomingStreams, one_integer, stream_kind};
 pub use settings::{Http3Settings, PeerSettings};
 pub use template::Http3Template;
 
@@ -79,6 +78,7 @@ impl Http3 {
                 most_blocked: settings.blocked_streams,
                 blocked: 0,
                 is_leaving: false,
+                first_unanswered: None,
                 unproductive: 0,
             },
             incoming: IncomingStreams::default(),
@@ -92,6 +92,7 @@ impl Http3 {
         self.shared.heads.reset();
         self.shared.blocked = 0;
         self.shared.is_leaving = false;
+        self.shared.first_unanswered = None;
         self.shared.unproductive = 0;
         self.incoming.reset();
         for place in &mut self.by_tag {
@@ -102,8 +103,7 @@ impl Http3 {
 
     /// Appends what the client's control stream begins with: its type and the settings. The stream stays open.
     pub fn write_control_stream(&self, to: &mut Vec<u8>) {
-        integer::write(stream_kind::CONTROL, to);
-        self.settings.write(to);
+        self.settings.write_control_stream(to);
     }
 
     /// Whether there is something to be written on the client's QPACK decoder stream, which need not be opened before.
@@ -123,7 +123,7 @@ impl Http3 {
     /// What the server's settings are, once they have come; requests need not wait for them.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
-        self.incoming.settings
+        self.incoming.settings()
     }
 
     /// Whether the server has announced that it answers no new requests.
@@ -229,7 +229,7 @@ impl Http3 {
 
     /// A request that the server has not looked at, by what it has announced of the end of the connection; its tag is free.
     pub fn next_moved(&mut self) -> Option<Tag> {
-        let first = self.incoming.first_unanswered?;
+        let first = self.shared.first_unanswered?;
         let is_moved = |place: &AnswerPlace| place.answer.is_some_and(|answer| answer.stream >= first);
         let tag = self.by_tag.iter().position(is_moved)?;
         self.cancel(tag);

@@ -74,7 +74,7 @@ class CeilingPoint(Record):
     scheme: Scheme = "http"
     connections: Annotated[int, Field(gt=0)]
     streams: Annotated[int, Field(gt=0)] = 1
-    """Requests at once on each connection of HTTP/2."""
+    """Requests at once on each connection of HTTP/2 and HTTP/3."""
     runs: Count
     requests_per_s: Annotated[float, Field(gt=0)]
     lowest_requests_per_s: float

@@ -24,16 +24,20 @@ from loadcurve.server.content import make_content
 from loadcurve.server.found import MissingServer, find_server
 from loadcurve.server.here import Server
 from loadcurve.server.temporary import READ_BY_ALL_MODE, temporary_folder
-from loadcurve.server.transport import HTTP2_SETTING, TLS
+from loadcurve.server.transport import HTTP2_SETTING, HTTP3_SETTING, TLS
 from loadcurve.tools.catalog import Tool
 
 CONNECTIONS = (1, 10, 100, 1000)
 STREAMS = (1, 10, 100)
-"""Requests at once on each connection of HTTP/2."""
+"""Requests at once on each connection of HTTP/2 and HTTP/3."""
 REQUESTS_AT_ONCE_MAX = 10_000
 SPOKEN = tuple(
-    Spoken(version, scheme) for version in HTTP_FAMILIES if version != HTTP3 for scheme in get_args(Scheme)
+    Spoken(version, scheme)
+    for version in HTTP_FAMILIES
+    for scheme in get_args(Scheme)
+    if (version, scheme) != (HTTP3, "http")
 )
+"""All that ``limit`` speaks: HTTP/3 is always encrypted."""
 RUNS = 3
 DURATION_S = 0.5
 WARMUP_S = 0.2
@@ -153,7 +157,11 @@ def _points_of(
 ) -> list[CeilingPoint]:
     """Return the points of loads that speak the same, of a server that was started for them."""
     spoken = loads[0].spoken
-    settings = {TLS: spoken.scheme == "https", HTTP2_SETTING: spoken.http == HTTP2}
+    settings = {
+        TLS: spoken.scheme == "https",
+        HTTP2_SETTING: spoken.http == HTTP2,
+        HTTP3_SETTING: spoken.http == HTTP3,
+    }
     found = find_server(load_catalog()["limit"], settings)
     if isinstance(found, MissingServer):
         raise found.failure()

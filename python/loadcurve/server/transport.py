@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcurve.loads.tls import Scheme, TlsTable
-from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion
+from loadcurve.protocol import HTTP1_1, HTTP2, HTTP3, HttpVersion
 from loadcurve.server.settings import BooleanSetting, Setting, SettingValue, TextSetting
 
 TLS = "tls"
@@ -24,7 +24,7 @@ CERTIFICATE_KINDS = ("ecdsa", "rsa")
 
 @dataclass(frozen=True)
 class Transport:
-    """What is between HTTP and TCP, and which versions of HTTP are above it."""
+    """What is between HTTP and TCP or UDP, and which versions of HTTP are above it."""
 
     scheme: Scheme = "http"
     tls: TlsTable = field(default_factory=TlsTable)
@@ -56,9 +56,9 @@ def scheme_of(settings: Mapping[str, Setting], given: Mapping[str, object], url:
 
 def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Transport:
     """Return how a server with these settings is spoken to, whose certificate this authority has signed."""
-    versions: frozenset[HttpVersion] = frozenset(
-        {HTTP1_1, HTTP2} if settings.get(HTTP2_SETTING) is True else {HTTP1_1}
-    )
+    switched: dict[str, HttpVersion] = {HTTP2_SETTING: HTTP2, HTTP3_SETTING: HTTP3}
+    added = {version for setting, version in switched.items() if settings.get(setting) is True}
+    versions = frozenset[HttpVersion]({HTTP1_1, *added})
     is_off = settings.get(HTTP2_SETTING) is False
     if settings.get(TLS) is not True:
         return Transport(http_versions=versions, http2_is_off=is_off)

@@ -22,7 +22,7 @@ use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::DEFAULT_WINDOW_BYTES;
 pub use loadcurve_wire::h2::frame::PREFACE;
 
-use crate::reply::{Outcome, Reply};
+pub use crate::service::{Fate, Last, Service};
 
 use head::HeadReader;
 use receive::{BlockUnderWay, DataUnderWay};
@@ -35,33 +35,6 @@ pub const STREAMS_MAX: usize = 1000;
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// How much a client may send on a stream, or on all, before it is given more. Nothing of it is kept.
 const WINDOW_BYTES: i64 = 1 << 20;
-
-/// Who decides on the answers.
-pub trait Service {
-    /// The reply to a request; asked once for requests that follow each other and are alike.
-    fn reply(&mut self, method: &[u8], target: &[u8]) -> Reply;
-
-    /// What becomes of the next request that is whole.
-    fn fate(&mut self) -> Fate;
-}
-
-/// What becomes of a request: by default it is answered at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fate {
-    /// When its answer may be sent, where that is not at once.
-    pub due: Option<Duration>,
-    /// How it is answered.
-    pub outcome: Outcome,
-    /// Whether it is the last one of its connection.
-    pub last: Option<Last>,
-}
-
-/// The last request of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Last {
-    /// Whether the client learns that it is.
-    pub is_announced: bool,
-}
 
 /// Where a connection writes to.
 #[derive(Debug)]

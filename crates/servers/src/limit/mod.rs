@@ -7,7 +7,8 @@
 use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd as _;
 
 use loadcurve_servers::http2::{Connection as Http2, PREFACE};
 use loadcurve_servers::reply::Content;
@@ -22,6 +23,7 @@ use clients::{Clients, Connection, LISTENER, Protocol};
 pub(crate) use faults::Faults;
 use http1::{Answering, Answers, Http1};
 use http2::Streams;
+use http3::{DATAGRAMS, Datagrams};
 use playback::Playback;
 use script::Played;
 use step::Step;
@@ -33,6 +35,11 @@ mod clients;
 mod faults;
 mod http1;
 mod http2;
+#[cfg(feature = "tls")]
+mod http3;
+#[cfg(not(feature = "tls"))]
+#[path = "no_http3.rs"]
+mod http3;
 pub(crate) mod options;
 mod playback;
 mod script;
@@ -56,6 +63,8 @@ pub(crate) struct Settings {
     pub(crate) identity: Option<Identity>,
     /// Whether clients may speak HTTP/2 as well.
     pub(crate) speaks_http2: bool,
+    /// Whether they may speak HTTP/3 as well, on the UDP port of the same number.
+    pub(crate) speaks_http3: bool,
 }
 
 /// Serves `content` until the process is ended: in clear text, or with an identity in TLS.
@@ -63,16 +72,25 @@ pub(crate) struct Settings {
 /// # Errors
 /// When the address cannot be listened on, or the kernel refuses to wait.
 pub(crate) fn serve(settings: Settings, content: Content) -> io::Result<Infallible> {
-    let Settings { listen, backlog, faults, identity, speaks_http2 } = settings;
-    let mut clients = Clients::new(listening::listen(listen, backlog, SocketFlags::NONBLOCK)?)?;
+    let (listener, mut datagrams) = listen_on_both(&settings)?;
+    let Settings { faults, identity, speaks_http2, .. } = settings;
+    listening::announce(&listener)?;
+    let mut clients = Clients::new(listener)?;
     let mut server = Server { identity, speaks_http2, ..Server::new(content, Playback::of(faults)) };
+    if let Some(datagrams) = &datagrams {
+        datagrams.watch(clients.set.as_fd())?;
+    }
     if !server.playback.as_ref().is_some_and(|playback| playback.script.accepts_slowly()) {
         clients.watch_listener()?;
     }
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         let mut events = [MaybeUninit::uninit(); EVENTS_PER_WAIT];
-        let timeout = server.playback.as_ref().and_then(Playback::timeout);
+        let timeouts = [
+            server.playback.as_ref().and_then(Playback::timeout),
+            datagrams.as_ref().and_then(Datagrams::timeout),
+        ];
+        let timeout = timeouts.into_iter().flatten().min();
         let events = match epoll::wait(&clients.set, &mut events, timeout.as_ref()) {
             Ok((events, _)) => events,
             Err(Errno::INTR) => continue,
@@ -87,9 +105,39 @@ pub(crate) fn serve(settings: Settings, content: Content) -> io::Result<Infallib
                 while server.accept(&mut clients) {}
                 continue;
             }
+            if token == DATAGRAMS {
+                if let Some(datagrams) = &mut datagrams {
+                    server.datagrams(datagrams, event.flags, clients.open());
+                }
+                continue;
+            }
             clients.with_token(token, |connection| server.turn(connection, event.flags, &mut buffer));
         }
-        server.keep_time(&mut clients);
+        server.keep_time(&mut clients, datagrams.as_mut());
+        if let Some(datagrams) = &mut datagrams {
+            datagrams.watch_room(clients.set.as_fd())?;
+        }
+    }
+}
+
+/// How often a free port is asked for until UDP has the same one free.
+const ATTEMPTS: usize = 20;
+
+/// Listens for connections, and for datagrams on the UDP port of the same number where that is asked for.
+fn listen_on_both(settings: &Settings) -> io::Result<(TcpListener, Option<Datagrams>)> {
+    let Settings { listen, backlog, .. } = *settings;
+    let mut attempt = 1;
+    loop {
+        let listener = listening::quietly(listen, backlog, SocketFlags::NONBLOCK)?;
+        if !settings.speaks_http3 {
+            return Ok((listener, None));
+        }
+        match Datagrams::listen(listener.local_addr()?, backlog, settings.identity.as_ref()) {
+            Ok(datagrams) => return Ok((listener, Some(datagrams))),
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Err(error),
+            Err(_) if listen.port() == 0 && attempt < ATTEMPTS => attempt += 1,
+            Err(error) => return Err(io::Error::other(format!("UDP port: {error}"))),
+        }
     }
 }
 
@@ -132,13 +180,33 @@ impl Server {
         true
     }
 
-    /// Does what the script has for this time.
-    fn keep_time(&mut self, clients: &mut Clients) {
-        let Some(playback) = &mut self.playback else { return };
-        playback.keep_time(clients, &mut self.batch);
-        if playback.script.is_time_to_accept() {
-            self.accept(clients);
+    /// Does what the datagrams of clients ask for.
+    fn datagrams(&mut self, datagrams: &mut Datagrams, flags: EventFlags, others: usize) {
+        let Self { answers, playback, .. } = self;
+        let mut script = playback.as_mut().map(|playback| &mut playback.script);
+        if flags.contains(EventFlags::OUT) {
+            datagrams.go_on(&answers.content, script.as_deref_mut());
         }
+        datagrams.hear(&answers.content, script.as_deref_mut());
+        if let Some(script) = script {
+            script.keep_up_threads(datagrams.open() + others);
+        }
+    }
+
+    /// Does what the script, and QUIC, have for this time.
+    fn keep_time(&mut self, clients: &mut Clients, mut datagrams: Option<&mut Datagrams>) {
+        let is_time_to_accept = self.playback.as_mut().is_some_and(|playback| {
+            playback.keep_time(clients, &mut self.batch);
+            playback.script.is_time_to_accept()
+        });
+        let has_accepted = is_time_to_accept && self.accept(clients);
+        let Some(datagrams) = &mut datagrams else { return };
+        let Self { answers, playback, .. } = self;
+        let mut script = playback.as_mut().map(|playback| &mut playback.script);
+        if is_time_to_accept && !has_accepted {
+            datagrams.accept_waiting(&answers.content, script.as_deref_mut());
+        }
+        datagrams.keep_time(&answers.content, script);
     }
 
     /// Everything that can be done with a connection that is ready.

@@ -26,7 +26,7 @@ Faults of limit, all off by default (0):
   --connection-memory SIZE    memory used per connection: 64KiB
   --leak SIZE                 memory leaked per request: 100B
   --connections-per-thread N  one more idle thread is started per N concurrent connections
-Over HTTP/2 the faults concern the same requests: a delayed answer delays no other one of its connection, a reset or
+Over HTTP/2 and HTTP/3 the faults concern the same requests: a delayed answer delays no other one of its connection, a reset or
 truncation ends one stream and not its connection, and GOAWAY announces the last answer of a connection.
 ";
 

@@ -16,6 +16,9 @@ const RECORD_BYTES: usize = 16 * 1024;
 /// The name that HTTP/2 has in a handshake (RFC 9113 §3.1).
 const HTTP2: &[u8] = b"h2";
 
+/// The name of HTTP/3 (RFC 9114 §3.1).
+const HTTP3: &[u8] = b"h3";
+
 /// What all encrypted connections have in common.
 #[derive(Clone)]
 pub(crate) struct Identity(Arc<ServerConfig>);
@@ -39,6 +42,13 @@ impl Identity {
         // Tickets hold the sessions, so that any number of clients can resume theirs and none is searched for.
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(config)))
+    }
+
+    /// The same for QUIC, where clients may agree on HTTP/3 alone.
+    pub(super) fn of_quic(&self) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(&self.0);
+        config.alpn_protocols = vec![HTTP3.to_vec()];
+        Arc::new(config)
     }
 }
 

@@ -1,5 +1,5 @@
 //! The forking servers: what they answer, in memory and as the real program over sockets. And the faults of `limit`, and
-//! its HTTP/2.
+//! its HTTP/2 and HTTP/3.
 
 mod answers;
 mod cases;
@@ -9,6 +9,7 @@ mod faults;
 mod folder;
 mod frames;
 mod http2;
+mod http3;
 mod limit_http2;
 mod memory;
 mod options;
@@ -17,3 +18,4 @@ mod process;
 mod processes;
 mod response;
 mod splits;
+mod streams;

@@ -131,6 +131,16 @@ pub enum Http3Error {
     TooManyStreams,
     /// A push was promised, made or cancelled although the client allows none.
     Push,
+    /// A client has opened a stream of pushes, which only servers may.
+    PushByClient,
+    /// A number of a push or of a request is one that it cannot be: another one of `MAX_PUSH_ID`, `GOAWAY` or `PRIORITY_UPDATE` than
+    /// may follow.
+    Number {
+        /// The type of the frame.
+        kind: u64,
+        /// The number.
+        number: u64,
+    },
     /// A GOAWAY names a stream that is no request's, or a later one than before.
     GoAway {
         /// The stream.
@@ -158,9 +168,9 @@ impl Http3Error {
             Self::UnexpectedFrame { .. } => Http3Code::FRAME_UNEXPECTED,
             Self::NoSettings => Http3Code::MISSING_SETTINGS,
             Self::Setting { .. } => Http3Code::SETTINGS_ERROR,
-            Self::StreamTwice(_) => Http3Code::STREAM_CREATION_ERROR,
+            Self::StreamTwice(_) | Self::PushByClient => Http3Code::STREAM_CREATION_ERROR,
             Self::StreamClosed(_) => Http3Code::CLOSED_CRITICAL_STREAM,
-            Self::Push | Self::GoAway { .. } => Http3Code::ID_ERROR,
+            Self::Push | Self::GoAway { .. } | Self::Number { .. } => Http3Code::ID_ERROR,
             Self::ResponseCut => Http3Code::MESSAGE_ERROR,
             Self::FieldSection(_) => Http3Code::QPACK_DECOMPRESSION_FAILED,
             Self::EncoderStream(_) => Http3Code::QPACK_ENCODER_STREAM_ERROR,
@@ -216,6 +226,10 @@ impl Display for Http3Error {
             }
             Self::Push => {
                 formatter.write_str("the server pushed a response although the client allows no pushes")
+            }
+            Self::PushByClient => formatter.write_str("the client opened a stream of pushes"),
+            Self::Number { kind, number } => {
+                write!(formatter, "a {} frame has the number {number}, which it cannot have", KindName(*kind))
             }
             Self::GoAway { stream } => write!(
                 formatter,

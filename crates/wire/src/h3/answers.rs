@@ -4,6 +4,9 @@ use std::num::NonZeroU16;
 
 use super::fields::{HeadReader, SectionRead};
 use super::frame::{FrameHeader, FrameReader, Part, Place, kind};
+use super::incoming::{Hearer, one_integer};
+use super::integer;
+use super::qpack::Decoder;
 use crate::answer::{self, Block, Head};
 use crate::error::{Http3Error, Malformed, QpackError, Section};
 use crate::response::Response;
@@ -23,13 +26,49 @@ pub(super) struct Shared {
     pub(super) blocked: usize,
     /// Whether the server answers no requests but those that are under way.
     pub(super) is_leaving: bool,
+    /// The first stream that is not answered, once the server has said so.
+    pub(super) first_unanswered: Option<u64>,
     /// Frames and instructions since anything came that is part of a response.
     pub(super) unproductive: usize,
 }
 
-impl Shared {
+/// The largest payload of a frame of the control stream, beside SETTINGS: one integer.
+const GOAWAY_MAX_BYTES: u64 = integer::LONGEST_BYTES as u64;
+
+impl Hearer for Shared {
+    const PUSH: Http3Error = Http3Error::Push;
+
+    fn control_frame(&mut self, header: FrameHeader) -> Result<bool, Http3Error> {
+        let FrameHeader { kind, length: bytes } = header;
+        match Place::of(kind) {
+            Place::Control if bytes > GOAWAY_MAX_BYTES => Err(Http3Error::FrameLength { kind, bytes }),
+            Place::Control => Ok(true),
+            Place::Anywhere => Ok(false),
+            Place::Pushes if kind == kind::CANCEL_PUSH => Err(Http3Error::Push),
+            Place::Requests | Place::FromClients | Place::Nowhere | Place::Pushes => {
+                Err(Http3Error::UnexpectedFrame { kind })
+            }
+        }
+    }
+
+    /// The first stream that is not answered; a later GOAWAY names no later one (RFC 9114 §5.2).
+    fn control_payload(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), Http3Error> {
+        let stream = one_integer(header, payload)?;
+        // A client's bidirectional streams have numbers that four divides (RFC 9000 §2.1).
+        if !stream.is_multiple_of(4) || self.first_unanswered.is_some_and(|earlier| stream > earlier) {
+            return Err(Http3Error::GoAway { stream });
+        }
+        self.first_unanswered = Some(stream);
+        self.is_leaving = true;
+        Ok(())
+    }
+
+    fn decoder(&mut self) -> &mut Decoder {
+        self.heads.decoder_mut()
+    }
+
     /// Counts what brings nothing of an answer.
-    pub(super) fn count_unproductive(&mut self, number: usize) -> Result<(), Http3Error> {
+    fn count_unproductive(&mut self, number: usize) -> Result<(), Http3Error> {
         self.unproductive += number;
         let is_flood =
             self.unproductive > UNPRODUCTIVE_MAX || self.heads.decoder().output_bytes() > OUTPUT_MAX_BYTES;

@@ -1,9 +1,8 @@
-//! The unidirectional streams that a server opens (RFC 9114 §6.2, RFC 9204 §4.2).
+//! The unidirectional streams that the other side opens (RFC 9114 §6.2, RFC 9204 §4.2).
 
-use super::answers::Shared;
-use super::frame::{FrameHeader, FrameReader, Part, Place, kind};
+use super::frame::{FrameHeader, FrameReader, Part, kind};
 use super::integer;
-use super::qpack::AcknowledgementReader;
+use super::qpack::{AcknowledgementReader, Decoder};
 use super::settings::{PeerSettings, SETTINGS_MAX_BYTES};
 use crate::error::{CriticalStream, Http3Error};
 
@@ -19,7 +18,7 @@ pub mod stream_kind {
     pub const QPACK_DECODER: u64 = 0x3;
 }
 
-/// What is to be done with a stream of the server.
+/// What is to be done with a stream of the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incoming {
     /// Read it further.
@@ -32,6 +31,33 @@ pub enum Incoming {
 /// More streams that are open at once than this are nobody's need: three have a meaning.
 const STREAMS_MAX: usize = 64;
 
+/// The side that hears: a client and a server allow each other different frames.
+pub trait Hearer {
+    /// How the other side breaks the protocol by opening a stream of pushes.
+    const PUSH: Http3Error;
+
+    /// A frame of the control stream has begun that is no SETTINGS; says whether its payload is wanted as a whole, and not skipped.
+    ///
+    /// # Errors
+    /// It may not be there, or not be as long.
+    fn control_frame(&mut self, header: FrameHeader) -> Result<bool, Http3Error>;
+
+    /// The payload of a frame that was wanted.
+    ///
+    /// # Errors
+    /// It is not what its type says.
+    fn control_payload(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), Http3Error>;
+
+    /// What keeps the dynamic table that the other side fills.
+    fn decoder(&mut self) -> &mut Decoder;
+
+    /// Counts what is nothing but work.
+    ///
+    /// # Errors
+    /// It is too much.
+    fn count_unproductive(&mut self, number: usize) -> Result<(), Http3Error>;
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Known {
     /// A part of the type has come.
@@ -42,37 +68,42 @@ enum Known {
     Critical(CriticalStream),
 }
 
-/// The largest payload of a frame of the control stream that is read as a whole, beside SETTINGS: one integer.
-const GOAWAY_MAX_BYTES: u64 = integer::LONGEST_BYTES as u64;
-
-/// What a server has said on its streams, and the parts of it that have come.
+/// What the other side has said on its streams, and the parts of it that have come.
 #[derive(Debug, Default)]
-pub(super) struct IncomingStreams {
+pub struct IncomingStreams {
     streams: Vec<(u64, Known)>,
     opened: [bool; 3],
     control: FrameReader,
     acknowledgements: AcknowledgementReader,
-    pub(super) settings: Option<PeerSettings>,
-    /// The first stream that is not answered, once the server has said so.
-    pub(super) first_unanswered: Option<u64>,
+    settings: Option<PeerSettings>,
 }
 
 impl IncomingStreams {
-    pub(super) fn reset(&mut self) {
+    /// Makes ready for a new connection.
+    pub fn reset(&mut self) {
         self.streams.clear();
         self.opened = [false; 3];
         self.control.reset();
         self.acknowledgements.reset();
         self.settings = None;
-        self.first_unanswered = None;
     }
 
-    pub(super) fn receive(
+    /// The settings of the other side, once they have come.
+    #[must_use]
+    pub fn settings(&self) -> Option<PeerSettings> {
+        self.settings
+    }
+
+    /// Reads bytes of a unidirectional stream, all of them; `is_end` says that the stream ends behind them.
+    ///
+    /// # Errors
+    /// The other side breaks the protocol. The connection is of no more use.
+    pub fn receive(
         &mut self,
         stream: u64,
         bytes: &[u8],
         is_end: bool,
-        shared: &mut Shared,
+        side: &mut impl Hearer,
     ) -> Result<Incoming, Http3Error> {
         let place = match self.streams.iter().position(|(known, _)| *known == stream) {
             Some(place) => place,
@@ -88,7 +119,7 @@ impl IncomingStreams {
                 Known::Critical(critical) => break *critical,
                 Known::Untyped { bytes, length } => {
                     if let Some((kind, _)) = integer::read(&bytes[..*length]) {
-                        let Some(critical) = self.open(kind)? else {
+                        let Some(critical) = self.open(kind, side)? else {
                             self.streams.swap_remove(place);
                             return Ok(Incoming::Unwanted);
                         };
@@ -109,21 +140,24 @@ impl IncomingStreams {
             }
         };
         match critical {
-            CriticalStream::Control => self.control(rest, shared)?,
+            CriticalStream::Control => self.control(rest, side)?,
             CriticalStream::Encoder => {
-                let followed = shared.heads.decoder_mut().receive(rest).map_err(Http3Error::EncoderStream)?;
-                shared.count_unproductive(followed)?;
+                let followed = side.decoder().receive(rest).map_err(Http3Error::EncoderStream)?;
+                side.count_unproductive(followed)?;
             }
             CriticalStream::Decoder => {
                 let followed = self.acknowledgements.receive(rest).map_err(Http3Error::DecoderStream)?;
-                shared.count_unproductive(followed)?;
+                side.count_unproductive(followed)?;
             }
         }
         if is_end { Err(Http3Error::StreamClosed(critical)) } else { Ok(Incoming::Continues) }
     }
 
-    /// The server has ended a stream without its rest.
-    pub(super) fn was_reset(&mut self, stream: u64) -> Result<(), Http3Error> {
+    /// The other side has ended a stream without its rest.
+    ///
+    /// # Errors
+    /// It is one that may not be closed. The connection is of no more use.
+    pub fn was_reset(&mut self, stream: u64) -> Result<(), Http3Error> {
         let Some(place) = self.streams.iter().position(|(known, _)| *known == stream) else { return Ok(()) };
         match self.streams.swap_remove(place).1 {
             Known::Critical(critical) => Err(Http3Error::StreamClosed(critical)),
@@ -132,12 +166,12 @@ impl IncomingStreams {
     }
 
     /// What a stream of this type is for; nothing where it is unknown (RFC 9114 §9).
-    fn open(&mut self, kind: u64) -> Result<Option<CriticalStream>, Http3Error> {
+    fn open<H: Hearer>(&mut self, kind: u64, _: &H) -> Result<Option<CriticalStream>, Http3Error> {
         let (critical, place) = match kind {
             stream_kind::CONTROL => (CriticalStream::Control, 0),
             stream_kind::QPACK_ENCODER => (CriticalStream::Encoder, 1),
             stream_kind::QPACK_DECODER => (CriticalStream::Decoder, 2),
-            stream_kind::PUSH => return Err(Http3Error::Push),
+            stream_kind::PUSH => return Err(H::PUSH),
             _ => return Ok(None),
         };
         if std::mem::replace(&mut self.opened[place], true) {
@@ -146,7 +180,7 @@ impl IncomingStreams {
         Ok(Some(critical))
     }
 
-    fn control(&mut self, bytes: &[u8], shared: &mut Shared) -> Result<(), Http3Error> {
+    fn control(&mut self, bytes: &[u8], side: &mut impl Hearer) -> Result<(), Http3Error> {
         let mut rest = bytes;
         loop {
             let (taken, part) = self.control.next(rest);
@@ -154,20 +188,21 @@ impl IncomingStreams {
             match part {
                 None => return Ok(()),
                 Some(Part::Header(header, _)) => {
-                    let has_settings = self.settings.is_some();
-                    if check(header, has_settings)? {
+                    let is_wanted = match (header.kind, self.settings) {
+                        (kind::SETTINGS, None) => check_settings(header)?,
+                        (kind @ kind::SETTINGS, Some(_)) => return Err(Http3Error::UnexpectedFrame { kind }),
+                        (_, None) => return Err(Http3Error::NoSettings),
+                        (_, Some(_)) => side.control_frame(header)?,
+                    };
+                    if is_wanted {
                         self.control.keep(header);
                     }
-                    shared.count_unproductive(1)?;
+                    side.count_unproductive(1)?;
                 }
                 Some(Part::Whole(FrameHeader { kind: kind::SETTINGS, .. }, payload)) => {
                     self.settings = Some(PeerSettings::parse(payload)?);
                 }
-                Some(Part::Whole(header, payload)) => {
-                    let stream = go_away(header, payload, self.first_unanswered)?;
-                    self.first_unanswered = Some(stream);
-                    shared.is_leaving = true;
-                }
+                Some(Part::Whole(header, payload)) => side.control_payload(header, payload)?,
                 // No payload is passed on.
                 Some(Part::Data(_)) => {}
             }
@@ -175,38 +210,19 @@ impl IncomingStreams {
     }
 }
 
-/// Whether a frame of the control stream is read; another one is skipped.
-fn check(header: FrameHeader, has_settings: bool) -> Result<bool, Http3Error> {
+fn check_settings(header: FrameHeader) -> Result<bool, Http3Error> {
     let FrameHeader { kind, length: bytes } = header;
-    if !has_settings && kind != kind::SETTINGS {
-        return Err(Http3Error::NoSettings);
-    }
-    match Place::of(kind) {
-        Place::Control if kind == kind::SETTINGS => match bytes {
-            _ if has_settings => Err(Http3Error::UnexpectedFrame { kind }),
-            0..=SETTINGS_MAX_BYTES => Ok(true),
-            _ => Err(Http3Error::FrameTooLarge { kind, bytes }),
-        },
-        Place::Control if bytes > GOAWAY_MAX_BYTES => Err(Http3Error::FrameLength { kind, bytes }),
-        Place::Control => Ok(true),
-        Place::Anywhere => Ok(false),
-        Place::Pushes if kind == kind::CANCEL_PUSH => Err(Http3Error::Push),
-        Place::Requests | Place::FromClients | Place::Nowhere | Place::Pushes => {
-            Err(Http3Error::UnexpectedFrame { kind })
-        }
-    }
+    if bytes > SETTINGS_MAX_BYTES { Err(Http3Error::FrameTooLarge { kind, bytes }) } else { Ok(true) }
 }
 
-/// The first stream that is not answered; a later GOAWAY names no later one (RFC 9114 §5.2).
-fn go_away(header: FrameHeader, payload: &[u8], earlier: Option<u64>) -> Result<u64, Http3Error> {
+/// The one integer that is the payload of a frame.
+///
+/// # Errors
+/// It is not one integer.
+pub fn one_integer(header: FrameHeader, payload: &[u8]) -> Result<u64, Http3Error> {
     let FrameHeader { kind, length: bytes } = header;
-    let stream = match integer::read(payload) {
-        Some((stream, length)) if length == payload.len() => stream,
-        _ => return Err(Http3Error::FrameLength { kind, bytes }),
-    };
-    // A client's bidirectional streams have numbers that four divides (RFC 9000 §2.1).
-    if !stream.is_multiple_of(4) || earlier.is_some_and(|earlier| stream > earlier) {
-        return Err(Http3Error::GoAway { stream });
+    match integer::read(payload) {
+        Some((value, length)) if length == payload.len() => Ok(value),
+        _ => Err(Http3Error::FrameLength { kind, bytes }),
     }
-    Ok(stream)
 }

@@ -1,16 +1,16 @@
 //! What the two sides of a connection agree on (RFC 9114 §7.2.4, RFC 9204 §5).
 
-use super::{frame, integer};
+use super::{frame, integer, stream_kind};
 use crate::error::Http3Error;
 
-/// How a client speaks HTTP/3.
+/// How this side speaks HTTP/3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Http3Settings {
     /// The longest field section, before and after its compression is undone.
     pub header_bytes: usize,
-    /// The largest dynamic table that the server may keep here.
+    /// The largest dynamic table that the other side may keep here.
     pub table_bytes: usize,
-    /// How many answers may wait for entries of that table.
+    /// How many field sections may wait for entries of that table.
     pub blocked_streams: usize,
 }
 
@@ -32,8 +32,14 @@ mod id {
 pub(super) const SETTINGS_MAX_BYTES: u64 = 4096;
 
 impl Http3Settings {
+    /// Appends what a control stream begins with: its type and these settings. The stream stays open.
+    pub fn write_control_stream(&self, to: &mut Vec<u8>) {
+        integer::write(stream_kind::CONTROL, to);
+        self.write(to);
+    }
+
     /// Appends them as a frame.
-    pub(super) fn write(&self, to: &mut Vec<u8>) {
+    fn write(&self, to: &mut Vec<u8>) {
         let mut payload = Vec::new();
         for (setting, value) in [
             (id::QPACK_MAX_TABLE_CAPACITY, self.table_bytes),

@@ -1,0 +1,126 @@
+//! The fields of requests of HTTP/2 and HTTP/3, whose rules are the same (RFC 9113 §8.2 and §8.3, RFC 9114 §4.2 and §4.3).
+
+use loadcurve_wire::h3::qpack::Field;
+
+/// Fields whose names and values have more bytes than this, once their compression is undone, are no request.
+const LIST_BYTES_MAX: usize = 64 * 1024;
+
+/// The pseudo-header fields of requests, as places in [`Fields::has_pseudo`].
+const METHOD: usize = 0;
+const SCHEME: usize = 1;
+const PATH: usize = 2;
+const AUTHORITY: usize = 3;
+
+/// The fields of one block, as HTTP/2 and HTTP/3 have them. Memory is reused.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    pub(crate) method: Vec<u8>,
+    pub(crate) path: Vec<u8>,
+    pub(crate) content_length: Option<u64>,
+    authority: Vec<u8>,
+    host: Option<Vec<u8>>,
+    /// Which pseudo-header fields there were.
+    has_pseudo: [bool; 4],
+    has_regular: bool,
+    are_malformed: bool,
+    list_bytes: usize,
+}
+
+impl Fields {
+    pub(crate) fn clear(&mut self) {
+        self.method.clear();
+        self.path.clear();
+        self.authority.clear();
+        self.host = None;
+        self.content_length = None;
+        self.has_pseudo = [false; 4];
+        self.has_regular = false;
+        self.are_malformed = false;
+        self.list_bytes = 0;
+    }
+
+    pub(crate) fn take(&mut self, Field { name, value }: Field<'_>) {
+        self.list_bytes += name.len() + value.len();
+        if self.are_malformed {
+            return;
+        }
+        self.are_malformed = self.list_bytes > LIST_BYTES_MAX
+            || match name {
+                [b':', name @ ..] => !self.take_pseudo(name, value),
+                _ => !self.take_regular(name, value),
+            };
+    }
+
+    /// Takes a pseudo-header field; says whether it may be here.
+    fn take_pseudo(&mut self, name: &[u8], value: &[u8]) -> bool {
+        let place = match name {
+            b"method" => METHOD,
+            b"scheme" => SCHEME,
+            b"path" => PATH,
+            b"authority" => AUTHORITY,
+            _ => return false,
+        };
+        match place {
+            METHOD => self.method.extend_from_slice(value),
+            PATH => self.path.extend_from_slice(value),
+            AUTHORITY => self.authority.extend_from_slice(value),
+            _ => {}
+        }
+        !std::mem::replace(&mut self.has_pseudo[place], true) && !self.has_regular
+    }
+
+    /// Takes a field; says whether it may be in a request.
+    fn take_regular(&mut self, name: &[u8], value: &[u8]) -> bool {
+        self.has_regular = true;
+        let is_of_name = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && *byte != b':';
+        if name.is_empty() || !name.iter().all(is_of_name) {
+            return false;
+        }
+        if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
+            return false;
+        }
+        match name {
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => false,
+            b"host" => self.host.replace(value.to_vec()).is_none_or(|earlier| earlier == value),
+            b"te" => value == b"trailers",
+            b"content-length" => {
+                let length = decimal(value);
+                let is_other = self.content_length.is_some_and(|earlier| Some(earlier) != length);
+                self.content_length = length;
+                length.is_some() && !is_other
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether this is a request: with all that belongs to one, of which a tunnel needs less.
+    pub(crate) fn are_a_request(&self) -> bool {
+        let has = self.has_pseudo;
+        let has_target = match self.method.as_slice() {
+            b"CONNECT" => has[AUTHORITY],
+            _ => has[SCHEME] && has[PATH] && !self.path.is_empty(),
+        };
+        has[METHOD] && has_target && !self.are_malformed
+    }
+
+    /// Whether this is a request that names its host, in one way or two that agree (RFC 9114 §4.3.1).
+    pub(crate) fn are_a_request_to_a_host(&self) -> bool {
+        let has_authority = self.has_pseudo[AUTHORITY] && !self.authority.is_empty();
+        let names_one = match &self.host {
+            Some(host) if self.has_pseudo[AUTHORITY] => *host == self.authority,
+            Some(host) => !host.is_empty(),
+            None => has_authority,
+        };
+        self.are_a_request() && names_one
+    }
+
+    /// Whether this may follow a body.
+    pub(crate) fn are_trailers(&self) -> bool {
+        self.has_pseudo == [false; 4] && !self.are_malformed
+    }
+}
+
+fn decimal(text: &[u8]) -> Option<u64> {
+    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    is_number.then(|| str::from_utf8(text).ok()?.parse().ok())?
+}
