@@ -53,6 +53,25 @@ def test_what_a_generator_does_not_tell_is_left_out_and_not_0():
     assert values(live) == {}
 
 
+def test_counters_stay_after_their_load_for_who_asks_less_often():
+    live = LiveLoad()
+    other = LABELS | {"point": "connections=50"}
+    live.show(LABELS, PROGRESS)
+    live.is_over()
+    live.show(other, Progress(0.5, 20))
+    answered = {
+        one.labels["point"]: one.value for one in live.samples() if one.metric.name.endswith("answered")
+    }
+    assert answered == {"connections=10": 500, "connections=50": 20}
+    # The same point again, in another trial of the same labels, begins anew, as a counter may.
+    live.is_over()
+    live.show(LABELS, Progress(0.5, 7))
+    answered = {
+        one.labels["point"]: one.value for one in live.samples() if one.metric.name.endswith("answered")
+    }
+    assert answered == {"connections=10": 7, "connections=50": 20}
+
+
 def test_a_scrape_has_every_figure_with_its_labels():
     parser = pytest.importorskip("prometheus_client.parser")
     lines: list[str] = []
@@ -64,7 +83,8 @@ def test_a_scrape_has_every_figure_with_its_labels():
             text = answer.read().decode()
         live.is_over()
         with urllib.request.urlopen(url, timeout=10) as answer:
-            assert answer.read() == b"", "nothing is under way"
+            left = {line.partition("{")[0] for line in answer.read().decode().splitlines() if line[0] != "#"}
+    assert left == {"loadcurve_answered_total", "loadcurve_failed_total"}, "what was counted stays"
     families = {family.name: family for family in parser.text_string_to_metric_families(text)}
     assert set(families) == {metric.name for metric in METRICS}
     [answered] = families["loadcurve_answered"].samples

@@ -12,6 +12,8 @@ from loadcurve.generate.generator import Progress
 QUANTILES = ("0.5", "0.9", "0.99")
 """Of the latencies in the last second, in the order of :class:`~loadcurve.generate.generator.LastSecond`."""
 MS_PER_S = 1e3
+ENDED_MAX = 1000
+"""The counters of so many loads are kept after their end."""
 
 
 @dataclass(frozen=True)
@@ -64,26 +66,35 @@ class LiveLoad:
     """What is known of the load under way; read by other threads, which see one whole progress or another."""
 
     _shown: tuple[Mapping[str, str], Progress] | None = field(default=None)
+    _ended: dict[tuple[tuple[str, str], ...], Progress] = field(default_factory=dict)
+    """The last look at loads that have ended, by their labels, the latest last."""
 
     def show(self, labels: Mapping[str, str], progress: Progress) -> None:
         """Keep how far the load is; ``labels`` say which it is."""
         self._shown = (labels, progress)
 
     def is_over(self) -> None:
-        """Forget the load, which has ended."""
+        """Keep what was counted of the load, which has ended, for who asks less often than loads end."""
+        if self._shown is not None:
+            labels, progress = self._shown
+            ended = {**self._ended, tuple(labels.items()): progress}
+            # Replaced as a whole, as another thread may be reading it.
+            self._ended = dict([*ended.items()][-ENDED_MAX:])
         self._shown = None
 
     def samples(self) -> Iterator[Sample]:
         """Yield its figures; what is not known yet, or not reported by its generator, is left out."""
-        if self._shown is None:
+        shown, ended = self._shown, self._ended
+        now = None if shown is None else tuple(shown[0].items())
+        for of_ended, progress in ended.items():
+            if of_ended != now:
+                yield from _counted(dict(of_ended), progress)
+        if shown is None:
             return
-        labels, progress = self._shown
+        labels, progress = shown
         if progress.elapsed_s is not None:
             yield Sample(ELAPSED, progress.elapsed_s, labels)
-        if progress.answered is not None:
-            yield Sample(ANSWERED, progress.answered, labels)
-        for name, count in progress.failures.items():
-            yield Sample(FAILED, count, {**labels, "class": name})
+        yield from _counted(labels, progress)
         if progress.oldest_s is not None:
             yield Sample(OLDEST, progress.oldest_s, labels)
         last = progress.last_second
@@ -92,3 +103,10 @@ class LiveLoad:
         yield Sample(RATE, last.answered / last.length_s, labels)
         for quantile, latency_ms in zip(QUANTILES, last.latency_ms or (), strict=False):
             yield Sample(LATENCY, latency_ms / MS_PER_S, {**labels, "quantile": quantile})
+
+
+def _counted(labels: Mapping[str, str], progress: Progress) -> Iterator[Sample]:
+    if progress.answered is not None:
+        yield Sample(ANSWERED, progress.answered, labels)
+    for name, count in progress.failures.items():
+        yield Sample(FAILED, count, {**labels, "class": name})
