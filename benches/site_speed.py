@@ -58,7 +58,8 @@ def published(number: int, servers: int, points: int, trials: int) -> PublishedR
         format="loadcurve-published/1", run=f"{number:08x}" + "0" * 56, subject=f"study-{number % STUDIES}",
         title=f"Study {number % STUDIES}", question=None, complete=True,
         started_at=f"{started_at:%Y-%m-%dT%H:%M:%SZ}",
-        loadcurve_version="1", conditions=f"{number % STUDIES:064x}", load={"model": "closed"},
+        loadcurve_version="1", conditions=f"{number % STUDIES:064x}", work="http",
+        load={"model": "closed"}, seed=1, options=[], ranked_by="throughput_rps",
         study="[load]\n", study_sha256=None,
         machine=PublishedMachine(
             slug=f"machine-{machine}", name=f"machine {machine}", fingerprint=f"{machine:064x}",

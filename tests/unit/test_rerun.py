@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
-from loadcurve.analysis.rerun import Rerun, judge_rerun
+from loadcurve.analysis.publication import Publication, published_run
+from loadcurve.analysis.rerun import Rerun, judge_published, judge_rerun
 from loadcurve.report.rerun import rerun_in_words, rerun_json, rerun_lines
 from loadcurve.result.folder import read_run
+from loadcurve.result.publication import publish_run
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
 from support import terminal
@@ -21,6 +23,11 @@ Record = PointRecord | FailureRecord
 
 def analysed(folder: Path, change: Callable[[PointRecord], float] | None = None, **host: Any) -> Analysis:
     """A run with each point's throughput times a factor, on a machine with these facts."""
+    return analyse(read_run(analysed_folder(folder, change, **host)))
+
+
+def analysed_folder(folder: Path, change: Callable[[PointRecord], float] | None = None, **host: Any) -> Path:
+    """Write such a run, and return its folder."""
     record = synthetic.run_record()
     known = {"cpu_model": "One", "memory_bytes": 2**33, "cpu_topology": {"0": {}, "1": {}}}
     record = record.model_copy(update={"host": record.host | known | host})
@@ -29,7 +36,7 @@ def analysed(folder: Path, change: Callable[[PointRecord], float] | None = None,
         for one in synthetic.trial_records(record)
     ]
     synthetic.write_run(folder, record, records)
-    return analyse(read_run(folder))
+    return folder
 
 
 def nginx_by(factor: float) -> Callable[[PointRecord], float]:
@@ -91,6 +98,48 @@ def test_figures_of_another_or_an_unknown_machine_are_not_compared_but_their_ord
     assert "another machine" in words(rerun)
     assert "Order:" in words(rerun)
     assert rerun.order.same
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(1.0, "reproduced"), (0.5, "not_reproduced")])
+def test_a_published_file_is_judged_as_the_folder_that_it_was_made_of(tmp_path, factor, outcome):
+    folder = analysed_folder(tmp_path / "base")
+    new = analysed(tmp_path / "new", nginx_by(factor))
+    of_folder = judge_rerun(analyse(read_run(folder)), new, 0.5)
+    of_file = judge_published(published_run(folder, Publication()), new, 0.5)
+    assert (of_file.outcome, outcomes(of_file)["nginx"]) == (of_folder.outcome, outcome)
+    assert outcomes(of_file) == outcomes(of_folder)
+    assert of_file.order == of_folder.order
+    for one, other in zip(of_file.figures, of_folder.figures, strict=True):
+        assert one.change.ratio.logarithm == pytest.approx(other.change.ratio.logarithm, abs=1e-5)
+
+
+def test_a_published_file_of_another_machine_is_compared_by_order_alone(tmp_path):
+    run = published_run(analysed_folder(tmp_path / "base"), Publication())
+    elsewhere = run.machine.model_copy(update={"fingerprint": "b" * 64})
+    new = analysed(tmp_path / "new", nginx_by(0.5))
+    rerun = judge_published(run.model_copy(update={"machine": elsewhere}), new, 0.1)
+    assert (rerun.outcome, set(outcomes(rerun).values())) == ("another_machine", {"another_machine"})
+
+
+def test_a_study_out_of_a_published_file_runs_only_where_the_person_agrees(tmp_path):
+    command = Command(tmp_path)
+    synthetic.write_run(command.work / "run", synthetic.run_record())
+    run = published_run(command.work / "run", Publication())
+    publish_run(command.work, run)
+    finished = command.run("rerun", run.place)
+    assert finished.returncode == 2
+    assert "it is part of a published result, and a study runs commands" in finished.stderr
+    assert not (command.work / "loadcurve-runs").exists()
+
+
+def test_a_published_file_without_its_study_cannot_be_measured_again(tmp_path):
+    command = Command(tmp_path)
+    synthetic.write_run(command.work / "run", synthetic.run_record())
+    run = published_run(command.work / "run", Publication()).model_copy(update={"study": None})
+    publish_run(command.work, run)
+    finished = command.run("rerun", run.place, "--yes")
+    assert finished.returncode == 2
+    assert "was published without its study" in finished.stderr
 
 
 def test_it_fits_80_columns_and_is_plain_data_for_programs(base, tmp_path):

@@ -83,7 +83,7 @@ def entry_of(
         commit=commit,
         title=analysis.run.title,
         study_sha256=record.study_sha256,
-        conditions=digest(_canonical({name: analysis.run.conditions[name] for name in ("load", "content")})),
+        conditions=conditions_digest(analysis),
         machine=machine_of(analysis),
         servers={name: server.version for name, server in analysis.run.servers.items()},
         figures=list(figures_of(analysis)),
@@ -160,6 +160,11 @@ def _noise(analysis: Analysis, measure: str, trials: int) -> float | None:
     spread = analysis.rig_noise and analysis.rig_noise.spreads.get(measure)
     # A ratio has the spread of two trials.
     return math.expm1(NORMAL_95 * spread.log_ratio_sd / math.sqrt(2 * trials)) if spread and trials else None
+
+
+def conditions_digest(analysis: Analysis) -> str:
+    """Return the digest of what decides whether figures can be compared: load and content."""
+    return digest(_canonical({name: analysis.run.conditions[name] for name in ("load", "content")}))
 
 
 def machine_of(analysis: Analysis) -> HistoryMachine:

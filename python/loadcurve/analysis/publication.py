@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts
-from loadcurve.analysis.curves import Curve, CurvePoint
-from loadcurve.analysis.history import machine_of
+from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
+from loadcurve.analysis.history import conditions_digest, machine_of
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.errors import BadInput
 from loadcurve.explain.rig import CODE as RIG_LIMIT
 from loadcurve.files import read_regular
+from loadcurve.loads.kinds import kind_of_work
 from loadcurve.loads.values import Point
 from loadcurve.result.checksum import digest
 from loadcurve.result.differences import DIGESTS
@@ -41,6 +42,7 @@ from loadcurve.result.publication import (
 from loadcurve.result.records import RunRecord
 from loadcurve.result.run_files import RUN_BYTES_MAX, STUDY_FILE
 from loadcurve.result.summary import source_of
+from loadcurve.stats.interval import Estimate
 from loadcurve.stats.paired import Logs
 from loadcurve.stats.ranking import rank
 
@@ -55,6 +57,8 @@ RANKED_NAMES: Final = (
 )
 """What servers are ranked by, each apart: no ranking is made of several."""
 SIGNIFICANT_DIGITS: Final = 6
+AS_PUBLISHED: Final = "as published"
+"""The method of an interval that was read and not made."""
 PROBLEMS_MAX: Final = 5
 TEXT_SHOWN: Final = 60
 _SI: Final[Mapping[str, tuple[str, str, float, Literal["s", "bytes", "1/s", ""]]]] = {
@@ -144,6 +148,8 @@ def _names_of(record: RunRecord) -> set[str]:
 def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: Publication) -> dict[str, Any]:
     known = measures(analysis.load_kind)
     published = [known[name] for name in PUBLISHED_MEASURES]
+    answering = analysis.measure(analysis.ranked_by)
+    published += [answering] if answering not in published else []
     unranked = _first_reasons(analysis)
     conditions = analysis.run.conditions
     points = [
@@ -158,10 +164,14 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
         "complete": analysis.complete,
         "started_at": analysis.run.started_at,
         "loadcurve_version": analysis.run.loadcurve_version,
-        "conditions": digest(_canonical({name: conditions[name] for name in ("load", "content")})),
+        "conditions": conditions_digest(analysis),
+        "work": analysis.run.load_work,
         "load": dict(conditions["load"]),
         "study": _study_text(folder),
         "study_sha256": record.study_sha256,
+        "seed": record.seed,
+        "options": list(record.options),
+        "ranked_by": si_name(answering),
         "machine": _machine(analysis, publication.machine).model_dump(),
         "noise": _noise(analysis),
         "measures": [one.model_dump() for one in of_measures],
@@ -247,6 +257,58 @@ def si_name(measure: Measure) -> str:
     """Return the name of a measure in SI units, such as ``latency_p99_s``."""
     ending, published, _, _ = _SI.get(measure.unit, ("", "", 1.0, "1/s"))
     return measure.column.removesuffix(ending) + published
+
+
+def curves_of(run: PublishedRun) -> list[Curve]:
+    """Return the curves of a published run, in the units that measures have here."""
+    known = {si_name(one): one for one in measures(kind_of_work(run.work)).values()}
+    points = list({point_key(one.point): one.point for one in run.points}.values())
+    return [
+        Curve(server, [_curve_point(run, server, point, known) for point in points])
+        for server in dict.fromkeys(one.server for one in run.points)
+    ]
+
+
+def measure_of(run: PublishedRun, name: str) -> Measure:
+    """Return the measure that a published name stands for.
+
+    Raises ``BadInput`` for one that this version does not know.
+    """
+    for one in measures(kind_of_work(run.work)).values():
+        if si_name(one) == name:
+            return one
+    raise BadInput(
+        f"the published measure {name} is not known to this version of Loadcurve; use a newer one."
+    )
+
+
+def _curve_point(run: PublishedRun, server: str, point: Point, known: Mapping[str, Measure]) -> CurvePoint:
+    key = point_key(point)
+    found = next((one for one in run.points if one.server == server and point_key(one.point) == key), None)
+    if found is None:
+        return CurvePoint(point, [], [], [], Requests([], [], []), {})
+    return CurvePoint(
+        point=point,
+        trials=list(range(len(found.blocks))),
+        blocks=found.blocks,
+        verdicts=found.verdicts,
+        requests=Requests([], [], []),
+        figures={
+            known[name].column: _curve_figure(figure, known[name])
+            for name, figure in found.figures.items()
+            if name in known
+        },
+        invalid_because=found.reason,
+    )
+
+
+def _curve_figure(figure: PublishedFigure, measure: Measure) -> Figure:
+    factor = _SI.get(measure.unit, ("", "", 1.0, ""))[2]
+    low, high = (None if end is None else end / factor for end in (figure.low, figure.high))
+    return Figure(
+        None if figure.value is None else Estimate(figure.value / factor, low, high, figure.n, AS_PUBLISHED),
+        [None if value is None else value / factor for value in figure.values],
+    )
 
 
 def _measure(measure: Measure) -> PublishedMeasure:
@@ -357,7 +419,3 @@ def _logs(points: Sequence[PublishedPoint], measure: str) -> Logs:
             if value and value > 0 and verdict != "invalid":
                 table[blocks[block], columns[point_key(one.point)]] = math.log(value)
     return logs
-
-
-def _canonical(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()

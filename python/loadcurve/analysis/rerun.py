@@ -1,16 +1,20 @@
 """A run that was measured again from its folder: whether the second run shows the figures of the first."""
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change
-from loadcurve.analysis.comparison import RunComparison, compare_runs
+from loadcurve.analysis.comparison import RunComparison, changes_between, compare_runs
+from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.history import machine_of
+from loadcurve.analysis.publication import curves_of, measure_of
 from loadcurve.result.history import HistoryMachine
 from loadcurve.result.measures import Measure
+from loadcurve.result.publication import PublishedRanking, PublishedRun
 
 RerunOutcome = Literal["reproduced", "not_reproduced", "cannot_tell", "another_machine"]
 
@@ -52,6 +56,37 @@ class Rerun:
     """All measures, and what else differs."""
 
 
+@dataclass(frozen=True, slots=True)
+class RerunBase:
+    """What a second run is judged beside."""
+
+    servers: tuple[str, ...]
+    """Those with a figure of the measure."""
+    measure: Measure
+    """What answers the study's question."""
+    machine: HistoryMachine
+    told_apart: tuple[tuple[str, str], ...]
+    """Pairs of servers that differ by the measure over the curve, the better one first."""
+
+    @classmethod
+    def of_run(cls, base: Analysis) -> Self:
+        """Return what is known from the folder of a run."""
+        measure = base.measure(base.ranked_by)
+        return cls(
+            tuple(_with_figures(base.curves, measure)), measure, machine_of(base), tuple(_told_apart(base))
+        )
+
+    @classmethod
+    def of_published(cls, run: PublishedRun) -> Self:
+        """Return what is known from a published file."""
+        measure = measure_of(run, run.ranked_by)
+        machine = HistoryMachine(
+            fingerprint=run.machine.fingerprint, name=run.machine.name, kernel=run.machine.kernel
+        )
+        told_apart = (pair for one in run.rankings if one.measure == run.ranked_by for pair in _apart(one))
+        return cls(tuple(_with_figures(curves_of(run), measure)), measure, machine, tuple(told_apart))
+
+
 def judge_rerun(base: Analysis, new: Analysis, margin: float) -> Rerun:
     """Judge whether ``new`` shows the figures of ``base`` again, of the servers that ``new`` was to measure.
 
@@ -63,32 +98,49 @@ def judge_rerun(base: Analysis, new: Analysis, margin: float) -> Rerun:
     assessing the equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15
     (1987).
     """
-    comparison = compare_runs(base, new)
-    machines = machine_of(base), machine_of(new)
+    return _judged(RerunBase.of_run(base), new, compare_runs(base, new), margin)
+
+
+def judge_published(published: PublishedRun, new: Analysis, margin: float) -> Rerun:
+    """Judge whether ``new`` shows the figures of a published file again, as :func:`judge_rerun` does."""
+    curves = curves_of(published)
+    compared = [measure_of(published, one.name) for one in published.measures if one.better is not None]
+    changes = [change for measure in compared for change in changes_between(curves, new.curves, measure)]
+    comparison = RunComparison(
+        conditions=(),
+        servers={},
+        curves=tuple(change for change in changes if change.point is None),
+        points=(),
+        operations=(),
+        servers_in_one=(),
+        points_in_one=(),
+    )
+    return _judged(RerunBase.of_published(published), new, comparison, margin)
+
+
+def _judged(base: RerunBase, new: Analysis, comparison: RunComparison, margin: float) -> Rerun:
+    machines = base.machine, machine_of(new)
     is_elsewhere = machines[0].fingerprint is None or machines[0].fingerprint != machines[1].fingerprint
-    measure = base.measure(base.ranked_by)
-    found = {one.server: one for one in comparison.curves if one.measure == measure}
+    found = {one.server: one for one in comparison.curves if one.measure.column == base.measure.column}
     figures = tuple(
         Refigured(server, _outcome(found.get(server), margin, is_elsewhere=is_elsewhere), found.get(server))
-        for server in _with_figures(base, measure)
+        for server in base.servers
         if server in new.run.servers
     )
     return Rerun(
         outcome=_of_all(figures),
         margin=margin,
-        measure=measure,
+        measure=base.measure,
         figures=figures,
-        order=_order(base, new),
+        order=_order(base.told_apart, new),
         machines=machines,
         comparison=comparison,
     )
 
 
-def _with_figures(base: Analysis, measure: Measure) -> list[str]:
-    """Return the servers that have a figure in the published run."""
-    return [
-        curve.server for curve in base.curves if any(at.estimate(measure) is not None for at in curve.points)
-    ]
+def _with_figures(curves: Sequence[Curve], measure: Measure) -> list[str]:
+    """Return the servers that have a figure."""
+    return [curve.server for curve in curves if any(at.estimate(measure) is not None for at in curve.points)]
 
 
 def _outcome(change: Change | None, margin: float, *, is_elsewhere: bool) -> RerunOutcome:
@@ -111,8 +163,8 @@ def _of_all(figures: Sequence[Refigured]) -> RerunOutcome:
     return next((one for one in weightiest if one in found), "cannot_tell")
 
 
-def _order(base: Analysis, new: Analysis) -> RankOrder:
-    told, again = _told_apart(base), _told_apart(new)
+def _order(told: Sequence[tuple[str, str]], new: Analysis) -> RankOrder:
+    again = _told_apart(new)
     common = set(new.run.servers)
     pairs = [pair for pair in told if set(pair) <= common]
     return RankOrder(
@@ -120,6 +172,14 @@ def _order(base: Analysis, new: Analysis) -> RankOrder:
         reversed=tuple(pair for pair in pairs if pair[::-1] in again),
         unknown=tuple(pair for pair in pairs if pair not in again and pair[::-1] not in again),
     )
+
+
+def _apart(ranking: PublishedRanking) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of a published ranking that no group has together, the better one first."""
+    together = [set(group) for group in ranking.groups]
+    for better, worse in itertools.combinations([one.server for one in ranking.ranks], 2):
+        if not any({better, worse} <= group for group in together):
+            yield better, worse
 
 
 def _told_apart(found: Analysis) -> list[tuple[str, str]]:

@@ -34,13 +34,15 @@ def print_effects(file: Path, out: Console) -> None:
             out.print(Text(f"  {one.name}  [{one.where}]"), soft_wrap=True)
 
 
-def require_agreement(argument: str, *, is_given: bool) -> None:
+def require_agreement(argument: str, *, is_given: bool, is_foreign: str | None = None) -> None:
     """Let a study of somebody else's run only where the person agrees, by an option or at the terminal.
+
+    ``is_foreign`` says why it is one, where that is known without a look at the file.
 
     Raises ``BadInput``: there is no such study, or nobody agrees; what it would do was printed.
     """
     file = find_study(argument)
-    why = why_not_own(file)
+    why = is_foreign or why_not_own(file)
     if why is None or is_given:
         return
     talk = new_console(stderr=True)

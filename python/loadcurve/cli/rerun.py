@@ -1,14 +1,19 @@
 """``loadcurve rerun``: a run measured again from its folder, beside the figures that it published."""
 
 import json
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import typer
 
+from loadcurve.analysis.history import conditions_digest
 from loadcurve.analysis.numbers import analysis_of
-from loadcurve.analysis.rerun import RerunOutcome, judge_rerun
+from loadcurve.analysis.rerun import Rerun, RerunOutcome, judge_published, judge_rerun
 from loadcurve.cli.agreement import require_agreement
+from loadcurve.cli.commands.options import runs_there
 from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import tell_damage
 from loadcurve.cli.output import one_object_on_stdout
@@ -16,12 +21,18 @@ from loadcurve.cli.regression import share_of
 from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_UNDECIDED
+from loadcurve.host.fetching import SCHEMES, fetch
 from loadcurve.report.rerun import rerun_json, rerun_lines
+from loadcurve.result.archive import BYTES_MAX
 from loadcurve.result.folder import read_run_record
+from loadcurve.result.publication import PUBLISHED_BYTES_MAX, read_published_file
 from loadcurve.result.records import RunRecord
-from loadcurve.result.run_files import STUDY_FILE, new_folder
+from loadcurve.result.run_files import ARCHIVE_SUFFIX, STUDY_FILE, new_folder
 from loadcurve.runs.study import RunOptions
 
+PUBLISHED_SUFFIX = ".json"
+TRIALS_MAX = 1_000
+"""More trials than this of a published run are not repeated."""
 _CODES: dict[RerunOutcome, int] = {
     "reproduced": EXIT_DONE,
     "not_reproduced": EXIT_INVALID,
@@ -45,18 +56,30 @@ class RerunOptions:
     """Whether the person agrees to what the study runs."""
 
 
-def rerun_command(folder: Path, options: RerunOptions) -> int:
+def rerun_command(source: str, options: RerunOptions) -> int:
     """Measure a run again, and say whether its figures are reproduced; return the exit code.
+
+    ``source`` is a run folder, a run as one file, a published result, or the URL of one of the latter two.
 
     Raises ``LoadcurveError``: the run cannot be measured again, or nothing was measured.
     """
+    with tempfile.TemporaryDirectory(prefix="loadcurve-rerun-") as fetched:
+        path = _fetched(source, Path(fetched)) if source.startswith(SCHEMES) else Path(source)
+        if path.name.endswith(PUBLISHED_SUFFIX):
+            return _again_published(path, Path(fetched), options)
+        (folder,) = runs_there([path])
+        is_fetched = path != Path(source)
+        return _again(folder, options, is_foreign=f"it comes from {source}" if is_fetched else None)
+
+
+def _again(folder: Path, options: RerunOptions, is_foreign: str | None) -> int:
     margin = share_of("--within", options.within)
     record, damage = read_run_record(folder)
     _require_study(folder, record, options.rows)
     for sentence in damage:
         new_console(stderr=True).print(f"loadcurve: {sentence}", soft_wrap=True)
     study = folder / STUDY_FILE
-    require_agreement(str(study), is_given=options.agrees)
+    require_agreement(str(study), is_given=options.agrees, is_foreign=is_foreign)
     out = options.out or new_folder("rerun")
     of_run = RunOptions.of_run(folder, record)
     only = options.rows or of_run.only
@@ -64,9 +87,39 @@ def rerun_command(folder: Path, options: RerunOptions) -> int:
         code = run_command(str(study), replace(of_run, out=out, only=only))
     if code == EXIT_INTERRUPTED:
         return EXIT_INTERRUPTED
-    base, new = analysis_of(folder), analysis_of(out)
+    base = analysis_of(folder)
     tell_damage(base, folder)
-    found = judge_rerun(base, new, margin)
+    return _told(judge_rerun(base, analysis_of(out), margin), options)
+
+
+def _again_published(path: Path, work: Path, options: RerunOptions) -> int:
+    """Measure the run of a published file again from the study in it."""
+    margin = share_of("--within", options.within)
+    run = read_published_file(path)
+    _require_rows(options.rows, [one.name for one in run.servers])
+    if run.study is None:
+        raise BadInput(
+            f"{path} was published without its study, which named folders or machines: it cannot be measured "
+            "again. Ask its publisher for the run as one file (loadcurve pack)."
+        )
+    study = work / STUDY_FILE
+    study.write_text(run.study, encoding="utf-8")
+    require_agreement(str(study), is_given=options.agrees, is_foreign="it is part of a published result")
+    out = options.out or new_folder("rerun")
+    of_run = RunOptions.of_words(run.options, run.seed, trials_max=TRIALS_MAX)
+    with one_object_on_stdout(is_asked=options.as_json):
+        code = run_command(
+            str(study), replace(of_run, out=out, only=options.rows or of_run.only, catalogs=())
+        )
+    if code == EXIT_INTERRUPTED:
+        return EXIT_INTERRUPTED
+    new = analysis_of(out)
+    if conditions_digest(new) != run.conditions:
+        new_console(stderr=True).print("loadcurve: this load or its content differs from the published one.")
+    return _told(judge_published(run, new, margin), options)
+
+
+def _told(found: Rerun, options: RerunOptions) -> int:
     if options.as_json:
         typer.echo(json.dumps(rerun_json(found), indent=2))
     else:
@@ -74,6 +127,19 @@ def rerun_command(folder: Path, options: RerunOptions) -> int:
     if found.outcome == "cannot_tell" and options.is_strict:
         return EXIT_UNDECIDED
     return _CODES[found.outcome]
+
+
+def _fetched(url: str, folder: Path) -> Path:
+    """Return the file at a URL, fetched into a folder; its digest is checked where it is read."""
+    name = Path(unquote(urlsplit(url).path)).name
+    if not name.endswith((PUBLISHED_SUFFIX, ARCHIVE_SUFFIX)):
+        raise BadInput(
+            f"{url} names no published result and no run as one file: expected a URL that ends with "
+            f"{PUBLISHED_SUFFIX} or {ARCHIVE_SUFFIX}."
+        )
+    path = folder / ("fetched" + (PUBLISHED_SUFFIX if name.endswith(PUBLISHED_SUFFIX) else ARCHIVE_SUFFIX))
+    fetch(url, path, PUBLISHED_BYTES_MAX if name.endswith(PUBLISHED_SUFFIX) else BYTES_MAX)
+    return path
 
 
 def _require_study(folder: Path, record: RunRecord, rows: tuple[str, ...]) -> None:
@@ -92,7 +158,11 @@ def _require_study(folder: Path, record: RunRecord, rows: tuple[str, ...]) -> No
             f"{folder} is {what}, and not a sweep of a study, which alone can be measured again beside its "
             "figures. The report has the command that repeats it."
         )
-    if unknown := [name for name in rows if name not in record.servers]:
+    _require_rows(rows, list(record.servers))
+
+
+def _require_rows(rows: tuple[str, ...], servers: Sequence[str]) -> None:
+    if unknown := [name for name in rows if name not in servers]:
         raise BadInput(
-            f"--row {unknown[0]}: the run has no such server; expected one of {', '.join(record.servers)}"
+            f"--row {unknown[0]}: the run has no such server; expected one of {', '.join(servers)}"
         )

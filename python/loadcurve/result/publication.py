@@ -18,6 +18,7 @@ from pydantic_core import from_json
 
 from loadcurve.errors import BadInput
 from loadcurve.files import make_folder, read_regular, write_whole
+from loadcurve.loads.kinds import WorkName
 from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record, contradiction
 from loadcurve.result.checksum import digest, sealed, unsealed, with_checksum
@@ -170,11 +171,19 @@ class PublishedRun(Record):
     loadcurve_version: Line
     conditions: Digest
     """Of what decides whether figures can be compared: load and content."""
+    work: WorkName
+    """What the load does."""
     load: dict[str, Any]
     """The options of the load."""
     study: Annotated[str, Field(max_length=200_000)] | None
     """The study's file; ``None`` where it names what is private, or was not kept."""
     study_sha256: Digest | None
+    seed: int | None
+    """By which trials were put in order, and content was made."""
+    options: Many[Line]
+    """The options that changed the study."""
+    ranked_by: str
+    """The measure that answers the study's question."""
     machine: PublishedMachine
     noise: Annotated[float, Field(ge=0)] | None
     """As a share: 95 % of the throughputs of one server lie that near one another, by ``doctor --noise``."""
@@ -210,7 +219,8 @@ class PublishedRun(Record):
         if unknown := named - set(names):
             raise contradiction(f"{min(unknown)} is not among the servers")
         of_points = {name for one in self.points for name in one.figures}
-        if unknown := (of_points | {one.measure for one in self.rankings}) - measures:
+        ranked_by = {self.ranked_by, *(one.measure for one in self.rankings)}
+        if unknown := (of_points | ranked_by) - measures:
             raise contradiction(f"{min(unknown)} is not among the measures")
         return self
 

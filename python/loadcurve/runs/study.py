@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Self
@@ -86,23 +86,35 @@ class RunOptions:
 
         Raises ``BadInput`` where the record has no such options as a run can have.
         """
+        try:
+            found = cls.of_words(record.options, record.seed, trials_max=len(record.order))
+        except BadInput as error:
+            raise BadInput(f"the run in {folder} cannot be resumed: {error}") from error
+        kept = found.catalogs if catalogs is None else tuple(catalogs)
+        return replace(found, out=folder, catalogs=kept)
+
+    @classmethod
+    def of_words(cls, options: Sequence[str], seed: int | None, trials_max: int) -> Self:
+        """Return the options that a record of a run of at most so many trials names.
+
+        Raises ``BadInput`` where there is no run that has them.
+        """
         given: dict[str, list[str]] = {}
-        words = iter(record.options)
+        words = iter(options)
         for word in words:
             given.setdefault(word, []).append("" if word == "--quick" else next(words, ""))
         count = next(iter(given.get("--trials", ())), None)
-        if count is not None and count not in map(str, range(1, len(record.order) + 1)):
+        if count is not None and count not in map(str, range(1, trials_max + 1)):
             raise BadInput(
-                f"the run in {folder} cannot be resumed: its record has {len(record.order):,} trials, which "
-                f'the recorded option --trials "{count}" does not give.'
+                f"its record has {trials_max:,} trials, which the recorded option --trials "
+                f'"{count}" does not give.'
             )
         return cls(
-            out=folder,
             trials=None if count is None else int(count),
             only=tuple(given.get("--only", ())),
             quick="--quick" in given,
-            seed=record.seed,
-            catalogs=tuple(map(Path, given.get(CATALOG_OPTION, ()) if catalogs is None else catalogs)),
+            seed=seed,
+            catalogs=tuple(map(Path, given.get(CATALOG_OPTION, ()))),
             generators=tuple(given.get("--generator", ())),
             soak=Soak.of_words(given),
         )

@@ -22,7 +22,6 @@ from loadcurve.cli.commands.options import (
     WatchAddressOption,
     WatchOption,
     YesOption,
-    run_argument,
     study_argument,
     study_or_run_there,
     study_or_url_there,
@@ -91,7 +90,14 @@ def run(
 
 
 def rerun(
-    run_folder: Annotated[Path, run_argument("RUN", "A run folder, or a run as one file, of anybody.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|URL",
+            help="A run folder, a run as one file, or a published result, of anybody; or the URL of a file.",
+            autocompletion=completion.run_folders,
+        ),
+    ],
     row: Annotated[
         list[str] | None,
         typer.Option("--row", metavar="SERVER", help="Measure only this server; may be repeated."),
@@ -113,7 +119,7 @@ def rerun(
 
     raise_on_interrupts()
     options = RerunOptions(tuple(row or ()), out, within, strict, json_output, yes)
-    raise typer.Exit(rerun_command(run_folder, options))
+    raise typer.Exit(rerun_command(run, options))
 
 
 def init(
