@@ -51,9 +51,9 @@ def test_what_a_url_answers_is_in_the_file(path: str, url: str, tmp_path: Path):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/none", "it answers with 404"),
+        ("/none", "it answers with the status 404"),
         ("/large", "is larger than 100 bytes"),
-        ("/to-file", "it answers with 302"),
+        ("/to-file", "it answers with the status 302"),
     ],
 )
 def test_what_cannot_be_fetched_is_said_in_a_sentence(path: str, said: str, url: str, tmp_path: Path):

@@ -59,7 +59,7 @@ def fetch(url: str, path: Path, bytes_max: int) -> None:
                     raise BadInput(f"{url} took longer than {FETCH_S:g} s, and was not fetched.")
                 file.write(block)
     except urllib.error.HTTPError as error:
-        raise BadInput(f"{url} cannot be fetched: it answers with {error.code}.") from error
+        raise BadInput(f"{url} cannot be fetched: it answers with the status {error.code}") from error
     except (OSError, HTTPException) as error:
         cause = getattr(error, "reason", error)
         reason = getattr(cause, "strerror", None) or cause
