@@ -13,7 +13,7 @@ QUANTILES = ("0.5", "0.9", "0.99")
 """Of the latencies in the last second, in the order of :class:`~loadcurve.generate.generator.LastSecond`."""
 MS_PER_S = 1e3
 ENDED_MAX = 1000
-"""The counters of so many loads are kept after their end."""
+"""The counters of at most this many loads are kept after their end."""
 
 
 @dataclass(frozen=True)

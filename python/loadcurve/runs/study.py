@@ -95,7 +95,7 @@ class RunOptions:
 
     @classmethod
     def of_words(cls, options: Sequence[str], seed: int | None, trials_max: int) -> Self:
-        """Return the options that a record of a run of at most so many trials names.
+        """Return the options that the record of a run names, of ``trials_max`` trials at most.
 
         Raises ``BadInput`` where there is no run that has them.
         """
