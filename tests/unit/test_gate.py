@@ -11,7 +11,7 @@ import pytest
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.comparison import RunComparison, compare_arms
 from loadcurve.analysis.gate import GateAnswer
-from loadcurve.analysis.gated import has_time_left
+from loadcurve.analysis.gated import BLOCKS_DISTURBED, has_time_left
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import Observe, Plan
 from loadcurve.report.gate import gate_json, gate_junit, gate_markdown, gate_sentences
@@ -101,6 +101,49 @@ def test_a_base_that_does_not_work_is_never_a_pass(scripted: ScriptedRun, capsys
         scripted.gate_command(BOTH, *SIDES, budget="1m", printed="junit")
     suite = ET.fromstring(capsys.readouterr().out)[0]
     assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+
+
+TAKEN = {
+    "verdict": {
+        "status": "invalid",
+        "reasons": [{"code": "cpu_taken", "text": "other programs took 40 % of the CPUs"}],
+        "notes": [],
+    }
+}
+
+
+def taken_in(*blocks: int) -> Callable[[Plan, Observe], LoadResult]:
+    """A load that the machine disturbs in some blocks, and that goes as any other in the others."""
+    following = itertools.count()
+    return lambda plan, _: answered(plan, 1000, **(TAKEN if next(following) in blocks else {}))
+
+
+def test_a_machine_that_lets_one_side_have_no_figure_fails_no_gate(scripted: ScriptedRun):
+    scripted.script.loads = {"limit": taken_in(), "persistent": taken_in(*range(99))}
+    with pytest.raises(NothingMeasured, match=r"persistent .* other programs took 40 % of the CPUs"):
+        scripted.gate_command(BOTH, *SIDES, budget="1m")
+    assert {record.block for record in scripted.run.records} == set(range(BLOCKS_DISTURBED))
+
+
+def test_blocks_that_the_machine_disturbed_at_first_do_not_end_a_gate(scripted: ScriptedRun, capsys):
+    scripted.script.loads = {"limit": taken_in(), "persistent": taken_in(0, 1, 2)}
+    code, out = printed(scripted, capsys)
+    assert code == 0
+    assert out.startswith(f"No regression of 3 % or more, after {3 + LEAST_BLOCKS} blocks.")
+
+
+def test_a_point_that_the_machine_alone_spoilt_is_no_silent_pass(scripted: ScriptedRun, capsys):
+    two = study_text("[servers.limit]\n[servers.persistent]", connections="[1, 10]")
+    scripted.script.loads = {
+        "limit": taken_in(),
+        # Each trial goes through both points, and the second one is spoilt.
+        "persistent": taken_in(*range(1, 99, 2)),
+    }
+    code = scripted.gate_command(two, *SIDES, budget="2m", is_strict=True)
+    out = " ".join(capsys.readouterr().out.split())
+    assert code == 5
+    assert out.startswith("Not decided: there are points at which the machine kept persistent from being")
+    assert "persistent at connections = 10: other programs took 40 % of the CPUs" in out
 
 
 def test_the_last_lines_of_a_server_that_failed_are_shown(scripted: ScriptedRun):

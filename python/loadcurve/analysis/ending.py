@@ -106,7 +106,7 @@ def _ending_of_gate(run: Run, blocks: int) -> Reason | None:
     record = run.run.gate
     if record is None:
         return None
-    if is_decided(gated(record, run.kind, run.records, blocks)):
+    if is_decided(gated(record, run.kind, run.records, blocks), run.records):
         return "decided"
     return None if has_time_left(record, run.records) else "budget"
 

@@ -50,13 +50,21 @@ class GateAnswer:
 
     gated: GatedRun
     lost: tuple[Unusable, ...]
-    """What has usable figures in the base alone."""
+    """What has usable figures in the base alone, because of the head."""
+    disturbed: tuple[Unusable, ...]
+    """The same, because of the generator or the machine, which nobody can blame the head for."""
 
     @classmethod
     def of(cls, analysis: Analysis) -> "GateAnswer | None":
         """Return the answer of a gate; ``None`` where the run is none."""
         gate = analysis.gate
-        return None if gate is None else cls(gate, lost_in_head(analysis, gate.base, gate.head))
+        if gate is None:
+            return None
+        lost = lost_in_head(analysis, gate.base, gate.head)
+        of_head, of_machine = (
+            tuple(one for one in lost if one.is_of_machine is wanted) for wanted in (False, True)
+        )
+        return cls(gate, of_head, of_machine)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -66,4 +74,4 @@ class GateAnswer:
             return Outcome.FAILED
         if not answers:
             return None
-        return Outcome.UNDECIDED if "open" in answers else Outcome.PASSED
+        return Outcome.UNDECIDED if self.disturbed or "open" in answers else Outcome.PASSED

@@ -8,6 +8,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from loadcurve.analysis.limits import MACHINES_DOING
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import Measure, is_usable, measures, point_key
 from loadcurve.result.records import FailureRecord, GateRecord, PointRecord
@@ -26,6 +27,9 @@ GATED = ("throughput", "cpu_per_request_us", "p50", "p90", "memory_mean_mib")
 """The measures that a gate looks at; others on demand."""
 BLOCKS_WITHOUT_A_PAIR = 2
 """After this many, in which one of the two has no figure at all, a gate gives up."""
+
+BLOCKS_DISTURBED = 8
+"""After this many it gives up where only the machine is to blame, too."""
 
 Array = NDArray[np.float64]
 
@@ -140,12 +144,22 @@ def worse_share(measure: Measure, logarithm: float) -> float:
     return -change if measure.better == "higher" else change
 
 
-def is_decided(gate: GatedRun) -> bool:
-    """Say whether no further block is needed: something fails, all is ruled out, or nothing is measurable."""
-    if gate.blocks >= BLOCKS_WITHOUT_A_PAIR and not gate.measures:
-        return True
+def is_decided(gate: GatedRun, records: Iterable[PointRecord | FailureRecord]) -> bool:
+    """Say whether no further block is needed: something fails, all is ruled out, or nothing is measurable.
+
+    Where it was the machine that kept a side from having figures, a few more blocks are tried.
+    """
+    if not gate.measures and gate.blocks >= BLOCKS_WITHOUT_A_PAIR:
+        return gate.blocks >= BLOCKS_DISTURBED or not any(map(_is_disturbed, records))
     answers = [one.answer for one in gate.measures]
     return "regression" in answers or (bool(answers) and "open" not in answers)
+
+
+def _is_disturbed(record: PointRecord | FailureRecord) -> bool:
+    """Say whether a point is invalid by what the generator or the machine did, and by nothing else."""
+    if not isinstance(record, PointRecord) or is_usable(record):
+        return False
+    return {one.code for one in record.load.verdict.reasons} <= MACHINES_DOING
 
 
 def has_time_left(record: GateRecord, records: Iterable[PointRecord | FailureRecord]) -> bool:

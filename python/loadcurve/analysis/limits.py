@@ -16,6 +16,8 @@ GENERATOR_FAULTS = {code for code, row in REASONS.items() if row.invalid and row
 """Reasons of an invalid verdict that are ours: such a point tells nothing about the server."""
 SERVER_FAULTS = {code for code, row in REASONS.items() if row.invalid and row.origin} - GENERATOR_FAULTS
 """Reasons of an invalid verdict that are the server's doing: at such a point no limit holds."""
+MACHINES_DOING = {code for code, row in REASONS.items() if row.invalid} - SERVER_FAULTS
+"""Reasons of an invalid verdict that are ours or the machine's: such a point says nothing of the server."""
 DEATHS = frozenset({"died", "out_of_memory"})
 """Reasons of a failure where the server did not survive."""
 

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve, CurvePoint
+from loadcurve.analysis.limits import MACHINES_DOING
 from loadcurve.loads.values import Point
 from loadcurve.result.records import FailureRecord
 
@@ -25,6 +26,11 @@ class Unusable:
     def reason(self) -> str:
         """The first of the reasons."""
         return self.reasons[0]
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether the points are invalid by what the generator or the machine did: they say nothing of it."""
+        return self.code in MACHINES_DOING
 
 
 Why = tuple[str, str]

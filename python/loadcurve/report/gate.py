@@ -36,6 +36,10 @@ def gate_sentences(analysis: Analysis, gate: GateAnswer) -> list[str]:
     return [
         gate_in_words(analysis.load_kind, gate),
         *(sentence(f"Without a usable figure: {one}") for one in unusable_in_words(gate.lost)),
+        *(
+            sentence(f"Not measured, because of the machine: {one}")
+            for one in unusable_in_words(gate.disturbed)
+        ),
         *_unconfirmed(analysis.load_kind, gate),
         *_missing(analysis.load_kind, gate),
         *_rates(gate),
@@ -56,6 +60,10 @@ def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
             return f"Regression of {share} or more, in two draws: of {found.head}, {units.listing(named)}."
         case Outcome.FAILED:
             return "Failed: what had usable figures has none now."
+        case Outcome.UNDECIDED if not found.undecided:
+            return (
+                f"Not decided: there are points at which the machine kept {found.head} from being measured."
+            )
         case Outcome.UNDECIDED:
             return (
                 f"Not decided: {units.plural(found.blocks, 'block')} neither show nor rule out a regression "
@@ -278,6 +286,11 @@ def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
             name = f"figures at {text.point(point)}"
             case = SubElement(suite, "testcase", classname=lost.server, name=name)
             SubElement(case, "error", message=f"no usable figure: {lost.reason}")
+    for disturbed in gate.disturbed:
+        for point in disturbed.points:
+            name = f"figures at {text.point(point)}"
+            case = SubElement(suite, "testcase", classname=disturbed.server, name=name)
+            SubElement(case, "skipped", message=f"not measured: {disturbed.reason}")
 
 
 @dataclass(frozen=True, slots=True)

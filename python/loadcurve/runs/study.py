@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from loadcurve.analysis.ending import figures, until_narrow
 from loadcurve.analysis.gated import gated, has_time_left, is_decided
@@ -36,6 +36,7 @@ from loadcurve.runs.own_runs import forget_begun
 from loadcurve.runs.planned import PlannedRun, RunContext
 from loadcurve.runs.points import PointChooser, RepeatedPoints, SweptPoints, UntilDrop, trial_order
 from loadcurve.runs.prepare import Served
+from loadcurve.runs.profile import Profiler
 from loadcurve.runs.resume import InterruptedRun, InterruptedRuns
 from loadcurve.runs.soak import EVERY_OPTION, BlockSchedule, Soak
 from loadcurve.runs.trial import TrialRunner
@@ -50,6 +51,9 @@ from loadcurve.study.model import Study
 from loadcurve.study.more_arms import beside_generators, with_generators
 from loadcurve.study.several import LoadPart, is_of_several, parts_of
 from loadcurve.toml.document import TomlDocument
+
+if TYPE_CHECKING:
+    from loadcurve.result.profile import ProfiledPair
 
 ALL_TOGETHER = ""
 """What the start of all servers goes by among those of one; no server has this name."""
@@ -183,6 +187,9 @@ class StudyRun:
         before = resumed.runs if resumed else []
         self._loads: list[LoadPart] = []
         self._gate: GateRecord | None = None
+        self.profiled: ProfiledPair | None = None
+        """Of a gate, where that was asked for and it has ended."""
+        self._is_profiled = gate is not None and gate.is_profiled
         # What a gate needs of a study, one load for instance, is said where its sides are made.
         if self.has_several_loads and gate is None:
             _require_no_choice(study_file, options, search)
@@ -368,8 +375,11 @@ class StudyRun:
             if self._gate is not None:
                 found = gated(self._gate, self.studies[0].kind, of_gate, block + 1)
                 self._display.gate_looks(found)
-                if is_decided(found) or not has_time_left(self._gate, of_gate):
+                if is_decided(found, of_gate) or not has_time_left(self._gate, of_gate):
                     break
+        if self._gate is not None and self._is_profiled:
+            profiler = Profiler(runner, self.studies[0].points()[-1], self._display)
+            self.profiled = profiler.pair(self.parts[0], self._gate, served[0])
         return measured
 
     def _run_start(
