@@ -253,6 +253,8 @@ class GateOptions(TypedDict, total=False):
     """How long it may take."""
     measure: Sequence[str] | None
     """Gate this measure, too, such as p99; repeatable."""
+    profile: bool
+    """Show where the CPU time differs, by perf."""
     out: str | Path | None
     """The new run folder; default: one in loadcurve-runs."""
     seed: int | None

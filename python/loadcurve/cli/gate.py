@@ -25,8 +25,11 @@ from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured, sentence
 from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.host.look import Look
 from loadcurve.report.gate import gate_json, gate_junit, gate_lines, gate_markdown
+from loadcurve.report.markdown import escaped
+from loadcurve.report.profile_page import profile_in_words, profile_json, write_profile
 from loadcurve.report.terminal_tables import bounded
 from loadcurve.result.measures import MEASURES
+from loadcurve.result.profile import ProfiledPair
 from loadcurve.result.records import FailureRecord, PlannedTrial
 from loadcurve.runs.gate import GateOptions
 from loadcurve.runs.study import RunOptions, StudyRun
@@ -60,6 +63,7 @@ class GateGiven:
     head_revision: str | None = None
     build: str | None = None
     """A command that builds a revision."""
+    is_profiled: bool = False
 
 
 class GateDisplay(RunDisplay):
@@ -91,7 +95,12 @@ def gate_command(study: str, given: GateGiven, options: RunOptions, watch_at: st
     """
     study_file = find_study(study)
     gate = GateOptions(
-        given.base or "", given.head or "", _share(given.least), _budget_s(given.budget), tuple(given.also)
+        given.base or "",
+        given.head or "",
+        _share(given.least),
+        _budget_s(given.budget),
+        tuple(given.also),
+        given.is_profiled,
     )
     given_revisions = (("--base-rev", given.base_revision), ("--head-rev", given.head_revision))
     named = {option: name for option, name in given_revisions if name is not None}
@@ -142,7 +151,8 @@ def _gate(
         talk.print("interrupted: what was measured is kept, and decides nothing")
         talk.print(Text(page), soft_wrap=True)
         return EXIT_INTERRUPTED
-    _print((analysis, answer, compared), given.printed, page)
+    profiled = _profiled(study_run, answer)
+    _print((analysis, answer, compared), given.printed, page, profiled)
     fail_where_left_out(analysis.not_computed)
     return _judged(run, answer, given, talk)
 
@@ -156,16 +166,42 @@ def _interrupted(study_run: StudyRun) -> bool:
     return False
 
 
-def _print(found: "tuple[Analysis, GateAnswer, RunComparison]", printed: ComparisonFormat, page: str) -> None:
+@dataclass(frozen=True)
+class _Profiled:
+    """The profiles of both sides, and their page where there is something to draw."""
+
+    pair: ProfiledPair
+    page: Path | None
+
+
+def _profiled(study_run: StudyRun, answer: GateAnswer) -> _Profiled | None:
+    pair, names = study_run.profiled, (answer.gated.base, answer.gated.head)
+    return None if pair is None else _Profiled(pair, write_profile(study_run.folder, names, pair))
+
+
+def _print(
+    found: "tuple[Analysis, GateAnswer, RunComparison]",
+    printed: ComparisonFormat,
+    page: str,
+    profiled: _Profiled | None,
+) -> None:
+    said = [] if profiled is None else profile_in_words(profiled.pair)
     match printed:
         case "text":
             out = new_console()
             out.print(bounded(gate_lines(*found)))
-            out.print(Text(page), soft_wrap=True)
+            for words in said:
+                out.print(Text(words))
+            for file in (page, None if profiled is None else profiled.page):
+                if file is not None:
+                    out.print(Text(str(file)), soft_wrap=True)
         case "json":
-            sys.stdout.write(json.dumps({**gate_json(*found), "report": page}, indent=2) + "\n")
+            profile = None if profiled is None else profile_json(profiled.pair, profiled.page)
+            answer = {**gate_json(*found), "report": page, "profile": profile}
+            sys.stdout.write(json.dumps(answer, indent=2) + "\n")
         case "md":
-            sys.stdout.write(gate_markdown(*found))
+            lines = [f"\n- {escaped(words)}" for words in said]
+            sys.stdout.write(gate_markdown(*found) + "".join(lines) + ("\n" if lines else ""))
         case "junit":
             sys.stdout.write(gate_junit(*found[:2]))
         case _ as never:

@@ -43,6 +43,8 @@ class GateOptions:
     budget_s: float = 600.0
     also: Sequence[str] = ()
     """Measures that are gated besides the usual ones."""
+    is_profiled: bool = False
+    """Whether both sides are started once more, under ``perf``."""
     given: Sequence[str] = ()
     """The options for the record where these are others than ``--base`` and ``--head``."""
 

@@ -10,6 +10,7 @@ from loadcurve.generate.generator import Generator as LoadGenerator
 from loadcurve.generate.generator import Progress
 from loadcurve.loads.values import Point
 from loadcurve.redaction import hidden
+from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import (
@@ -82,7 +83,7 @@ class TrialRunner:
         sweep: ContinuedSweep | None = None
         try:
             with ExitStack() as stack:
-                lives = self._started(members, stack)
+                lives = self.started(members, stack)
                 if self.continued is not None:
                     seed = self.seed + trial.block
                     generator = self.generator(members)
@@ -142,7 +143,7 @@ class TrialRunner:
                     break
         return record
 
-    def _started(self, members: Sequence[Member], stack: ExitStack) -> list[Live]:
+    def started(self, members: Sequence[Member], stack: ExitStack) -> list[Live]:
         """Start and verify the members' servers, each with its probe, as long as ``stack`` lasts."""
         started = []
         for member in members:
@@ -223,6 +224,11 @@ class TrialRunner:
             live.server.raise_if_exited()
             measured.append({**loads, MEASURED: live.member.marked(checked)})
         return measured
+
+    def loaded_once(self, live: Live, point: Point) -> list[LoadResult]:
+        """Put the load of a point on a server that lives, and return its result, which is not recorded."""
+        [loads] = self._loaded([live], [live.member.own_point(point)], OtherRuns())
+        return [loads[MEASURED]]
 
     def _observer(self, lives: Sequence[Live], beside: OtherRuns) -> Callable[[Sequence[Progress]], None]:
         def observe(progress: Sequence[Progress]) -> None:

@@ -51,7 +51,7 @@ class BesideWatch:
         self._probe = threads_of(probe_pid)
         uses = self._table.since(then)
         of_probe = self._probe.since(probe_then)
-        known = self._of_server() | own_family(self._table)
+        known = pids_of(self._marks, self._table) | own_family(self._table)
         found = strangers(uses, known, self._cpus)
         variables = [part.variable for part in self._marks.parts if part.variable is not None]
         return BesideServer(
@@ -66,13 +66,15 @@ class BesideWatch:
             probe_s=sum(use.own_s for use in of_probe if use.process.cpu in self._cpus),
         )
 
-    def _of_server(self) -> set[int]:
-        found: set[int] = set()
-        for part in self._marks.parts:
-            session = part.session
-            members = [one.pid for one in self._table.processes.values() if session in (one.session, one.pid)]
-            found |= self._table.with_descendants([*members, *part.pids, *_of_group(part.group)])
-        return found
+
+def pids_of(marks: ServerMarks, table: ProcessTable) -> set[int]:
+    """Return the processes of a server among those that there are."""
+    found: set[int] = set()
+    for part in marks.parts:
+        session = part.session
+        members = [one.pid for one in table.processes.values() if session in (one.session, one.pid)]
+        found |= table.with_descendants([*members, *part.pids, *_of_group(part.group)])
+    return found
 
 
 def _of_group(folder: Path | None) -> Iterator[int]:

@@ -44,6 +44,9 @@ def gate(
         list[str] | None,
         typer.Option("--measure", metavar="NAME", help="Gate this measure, too, such as p99; repeatable."),
     ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Show where the CPU time differs, by perf.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 5 if it is not decided.")] = False,
     printed: Annotated[
         Literal["text", "json", "md", "junit"], typer.Option("--format", help="What is printed.")
@@ -84,6 +87,7 @@ def gate(
         base_rev,
         head_rev,
         build,
+        profile,
     )
     options = RunOptions(out, seed=seed, catalogs=tuple(catalog or ()))
     raise typer.Exit(gate_command(study, given, options, watched_at(watch, watch_address)))
