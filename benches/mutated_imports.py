@@ -1,10 +1,11 @@
 """Whether damaged files of other generators are noticed: `python -m benches.mutated_imports [--trials N]`.
 
 Each file of the tests' data, of each format that is imported, is changed in up to three places: bits, digits,
-lines left out, repeated or swapped, bytes put in, an end too early. What is read of it must be refused by a
-sentence, or make a record whose figures can be true at once: counts that add up, percentiles in their order,
-nothing negative, infinite or not a number. A file that ends too early supports no other figure than the whole
-one: with a row for each request it has as many or fewer, and of a summary each figure is the same or missing.
+lines left out, repeated or swapped, bytes put in, an end too early; a reader's trials are spread over its
+files. What is read of it must be refused by a sentence, or make a record whose figures can be true at once:
+counts that add up, percentiles in their order, nothing negative, infinite or not a number. A file that ends
+too early supports no other figure than the whole one: with a row for each request or interval it has as many
+or fewer, and of a summary each figure is the same or missing.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
+
+from pydantic import TypeAdapter
 
 from benches.rig import machine
 from loadcurve.errors import BadInput
@@ -40,6 +43,8 @@ DATA = Path(__file__).parents[1] / "tests" / "data" / "tools"
 LONGEST_S = 10.0
 """Reading one damaged file may take as long."""
 LARGEST_BYTES = 2_000_000
+TRIALS_OF_FILE = 500
+"""At least, where a reader has so many."""
 ENDS_EARLY = "ends early"
 CONTRADICTORY = "contradictory"
 SLACK = 0.02
@@ -214,10 +219,16 @@ class Outcome:
 
 NO_TOTAL = frozenset({"go-ycsb-2020-made.txt"})
 """Files of versions that neither count what they list nor mark the end: with a line's end they are whole."""
+SHOWN_AGAIN = frozenset({"12.13.0-every.txt"})
+"""Files with several whole reports, of which the last one counts: with another end it is another one."""
 
 
-def _has_rows(whole: ToolFigures) -> bool:
-    return bool(whole.series)
+INTERVALS = frozenset({"hlog", "ycsb-hdr"})
+"""Formats with a row for each interval, of which a line's end is the end of all that was known then."""
+
+
+def _has_rows(whole: ToolFigures, form: str) -> bool:
+    return bool(whole.series) or form in INTERVALS
 
 
 def _damaged(data: bytes, chance: random.Random) -> tuple[bytes, bool]:
@@ -257,12 +268,13 @@ def _fault(path: Path, named: str, whole: ToolFigures, *, is_cut: bool) -> str |
     is_said = any(reason.code == CONTRADICTORY for reason in verdict.reasons)
     found = [] if is_said else [*impossible(figures)]
     if is_cut:
-        found += unsupported(whole, figures, has_rows=_has_rows(whole))
+        found += unsupported(whole, figures, has_rows=_has_rows(whole, named))
     return "; ".join(found) or None
 
 
-def tried(path: Path, trials: int, seed: int) -> Outcome:
-    """Damage one file many times."""
+def tried(share: tuple[Path, int], seed: int) -> Outcome:
+    """Damage one file as many times as is asked."""
+    path, trials = share
     data = path.read_bytes()
     form = format_of(Source(path), None)
     whole = form.read(Source(path))
@@ -277,8 +289,8 @@ def tried(path: Path, trials: int, seed: int) -> Outcome:
             damaged_path.write_bytes(damaged)
             before = time.monotonic()
             try:
-                ends_with_line = path.name in NO_TOTAL and damaged.endswith(b"\n")
-                fault = _fault(damaged_path, form.name, whole, is_cut=is_cut and not ends_with_line)
+                is_whole = path.name in SHOWN_AGAIN or (path.name in NO_TOTAL and damaged.endswith(b"\n"))
+                fault = _fault(damaged_path, form.name, whole, is_cut=is_cut and not is_whole)
                 counts["read"] += fault is None
                 if fault is not None:
                     faults.append(Fault(trial, f"{ENDS_EARLY}: {fault}" if is_cut else fault))
@@ -290,18 +302,34 @@ def tried(path: Path, trials: int, seed: int) -> Outcome:
     )
 
 
-def readable_files() -> list[Path]:
-    """Return the files of the tests' data that are read without being told what they are."""
-    found = []
+def readable_files() -> dict[Path, str]:
+    """Return the files of the tests' data that are read without being told what they are, by tool."""
+    found = {}
     for path in sorted(DATA.rglob("*")):
         if not path.is_file() or path.stat().st_size > LARGEST_BYTES:
             continue
         try:
-            format_of(Source(path), None).read(Source(path))
+            form = format_of(Source(path), None)
+            form.read(Source(path))
         except BadInput:
             continue
-        found.append(path)
+        found[path] = form.tool
     return found
+
+
+def spread(files: Mapping[Path, str], trials: int) -> list[tuple[Path, int]]:
+    """Return the files with how often each is damaged, so often that each tool's reader has its trials."""
+    shares = Counter(files.values())
+    least = min(trials, TRIALS_OF_FILE)
+    return [(path, max(-(-trials // shares[tool]), least)) for path, tool in files.items()]
+
+
+def kept_in(file: Path | None) -> list[Outcome]:
+    """Return the outcomes of a run that was ended before it was over."""
+    if file is None or not file.exists():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [TypeAdapter(Outcome).validate_json(line) for line in lines]
 
 
 def main() -> None:
@@ -309,18 +337,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--trials", type=int, default=300, metavar="N", help="of each file")
+    parser.add_argument("--trials", type=int, default=300, metavar="N", help="of each reader")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--kept", type=Path, metavar="FILE", help="keep each outcome there, and go on behind those that are"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="files with this in their names")
     arguments = parser.parse_args()
     print(machine())
-    files = [path for path in readable_files() if arguments.only in str(path)]
-    one = partial(tried, trials=arguments.trials, seed=arguments.seed)
-    outcomes = []
+    files = {path: form for path, form in readable_files().items() if arguments.only in str(path)}
+    one = partial(tried, seed=arguments.seed)
+    outcomes = kept_in(arguments.kept)
+    done = {outcome.file for outcome in outcomes}
+    asked = [each for each in spread(files, arguments.trials) if str(each[0].relative_to(DATA)) not in done]
     # The threads that read tables are not there any more in a process that is forked.
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
-        for outcome in pool.map(one, files):
+        for outcome in pool.map(one, asked):
             outcomes.append(outcome)
+            if arguments.kept is not None:
+                with arguments.kept.open("a", encoding="utf-8") as file:
+                    file.write(TypeAdapter(Outcome).dump_json(outcome).decode() + "\n")
             print(
                 f"{outcome.file:<44} {outcome.form:<18} {outcome.read:>6} read {outcome.refused:>6} refused "
                 f"{len(outcome.faults):>4} faults, slowest {outcome.slowest_s:.2f} s",
@@ -330,7 +366,8 @@ def main() -> None:
                 print(f"    trial {fault.trial}: {fault.what}", flush=True)
     faults = sum(len(outcome.faults) for outcome in outcomes)
     total = sum(outcome.read + outcome.refused + len(outcome.faults) for outcome in outcomes)
-    print(f"\n{len(outcomes)} files, {total:,} damaged forms, {faults:,} faults")
+    readers = len(set(files.values()))
+    print(f"\n{readers} readers, {len(outcomes)} files, {total:,} damaged forms, {faults:,} faults")
     sys.exit(1 if faults else 0)
 
 

@@ -272,6 +272,21 @@ def test_xml_that_ends_early_has_the_samples_before_its_end(tmp_path: Path):
         read(tmp_path, whole.replace('t="120"', "t=120"))
 
 
+@pytest.mark.parametrize("character", ["&#x0;", "&#27;", "&#xFFFF;", "&#xd800;", "\x1b", "&#x110000;"])
+@pytest.mark.parametrize("before", [0, 16_370, 16_380, 32_760])
+def test_characters_that_xml_cannot_have_cost_no_sample(character: str, before: int, tmp_path: Path):
+    """JMeter writes those of an answer so; blocks that are read end anywhere among them."""
+    whole = (DATA / "xml.jtl").read_text()
+    place = whole.index("</testResults>")
+    data = f"<!--{'x' * before}--><sample><responseData>{character}&amp;</responseData></sample>"
+    with_answer = (
+        whole[:place]
+        + data.replace("<sample>", '<sample ts="1760000000100" t="1" rc="200" s="true">')
+        + whole[place:]
+    )
+    assert read(tmp_path, with_answer).answered == read(tmp_path, whole).answered + 1
+
+
 def test_the_dashboard_has_its_counts_and_its_rate():
     statistics = json.loads((DATA / "5.6.3-statistics.json").read_text())
     found, total = figures("5.6.3-statistics.json"), statistics["Total"]

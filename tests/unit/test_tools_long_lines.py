@@ -50,7 +50,7 @@ FILES = {
     "jmeter-statistics": "jmeter/5.6.3-statistics.json", "k6-csv": "k6.csv", "k6-json": "k6.jsonl",
     "k6-summary": "k6-export.json", "k6-text": "k6/2.2.0-half.txt", "locust-csv": "locust_stats.csv",
     "locust-history": "locust/2.47.0_stats_history.csv", "oha-csv": "oha/1.9.0.csv",
-    "oha-json": "oha/1.9.0.json",
+    "oha-json": "oha/1.9.0.json", "oha-text": "made/oha-text.txt",
     "siege-json": "siege/4.0.7-half.json", "siege-text": "siege/4.0.7-half.txt", "vegeta-csv": "vegeta.csv",
     "vegeta-json": "vegeta.jsonl", "vegeta-report": "vegeta-report.json",
     "vegeta-text": "vegeta/12.12.0-half-report.txt", "wrk-text": "wrk.txt", "wrk2-text": "wrk2.txt",

@@ -35,6 +35,10 @@ ARTILLERY = Path(__file__).parents[1] / "data" / "tools" / "artillery"
         (b"unable to connect to 127.0.0.1:18479 Connection refused\n", "could not connect to the server"),
         (UNFINISHED_H2LOAD, "h2load's text ends before its figures: it was interrupted"),
         ((ARTILLERY.parent / "fortio/1.63.10.txt").read_bytes(), r"its JSON \(fortio load -json FILE\)"),
+        (
+            b'var stats = {\n    type: "GROUP",\nstats: {\n    "numberOfRequests": {',
+            r"import js/stats\.json or js/global",
+        ),
         ((ARTILLERY / "2.0.21-half.txt").read_bytes(), r"import its report \(artillery run --output FILE\)"),
     ],
 )

@@ -18,7 +18,7 @@ OF_ONE_LOAD = [
     "locust_stats.csv", "vegeta-report.json", "k6-export.json", "zrk.json", "locust/0.11.0_requests.csv",
     "locust/0.14.6_stats.csv", "locust/1.0.3_stats.csv",
     "h2load/1.52.0-half.txt", "ab/2.3-closed.txt", "made/ab-2.0.txt", "made/wrk-without-indentation.txt",
-    "siege/4.0.7-half.txt", "siege/4.2.0-b4-timed.txt",
+    "siege/4.0.7-half.txt", "siege/4.2.0-b4-timed.txt", "made/oha-text.txt",
 ]  # fmt: skip
 """Files that say once, anywhere, what a load was."""
 OF_REQUESTS = ["hey.csv", "vegeta.csv", "vegeta.jsonl", "k6.jsonl", "k6.csv", "go-ycsb.csv", "h2load-log.tsv"]
@@ -116,6 +116,22 @@ def test_intended_times_that_are_cut_off_are_refused(tmp_path: Path):
     text = (DATA / "ycsb-both.txt").read_text()
     error = read(tmp_path / "cut", "ycsb-text", text[: text.index("[Intended-UPDATE], 99th")].encode())
     assert "expected [Intended-UPDATE], 99" in str(error)
+
+
+@pytest.mark.parametrize("name", ["siege/4.0.7-half.txt", "hey.txt", "ycsb.txt", "made/oha-text.txt"])
+def test_what_is_behind_the_last_line_of_a_tool_may_lack_its_end(name: str, tmp_path: Path):
+    whole = (DATA / name).read_bytes()
+    form = format_of(Source(DATA / name), None).name
+    found = read(tmp_path / "out.txt", form, whole + b"\nexited with code 0")
+    assert found == read(tmp_path / "out.txt", form, whole)
+    assert isinstance(found, ToolFigures)
+
+
+def test_a_text_of_hey_without_indentation_has_the_same_figures(tmp_path: Path):
+    flat = b"".join(line.strip() + b"\n" for line in (DATA / "hey.txt").read_bytes().splitlines())
+    found = read(tmp_path / "out.txt", "hey-text", flat)
+    assert found == read(tmp_path / "out.txt", "hey-text", (DATA / "hey.txt").read_bytes())
+    assert isinstance(found, ToolFigures)
 
 
 def test_a_percentile_table_of_ab_alone_names_what_to_import_instead():

@@ -30,6 +30,7 @@ from loadcurve.tools.k6 import text as k6_text
 from loadcurve.tools.locust import reader as locust
 from loadcurve.tools.not_read import what_instead
 from loadcurve.tools.oha import reader as oha
+from loadcurve.tools.oha import text as oha_text
 from loadcurve.tools.own import reader as own
 from loadcurve.tools.pasted import LINES_BEFORE_MAX, Around, is_command, logged, without
 from loadcurve.tools.percentiles import ImpossibleTimeError
@@ -72,6 +73,7 @@ FORMATS: Sequence[Format] = (
     Format("hey-text", "hey", "hey", hey.is_text, hey.read_text),
     Format("oha-json", "oha", "oha --output-format json", oha.is_json, oha.read_json),
     Format("oha-csv", "oha", "oha --output-format csv", oha.is_csv, oha.read_csv),
+    Format("oha-text", "oha", "oha", oha_text.is_text, oha_text.read_text),
     Format("vegeta-csv", "vegeta", "vegeta encode -to csv", vegeta.is_csv, vegeta.read_csv),
     Format("vegeta-json", "vegeta", "vegeta encode -to json", vegeta.is_json, vegeta.read_json),
     Format("vegeta-report", "vegeta", "vegeta report -type json", vegeta.is_report, vegeta.read_report),

@@ -21,6 +21,10 @@ def _is_gob(head: bytes) -> bool:
     return head.startswith(b"\xff") and all(name in head[:_GOB_HEAD] for name in _NAMES_OF_GOB)
 
 
+def _is_program_of_gatling(head: bytes) -> bool:
+    return head.lstrip().startswith(b"var stats = {") and b"numberOfRequests" in head
+
+
 def _is_refused_by_wrk(head: bytes) -> bool:
     return head.startswith(b"unable to connect to ")
 
@@ -54,6 +58,10 @@ _GOB = "vegeta's results are in an encoding of Go; import what vegeta encode -to
 _TEXT_OF_ARTILLERY = (
     "artillery's text does not say how long the load took; import its report (artillery run --output FILE)"
 )
+_PROGRAM_OF_GATLING = (
+    "this is the program that draws the tables of Gatling's report; import js/stats.json or "
+    "js/global_stats.json beside it, or simulation.log"
+)
 _REFUSED_BY_WRK = "wrk could not connect to the server, and put no load on it"
 _UNFINISHED_H2LOAD = (
     "h2load's text ends before its figures: it was interrupted, is still running, or has crashed (what it "
@@ -67,6 +75,7 @@ _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (_is_gob, _GOB),
     (_is_table_of_hdr, _TABLE_OF_HDR),
     (artillery.is_text, _TEXT_OF_ARTILLERY),
+    (_is_program_of_gatling, _PROGRAM_OF_GATLING),
     (_is_refused_by_wrk, _REFUSED_BY_WRK),
     (_is_unfinished_h2load, _UNFINISHED_H2LOAD),
     (_is_text_of_fortio, _TEXT_OF_FORTIO),

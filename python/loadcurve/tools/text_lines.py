@@ -101,9 +101,12 @@ class Lines:
         self.value(line, text, what)
         return Printed.of(text, unit)
 
-    def require_line_end(self, what: str) -> None:
-        """Raise ``Unreadable`` where the last line has no end, so that it may be cut off."""
-        if not self._ends_line:
+    def require_line_end(self, what: str, last: int | None = None) -> None:
+        """Raise ``Unreadable`` where the last line has no end, so that it may be cut off.
+
+        ``last`` is the number of the tool's last line: what is behind it shows that it is whole.
+        """
+        if not self._ends_line and last in {None, len(self.lines)}:
             raise self.cut_off(f"the end of the line, {what}")
 
     def cut_off(self, what: str) -> Exception:

@@ -334,8 +334,8 @@ def _percentiles_shown(lines: Lines, count: int) -> Times | None:
             "the last line of ab's percentiles (100%), which -d leaves out",
         )
     elif count == 1:
-        lines.once(r"Total: +\d+ .*\d$", 'ab\'s line "Total:" of its connection times')
-        lines.require_line_end("after ab's connection times")
+        last, _ = lines.once(r"Total: +\d+ .*\d$", 'ab\'s line "Total:" of its connection times')
+        lines.require_line_end("after ab's connection times", last)
     else:
         lines.once(r"Transfer rate: .* received$", 'ab\'s line "Transfer rate:"')
     table = {percent: time_ms for percent, time_ms in found.items() if time_ms}

@@ -69,7 +69,8 @@ def is_csv(head: bytes) -> bool:
 def is_text(head: bytes) -> bool:
     """Say whether a file begins as hey's text."""
     is_summary = re.search(rb"^[ \t]{0,20}Summary:[ \t]{0,20}$", head, re.MULTILINE) is not None
-    return is_summary and b"Response time histogram:" in head and b"secs" in head
+    is_hey = b"Response time histogram:" in head and b"secs" in head and b"Success rate:" not in head
+    return is_summary and is_hey
 
 
 def read_csv(source: Source) -> ToolFigures:
@@ -106,7 +107,7 @@ def read_text(source: Source) -> ToolFigures:
     if not total or took.value <= 0:
         raise source.unreadable(len(lines.lines), "no response and no error", "the responses of a load")
     counted = total if is_known else answered
-    _require_all(lines, counted, rate, took)
+    require_all(lines, counted, rate, took)
     window = window_of(counted, rate, took)
     kept = min(answered, KEPT_MAX)
     # Where nothing was answered they are 0 and NaN.
@@ -116,7 +117,7 @@ def read_text(source: Source) -> ToolFigures:
     }
     percentiles = {}
     for number, line in enumerate(lines.lines, start=1):
-        if found := re.fullmatch(r"\s+(\d{1,2})%+ in (\S+) secs", line, re.ASCII):
+        if found := re.fullmatch(r"\s*(\d{1,2})%+ in (\S+) secs", line, re.ASCII):
             name = _PERCENTILES.get(found[1])
             value = lines.value(number, found[2], "a time of hey's text") * _MS_PER_S
             if name is not None and value > 0:
@@ -133,7 +134,7 @@ def read_text(source: Source) -> ToolFigures:
         completeness="percentiles" if answered == kept else "sampled",
         resolution_ms=RESOLUTION_MS,
     )
-    found_bytes = lines.optional(r"\s+Total data:\s+(\d{1,18}) bytes$", "hey's line Total data")
+    found_bytes = lines.optional(r"\s*Total data:\s+(\d{1,18}) bytes$", "hey's line Total data")
     return ToolFigures(
         tool="hey",
         basis="send",
@@ -162,35 +163,39 @@ def _outcomes(lines: Lines) -> tuple[dict[str, int], dict[str, int], bool]:
     begin, _ = lines.once(_STATUSES + "$", "hey's part Status code distribution")
     histogram, _ = lines.once(_HISTOGRAM + "$", "hey's part Response time histogram")
     if is_newer := begin > histogram:
-        return *_counts(lines, begin, len(lines.lines)), is_newer
-    status, _ = _counts(lines, begin, histogram - 1)
+        return *counts_of(lines, begin, len(lines.lines), "hey"), is_newer
+    status, _ = counts_of(lines, begin, histogram - 1, "hey")
     errors = lines.optional(_ERRORS + "$", "hey's part Error distribution")
     if errors is None:
         lines.once(r"\s+90% in \S+ secs$", "hey's percentiles")
         return status, {}, is_newer
-    return status, _counts(lines, errors[0], len(lines.lines))[1], is_newer
+    return status, counts_of(lines, errors[0], len(lines.lines), "hey")[1], is_newer
 
 
-def _counts(lines: Lines, begin: int, end: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the answers by status and the failures by their texts that are between two lines."""
+def counts_of(lines: Lines, begin: int, end: int, tool: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the answers by status and the failures by their texts that are between two lines.
+
+    oha prints them likewise. Raises ``Unreadable``.
+    """
     status: dict[str, int] = {}
     failures: dict[str, int] = {}
     for number, line in enumerate(lines.lines[begin:end], start=begin + 1):
-        if found := re.fullmatch(r"\s+\[([1-5])\d\d\]\s+(\d{1,15}) responses", line, re.ASCII):
+        if found := re.fullmatch(r"\s*\[([1-5])\d\d\]\s+(\d{1,15}) responses", line, re.ASCII):
             status[f"{found[1]}xx"] = status.get(f"{found[1]}xx", 0) + int(found[2])
-        elif found := re.fullmatch(r"\s+\[(\d{1,15})\]\s+(.*)", line, re.ASCII):
+        elif found := re.fullmatch(r"\s*\[(\d{1,15})\]\s+(.*)", line, re.ASCII):
             failures[found[2]] = failures.get(found[2], 0) + int(found[1])
         elif line and line != _ERRORS and not line[0].isspace():
-            # The prompt of a shell, behind all that hey prints.
+            # The prompt of a shell, behind all that the tool prints.
             break
         elif line and line != _ERRORS:
-            expected = "a status with its responses, or an error, of hey's text"
+            expected = f"a status with its responses, or an error, of {tool}'s text"
             raise lines.source.unreadable(number, repr(line[:60]), expected, lines.read(number))
-    lines.require_line_end("after hey's last count")
+    else:
+        lines.require_line_end(f"after {tool}'s last count")
     return status, failures
 
 
-def _require_all(lines: Lines, total: int, rate: Printed, took: Printed) -> None:
+def require_all(lines: Lines, total: int, rate: Printed, took: Printed) -> None:
     """Raise ``Unreadable`` where the text ends before it has counted all of its requests."""
     expected = rate.value * took.value
     if total < expected - 1 - rate.step * took.value - took.step * rate.value:

@@ -118,8 +118,7 @@ def _errors(lines: Lines) -> dict[str, int]:
             "as many as in total: the line is truncated",
             lines.read(number),
         )
-    if number == len(lines.lines):
-        lines.require_line_end("after httperf's errors")
+    lines.require_line_end("after httperf's errors", number)
     return counts
 
 

@@ -1,5 +1,6 @@
 """The XML that JMeter writes for each sample (JTL), whose samples contain their parts."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -31,6 +32,9 @@ _ATTRIBUTES = {
 }
 _TYPES = {name: column.type for name, column in _ATTRIBUTES.values()}
 _ROWS = 100_000
+_NO_CHARACTERS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_REFERENCE = re.compile(rb"&#(x[0-9A-Fa-f]{1,8}|[0-9]{1,10});")
+_REFERENCE_BYTES_MAX = 16
 _ENDED_EARLY = (3, 5)
 """Errors of the parser where a document ends before its root does, or within an element."""
 _WHAT = "a sample of JMeter's XML (JTL), with its attributes ts, t, rc and s"
@@ -50,7 +54,7 @@ def read_xml(source: Source) -> ToolFigures:
         raise source.unreadable(None, "a document type", _WHAT)
     reader = _Reader(LeftOut(source))
     with source.opened() as file:
-        table = together(reader.requests(file))
+        table = together(reader.requests(_Possible(file)))
     if reader.sums:
         reader.left_out.note(sums_of_parts(reader.sums))
 
@@ -58,6 +62,34 @@ def read_xml(source: Source) -> ToolFigures:
         return Read([] if table is None else [table], reader.left_out, reader.threads)
 
     return figures_of_samples(source, samples, has_threads=True)
+
+
+class _Possible:
+    """A file without the characters that XML cannot have: JMeter writes those of an answer with it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._held = b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes, of which a reference is never cut in two; none at the end."""
+        block = self._held + (read := self._file.read(size))
+        self._held = b""
+        begun = block.rfind(b"&", max(len(block) - _REFERENCE_BYTES_MAX, 0)) if read else -1
+        if begun >= 0 and b";" not in block[begun:]:
+            block, self._held = block[:begun], block[begun:]
+        if not block and self._held:
+            return self.read(size)
+        block = _NO_CHARACTERS.sub(b"?", block)
+        return _REFERENCE.sub(_possible, block) if b"&#" in block else block
+
+
+def _possible(reference: re.Match[bytes]) -> bytes:
+    """Return a reference to a character, or what stands for one that XML cannot have."""
+    text = reference[1]
+    number = int(text[1:], 16) if text[:1] == b"x" else int(text)
+    is_one = number in {0x9, 0xA, 0xD} or 0x20 <= number < 0xD800 or 0xE000 <= number < 0xFFFE  # noqa: PLR2004
+    return reference[0] if is_one or 0x10000 <= number <= 0x10FFFF else b"?"  # noqa: PLR2004
 
 
 @dataclass
@@ -70,7 +102,7 @@ class _Reader:
     _begins: list[int] = field(default_factory=list)
     """Of the samples that have begun and not ended: how many rows there were before."""
 
-    def requests(self, file: BinaryIO) -> Iterator[polars.DataFrame]:
+    def requests(self, file: "_Possible") -> Iterator[polars.DataFrame]:
         """Yield the samples without parts, some at once."""
         root: Element | None = None
         number = 0
@@ -98,7 +130,7 @@ class _Reader:
             self.left_out.end(problem)
         yield self._block()
 
-    def _events(self, file: BinaryIO) -> Iterator[tuple[str, Element]]:
+    def _events(self, file: "_Possible") -> Iterator[tuple[str, Element]]:
         try:
             yield from iterparse(file, ("start", "end"))  # noqa: S314 -- without entities, see read_xml
         except (LookupError, ValueError) as error:

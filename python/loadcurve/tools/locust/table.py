@@ -91,7 +91,7 @@ class Row:
             for theirs, ours in _PERCENTILES.items()
             if self.fields.get(theirs, "N/A") not in {"N/A", ""}
         }
-        if "50%" not in self.fields:
+        if "50%" not in self.fields and MEDIAN in self.fields:
             found["p50"] = self.time_ms(MEDIAN)
         return {name: time_ms for name, time_ms in found.items() if time_ms is not None}
 

@@ -1,4 +1,4 @@
-"""What oha writes: ``--output-format json`` and ``--output-format csv``.
+"""What oha writes: ``--output-format json`` and ``--output-format csv``; its text has a module of its own.
 
 Whether ``--latency-correction`` was given is in neither, so times count as from when requests were sent.
 """
@@ -33,7 +33,7 @@ TESTED = {
 """By format, the versions whose real output it is tested with."""
 _NS_PER_S = 10**9
 _MS_PER_S = 1e3
-_AT_THE_END = "aborted due to deadline"
+AT_THE_END = "aborted due to deadline"
 """What oha calls requests that were under way when its time was up."""
 COLUMNS = ("request-start", "DNS", "DNS+dialup", "Response-delay", "request-duration", "bytes", "status")
 CSV = Table(
@@ -48,7 +48,7 @@ CSV = Table(
         "status": WHOLE_NUMBER,
     },
 )
-_PERCENTILES = {
+PERCENTILES = {
     "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99",
     "p99.9": "p99_9", "p99.99": "p99_99",
 }  # fmt: skip
@@ -107,10 +107,10 @@ def read_json(source: Source) -> ToolFigures:
             raise source.unreadable(None, f"statusCodeDistribution.{code} = {count}", "counts by status")
         status[f"{code[0]}xx"] = status.get(f"{code[0]}xx", 0) + count
     answered = sum(status.values())
-    failures = {text: count for text, count in document.errors.items() if _AT_THE_END not in text}
+    failures = {text: count for text, count in document.errors.items() if AT_THE_END not in text}
     if min(failures.values(), default=0) < 0:
         raise source.unreadable(None, "a negative count in errorDistribution", "counts by error")
-    known = {name: document.percentiles.get(theirs) for theirs, name in _PERCENTILES.items()}
+    known = {name: document.percentiles.get(theirs) for theirs, name in PERCENTILES.items()}
     summary = document.summary
     ended = answered + sum(document.errors.values())
     contradiction = (

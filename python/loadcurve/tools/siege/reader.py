@@ -103,7 +103,8 @@ def read_text(source: Source) -> ToolFigures:
         longest=_time_ms(lines, "Longest transaction"),
         shortest=_time_ms(lines, "Shortest transaction"),
     )
-    lines.require_line_end("after siege's shortest transaction")
+    last, _ = lines.once(r"\s*Shortest transaction:", "siege's line Shortest transaction")
+    lines.require_line_end("after siege's shortest transaction", last)
     version = lines.optional(r"\*\* SIEGE (\d[\w.-]{0,30})\s*$", "siege's version")
     users = lines.optional(r"\*\* Preparing (\d{1,9}) concurrent users? for battle", "siege's users")
     asked = Asked(connections=int(users[1][1])) if users else Asked()

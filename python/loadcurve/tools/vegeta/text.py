@@ -77,8 +77,7 @@ def _statuses(lines: Lines, total: int) -> tuple[dict[str, int], int]:
     counted = failed + sum(status.values())
     if counted != total:
         raise lines.source.unreadable(number, f"{counted:,} requests by status", f"all of its {total:,}")
-    if number == len(lines.lines):
-        lines.require_line_end("after vegeta's statuses")
+    lines.require_line_end("after vegeta's statuses", number)
     return status, failed
 
 

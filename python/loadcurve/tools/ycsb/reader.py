@@ -108,7 +108,8 @@ def _require_all(lines: Lines, parts: Mapping[str, Part], found: int, total: int
 
     Inserts that are tried again are measured each time.
     """
-    lines.require_line_end("after YCSB's last figure")
+    *_, (last, _) = lines.all_of(r"\[[A-Z]")
+    lines.require_line_end("after YCSB's last figure", last)
     of_load = {name: part for name, part in parts.items() if _is_of_load(name) and part.count}
     for name, part in of_load.items():
         has_status = any(one.startswith(_RETURN) for one in part.names)
