@@ -44,7 +44,7 @@ LONGEST_S = 10.0
 """Reading one damaged file may take as long."""
 LARGEST_BYTES = 2_000_000
 TRIALS_OF_FILE = 500
-"""At least, where a reader has so many."""
+"""At least, however many the reader has."""
 ENDS_EARLY = "ends early"
 CONTRADICTORY = "contradictory"
 SLACK = 0.02

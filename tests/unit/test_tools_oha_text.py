@@ -1,4 +1,4 @@
-"""The text that oha prints for people is read as it stands there, in each of its units."""
+"""The text that oha prints for people is read as it stands there, in whatever unit."""
 
 from pathlib import Path
 
