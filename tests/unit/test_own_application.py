@@ -10,9 +10,10 @@ import pytest
 
 from loadcurve.cli.init import own_study_text
 from loadcurve.errors import BadInput
+from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.prepare import checked_studies
-from loadcurve.runs.study_servers import overrides_of
+from loadcurve.runs.study_servers import overrides_of, programs_of
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder, require_as_given
 from loadcurve.server.location import THIS_MACHINE
@@ -124,14 +125,26 @@ def test_a_quotation_without_end_is_no_command(tmp_path):
     assert "which is not a command: no closing quotation" in refusal(tmp_path, 'start = "run \'x {port}"')
 
 
+def test_each_of_several_programs_has_its_own_limits(tmp_path):
+    programs = "".join(
+        f'\n[[servers.mine.programs]]\nname = "{name}"\nstart = "run {{port}}"\n{limits}'
+        for name, limits in (("app", 'limits = { cpus = 0.5, memory = "64MiB" }'), ("proxy", ""))
+    )
+    document = own(tmp_path, programs)
+    [study] = checked_studies(document.path, load_catalog())
+    app, proxy = programs_of(load_catalog()["command"], study.arms["mine"], tmp_path)
+    assert app.limits == Limits(cpus=0.5, memory_bytes=64 << 20)
+    assert proxy.limits == NO_LIMITS
+
+
 @pytest.mark.parametrize(
     ("key", "advice"),
     [
         ('start = "run {port}"', "say it of one of them"),
         ('binary = "run"', "the `start` of each names its program"),
         ('unit = "app.service"', "a server that runs already"),
-        ("limits = { cpus = 0.5 }", "such as cpus = [1]"),
-        ('machine = "t2.micro"', "such as cpus = [1]"),
+        ("limits = { cpus = 0.5 }", "say it of each of them"),
+        ('machine = "t2.micro"', "give each of them its own limits"),
         ('engine = "podman"', "run in no container"),
     ],
 )

@@ -20,7 +20,7 @@ def limits_of(server: StudyServer, host: Host) -> Limits:
     if server.machine is not None:
         limits = _limits_of_machine(server, _machine(server.machine), host)
     elif server.limits is not None:
-        limits = _limits_of_table(server.limits)
+        limits = limits_of_table(server.limits)
     if limits.burst is not None and server.engine is not None:
         text = "CPU credits are emulated only outside containers; remove it, or burst"
         raise UnusableSetting("engine", text)
@@ -87,7 +87,8 @@ def _burst_of_machine(server: StudyServer, machine: MachineType, host: Host) -> 
     )
 
 
-def _limits_of_table(table: LimitsTable) -> Limits:
+def limits_of_table(table: LimitsTable) -> Limits:
+    """Return the limits that a table of a study names."""
     burst, cpus = None, table.cpus
     if table.burst is not None and cpus is not None:
         baseline_cpus = (table.burst.baseline_share or 0.0) * cpus

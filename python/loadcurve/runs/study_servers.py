@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from loadcurve.errors import BadInput
+from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.way import STRAIGHT
-from loadcurve.runs.limits import limits_of
+from loadcurve.runs.limits import limits_of, limits_of_table
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder
 from loadcurve.server.location import Location
@@ -97,6 +98,7 @@ def programs_of(entry: CatalogEntry, arm: Arm, folder: Path | None) -> list[Give
             environment={**server.environment, **one.environment} if one is serving else one.environment,
             ready=_ready_of_program(entry, arm, one.ready, is_asked=one is serving),
             port=one.port,
+            limits=NO_LIMITS if one.limits is None else limits_of_table(one.limits),
         )
         for one in server.programs
     ]

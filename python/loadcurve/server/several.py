@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.description import placeholders
 from loadcurve.server.failure import ServerFailure
@@ -40,6 +41,8 @@ class GivenProgram:
     ready: ReadyQuestion | None = None
     port: int | None = None
     """The port that it cannot be given."""
+    limits: Limits = NO_LIMITS
+    """What it alone is held to."""
 
     @property
     def takes_port(self) -> bool:
@@ -156,6 +159,7 @@ def _overrides(
         folder=given.folder or overrides.folder,
         ready=given.ready,
         version=version,
+        limits=given.limits,
         known_beside=frozenset(f"{one.name}.{part}" for one in programs for part in ("port", "address")),
         needs_port=False,
     )

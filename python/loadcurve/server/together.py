@@ -7,9 +7,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Self
 
+from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.host.process_times import ProcessTable
 from loadcurve.loads.table import LoadTable
-from loadcurve.result.records import ContentRecord
+from loadcurve.result.records import ContentRecord, LimitUse
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.here import (
     FAILURE_LOG_LINES,
@@ -44,7 +45,7 @@ class ServerOfPrograms(LiveServer):
     ) -> None:
         """Prepare the programs for these CPUs, or for those of this process; nothing is started."""
         self.found = found
-        self._cpus = cpus_of_server(found.serving.found.limits, cpus)
+        self._cpus = cpus_of_server(NO_LIMITS, cpus)
         self.settings = fit_to_cpus(found.entry.description.settings, found.settings, len(self._cpus))
         self._content_folder = content_folder
         self._content = content
@@ -114,8 +115,17 @@ class ServerOfPrograms(LiveServer):
         marks = ServerMarks(None, None, None, first.folder, first.on_this_network, programs=parts)
         return Probe(marks, self.address, cpus, interval_s, self._cpus)
 
-    def limit_use(self) -> None:
-        """Return nothing: programs are held to no limits."""
+    def limit_use(self) -> LimitUse | None:
+        """Return what limits have done to the programs together; ``None`` where none has a limit of memory.
+
+        The most memory is the sum of theirs, each at its own moment, so that together it may have been less.
+        """
+        found = [use for one in self._started.values() if (use := one.limit_use()) is not None]
+        kills = [use.oom_kills for use in found if use.oom_kills is not None]
+        peaks = [use.memory_peak_bytes for use in found if use.memory_peak_bytes is not None]
+        if not kills and not peaks:
+            return None
+        return LimitUse(oom_kills=sum(kills), memory_peak_bytes=sum(peaks) if peaks else None)
 
     def log_tail(self, line_count: int = FAILURE_LOG_LINES, /) -> str:
         """Return the last lines of what each program printed; empty after the stop."""

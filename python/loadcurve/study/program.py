@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo
 
 from loadcurve.redaction import is_secret_variable, remember
+from loadcurve.study.limits import LimitsTable
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import Problem, own_problem, own_problems
@@ -144,6 +145,8 @@ class ProgramTable(TomlTable):
     """
     port: Annotated[int, Field(ge=1, le=65535), Expected("a port, from 1 to 65535")] | None = None
     """The port on which it listens, if that cannot be given as `{port}`."""
+    limits: LimitsTable | None = None
+    """Limits that control groups set for it alone."""
     serves: bool = False
     """Whether the load goes to it; to the last program, unless one says so."""
 

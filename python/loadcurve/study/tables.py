@@ -342,10 +342,8 @@ _NOT_WITH_PROGRAMS = {
     **dict.fromkeys(
         ("url", "pid", "unit", "container"), "it is of a server that runs already; keep one of the two"
     ),
-    **dict.fromkeys(
-        ("limits", "machine"),
-        "several programs are held to no limits; remove it, and bind them to CPUs, such as cpus = [1]",
-    ),
+    "limits": "say it of each of them that is to be limited, such as limits = { cpus = 0.5 }",
+    "machine": "several programs are no machine of a type; give each of them its own limits",
     "engine": "several programs run in no container; remove it, or keep one program",
 }
 """What is said of a server that is one program, and what to do instead."""
