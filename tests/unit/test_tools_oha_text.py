@@ -1,4 +1,4 @@
-"""The text that oha prints for people is read as it stands there, in whatever unit."""
+"""The text that oha prints for people is read in whatever unit it has."""
 
 from pathlib import Path
 
