@@ -32,6 +32,9 @@ compile_the_command = @$(BIN)/loadcurve --version > /dev/null
 SHORT := not long and not builds
 # What builds the documentation; nothing else needs it, so no environment has it.
 SITE_BUILDER := zensical@0.0.73
+# As packaging/build_backend.py compiles them, which then has nothing left to do.
+COMPILE_PROGRAMS = cargo build --quiet --locked --bins --profile $(NATIVE_PROFILE) \
+	--package loadcurve-probe --package loadcurve-servers --package loadcurve-python
 # With what profiles of cargo the native parts and Rust's tests are built; where both are one, so are their dependencies.
 export NATIVE_PROFILE ?= release
 export TEST_PROFILE ?= dev
@@ -85,10 +88,13 @@ setup: $(STAMPS)/native ## Make the virtual environment and build the native par
 demo: $(STAMPS)/demo ## Compare the servers at hand by the quickstart study, shortened
 	@$(BIN)/loadcurve run studies/quickstart.toml --quick
 
-# What fails soon comes first. Servers come from the network while the compiler has the CPUs.
+# What fails soon comes first. Servers and Python's packages come from the network while the compiler has the CPUs: the
+# programs need no Python. Whether they can be compiled is for `setup` to say.
 test: ## Check format, lint and types, and run all tests but the long ones
 	@tests/install-servers & servers=$$!; \
-	$(MAKE) --no-print-directory setup || { wait $$servers || true; exit 1; }; \
+	$(COMPILE_PROGRAMS) 2> /dev/null & programs=$$!; \
+	$(MAKE) --no-print-directory setup || { kill $$programs 2> /dev/null || true; wait $$servers || true; exit 1; }; \
+	wait $$programs || true; \
 	wait $$servers
 	@$(MAKE) --no-print-directory check test-rust test-python
 

@@ -79,12 +79,20 @@ class Build:
 
     @property
     def command(self) -> list[str]:
-        """How cargo compiles for it."""
+        """How cargo compiles the native programs.
+
+        The extension module, which has no program, is selected with them, so that crates which both use have
+        the same features, and are compiled once.
+        """
         platform = []
         if self.target is not None:
             platform = [TARGET_OPTION, self.target + (f".{self.glibc}" if self.glibc else "")]
         how = "build" if self.glibc is None else "zigbuild"
-        return ["cargo", how, "--locked", "--bins", PROFILE_OPTION, self.profile, *platform, *self.others]
+        profile = [PROFILE_OPTION, self.profile]
+        packages = [
+            argument for package in (*PROGRAMS, EXTENSION_MODULE) for argument in ("--package", package)
+        ]
+        return ["cargo", how, "--locked", "--bins", *profile, *platform, *self.others, *packages]
 
     @property
     def folder(self) -> Path:
@@ -93,15 +101,10 @@ class Build:
 
 
 def build_native_programs(config_settings: ConfigSettings) -> None:
-    """Build each native program and copy it into the package.
-
-    The extension module, which has no program, is selected with them and by the same arguments, so that
-    crates which both use have the same features, and are compiled once.
-    """
-    selected = [argument for package in (*PROGRAMS, EXTENSION_MODULE) for argument in ("--package", package)]
+    """Build each native program and copy it into the package."""
     given = (config_settings or {}).get(BUILD_ARGUMENTS, [])
     build = Build.of(given.split() if isinstance(given, str) else list(given))
-    subprocess.run([*build.command, *selected], cwd=ROOT, check=True)
+    subprocess.run(build.command, cwd=ROOT, check=True)
     NATIVE_FOLDER.mkdir(exist_ok=True)
     for program in PROGRAMS.values():
         # A running copy cannot be written over, but it can be replaced.

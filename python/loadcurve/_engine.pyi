@@ -11,6 +11,7 @@ __all__ = [
     "ClockEcho",
     "Database",
     "DatabaseError",
+    "KernelCounters",
     "Levels",
     "Load",
     "LocalPorts",
@@ -100,6 +101,16 @@ class DatabaseError(ValueError):
 
     Its arguments are the class, as results name it (such as ``connect_refused``), and an explanation.
     """
+
+@final
+class KernelCounters:
+    """The TCP counters of this network namespace as they are now."""
+
+    def __new__(cls) -> Self:
+        """Read them; what the kernel does not publish is absent."""
+
+    def since(self, earlier: KernelCounters) -> str:
+        """Return how much each has grown since then, as JSON."""
 
 @final
 class Load:

@@ -47,3 +47,11 @@ def test_maturin_does_not_warn_that_this_backend_is_another_one(
     folder = build_backend.prepare_metadata_for_build_wheel(str(tmp_path))
     assert (tmp_path / folder / "METADATA").is_file()
     assert "Warning" not in capfd.readouterr().err
+
+
+def test_the_tests_compile_the_programs_beforehand_by_the_same_command():
+    makefile = (build_backend.ROOT / "Makefile").read_text(encoding="utf-8")
+    _, _, text = makefile.partition("\nCOMPILE_PROGRAMS = ")
+    words = text.partition("\n#")[0].replace("\\\n", " ").replace("$(NATIVE_PROFILE)", "ci").split()
+    build = build_backend.Build.of(["--profile", "ci"])
+    assert sorted(words) == sorted([*build.command, "--quiet"])

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy
 import pytest
 
+from loadcurve._engine import KernelCounters
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.report.formats.write import FORMATS, write_formats
@@ -14,7 +15,7 @@ from loadcurve.report.load import load_summary
 from loadcurve.result.generator import Kernel
 from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import wrong_answers
-from loadcurve.tools.driven import CpuMeter, tracking_drops
+from loadcurve.tools.driven import CpuMeter
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.process import CpuTime
 from loadcurve.tools.results import Seen, result_of, window_began_s
@@ -37,12 +38,9 @@ REPORT = (
 """2,000 requests of 1 ms each: two connections that were never idle for a second."""
 
 
-def test_dropped_packets_are_added_up_over_the_processors(tmp_path: Path):
-    # Three lines as /proc/net/stat/nf_conntrack has them, shortened: the counts are hexadecimal.
-    file = tmp_path / "nf_conntrack"
-    file.write_text("entries found drop early_drop\n0002941f 00 00000099 00\n0002941f 01 0000000a 07\n")
-    assert tracking_drops(file) == 153 + 10
-    assert tracking_drops(tmp_path / "absent") is None
+def test_the_kernels_counters_are_those_since_an_earlier_moment():
+    earlier = KernelCounters()
+    assert Kernel.model_validate_json(earlier.since(earlier)).retransmits == 0
 
 
 def seen(cpu_s: float = 0.5, *, waits_busily: bool = False) -> Seen:

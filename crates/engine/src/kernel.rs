@@ -24,7 +24,8 @@ pub struct TcpCounters {
 
 impl TcpCounters {
     /// The counters now, of the network namespace of this process.
-    pub(crate) fn read() -> Self {
+    #[must_use]
+    pub fn read() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         Self {
             tracking_drops: tracking_drops(&read("/proc/self/net/stat/nf_conntrack")),
@@ -33,7 +34,8 @@ impl TcpCounters {
     }
 
     /// How much each counter has grown since `earlier`.
-    pub(crate) fn since(self, earlier: Self) -> Self {
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
         let growth = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Self {
             syn_retransmits: growth(self.syn_retransmits, earlier.syn_retransmits),

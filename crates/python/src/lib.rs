@@ -8,6 +8,7 @@ mod database;
 mod echo;
 mod histogram;
 mod interrupts;
+mod kernel;
 mod levels;
 mod load;
 mod parts;
@@ -25,6 +26,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<database::Database>()?;
     module.add("DatabaseError", module.py().get_type::<database::DatabaseError>())?;
     module.add_class::<echo::ClockEcho>()?;
+    module.add_class::<kernel::KernelCounters>()?;
     module.add_class::<levels::Levels>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<ports::LocalPorts>()?;

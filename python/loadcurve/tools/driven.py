@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadcurve._engine import PauseWatch
+from loadcurve._engine import KernelCounters, PauseWatch
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.generate.generator import (
     Generator,
@@ -35,56 +35,6 @@ from loadcurve.tools.figures import ToolFigures, Unreadable
 from loadcurve.tools.process import CpuTime, ToolProcess
 from loadcurve.tools.request_head import request_sent
 from loadcurve.tools.results import Seen, asked_rps, result_of, window_began_s
-
-_FILES = {"Tcp": Path("/proc/self/net/snmp"), "TcpExt": Path("/proc/self/net/netstat")}
-_COUNTERS = {
-    "syn_retransmits": ("TcpExt", "TCPSynRetrans"),
-    "retransmits": ("Tcp", "RetransSegs"),
-    "listen_overflows": ("TcpExt", "ListenOverflows"),
-    "listen_drops": ("TcpExt", "ListenDrops"),
-    "delayed_acks": ("TcpExt", "DelayedACKs"),
-}
-
-
-_TRACKING = Path("/proc/self/net/stat/nf_conntrack")
-
-
-def counters_now() -> dict[str, int | None]:
-    """Return the counters of this network namespace; ``None`` for what the kernel does not publish."""
-    groups = {group: _values(file, f"{group}:") for group, file in _FILES.items()}
-    counters = {name: groups[group].get(counter) for name, (group, counter) in _COUNTERS.items()}
-    return {**counters, "tracking_drops": tracking_drops(_TRACKING)}
-
-
-def increase(before: dict[str, int | None], after: dict[str, int | None]) -> Kernel:
-    """Return how much each counter has grown."""
-    grown = {
-        name: None if (now := after[name]) is None or (then := before[name]) is None else max(now - then, 0)
-        for name in before
-    }
-    return Kernel(**grown)
-
-
-def tracking_drops(file: Path) -> int | None:
-    """Return how many packets all CPUs dropped because the table of tracked connections was full."""
-    try:
-        names, *cpus = (line.split() for line in file.read_text(encoding="ascii").splitlines())
-        place = names.index("drop")
-        return sum(int(counts[place], base=16) for counts in cpus)
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def _values(file: Path, group: str) -> dict[str, int]:
-    try:
-        lines = [
-            line.split()[1:]
-            for line in file.read_text(encoding="ascii").splitlines()
-            if line.startswith(f"{group} ")
-        ]
-    except OSError:
-        return {}
-    return dict(zip(lines[0], map(int, lines[1]), strict=False)) if len(lines) > 1 else {}
 
 
 class CpuMeter:
@@ -188,7 +138,7 @@ class Driven(Generator):
         own_warmup_s = plan.load.warmup_s if warmup == "own" else 0.0
         watch, pause_watch = WindowWatch(own_warmup_s, plan.cpus, work_of(plan)), PauseWatch(plan.cpus)
         interrupts_s = self._interrupted_after_s(plan)
-        before = counters_now()
+        before = KernelCounters()
         with _made(folder / "measured") as place, started(place) as process:
             meter = CpuMeter(process.started_s, process.cpu_now)
 
@@ -204,7 +154,7 @@ class Driven(Generator):
             watch.ends()
             pauses = pause_watch.stop()
             meter.look()
-            kernel = increase(before, counters_now())
+            kernel = Kernel.model_validate_json(KernelCounters().since(before))
             output = Output(
                 self.tool.name,
                 self.tool.require_installed(),
