@@ -7,6 +7,8 @@ mod endings;
 mod exchanges;
 mod http2;
 mod http2_uploads;
+#[cfg(feature = "tls")]
+mod http3;
 mod levels;
 mod limits;
 mod lost;

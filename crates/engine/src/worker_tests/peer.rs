@@ -28,6 +28,16 @@ pub(super) trait Peer {
     fn welcomes(&mut self, _: Slot, _at: Nanos) -> Vec<(Nanos, Vec<u8>)> {
         Vec::new()
     }
+
+    /// When it has something to do although nothing arrives.
+    fn wakes(&mut self) -> Option<Nanos> {
+        None
+    }
+
+    /// That time has come: what arrives at which slot.
+    fn woken(&mut self, _: Nanos) -> Vec<(Slot, Vec<u8>)> {
+        Vec::new()
+    }
 }
 
 /// When something was written, since the start, and what.
@@ -131,8 +141,16 @@ impl<P: Peer> Io for PeerIo<P> {
             assert!(is_closed, "slot {slot} had not taken what was written before");
         }
         let next = self.coming.peek().map_or(until, |Reverse(next)| until.min(next.time));
+        let next = self.peer.wakes().map_or(next, |wakes| next.min(wakes));
         let now = self.clock.get().max(next);
         self.clock.set(now);
+        if self.peer.wakes().is_some_and(|wakes| wakes <= now) {
+            for (slot, answer) in self.peer.woken(now) {
+                if self.open.contains_key(&slot) {
+                    self.come(now, slot, What::Arrived(answer));
+                }
+            }
+        }
         while self.coming.peek().is_some_and(|Reverse(next)| next.time <= now) {
             self.ready.extend(self.coming.pop().map(|Reverse(next)| next));
         }

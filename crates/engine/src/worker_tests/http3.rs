@@ -1,0 +1,246 @@
+//! Loads over HTTP/3, on both ends of QUIC in memory, against what arithmetic and the theory of queues give.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use loadcurve_certificates::{Kind, make};
+use loadcurve_plan::{Arrivals, Conversation, HttpLoad, HttpVersion, Model, Nanos, Rate, Stop, Tls, Verify};
+use loadcurve_quic::connection::{Arrival, Connection, Direction, Event, ReadTo, Socket, Then, Windows};
+use loadcurve_quic::{Http3, Settings};
+use loadcurve_record::TimeHistogram;
+use loadcurve_tls::Client;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::md1::{poisson_arrivals, waits};
+use super::peer::{self, Delays, Outcome, Peer};
+use super::simulated::START;
+use super::{BETWEEN_STALLS, STALLS, assert_latency_shows, closed, ms, open, plan, stalling, taking};
+use crate::clock;
+use crate::io::Slot;
+use crate::requests::RequestSource;
+
+/// HEADERS with `:status: 200` from the static table.
+const ANSWER: &[u8] = &[1, 3, 0, 0, 0xd9];
+/// The type of a control stream, and empty SETTINGS.
+const CONTROL: &[u8] = &[0, 4, 0];
+const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50_000);
+const WINDOWS: Windows = Windows {
+    stream_bytes: 1 << 20,
+    connection_bytes: 1 << 20,
+    unacknowledged_bytes: 1 << 20,
+    requests: 1000,
+    idle: None,
+};
+
+/// The server's end of one connection.
+struct End {
+    socket: Socket,
+    connection: Option<Connection>,
+    /// When which stream is answered.
+    due: BinaryHeap<Reverse<(Nanos, u64)>>,
+}
+
+/// A server of HTTP/3 that answers each request with status 200 and no body, when `service` says.
+struct Server<S> {
+    service: S,
+    tls: Arc<rustls::ServerConfig>,
+    base: Instant,
+    ends: BTreeMap<Slot, End>,
+}
+
+fn server_tls() -> Arc<rustls::ServerConfig> {
+    let made = make(Kind::Ecdsa, &["localhost".into()]).unwrap();
+    let certificate = CertificateDer::from_pem_slice(made.certificate.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(made.key.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider);
+    let config = config.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
+    let mut config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
+    config.alpn_protocols = vec![b"h3".into()];
+    Arc::new(config)
+}
+
+fn moment(now: Nanos) -> Duration {
+    Duration::from_nanos(now.0)
+}
+
+fn nanos(moment: Duration) -> Nanos {
+    Nanos(u64::try_from(moment.as_nanos()).unwrap())
+}
+
+impl End {
+    /// When it has something to do.
+    fn wakes(&mut self) -> Option<Nanos> {
+        let timer = self.connection.as_mut().and_then(Connection::deadline).map(nanos);
+        let answer = self.due.peek().map(|Reverse((at, _))| *at);
+        timer.into_iter().chain(answer).min()
+    }
+
+    /// Does what is possible now; gives the datagrams that leave.
+    fn serve(&mut self, now: Nanos, service: &mut impl FnMut(Nanos) -> Option<Nanos>) -> Vec<Vec<u8>> {
+        let Some(connection) = &mut self.connection else { return Vec::new() };
+        while let Some(event) = connection.event() {
+            match event {
+                Event::Connected => {
+                    let control = connection.open(Direction::Out).unwrap();
+                    connection.write(control, CONTROL, Then::More);
+                }
+                Event::Readable(stream) => {
+                    let read_to = connection.read(stream, &mut VecDeque::new());
+                    // Streams of the client alone are never at an end.
+                    if read_to == ReadTo::End
+                        && let Some(done) = service(now)
+                    {
+                        self.due.push(Reverse((done, stream)));
+                    }
+                }
+                Event::Lost(_) | Event::Writable(_) | Event::Stopped(_) | Event::Available => {}
+            }
+        }
+        while let Some(Reverse((_, stream))) = self.due.pop_if_due(now) {
+            connection.write(stream, ANSWER, Then::End);
+        }
+        let (mut datagrams, mut bytes) = (Vec::new(), Vec::new());
+        while let Some(cut) = connection.transmit(moment(now), &mut bytes) {
+            let each = cut.0.map_or(bytes.len(), std::num::NonZeroUsize::get).max(1);
+            datagrams.extend(bytes.chunks(each).map(<[u8]>::to_vec));
+            bytes.clear();
+        }
+        datagrams
+    }
+}
+
+/// Takes what is due from a heap.
+trait PopIfDue {
+    fn pop_if_due(&mut self, now: Nanos) -> Option<Reverse<(Nanos, u64)>>;
+}
+
+impl PopIfDue for BinaryHeap<Reverse<(Nanos, u64)>> {
+    fn pop_if_due(&mut self, now: Nanos) -> Option<Reverse<(Nanos, u64)>> {
+        self.peek().is_some_and(|Reverse((at, _))| *at <= now).then(|| self.pop())?
+    }
+}
+
+impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
+    fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
+        let Self { service, tls, base, ends } = self;
+        let end = ends.entry(slot).or_insert_with(|| End {
+            socket: Socket::server(Arc::clone(tls), &WINDOWS, *base).unwrap(),
+            connection: None,
+            due: BinaryHeap::new(),
+        });
+        match end.socket.datagram(moment(now), FROM, bytes) {
+            Arrival::New(incoming) => end.connection = end.socket.accept(moment(now), incoming),
+            Arrival::Of(_, event) => {
+                if let Some(connection) = &mut end.connection {
+                    connection.arrived(&mut end.socket, event);
+                }
+            }
+            Arrival::Answered | Arrival::Dropped => {}
+        }
+        end.serve(now, service).into_iter().map(|datagram| (now, datagram)).collect()
+    }
+
+    fn wakes(&mut self) -> Option<Nanos> {
+        self.ends.values_mut().filter_map(End::wakes).min()
+    }
+
+    fn woken(&mut self, now: Nanos) -> Vec<(Slot, Vec<u8>)> {
+        let Self { service, ends, .. } = self;
+        let mut leaving = Vec::new();
+        for (slot, end) in ends {
+            if end.wakes().is_none_or(|wakes| wakes > now) {
+                continue;
+            }
+            if let Some(connection) = &mut end.connection
+                && connection.deadline().is_some_and(|deadline| nanos(deadline) <= now)
+            {
+                connection.timeout(&mut end.socket, moment(now));
+            }
+            leaving.extend(end.serve(now, service).into_iter().map(|datagram| (*slot, datagram)));
+        }
+        leaving
+    }
+}
+
+fn over_http3(
+    plan: &HttpLoad,
+    streams: usize,
+    service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
+) -> Outcome {
+    let plan = plan.clone().with(|http| {
+        http.http = HttpVersion::Http3;
+        http.conversation = Conversation { streams, ..Conversation::default() };
+    });
+    let base = clock::zero();
+    let tls = Tls { verify: Verify::None, ..Tls::of("localhost") };
+    let settings = Settings::new(Client::new(&tls, 4, "h3", true).unwrap(), &WINDOWS, base);
+    let server = Server { service, tls: server_tls(), base, ends: BTreeMap::new() };
+    let requests = RequestSource::<Http3>::open(&plan).unwrap();
+    peer::run_work(&plan, &plan.work.conversation, requests, settings, Delays::default(), server)
+}
+
+#[test]
+fn a_closed_loop_of_connections_and_streams_keeps_their_product_of_requests_under_way() {
+    // 2 connections of 8 streams, 2 ms each: 16 / 0.002 s = 8,000 requests in a second, 2,000 in a quarter of one.
+    let plan = HttpLoad { warmup_s: 0.1, ..closed(2, Stop::DurationS(0.25)) };
+    let recorder = over_http3(&plan, 8, taking(ms(2))).recorder;
+    assert_eq!(recorder.requests.answered, 2_000);
+    assert_eq!(recorder.latency().extremes(), Some((ms(2), ms(2))));
+    assert_eq!(recorder.service_time.extremes(), Some((ms(2), ms(2))));
+}
+
+#[test]
+fn stalls_show_in_the_latency_where_every_request_finds_a_stream() {
+    // During the longer stall 0.3 s · 2000 per second = 600 requests wait, on 7 connections of 100 streams.
+    for stalls in STALLS {
+        let recorder = over_http3(&open(7, 2_000.0, Stop::DurationS(1.0)), 100, stalling(stalls)).recorder;
+        assert_eq!(recorder.requests.answered, 2_000);
+        assert_latency_shows(stalls, &recorder.latency());
+        assert_latency_shows(stalls, &recorder.service_time);
+        assert_eq!(recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+    }
+}
+
+#[test]
+fn stalls_show_in_the_latency_even_where_requests_wait_unsent_for_a_stream() {
+    for stalls in STALLS {
+        let recorder = over_http3(&open(2, 2_000.0, Stop::DurationS(1.0)), 5, stalling(stalls)).recorder;
+        assert_eq!(recorder.requests.answered, 2_000);
+        assert_latency_shows(stalls, &recorder.latency());
+        // Ten requests are sent into each stall, which the others wait for unsent.
+        assert_eq!(recorder.service_time.extremes(), Some((BETWEEN_STALLS, stalls.length + BETWEEN_STALLS)));
+        // Waiting for a stream is the server's doing, not the generator's.
+        assert_eq!(recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
+    }
+}
+
+#[test]
+fn each_request_waits_for_those_before_it_whatever_connection_and_stream_it_has() {
+    const RATE_RPS: f64 = 140.0;
+    const SERVICE_TIME: Nanos = ms(5);
+    const REQUESTS: u64 = 2_000;
+    let mut expected = TimeHistogram::default();
+    let due = poisson_arrivals(RATE_RPS, 1);
+    for wait in waits(due, SERVICE_TIME).take(usize::try_from(REQUESTS).unwrap()) {
+        expected.record(wait + SERVICE_TIME);
+    }
+    for (connections, streams) in [(1, 100), (5, 100)] {
+        let model =
+            Model::Open { connections, rate_rps: Rate::Constant(RATE_RPS), arrivals: Arrivals::Poisson };
+        let plan = HttpLoad { seed: 1, ..plan(model, Stop::RequestsTotal(REQUESTS)) };
+        let mut free_at = START;
+        let one_after_the_other = move |arrival| {
+            free_at = free_at.max(arrival) + SERVICE_TIME;
+            Some(free_at)
+        };
+        let found = over_http3(&plan, streams, one_after_the_other).recorder.latency();
+        assert_eq!((found.count(), found.extremes()), (REQUESTS, expected.extremes()));
+        assert_eq!(found.mean_ns(), expected.mean_ns());
+        assert_eq!(found.standard_deviation_ns(), expected.standard_deviation_ns());
+    }
+}
