@@ -21,6 +21,7 @@ from loadcurve.result.publication import (
     PublishedPoint,
     PublishedRun,
     PublishedServer,
+    PublishedWork,
     publish_run,
 )
 
@@ -53,6 +54,7 @@ def published(number: int, servers: int, points: int, trials: int) -> PublishedR
         for point in range(points)
     ]  # fmt: skip
     machine = number % MACHINES
+    work = PublishedWork(options={}, servers=[f"server-{server}" for server in range(servers)])
     started_at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=number)
     return PublishedRun(
         format="loadcurve-published/1", run=f"{number:08x}" + "0" * 56, subject=f"study-{number % STUDIES}",
@@ -74,7 +76,8 @@ def published(number: int, servers: int, points: int, trials: int) -> PublishedR
             )
             for server in range(servers)
         ],
-        points=of_points, rankings=list(rankings_of(of_points, _MEASURES, ())), unranked=[], findings=[],
+        points=of_points, works=[work],
+        rankings=list(rankings_of(of_points, _MEASURES, [work], ())), unranked=[], findings=[],
     )  # fmt: skip
 
 

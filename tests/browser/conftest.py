@@ -10,6 +10,7 @@ from loadcurve.result.cpu_time import CpuTime, ProgramTime
 from loadcurve.result.records import PointRecord
 from support import synthetic_run as synthetic
 from support.opened_report import OpenReport, reports_in, system_browser
+from support.published_pages import published_site
 from support.report_pages import write_report
 from support.run_pages import comparison_of_runs, index_of_runs
 
@@ -63,3 +64,21 @@ def index(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def comparison(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of three runs side by side."""
     return comparison_of_runs(tmp_path_factory.mktemp("side-by-side"))
+
+
+@pytest.fixture(scope="session")
+def site(browser: Browser, report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Publish the synthetic run and another of the same study; return the site's folder."""
+    return published_site(report.parent, tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="session")
+def published_run_page(site: Path) -> Path:
+    """Return the page of a published run."""
+    return min(site.glob("*/results/*/*.html"))
+
+
+@pytest.fixture(scope="session")
+def published_study(site: Path) -> Path:
+    """Return the page of a study of two published runs."""
+    return next(site.glob("three-servers/index.html"))

@@ -6,31 +6,15 @@ from pathlib import Path
 import pytest
 from scipy.stats import t, ttest_rel
 
-from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.report.site.build import build_site
 from loadcurve.result.publication import PublishedRun, publish_run
-from support import synthetic_run as synthetic
 from support.opened_report import OpenReport
+from support.published_pages import two_published_runs
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[PublishedRun, PublishedRun]:
-    """The synthetic run, and another one of the same study whose figures are others."""
-    folder = tmp_path_factory.mktemp("published")
-    synthetic.write_run(folder / "run")
-    run = published_run(folder / "run", Publication())
-    run = run.model_copy(update={"machine": run.machine.model_copy(update={"fingerprint": "a" * 64})})
-    other = run.model_copy(update={"run": "f" * 64, "started_at": "2026-03-20T10:00:00Z"})
-    return run, other
-
-
-@pytest.fixture(scope="module")
-def site(runs: tuple[PublishedRun, PublishedRun], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    for run in runs:
-        publish_run(folder, run)
-    build_site(folder)
-    return folder
+def runs(report: Path) -> tuple[PublishedRun, PublishedRun]:
+    return two_published_runs(report.parent)
 
 
 def ratios(cell: str) -> list[float]:

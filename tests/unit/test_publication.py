@@ -22,6 +22,7 @@ from loadcurve.result.publication import (
     PublishedMeasure,
     PublishedPoint,
     PublishedRun,
+    PublishedWork,
     files_of,
     publish_run,
     read_published,
@@ -269,6 +270,9 @@ MEASURES = [
 ]
 
 
+ALL = PublishedWork(options={}, servers=list("abcdef"))
+
+
 def simulated_points(source: np.random.Generator, ratio: float = 1.0) -> list[PublishedPoint]:
     """Six servers at two points in four blocks, which share what their block was like; ``a`` differs."""
     blocks, servers, points = 4, 6, 2
@@ -294,14 +298,23 @@ def simulated_points(source: np.random.Generator, ratio: float = 1.0) -> list[Pu
 def test_equal_servers_are_told_apart_in_at_most_5_percent_of_pages():
     source, pages = np.random.default_rng(20261128), 200
     split = sum(
-        any(len(ranking.groups) > 1 for ranking in rankings_of(simulated_points(source), MEASURES, ()))
+        any(len(ranking.groups) > 1 for ranking in rankings_of(simulated_points(source), MEASURES, [ALL], ()))
         for _ in range(pages)
     )
     # Three standard errors of a binomial share above the rate that is claimed.
     assert split / pages <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / pages)
 
 
+def test_servers_that_were_asked_for_different_things_are_ranked_apart():
+    works = [PublishedWork(options={"workload": name}, servers=list(name)) for name in ("abc", "def")]
+    points = simulated_points(np.random.default_rng(7), 1.5)
+    found = list(rankings_of(points, MEASURES, works, unranked={"f"}))
+    assert len(found) == 2 * len(MEASURES)
+    ranked = [{one.server for one in ranking.ranks} for ranking in found if ranking.work == 1]
+    assert ranked == [{"d", "e"}] * len(MEASURES)
+
+
 def test_a_server_that_is_faster_by_half_is_the_first_by_throughput():
-    found = list(rankings_of(simulated_points(np.random.default_rng(7), 1.5), MEASURES, ()))
+    found = list(rankings_of(simulated_points(np.random.default_rng(7), 1.5), MEASURES, [ALL], ()))
     first = found[0].ranks[0]
     assert (first.server, first.best, first.worst) == ("a", 1, 1)

@@ -16,6 +16,7 @@ from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.history import conditions_digest, machine_of
 from loadcurve.analysis.numbers import analysis_of
+from loadcurve.analysis.works import works
 from loadcurve.errors import BadInput
 from loadcurve.explain.rig import CODE as RIG_LIMIT
 from loadcurve.files import read_regular
@@ -37,6 +38,7 @@ from loadcurve.result.publication import (
     PublishedRanking,
     PublishedRun,
     PublishedServer,
+    PublishedWork,
     slug,
 )
 from loadcurve.result.records import RunRecord
@@ -113,7 +115,7 @@ def problems_of(run: PublishedRun) -> Iterator[str]:
     if not any(verdict != "invalid" for one in run.points for verdict in one.verdicts):
         yield "no point has a verdict by which it can be used"
     unranked = {one.server for one in run.unranked}
-    if list(rankings_of(run.points, run.measures, unranked)) != run.rankings:
+    if list(rankings_of(run.points, run.measures, run.works, unranked)) != run.rankings:
         yield "its rankings are not those of its own figures"
 
 
@@ -156,6 +158,7 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
         _point(curve.server, at, published) for curve in analysis.curves for at in curve.points if at.trials
     ]
     of_measures = [_measure(one) for one in published]
+    of_works = _works(analysis)
     return {
         "format": PUBLISHED_FORMAT,
         "subject": slug(record.study_name),
@@ -180,7 +183,8 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
             for name, facts in analysis.run.servers.items()
         ],
         "points": [one.model_dump() for one in points],
-        "rankings": [one.model_dump() for one in rankings_of(points, of_measures, unranked)],
+        "works": [one.model_dump() for one in of_works],
+        "rankings": [one.model_dump() for one in rankings_of(points, of_measures, of_works, unranked)],
         "unranked": [{"server": server, "reason": _cut(reason)} for server, reason in unranked.items()],
         "findings": [
             {
@@ -379,26 +383,43 @@ def _peak(curve: Curve) -> Point | None:
 
 
 def rankings_of(
-    points: Sequence[PublishedPoint], measures_of_run: Sequence[PublishedMeasure], unranked: Collection[str]
+    points: Sequence[PublishedPoint],
+    measures_of_run: Sequence[PublishedMeasure],
+    of_works: Sequence[PublishedWork],
+    unranked: Collection[str],
 ) -> Iterator[PublishedRanking]:
-    """Yield a ranking for each measure that has one, made of published figures alone.
+    """Yield a ranking for each work and measure that has one, made of published figures alone.
 
     The error rate is that of all of them together.
     """
     known = [one for one in measures_of_run if one.name in RANKED_NAMES and one.better is not None]
-    for measure in known:
-        logs = _logs([one for one in points if one.server not in unranked], measure.name)
-        if measure.better is None or not logs:
-            continue
-        found = rank(logs, measure.better, rankings=len(RANKED_NAMES))
-        if len(found.ranks) > 1 and found.decides:
-            yield PublishedRanking(
-                measure=measure.name,
-                groups=[list(group) for group in found.groups],
-                ranks=[
-                    PublishedRank(server=one.server, best=one.best, worst=one.worst) for one in found.ranks
-                ],
-            )
+    for place, work in enumerate(of_works):
+        ranked = set(work.servers) - set(unranked)
+        of_work = [one for one in points if one.server in ranked]
+        for measure in known:
+            logs = _logs(of_work, measure.name)
+            if measure.better is None or not logs:
+                continue
+            found = rank(logs, measure.better, rankings=len(RANKED_NAMES) * len(of_works))
+            if len(found.ranks) > 1 and found.decides:
+                yield PublishedRanking(
+                    work=place,
+                    measure=measure.name,
+                    groups=[list(group) for group in found.groups],
+                    ranks=[
+                        PublishedRank(server=one.server, best=one.best, worst=one.worst)
+                        for one in found.ranks
+                    ],
+                )
+
+
+def _works(analysis: Analysis) -> list[PublishedWork]:
+    """Return the works of a run, or the one of all its servers."""
+    found = [
+        PublishedWork(options=one.options, servers=[curve.server for curve in one.analysis.curves])
+        for one in works(analysis)
+    ]
+    return found or [PublishedWork(options={}, servers=[curve.server for curve in analysis.curves])]
 
 
 def _logs(points: Sequence[PublishedPoint], measure: str) -> Logs:

@@ -55,7 +55,7 @@ def without_private_facts(value: Any, names: Collection[str] = (), *, path: bool
             return value
 
 
-REQUEST_KEYS = frozenset({"path", "paths", "requests", "target", "url_path"})
+REQUEST_KEYS = frozenset({"path", "paths", "requests"})
 """Keys of a load whose values are paths of requests, and no folders."""
 
 

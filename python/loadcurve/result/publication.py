@@ -113,9 +113,19 @@ class PublishedRank(Record):
     worst: Count
 
 
+class PublishedWork(Record):
+    """Servers that were asked for the same: they are ranked among themselves."""
+
+    options: dict[str, Any]
+    """What they were asked for, by the options of the load in which works differ; empty of a single one."""
+    servers: Many[Line]
+
+
 class PublishedRanking(Record):
     """Servers by one measure over the curve, as far as they can be told apart."""
 
+    work: Count
+    """The place of their work among those of the run."""
     measure: str
     groups: Many[list[Line]]
     """The largest sets of servers that cannot be told apart; a server may be in several."""
@@ -190,6 +200,7 @@ class PublishedRun(Record):
     measures: Many[PublishedMeasure]
     servers: Many[PublishedServer]
     points: Many[PublishedPoint]
+    works: Many[PublishedWork]
     rankings: Many[PublishedRanking]
     unranked: Many[Unranked]
     findings: Many[PublishedFinding]
@@ -215,9 +226,12 @@ class PublishedRun(Record):
             *(one.server for one in self.points),
             *(one.server for one in self.unranked),
             *(one.server for ranking in self.rankings for one in ranking.ranks),
+            *(name for work in self.works for name in work.servers),
         }
         if unknown := named - set(names):
             raise contradiction(f"{min(unknown)} is not among the servers")
+        if any(one.work >= len(self.works) for one in self.rankings):
+            raise contradiction("a ranking is of no work that the run has")
         of_points = {name for one in self.points for name in one.figures}
         ranked_by = {self.ranked_by, *(one.measure for one in self.rankings)}
         if unknown := (of_points | ranked_by) - measures:

@@ -8,10 +8,11 @@ from typing import Any
 from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.arms import own_load_in_words
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.values import cell, heading, shown_unit
 from loadcurve.result.measures import point_key
-from loadcurve.result.publication import PublishedMeasure, PublishedPoint, PublishedRun
+from loadcurve.result.publication import PublishedMeasure, PublishedPoint, PublishedRanking, PublishedRun
 
 CHARTS = (
     ("throughput_rps", True),
@@ -46,6 +47,15 @@ class MeasureRanking:
     groups: tuple[Group, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WorkRankings:
+    """The rankings of servers that were asked for the same."""
+
+    words: str
+    """What they were asked for; nothing where it is the same of all servers."""
+    rankings: tuple[MeasureRanking, ...]
+
+
 def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
     """Return what the template of a run's page is given."""
     looks = appearances(one.name for one in run.servers)
@@ -56,7 +66,7 @@ def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
         "sha256": sha256,
         "moment": text.moment(run.started_at),
         "looks": looks,
-        "rankings": rankings_of(run),
+        "works": works_of(run),
         "points": len({point_key(one.point) for one in run.points}),
         "charts": _charts(run, looks, measures),
         "drawn": _drawn(run),
@@ -73,24 +83,28 @@ def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
     }
 
 
-def rankings_of(run: PublishedRun) -> list[MeasureRanking]:
-    """Return the rankings of a run, each server once, with the places that cannot be ruled out."""
-    titles = {one.name: one.title for one in run.measures}
-    found = []
-    for ranking in run.rankings:
-        groups: dict[tuple[int, int], list[str]] = {}
-        for one in ranking.ranks:
-            groups.setdefault((one.best, one.worst), []).append(one.server)
-        found.append(
-            MeasureRanking(
-                titles[ranking.measure],
-                tuple(
-                    Group(places_words(best, worst), tuple(servers))
-                    for (best, worst), servers in groups.items()
-                ),
-            )
+def works_of(run: PublishedRun) -> list[WorkRankings]:
+    """Return the rankings of each work of a run that has any."""
+    found = [
+        WorkRankings(
+            own_load_in_words(run.load.get("model"), work.options) if work.options else "",
+            tuple(_ranking(run, one) for one in run.rankings if one.work == place),
         )
-    return found
+        for place, work in enumerate(run.works)
+    ]
+    return [one for one in found if one.rankings]
+
+
+def _ranking(run: PublishedRun, ranking: PublishedRanking) -> MeasureRanking:
+    """Return a ranking with each server once, by the places that cannot be ruled out."""
+    groups: dict[tuple[int, int], list[str]] = {}
+    for one in ranking.ranks:
+        groups.setdefault((one.best, one.worst), []).append(one.server)
+    title = next(one.title for one in run.measures if one.name == ranking.measure)
+    return MeasureRanking(
+        title,
+        tuple(Group(places_words(*places), tuple(servers)) for places, servers in groups.items()),
+    )
 
 
 def places_words(best: int, worst: int) -> str:
