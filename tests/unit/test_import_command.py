@@ -253,6 +253,29 @@ def test_what_no_figure_includes_is_a_note_in_the_record_and_in_the_report(tmp_p
     assert "with them 4 samples" in page.read_text()
 
 
+def test_the_command_says_what_no_figure_includes(tmp_path: Path):
+    file = DATA / "jmeter" / "parent-samples-only.jtl"
+    done = loadcurve("import", file, "--point", "connections=10", "--out", tmp_path / "run")
+    said = " ".join(done.stderr.split())
+    assert "2 rows of transaction controllers were left out, and with them 4 samples" in said
+
+
+def test_a_file_of_sums_alone_is_refused_with_what_was_left_out(tmp_path: Path):
+    message = "Number of samples in transaction : 1, number of failing samples : 0"
+    sums = "".join(f'{place}000,250,Visit,200,"{message}",true\n' for place in (1, 2))
+    file = tmp_path / "sums.jtl"
+    file.write_text(f"timeStamp,elapsed,label,responseCode,responseMessage,success\n{sums}")
+    with pytest.raises(BadInput, match=r"no request; .*; 2 rows of transaction controllers were left out"):
+        imported(tmp_path / "run", str(file), point=("connections=1",))
+
+
+def test_a_point_that_the_file_contradicts_is_refused_with_what_to_do(tmp_path: Path):
+    with pytest.raises(
+        BadInput, match="says connections = 12, and 10 was given; give what the file says, or"
+    ):
+        imported(tmp_path / "run", str(DATA / "made" / "h2load-clients.txt"), point=("connections=10",))
+
+
 def test_failures_by_a_check_of_the_tool_are_a_class_of_their_own(tmp_path: Path):
     run = imported(tmp_path / "run", str(DATA / "jmeter" / "failed-assertion.jtl"))
     load = run.points[0].load

@@ -14,13 +14,14 @@ from loadcurve.imported.access_log import RequestFilter
 from loadcurve.imported.folder import write_run
 from loadcurve.imported.left_out import LeftOut
 from loadcurve.imported.pattern import named_files, point_of
-from loadcurve.imported.plan import read_files
+from loadcurve.imported.plan import Imported, read_files
 from loadcurve.imported.recording import write_recording
 from loadcurve.imported.weighted import write_requests
 from loadcurve.result.run_files import new_folder
 
 _METHOD = re.compile(r"[A-Za-z]{1,20}", re.ASCII)
 _STATUS = re.compile(r"[1-5](?:xx|\d\d)", re.ASCII)
+_FILES_SHOWN_MAX = 5
 AS_REQUESTS, AS_RECORDING = "requests", "recording"
 """What ``--as`` says where an access log is to become a list of requests, with weights or with times."""
 
@@ -61,7 +62,23 @@ def import_command(
     for value in point:
         command += ["--point", value]
     write_run(folder, read, command)
+    _tell_rows_left_out(read)
     show_results(folder, new_console(stderr=True), interrupted=False)
+
+
+def _tell_rows_left_out(read: Sequence[Imported]) -> None:
+    """Say which rows of each file no figure includes: a rate without them may look like that of all."""
+    said = [
+        f"{one.path}: {note.text}"
+        for one in read
+        for note in one.figures.notes
+        if note.code == "rows_left_out"
+    ]
+    talk = new_console(stderr=True)
+    for line in said[:_FILES_SHOWN_MAX]:
+        talk.print(line, markup=False, highlight=False)
+    if len(said) > _FILES_SHOWN_MAX:
+        talk.print(f"and so of {len(said) - _FILES_SHOWN_MAX:,} more; the report has all", markup=False)
 
 
 def _wanted(method: str | None, statuses: str | None) -> RequestFilter:

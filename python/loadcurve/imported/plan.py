@@ -106,7 +106,10 @@ def _point(source: Source, figures: ToolFigures, given: Point) -> Point:
     for key, value in given.items():
         own = said.get(key)
         if own is not None and own != value:
-            raise BadInput(f"{source.name}: the file has {key} = {show(own)}, but {show(value)} was given")
+            raise BadInput(
+                f"{source.name}: the file says {key} = {own:g}, and {value:g} was given; give what the file "
+                "says, or nothing, as it is then taken from the file"
+            )
     if given:
         return given
     for key in ("connection_rate", "rate", "connections", "threads"):

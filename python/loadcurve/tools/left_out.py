@@ -71,7 +71,7 @@ class LeftOut:
 
     def nothing(self) -> Unreadable:
         """Return the error that there is no request: why the first line was not left out."""
-        expected = "a line for each request"
+        expected = "; ".join(["a line for each request", *self._notes])
         return next(iter(self._first), self._cut) or self.source.unreadable(None, "no request", expected)
 
     def notes(self) -> list[VerdictNote]:
