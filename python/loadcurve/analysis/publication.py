@@ -101,7 +101,6 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
         if study is not None and any(private_facts(study, names)):
             public["study"] = None
         public = without_private_facts(public, names)
-        public["load"] = without_private_facts(public["load"], names, path=False)
     files = [one.sha256 if one is not None else None for one in (source.run, source.trials)]
     return PublishedRun.model_validate({"run": digest(json.dumps(files).encode()), **public})
 
