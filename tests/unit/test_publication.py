@@ -151,6 +151,7 @@ def test_the_check_names_every_file_that_is_wrong(
         ("at 12:30:05, 4.5 MiB/s", "at 12:30:05, 4.5 MiB/s"),
         ("host buildbox7 was busy", "host {name} was busy"),
         ("root and localhost stay", "root and localhost stay"),
+        ("express@4.18.2 on node", "express@4.18.2 on node"),
     ],
 )
 def test_what_says_whose_machine_it_was_is_left_out(text: str, shown: str):

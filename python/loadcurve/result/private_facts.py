@@ -18,7 +18,7 @@ _FOLDERS = "home|root|Users|tmp|var|opt|mnt|media|srv|data|work|workspace|builds
 _OF_PATH = re.compile(rf"(?<![\w.:/}}])/(?:{_FOLDERS})(?:/[^\s\"'`,;:()<>\[\]{{}}=]*)?(?![\w-])")
 _OF_IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)")
 _OF_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:.])")
-_OF_LOGIN = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){0,8}")
+_OF_LOGIN = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?=[A-Za-z])[\w-]{1,64}(?:\.[\w-]{1,64}){0,8}")
 _OF_HOST = re.compile(r"(?P<before>(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]{0,32}://)(?P<host>[^\s/?#\"'`]{1,300})")
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0"})  # noqa: S104 - it is left in texts
 
