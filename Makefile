@@ -30,6 +30,8 @@ compile_the_command = @$(BIN)/loadcurve --version > /dev/null
 
 # The tests of `make test`.
 SHORT := not long and not builds
+# The files that may have tests with the machine to themselves: importing all others takes as long as some of these.
+WITH_TESTS_ALONE = $(sort $(shell grep -rlw alone --include='test_*.py' tests/browser tests/e2e tests/servers))
 # What builds the documentation; nothing else needs it, so no environment has it.
 SITE_BUILDER := zensical@0.0.73
 # As packaging/build_backend.py compiles them, which then has nothing left to do.
@@ -116,7 +118,7 @@ test-python: setup
 	$(BIN)/pytest --quiet --numprocesses logical --maxprocesses 8 tests/unit
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile -m '$(SHORT) and not alone' tests/browser
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile -m '$(SHORT) and not alone' tests/e2e tests/servers
-	$(BIN)/pytest --quiet --ignore tests/unit -m '$(SHORT) and alone'
+	$(BIN)/pytest --quiet -m '$(SHORT) and alone' $(WITH_TESTS_ALONE)
 
 servers: setup ## Build the servers that the catalogue holds as source, and check each
 	@for server in $(BUILT_SERVERS); do $(BIN)/loadcurve servers check $$server; done

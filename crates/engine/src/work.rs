@@ -34,7 +34,7 @@ pub(crate) trait Work: Send + Sync {
     /// What request `number` of the load, of this operation, asks for.
     ///
     /// # Errors
-    /// That is not to be found any more.
+    /// It cannot be found any more.
     fn asked<'a>(
         &'a self,
         reader: &'a mut Self::Reader,

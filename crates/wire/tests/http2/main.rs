@@ -7,6 +7,8 @@ mod differential;
 mod endings;
 mod hostile;
 mod hpack_examples;
+#[path = "../support/refused_fields.rs"]
+mod refused_fields;
 mod requests;
 mod responses;
 mod splits;

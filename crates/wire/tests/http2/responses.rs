@@ -2,6 +2,7 @@
 
 use loadcurve_wire::{AnswerError, Event, Exchange as _, Malformed, Readiness, Refusal, Response, Tag};
 
+use crate::refused_fields::REFUSED_FIELDS;
 use crate::support::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER_BYTES, HEADERS, NEWEST_ENTRY, PADDED, PRIORITY,
     RST_STREAM, STATUS_200, WITH_PRIORITY, data, events_of, frame, frames_of, headers, output, with_requests,
@@ -93,26 +94,7 @@ fn assert_refused(method: &str, bytes: &[u8], problem: Malformed) {
 
 #[test]
 fn an_answer_with_fields_that_no_response_has_is_refused_alone() {
-    let status = (":status", "200");
-    let cases: [(&[(&str, &str)], AnswerError); 12] = [
-        // §8.3.2.
-        (&[("server", "x")], AnswerError::Status),
-        (&[status, status], AnswerError::Status),
-        (&[(":status", "20")], AnswerError::Status),
-        (&[(":status", "600")], AnswerError::Status),
-        // §8.3.
-        (&[status, (":path", "/")], AnswerError::PseudoField),
-        (&[status, (":unknown", "x")], AnswerError::PseudoField),
-        (&[("server", "x"), status], AnswerError::LatePseudoField),
-        // §8.2.1.
-        (&[status, ("Server", "x")], AnswerError::FieldName),
-        (&[status, ("a b", "x")], AnswerError::FieldName),
-        (&[status, ("a", "x\0")], AnswerError::FieldValue),
-        (&[status, ("a", " x")], AnswerError::FieldValue),
-        // §8.2.2.
-        (&[status, ("connection", "keep-alive")], AnswerError::ConnectionField),
-    ];
-    for (fields, error) in cases {
+    for (fields, error) in REFUSED_FIELDS {
         assert_refused("GET", &headers(0, 1, fields), error.into());
     }
 }

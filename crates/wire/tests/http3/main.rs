@@ -4,6 +4,8 @@ mod allocations;
 mod corpus;
 mod examples;
 mod hostile;
+#[path = "../support/refused_fields.rs"]
+mod refused_fields;
 mod requests;
 mod responses;
 mod splits;

@@ -4,6 +4,7 @@ use loadcurve_wire::{
     AnswerError, ErrorCode, Event, Http3Code, Http3Error, Malformed, Refusal, Response, Section,
 };
 
+use crate::refused_fields::REFUSED_FIELDS;
 use crate::support::{
     DATA, HEADERS, RESERVED, STATUS_200, ends, events_and_rest, frame, headers, varint, with_requests,
 };
@@ -89,22 +90,7 @@ fn answers_end_in_any_order() {
 
 #[test]
 fn fields_that_no_response_can_have_refuse_it_alone() {
-    let status = (":status", "200");
-    let cases: [(&[(&str, &str)], AnswerError); 12] = [
-        (&[], AnswerError::Status),
-        (&[("server", "x")], AnswerError::Status),
-        (&[status, status], AnswerError::Status),
-        (&[(":status", "20")], AnswerError::Status),
-        (&[(":status", "600")], AnswerError::Status),
-        (&[status, (":path", "/")], AnswerError::PseudoField),
-        (&[("server", "x"), status], AnswerError::LatePseudoField),
-        (&[status, ("Server", "x")], AnswerError::FieldName),
-        (&[status, ("a b", "x")], AnswerError::FieldName),
-        (&[status, ("a", "x\0")], AnswerError::FieldValue),
-        (&[status, ("a", " x")], AnswerError::FieldValue),
-        (&[status, ("connection", "keep-alive")], AnswerError::ConnectionField),
-    ];
-    for (fields, error) in cases {
+    for (fields, error) in REFUSED_FIELDS {
         assert_eq!(answer("GET", &headers(fields)), refused(error), "{fields:?}");
     }
     assert_eq!(answer("GET", &headers(&[(":status", "101")])), refused(Malformed::UnexpectedUpgrade));
