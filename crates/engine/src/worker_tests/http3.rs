@@ -10,7 +10,7 @@ use loadcurve_certificates::{Kind, make};
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, HttpVersion, Model, Nanos, Rate, Stop, Tls, Verify};
 use loadcurve_quic::connection::{Arrival, Connection, Direction, Event, ReadTo, Socket, Then, Windows};
 use loadcurve_quic::{Http3, Settings};
-use loadcurve_record::TimeHistogram;
+use loadcurve_record::{Failure, TimeHistogram};
 use loadcurve_tls::Client;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -36,16 +36,41 @@ const WINDOWS: Windows = Windows {
     idle: None,
 };
 
+/// What a server does about requests and connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behaviour {
+    /// It answers each request with status 200 and no body.
+    Answers,
+    /// No datagram ever comes from it.
+    Silent,
+    /// It ends each connection when that has begun, with a code of HTTP/3.
+    Closes(u64),
+    /// It gives each request up, with a code of HTTP/3.
+    Resets(u64),
+    /// It answers each request with these bytes first, and then with these again and again.
+    Floods(&'static [u8], &'static [u8]),
+    /// It announces on each connection that no request is answered.
+    Leaves,
+}
+
+/// How often a server that floods goes on with that, and with how much.
+const FLOOD_PERIOD: Nanos = ms(1);
+const FLOOD_BYTES: usize = 16 * 1024;
+
 /// The server's end of one connection.
 struct End {
+    behaviour: Behaviour,
     socket: Socket,
     connection: Option<Connection>,
     /// When which stream is answered.
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
+    /// Streams on which a flood has begun.
+    flooded: Vec<u64>,
 }
 
-/// A server of HTTP/3 that answers each request with status 200 and no body, when `service` says.
+/// A server of HTTP/3 that goes about each request when `service` says.
 struct Server<S> {
+    behaviour: Behaviour,
     service: S,
     tls: Arc<rustls::ServerConfig>,
     base: Instant,
@@ -88,6 +113,12 @@ impl End {
                 Event::Connected => {
                     let control = connection.open(Direction::Out).unwrap();
                     connection.write(control, CONTROL, Then::More);
+                    match self.behaviour {
+                        Behaviour::Closes(code) => connection.close(moment(now), code),
+                        // GOAWAY with the first request's stream.
+                        Behaviour::Leaves => _ = connection.write(control, &[7, 1, 0], Then::More),
+                        _ => {}
+                    }
                 }
                 Event::Readable(stream) => {
                     let read_to = connection.read(stream, &mut VecDeque::new());
@@ -98,11 +129,26 @@ impl End {
                         self.due.push(Reverse((done, stream)));
                     }
                 }
-                Event::Lost(_) | Event::Writable(_) | Event::Stopped(_) | Event::Available => {}
+                // It ends with the connection what the service has begun.
+                Event::Lost(_) => self.due.clear(),
+                Event::Writable(_) | Event::Stopped(_) | Event::Available => {}
             }
         }
         while let Some(Reverse((_, stream))) = self.due.pop_if_due(now) {
-            connection.write(stream, ANSWER, Then::End);
+            match self.behaviour {
+                Behaviour::Answers => _ = connection.write(stream, ANSWER, Then::End),
+                Behaviour::Resets(code) => connection.abandon(stream, code),
+                Behaviour::Floods(first, again) => {
+                    if !self.flooded.contains(&stream) {
+                        self.flooded.push(stream);
+                        connection.write(stream, first, Then::More);
+                    }
+                    let times = FLOOD_BYTES / again.len();
+                    connection.write(stream, &again.repeat(times), Then::More);
+                    self.due.push(Reverse((now + FLOOD_PERIOD, stream)));
+                }
+                Behaviour::Silent | Behaviour::Closes(_) | Behaviour::Leaves => {}
+            }
         }
         let (mut datagrams, mut bytes) = (Vec::new(), Vec::new());
         while let Some(cut) = connection.transmit(moment(now), &mut bytes) {
@@ -127,14 +173,23 @@ impl PopIfDue for BinaryHeap<Reverse<(Nanos, u64)>> {
 
 impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
     fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
-        let Self { service, tls, base, ends } = self;
+        let Self { behaviour, service, tls, base, ends } = self;
+        if *behaviour == Behaviour::Silent {
+            return Vec::new();
+        }
         let end = ends.entry(slot).or_insert_with(|| End {
+            behaviour: *behaviour,
+            flooded: Vec::new(),
             socket: Socket::server(Arc::clone(tls), &WINDOWS, *base).unwrap(),
             connection: None,
             due: BinaryHeap::new(),
         });
         match end.socket.datagram(moment(now), FROM, bytes) {
-            Arrival::New(incoming) => end.connection = end.socket.accept(moment(now), incoming),
+            Arrival::New(incoming) => {
+                end.connection = end.socket.accept(moment(now), incoming);
+                end.due.clear();
+                end.flooded.clear();
+            }
             Arrival::Of(_, event) => {
                 if let Some(connection) = &mut end.connection {
                     connection.arrived(&mut end.socket, event);
@@ -172,6 +227,15 @@ fn over_http3(
     streams: usize,
     service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
 ) -> Outcome {
+    meeting(Behaviour::Answers, plan, streams, service)
+}
+
+fn meeting(
+    behaviour: Behaviour,
+    plan: &HttpLoad,
+    streams: usize,
+    service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
+) -> Outcome {
     let plan = plan.clone().with(|http| {
         http.http = HttpVersion::Http3;
         http.conversation = Conversation { streams, ..Conversation::default() };
@@ -179,7 +243,7 @@ fn over_http3(
     let base = clock::zero();
     let tls = Tls { verify: Verify::None, ..Tls::of("localhost") };
     let settings = Settings::new(Client::new(&tls, 4, "h3", true).unwrap(), &WINDOWS, base);
-    let server = Server { service, tls: server_tls(), base, ends: BTreeMap::new() };
+    let server = Server { behaviour, service, tls: server_tls(), base, ends: BTreeMap::new() };
     let requests = RequestSource::<Http3>::open(&plan).unwrap();
     peer::run_work(&plan, &plan.work.conversation, requests, settings, Delays::default(), server)
 }
@@ -242,5 +306,52 @@ fn each_request_waits_for_those_before_it_whatever_connection_and_stream_it_has(
         assert_eq!((found.count(), found.extremes()), (REQUESTS, expected.extremes()));
         assert_eq!(found.mean_ns(), expected.mean_ns());
         assert_eq!(found.standard_deviation_ns(), expected.standard_deviation_ns());
+    }
+}
+
+/// The most that any of these servers may have the client send for its requests: they end it soon.
+const MOST_WRITTEN_BYTES: usize = 300_000;
+
+#[test]
+fn whatever_a_server_does_each_request_ends_in_time_and_says_how() {
+    const REQUESTS: u64 = 10;
+    // HEADERS of 16,383 bytes that say nothing, and of 2^61; interim responses, empty data and frames of an unknown type without
+    // end; data of 2^61 bytes, of which the timeout sees no end.
+    let useless_head: &[u8] = &[1, 0x7f, 0xff, 0, 0];
+    let interim: &[u8] = &[1, 3, 0, 0, 0xd8];
+    let huge: &[u8] = &[1, 3, 0, 0, 0xd9, 0, 0xe0, 0, 0, 0, 0, 0, 0, 0];
+    let huge_head: &[u8] = &[1, 0xe0, 0, 0, 0, 0, 0, 0, 0];
+    let cases = [
+        (Behaviour::Silent, Failure::ConnectTimeout),
+        (Behaviour::Closes(0x100), Failure::ClosedEarly),
+        (Behaviour::Closes(0x107), Failure::ClosedEarly),
+        (Behaviour::Resets(0x102), Failure::StreamInternalError),
+        (Behaviour::Resets(0x10c), Failure::StreamCancelled),
+        (Behaviour::Resets(0x107), Failure::StreamExcessive),
+        (Behaviour::Resets(0x999), Failure::StreamReset),
+        (Behaviour::Floods(useless_head, b"x"), Failure::Malformed),
+        (Behaviour::Floods(interim, interim), Failure::Malformed),
+        (Behaviour::Floods(ANSWER, &[0, 0]), Failure::Malformed),
+        (Behaviour::Floods(ANSWER, &[0x21, 0]), Failure::Malformed),
+        (Behaviour::Floods(huge, b"x"), Failure::Timeout),
+        (Behaviour::Floods(huge_head, b"x"), Failure::Malformed),
+        (Behaviour::Leaves, Failure::StreamRefused),
+    ];
+    for (behaviour, failure) in cases {
+        let plan = HttpLoad { timeout_s: 0.2, ..closed(1, Stop::RequestsTotal(REQUESTS)) };
+        let Outcome { recorder, written } = meeting(behaviour, &plan, 2, taking(ms(1)));
+        let failures = &recorder.failures;
+        // The load ends where no connection can be made at all, with those that have waited for one.
+        let ended = if behaviour == Behaviour::Silent { 2 } else { REQUESTS };
+        assert_eq!(
+            (recorder.requests.answered, failures[failure]),
+            (0, ended),
+            "{behaviour:?}: {failures:?}"
+        );
+        assert_eq!(recorder.balance(), Ok(()));
+        let last = written.last().map(|(time, _)| *time).unwrap();
+        assert!(last <= ms(200 * (REQUESTS + 1)), "{behaviour:?}: {last:?}");
+        let bytes: usize = written.iter().map(|(_, bytes)| bytes.len()).sum();
+        assert!(bytes <= MOST_WRITTEN_BYTES, "{behaviour:?}: {bytes}");
     }
 }
