@@ -102,6 +102,16 @@ def test_each_starts_when_those_before_it_are_ready_and_is_measured_apart(applic
     assert again.returncode == 0, again.stderr
 
 
+def test_a_program_behind_another_one_may_listen_on_a_socket(application: Sandbox):
+    app = f"{sys.executable} {RELAY.with_name('socket_server.py')} {{socket}}"
+    proxy = f"{sys.executable} {RELAY} {{port}} {{app.socket}}"
+    finished = run(application, [("app", app), ("proxy", proxy)])
+    assert finished.returncode in {0, 3}, finished.stderr  # A busy machine makes the point invalid.
+    (point,) = read_run(application.work / "run").points
+    assert point.load.requests.ok == 600
+    assert {one.name for one in point.probe.server.programs} == {"app", "proxy"}
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_named_once_with_its_program(application: Sandbox, mistake: str):
     programs, said = MISTAKES[mistake]

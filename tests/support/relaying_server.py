@@ -1,6 +1,7 @@
-"""A program that answers as another one does, as a proxy does: its arguments are both ports."""
+"""A program that answers as another one does, as a proxy does: its port, and the other's port or socket."""
 
 import http.client
+import socket
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,7 +12,12 @@ class Relay(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        upstream = http.client.HTTPConnection("127.0.0.1", int(sys.argv[2]))
+        upstream = http.client.HTTPConnection(
+            "127.0.0.1", int(sys.argv[2]) if sys.argv[2].isdigit() else None
+        )
+        if not sys.argv[2].isdigit():
+            upstream.sock = socket.socket(socket.AF_UNIX)
+            upstream.sock.connect(sys.argv[2])
         upstream.request("GET", self.path)
         answer = upstream.getresponse()
         body = answer.read()

@@ -125,6 +125,26 @@ def test_a_quotation_without_end_is_no_command(tmp_path):
     assert "which is not a command: no closing quotation" in refusal(tmp_path, 'start = "run \'x {port}"')
 
 
+@pytest.mark.parametrize(
+    ("programs", "said"),
+    [
+        ([("app", "app {socket}"), ("proxy", "proxy {port} {app.socket}")], None),
+        ([("app", "app {port} {proxy.socket}"), ("proxy", "proxy {port}")], "proxy.socket"),
+        ([("proxy", "proxy {port} {app.socket}"), ("app", "app {socket} {port}")], "app.socket"),
+        ([("app", "app {socket}"), ("proxy", "proxy {socket}")], "programs.start: contains no {port}"),
+        ([("app", "app {socket} {port}"), ("proxy", "proxy {port}")], "contains {socket} and {port}"),
+    ],
+)
+def test_the_socket_of_a_program_is_known_to_those_that_start_after_it(tmp_path, programs, said):
+    tables = "".join(
+        f'\n[[servers.mine.programs]]\nname = "{name}"\nstart = "{start}"' for name, start in programs
+    )
+    document = own(tmp_path, f'version = "1"{tables}')
+    is_refused = pytest.raises(BadInput, match=re.escape(said)) if said else nullcontext()
+    with is_refused:
+        checked_studies(document.path, load_catalog())
+
+
 def test_each_of_several_programs_has_its_own_limits(tmp_path):
     programs = "".join(
         f'\n[[servers.mine.programs]]\nname = "{name}"\nstart = "run {{port}}"\n{limits}'

@@ -239,7 +239,7 @@ def find_server(
         version=version,
         parts=parts,
         settings=settings,
-        on_socket=_is_own_and_alone(entry, overrides) and SOCKET_PLACE in _taken(start, overrides),
+        on_socket=entry.description.is_own_program and SOCKET_PLACE in _taken(start, overrides),
         limits=overrides.limits,
         location=overrides.location,
         environment=overrides.environment,
@@ -298,11 +298,11 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
     if start is None:
         text = 'missing; expected the command that starts the server, such as ["server", "--port", "{port}"]'
         raise UnusableSetting("start", text)
-    is_alone = _is_own_and_alone(entry, overrides)
-    may_use = frozenset({SOCKET_PLACE}) if is_alone else frozenset()
+    is_own, is_alone = entry.description.is_own_program, _is_own_and_alone(entry, overrides)
+    may_use = frozenset({SOCKET_PLACE}) if is_own else frozenset()
     _require_known("start", start, description.start_names | overrides.known_beside | may_use)
     taken = _taken(start, overrides)
-    if is_alone and SOCKET_PLACE in taken:
+    if is_own and SOCKET_PLACE in taken:
         _require_reachable_socket(taken, overrides)
     elif is_alone and "port" not in taken and overrides.location.fixed_port is None:
         text = "contains no {port}; expected it as the port to listen on, or {socket} for a Unix socket"
@@ -319,7 +319,7 @@ def _uses_binary(start: Sequence[str]) -> bool:
 
 
 def _is_own_and_alone(entry: CatalogEntry, overrides: Overrides) -> bool:
-    """Whether it is a program of the study, and no one of several: such a one may listen on a socket."""
+    """Whether it is a program of the study, and not one of several, which may listen nowhere."""
     return entry.description.is_own_program and overrides.needs_port
 
 

@@ -29,7 +29,7 @@ from loadcurve.server.location import LOOPBACK
 from loadcurve.server.probing import Probe
 from loadcurve.server.settings import fit_to_cpus
 from loadcurve.server.several import Sign
-from loadcurve.server.signs import Life, OpenPort
+from loadcurve.server.signs import Life, OpenPort, OpenSocket
 from loadcurve.server.transport import Transport
 
 PORT_ATTEMPTS = 5
@@ -143,6 +143,11 @@ class Server(LiveServer):
         return self._running.transport
 
     @property
+    def socket(self) -> Path | None:
+        """The Unix socket on which it listens instead of a port, if it does."""
+        return self._running.socket
+
+    @property
     def port(self) -> int:
         """The port of :attr:`address`."""
         return self._running.port
@@ -230,8 +235,14 @@ class Server(LiveServer):
         if launch.url is not None:
             return RunningDatabase(launch.url)
         if self._among is not None and self._among.sign != "answer":
-            is_open = self._among.sign == "listen"
-            return OpenPort(self.found.location.address, launch.port) if is_open else self._life
+            if self._among.sign == "live":
+                return self._life
+            socket_path = launch.socket
+            return (
+                OpenPort(self.found.location.address, launch.port)
+                if socket_path is None
+                else OpenSocket(socket_path)
+            )
         return WebSite(
             self.found.location.address,
             launch.port,

@@ -79,6 +79,8 @@ class Neighbour:
 
     address: str
     port: int
+    socket: str = ""
+    """The path of the Unix socket on which it listens instead, if it does and has started."""
 
 
 class Launch:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.server.catalog import CatalogEntry
-from loadcurve.server.description import placeholders
+from loadcurve.server.description import SOCKET_PLACE, placeholders
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import (
     FoundServer,
@@ -53,11 +53,21 @@ class GivenProgram:
         )
 
     @property
+    def takes_socket(self) -> bool:
+        """Whether it is given a path for a Unix socket, on which it listens."""
+        variables = (one.text for one in self.environment.values() if one.source is None)
+        place = f"{{{SOCKET_PLACE}}}"
+        return any(SOCKET_PLACE in placeholders(word) for word in self.start) or any(
+            place in one for one in variables
+        )
+
+    @property
     def sign(self) -> Sign:
         """By what it is ready."""
         if self.ready is not None:
             return "answer"
-        return "listen" if self.port is not None or self.takes_port else "live"
+        listens = self.port is not None or self.takes_port or self.takes_socket
+        return "listen" if listens else "live"
 
 
 @dataclass(frozen=True)
@@ -160,9 +170,16 @@ def _overrides(
         ready=given.ready,
         version=version,
         limits=given.limits,
-        known_beside=frozenset(f"{one.name}.{part}" for one in programs for part in ("port", "address")),
+        known_beside=_known_beside(programs, given),
         needs_port=False,
     )
+
+
+def _known_beside(programs: Sequence[GivenProgram], given: GivenProgram) -> frozenset[str]:
+    """Return the placeholders of a program for the others; a socket is known once its program has started."""
+    earlier = programs[: programs.index(given)]
+    sockets = (f"{one.name}.{SOCKET_PLACE}" for one in earlier if one.takes_socket)
+    return frozenset([*(f"{one.name}.{part}" for one in programs for part in ("port", "address")), *sockets])
 
 
 def _entry(entry: CatalogEntry, given: GivenProgram) -> CatalogEntry:

@@ -4,6 +4,7 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from loadcurve.loads.table import LoadTable
 
@@ -35,6 +36,36 @@ class OpenPort:
                 return None
         except OSError as error:
             return f"the last attempt failed with {error.strerror or error}"
+
+    def verify(self, paths: Sequence[str], load: LoadTable | None = None, /) -> None:
+        """Do nothing: what it should do is not known."""
+
+
+@dataclass(frozen=True)
+class OpenSocket:
+    """The Unix socket of a program, see :class:`loadcurve.server.live.Service`."""
+
+    path: Path
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"unix:{self.path}"
+
+    @property
+    def sign_of_life(self) -> str:
+        """What a ready program does, in words."""
+        return f"accept a connection on its socket {self.path}"
+
+    def refusal(self, timeout_s: float) -> str | None:
+        """Connect, and close; return why that failed."""
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.settimeout(timeout_s)
+            try:
+                asking.connect(str(self.path))
+            except OSError as error:
+                return f"the last attempt failed with {error.strerror or error}"
+        return None
 
     def verify(self, paths: Sequence[str], load: LoadTable | None = None, /) -> None:
         """Do nothing: what it should do is not known."""

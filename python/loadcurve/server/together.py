@@ -161,15 +161,19 @@ class ServerOfPrograms(LiveServer):
 
     def _start_each(self) -> None:
         ports = self._ports()
-        beside = {name: Neighbour(LOOPBACK, port) for name, port in ports.items()}
         for one in self.found.programs:
             name, self._begun = one.given.name, one.given
             if one.given.port is not None:
                 _require_free(name, one.given.port)
+            beside = {name: self._neighbour(name, port) for name, port in ports.items()}
             among = Among(ports[name], beside, one.given.sign, partial(self._look_beside, name))
             server = self._server(one, among)
             self._started[name] = server
             server.__enter__()
+
+    def _neighbour(self, name: str, port: int) -> Neighbour:
+        started = self._started.get(name)
+        return Neighbour(LOOPBACK, port, "" if started is None else str(started.socket or ""))
 
     def _ports(self) -> dict[str, int]:
         """Return the port of each program: its own one, or a free one that no other program is given."""
