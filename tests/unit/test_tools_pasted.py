@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadcurve.errors import BadInput
-from loadcurve.tools import marks, pasted
+from loadcurve.tools import pasted, source
 from loadcurve.tools.figures import ToolFigures, Unreadable
 from loadcurve.tools.formats import format_of, read_figures
 from loadcurve.tools.source import Source
@@ -180,7 +180,7 @@ def test_a_line_that_is_not_read_has_its_number_behind_what_was_shown_before(tmp
 def test_utf_16_that_is_broken_or_too_long_is_refused(
     data: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(marks, "UTF16_BYTES_MAX", 9)
+    monkeypatch.setattr(source, "UTF16_BYTES_MAX", 9)
     (tmp_path / "file").write_bytes(data)
     with pytest.raises(Unreadable, match=said):
         format_of(Source(tmp_path / "file"), None)

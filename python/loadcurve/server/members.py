@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import assert_never
 
 from loadcurve.host.process_times import ProcessTable, ProcessTime
-from loadcurve.server.container.engine import Engine
-from loadcurve.server.container.running import first_process_of
+from loadcurve.server.container.engine import Engine, first_process_of
 from loadcurve.server.group import group_of_its_own, members_of_groups
 from loadcurve.server.listeners import FORWARDERS, Place, holders_of
 from loadcurve.server.processes import (

@@ -1,10 +1,12 @@
 """A file of another tool: opened as what a stranger may have made, and bounded before it is believed."""
 
+import io
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -12,12 +14,13 @@ from loadcurve.errors import BadInput
 from loadcurve.files import open_regular
 from loadcurve.redaction import hidden_start
 from loadcurve.tools.figures import Unreadable
-from loadcurve.tools.marks import without_mark
 from loadcurve.tools.packed import GZIP, MAGIC_BYTES, packer_of, unpacked
 from loadcurve.tools.pasted import NOTHING, Around, without_prompt
 
 TEXT_BYTES_MAX = 64 * 2**20
 """Of what is read as a whole; files with a line for each request are read in blocks and have no limit."""
+UTF16_BYTES_MAX = 64 * 2**20
+"""Of a text that Windows PowerShell wrote by ``>``, which is read as a whole."""
 HEAD_BYTES = 64 * 2**10
 """By which a format is recognised."""
 SHOWN_CHARACTERS_MAX = 60
@@ -62,7 +65,7 @@ class Source:
                 raise self.unreadable(
                     None, f"a file that is compressed by {packer}", f"one that is not, or by {GZIP}"
                 )
-            plain = without_mark(self.name, file if packer is None else unpacked(self.name, file))
+            plain = _without_mark(self.name, file if packer is None else unpacked(self.name, file))
             yield self.around.taken_off(self.name, plain)
 
     def text(self) -> str:
@@ -147,3 +150,24 @@ def json_of(
         value = shown(str(problem["input"])) if not isinstance(problem["input"], dict | list) else "that"
         found = f"{place} = {value} ({problem['msg']})" if place else f"{value} ({problem['msg']})"
         raise source.unreadable(None, found, what) from error
+
+
+def _without_mark(name: str, file: BinaryIO) -> BinaryIO:
+    """Return a file that is at its start as UTF-8 without a mark.
+
+    UTF-16, which ``>`` writes in Windows PowerShell, is read as a whole. Raises ``Unreadable`` where that is
+    too long or broken.
+    """
+    begin = cast("io.BufferedReader", file).peek(len(BOM_UTF8))
+    if begin.startswith(BOM_UTF8):
+        file.read(len(BOM_UTF8))
+        return file
+    if not begin.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return file
+    data = file.read(UTF16_BYTES_MAX + 1)
+    if len(data) > UTF16_BYTES_MAX:
+        raise Unreadable(name, None, f"UTF-16 text of more than {UTF16_BYTES_MAX:,} bytes", "UTF-8 text")
+    try:
+        return io.BytesIO(data.decode("utf-16").encode())
+    except UnicodeError as error:
+        raise Unreadable(name, None, "UTF-16 text that is broken or cut off", "UTF-8 text") from error
