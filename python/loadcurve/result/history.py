@@ -137,13 +137,17 @@ def read_history(folder: Path) -> History:
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Keep the collector of cycles off: it took 40 % of the time, and entries have no cycles."""
+    """Keep the collector of cycles off: it took 40 % of the time, and entries have no cycles.
+
+    What was made meanwhile is never looked through for cycles, which would take as long a moment later.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            gc.freeze()
             gc.enable()
 
 
