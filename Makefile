@@ -224,6 +224,7 @@ pictures: setup ## Make the documents' pictures from a new run of the quickstart
 	rm -rf target/pictures && mkdir -p target/pictures
 	cd target/pictures && $(CURDIR)/$(BIN)/loadcurve run quickstart --quick --out $(PICTURED)
 	cd target/pictures && $(CURDIR)/$(BIN)/python $(CURDIR)/docs/pictures/make.py $(PICTURED)
+	$(BIN)/python -m docs.pictures.guides target/pictures/guides
 
 notebook: setup ## Run the documentation's notebook anew, and keep what it shows
 	$(BIN)/python -m docs.run_notebook

@@ -54,6 +54,8 @@ MODELS = {
 TOLERANCE_MS = 100.0
 RIGHT, HIDDEN = "right", "**hidden**"
 NOTE = """\
+![Distributions of latency of a server that stalls, and of one that does not](../pictures/guide-hidden.png)
+
 In each try a server answers four connections for three seconds, and every tenth request meets a fault. For
 the column of the stall it answers nothing for one second of the three, and for the last it takes up
 each connection half a second after the kernel has opened it.
