@@ -171,6 +171,54 @@ fn received(
     Ok(Received { length, each: each.and_then(|each| u16::try_from(each).ok()), from })
 }
 
+/// What the kernel holds for a socket, and has not held.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// How much that has arrived it holds at most.
+    pub receive_buffer_bytes: u32,
+    /// How much that is to be sent.
+    pub send_buffer_bytes: u32,
+    /// Datagrams that found no room since the socket was opened.
+    pub dropped: u32,
+}
+
+/// What the kernel says of a socket's memory; `None` where it does not (before Linux 4.12).
+#[must_use]
+pub fn memory(socket: BorrowedFd<'_>) -> Option<Memory> {
+    const RECEIVE_BUFFER: usize = 1;
+    const SEND_BUFFER: usize = 3;
+    const DROPPED: usize = 8;
+    let mut values = [0_u32; DROPPED + 1];
+    let read = get(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut values)?;
+    (read == size_of_val(&values)).then_some(Memory {
+        receive_buffer_bytes: values[RECEIVE_BUFFER],
+        send_buffer_bytes: values[SEND_BUFFER],
+        dropped: values[DROPPED],
+    })
+}
+
+/// The longest packet that the link of a connected socket takes, as far as the kernel knows.
+#[must_use]
+pub fn link_mtu_bytes(socket: BorrowedFd<'_>) -> Option<u32> {
+    let known = |level, option| {
+        let mut value = [0_u32; 1];
+        get(socket, level, option, &mut value).map(|_| value[0])
+    };
+    // One of the two is the family of the socket.
+    known(IPPROTO_IP, libc::IP_MTU).or_else(|| known(IPPROTO_IPV6, libc::IPV6_MTU))
+}
+
+/// Reads the numbers that are an option's value; gives how many bytes there are.
+fn get(socket: BorrowedFd<'_>, level: c_int, option: c_int, to: &mut [u32]) -> Option<usize> {
+    let mut size = socklen_t::try_from(size_of_val(to)).ok()?;
+    // SAFETY: the descriptor is open as long as it is borrowed; the kernel writes no more than `size` bytes, which are those of
+    // `to`, and whatever they are, they are numbers.
+    let status = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), level, option, to.as_mut_ptr().cast::<c_void>(), &raw mut size)
+    };
+    (status == 0).then_some(size as usize)
+}
+
 fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 
 use loadcurve_plan::{HttpLoad, HttpVersion, Requests};
-use loadcurve_record::{MismatchedBody, OperationTally, SlowRequest};
+use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRequest};
 use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
 use crate::gathered::Gathered;
+use crate::http3_summary::{self, Bodies};
 use crate::kernel::TcpCounters;
 use crate::merged::Merged;
 use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::{BrokenOff, LoadResult};
+use crate::server_sockets::ServerSockets;
 use crate::summary::{Summary, Terms};
 use crate::verdict::{KeptUp, Loaded, OddBody, Redirection, Resumption};
 use crate::visitor::Look;
@@ -27,6 +29,8 @@ pub(crate) struct HttpSummary<'a, E: HttpExchange> {
     pub(crate) capacity: Option<&'a Capacity>,
     /// What the server has shown of itself before the load; `None` if that is not known.
     pub(crate) look: Option<&'a Look>,
+    /// The server's UDP sockets at the end, with what they have dropped meanwhile; `None` where they were not seen.
+    pub(crate) server_sockets: Option<ServerSockets>,
 }
 
 impl<E: HttpExchange> HttpSummary<'_, E> {
@@ -57,6 +61,11 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         summary.result.redirected_to.clone_from(&recorder.redirected_to);
         let speaks_http2 = self.plan.work.http == HttpVersion::Http2;
         summary.result.http2 = speaks_http2.then(|| (&recorder.multiplexing).into());
+        if self.plan.work.http == HttpVersion::Http3 {
+            let bodies = self.bodies(recorder);
+            summary.result.http3 =
+                Some(Box::new(http3_summary::summary(self.plan, recorder, self.server_sockets, bodies)));
+        }
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
@@ -76,6 +85,26 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         evidence.descriptors = self.capacity.map(|capacity| capacity.descriptors.shortage());
         evidence.ports = ports;
         summary.judged()
+    }
+}
+
+impl<E: HttpExchange> HttpSummary<'_, E> {
+    /// The bodies that came, and those that the verified answers had.
+    fn bodies(&self, recorder: &Recorder) -> Bodies {
+        let mut bodies = Bodies {
+            received_bytes: recorder.body_bytes,
+            other_length: recorder.failures[Failure::Mismatch],
+            ..Bodies::default()
+        };
+        for (index, tally) in recorder.operations.iter().enumerate() {
+            let expected = self.requests.counted_by(index).and_then(|template| template.expected_body_bytes);
+            if let Some(bytes) = expected {
+                let right = tally.answered - tally.answered_wrongly;
+                bodies.compared += right;
+                bodies.expected_bytes += right * bytes;
+            }
+        }
+        bodies
     }
 }
 

@@ -20,6 +20,12 @@ pub struct TcpCounters {
     pub delayed_acks: Option<u64>,
     /// Packets dropped because the table of tracked connections was full; `None` where no connection is tracked.
     pub tracking_drops: Option<u64>,
+    /// Datagrams of UDP that were dropped because the buffer of their receiver was full.
+    #[serde(default)]
+    pub udp_receive_buffer_errors: Option<u64>,
+    /// Datagrams of UDP that were not sent because there was no memory for them.
+    #[serde(default)]
+    pub udp_send_buffer_errors: Option<u64>,
 }
 
 impl TcpCounters {
@@ -31,6 +37,7 @@ impl TcpCounters {
             tracking_drops: tracking_drops(&read("/proc/self/net/stat/nf_conntrack")),
             ..Self::parse(&read("/proc/self/net/snmp"), &read("/proc/self/net/netstat"))
         }
+        .with_udp_over_ipv6(&read("/proc/self/net/snmp6"))
     }
 
     /// How much each counter has grown since `earlier`.
@@ -44,6 +51,11 @@ impl TcpCounters {
             listen_drops: growth(self.listen_drops, earlier.listen_drops),
             delayed_acks: growth(self.delayed_acks, earlier.delayed_acks),
             tracking_drops: growth(self.tracking_drops, earlier.tracking_drops),
+            udp_receive_buffer_errors: growth(
+                self.udp_receive_buffer_errors,
+                earlier.udp_receive_buffer_errors,
+            ),
+            udp_send_buffer_errors: growth(self.udp_send_buffer_errors, earlier.udp_send_buffer_errors),
         }
     }
 
@@ -57,11 +69,14 @@ impl TcpCounters {
             listen_drops: sum(self.listen_drops, other.listen_drops),
             delayed_acks: sum(self.delayed_acks, other.delayed_acks),
             tracking_drops: sum(self.tracking_drops, other.tracking_drops),
+            udp_receive_buffer_errors: sum(self.udp_receive_buffer_errors, other.udp_receive_buffer_errors),
+            udp_send_buffer_errors: sum(self.udp_send_buffer_errors, other.udp_send_buffer_errors),
         }
     }
 
     fn parse(snmp: &str, netstat: &str) -> Self {
         let (tcp, extended) = (named_values(snmp, "Tcp:"), named_values(netstat, "TcpExt:"));
+        let udp = named_values(snmp, "Udp:");
         Self {
             syn_retransmits: extended.get("TCPSynRetrans").copied(),
             retransmits: tcp.get("RetransSegs").copied(),
@@ -69,6 +84,22 @@ impl TcpCounters {
             listen_drops: extended.get("ListenDrops").copied(),
             delayed_acks: extended.get("DelayedACKs").copied(),
             tracking_drops: None,
+            udp_receive_buffer_errors: udp.get("RcvbufErrors").copied(),
+            udp_send_buffer_errors: udp.get("SndbufErrors").copied(),
+        }
+    }
+
+    /// The same with what is counted of UDP over IPv6, which has a file of its own with a line for each name.
+    fn with_udp_over_ipv6(self, snmp6: &str) -> Self {
+        let value = |name: &str| {
+            let line = snmp6.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|value| value.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        let more = |known: Option<u64>, name| known.map(|count| count + value(name));
+        Self {
+            udp_receive_buffer_errors: more(self.udp_receive_buffer_errors, "Udp6RcvbufErrors"),
+            udp_send_buffer_errors: more(self.udp_send_buffer_errors, "Udp6SndbufErrors"),
+            ..self
         }
     }
 }
@@ -93,8 +124,8 @@ fn named_values<'a>(text: &'a str, prefix: &str) -> HashMap<&'a str, u64> {
 mod tests {
     use super::{TcpCounters, tracking_drops};
 
-    const SNMP: &str =
-        "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 17\n";
+    const SNMP: &str = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 17\n\
+        Udp: InDatagrams RcvbufErrors SndbufErrors\nUdp: 9 20 30\n";
     const NETSTAT: &str = "TcpExt: DelayedACKs ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 6 3 4 5\nIpExt: InOctets\nIpExt: 9\n";
 
     #[test]
@@ -107,8 +138,20 @@ mod tests {
             listen_drops: Some(4),
             delayed_acks: Some(6),
             tracking_drops: None,
+            udp_receive_buffer_errors: Some(20),
+            udp_send_buffer_errors: Some(30),
         };
         assert_eq!(counters, expected);
+    }
+
+    #[test]
+    fn datagrams_over_both_versions_of_ip_are_added_up_where_they_are_counted_at_all() {
+        let snmp6 =
+            "Udp6InDatagrams \t7\nUdp6RcvbufErrors                \t4\nUdp6SndbufErrors                \t5\n";
+        let both = TcpCounters::parse(SNMP, NETSTAT).with_udp_over_ipv6(snmp6);
+        assert_eq!((both.udp_receive_buffer_errors, both.udp_send_buffer_errors), (Some(24), Some(35)));
+        let none = TcpCounters::default().with_udp_over_ipv6(snmp6);
+        assert_eq!(none, TcpCounters::default());
     }
 
     #[test]
@@ -140,6 +183,8 @@ mod tests {
             listen_drops: Some(1_000 * first),
             delayed_acks: Some(10_000 * first),
             tracking_drops: Some(100_000 * first),
+            udp_receive_buffer_errors: Some(1_000_000 * first),
+            udp_send_buffer_errors: Some(10_000_000 * first),
         };
         assert_eq!(counters(7).since(counters(5)), counters(2));
         assert_eq!(counters(7).and(counters(5)), counters(12));

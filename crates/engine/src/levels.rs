@@ -137,7 +137,7 @@ fn start<E: HttpExchange<Carrier: Transport> + 'static>(
     let conclude = move |level: usize, finished| {
         let capacity = Some(&capacity.clone().at_the_end());
         let (plan, look) = (&plans[level], look.as_ref());
-        HttpSummary { plan, requests: &requests, io: io.into(), capacity, look }
+        HttpSummary { plan, requests: &requests, io: io.into(), capacity, look, server_sockets: None }
             .of(Gathered::from_iter([finished]))
     };
     Ok(RunningLevels { group, home, conclude: Box::new(conclude) })

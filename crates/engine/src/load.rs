@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, Pace, Share};
+use loadcurve_plan::{HttpLoad, HttpVersion, Pace, Share};
 use loadcurve_wire::{HttpExchange, Stream};
 
 use crate::capacity::Capacity;
@@ -20,6 +20,7 @@ use crate::requests::RequestSource;
 use crate::result::LoadResult;
 use crate::running::RunningLoad;
 use crate::scheduler::Scheduler;
+use crate::server_sockets::ServerSockets;
 use crate::spoken::{visit_exchange, visit_protocol};
 use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
 use crate::transport::{Starts, Transport, numbers};
@@ -79,13 +80,21 @@ impl ExchangeVisitor for Whole<'_> {
         let plan = self.plan.clone();
         let begun = Begun::<E>::new(&plan, Share::whole(), self.begins, settings)?;
         let Begun { group, requests, capacity, io } = begun;
+        let before = server_sockets(&plan);
         Ok(RunningLoad::new(group, move |finished| {
             let capacity = Some(&capacity.at_the_end());
             let look = look.as_ref();
-            HttpSummary { plan: &plan, requests: &requests, io: io.into(), capacity, look }
+            let server_sockets = before.and_then(|before| Some(server_sockets(&plan)?.since(before)));
+            HttpSummary { plan: &plan, requests: &requests, io: io.into(), capacity, look, server_sockets }
                 .of(Gathered::from_iter([finished]))
         }))
     }
+}
+
+/// The sockets at which the server of a load takes datagrams, where it takes any on this machine.
+fn server_sockets(plan: &HttpLoad) -> Option<ServerSockets> {
+    (plan.work.http == HttpVersion::Http3).then_some(())?;
+    ServerSockets::at(plan.work.address.tcp()?)
 }
 
 /// The share of a load that this process carries out.
@@ -143,7 +152,8 @@ impl Concluding<'_> {
         let Self { plan, gathered } = self;
         let requests = RequestSource::<E>::open(plan)?;
         let io = gathered.io().unwrap_or(Epoll::NAME.into());
-        Ok(HttpSummary { plan, requests: &requests, io, capacity: None, look: None }.of(gathered))
+        let (capacity, look, server_sockets) = (None, None, None);
+        Ok(HttpSummary { plan, requests: &requests, io, capacity, look, server_sockets }.of(gathered))
     }
 }
 

@@ -4,6 +4,7 @@ use loadcurve_plan::{HttpLoad, Tls as Plan};
 use loadcurve_wire::{HttpExchange, Stream};
 
 use crate::error::StartError;
+use crate::http3_summary::OwnQuic;
 use crate::limit::Limit;
 use crate::merged::Merged;
 use crate::result::TlsSummary;
@@ -26,6 +27,16 @@ pub(crate) fn over_tls<E: HttpExchange<Carrier = Stream> + 'static, S: ExchangeV
 
 /// What stands for HTTP/3 where nothing speaks it.
 pub(crate) type OverQuic = loadcurve_wire::Http1;
+
+/// What nobody asks for.
+pub(crate) const QUIC: OwnQuic = OwnQuic {
+    congestion_control: "",
+    initial_window_bytes: 0,
+    packets_per_ack: 0,
+    ack_delay_ms: 0,
+    table_bytes: 0,
+    socket_buffer_bytes: 0,
+};
 
 /// Refuses to speak over QUIC.
 ///

@@ -12,7 +12,9 @@ use loadcurve_wire::{Datagrams, HttpExchange, Stream};
 use crate::clock;
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
+use crate::http3_summary::OwnQuic;
 use crate::io::epoll::Epoll;
+use crate::io::udp::SOCKET_BUFFER_BYTES;
 use crate::io::{Event, Io as _, Slot};
 use crate::limit::Limit;
 use crate::merged::Merged;
@@ -101,6 +103,16 @@ pub(crate) fn is_spoken(plan: &HttpLoad, limit: Limit<'_>) -> bool {
 
 /// HTTP/3 on QUIC.
 pub(crate) type OverQuic = Http3;
+
+/// How this side speaks it.
+pub(crate) const QUIC: OwnQuic = OwnQuic {
+    congestion_control: quic::connection::CONGESTION_CONTROL,
+    initial_window_bytes: quic::connection::INITIAL_WINDOW_BYTES,
+    packets_per_ack: quic::connection::PACKETS_PER_ACK,
+    ack_delay_ms: quic::connection::ACK_DELAY_MS,
+    table_bytes: quic::TABLE_BYTES as u64,
+    socket_buffer_bytes: SOCKET_BUFFER_BYTES as u64,
+};
 
 /// Runs `visitor` over QUIC, as [`over_tls`] does over TLS.
 ///

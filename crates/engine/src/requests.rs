@@ -19,6 +19,7 @@ mod file;
 mod line;
 mod lines;
 mod list;
+mod quic;
 mod reader;
 mod redirection;
 mod template;

@@ -10,6 +10,7 @@ use loadcurve_record::{
 };
 use serde::Serialize;
 
+use crate::http3_summary::Http3Summary;
 use crate::kernel::TcpCounters;
 use crate::part::WaitedBy;
 use crate::verdict::reasons::Verdict;
@@ -39,6 +40,8 @@ pub struct LoadResult {
     pub tls: Option<TlsSummary>,
     /// Absent if connections do not speak HTTP/2.
     pub http2: Option<Http2Summary>,
+    /// Absent if connections do not speak HTTP/3.
+    pub http3: Option<Box<Http3Summary>>,
     /// None where the driver does not report it.
     pub bytes: Option<Bytes>,
     /// None where answers have no status.

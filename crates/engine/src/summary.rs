@@ -76,6 +76,7 @@ impl Summary {
             connections: merged.connections(shows_answers),
             tls: None,
             http2: None,
+            http3: None,
             bytes: shows_answers.then(|| Bytes::from(recorder)),
             status: shows_answers.then(|| recorder.statuses.answered()),
             statuses: shows_answers.then(|| recorder.statuses.in_order()),

@@ -354,6 +354,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         for slot in 0..self.connections.len() {
             self.record_counts(slot);
         }
+        self.recorder.quic.datagrams.merge(&self.io.take_datagram_counts());
     }
 
     /// What is still under way is unanswered, and under way no more.

@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use loadcurve_tls::{Client, QuicOutcome};
-use loadcurve_wire::{DatagramBytes, Moment};
+use loadcurve_wire::{Announced, DatagramBytes, Moment, QuicCounts};
 pub use quinn_proto::Incoming;
+use quinn_proto::congestion::CubicConfig;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
@@ -23,10 +24,18 @@ use quinn_proto::{
     TransportConfig, VarInt, WriteError,
 };
 
-use crate::handshake::Handshakes;
+use crate::handshake::{Handshakes, Seen};
 
 /// Datagrams that one call hands over at most: no more than 64 KiB of the usual sizes, which the kernel takes at once.
 const DATAGRAMS_PER_TRANSMIT: usize = 40;
+/// How congestion is controlled, by the name that it has elsewhere.
+pub const CONGESTION_CONTROL: &str = "cubic";
+/// How much is sent before anything is acknowledged: ten datagrams of the least length (RFC 9002 §7.2).
+pub const INITIAL_WINDOW_BYTES: u64 = 12_000;
+/// With how many packets that ask for one an acknowledgement is sent at once (RFC 9000 §13.2.2).
+pub const PACKETS_PER_ACK: u32 = 2;
+/// For how long one is kept back at most otherwise.
+pub const ACK_DELAY_MS: u64 = 25;
 /// Where the peer is, as far as a connection on a connected socket has to know: its socket does.
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
 /// What has arrived is copied into pieces of this length.
@@ -50,7 +59,10 @@ pub struct Windows {
 impl Windows {
     fn transport(&self) -> TransportConfig {
         let mut transport = TransportConfig::default();
+        let mut congestion = CubicConfig::default();
+        congestion.initial_window(INITIAL_WINDOW_BYTES);
         transport
+            .congestion_controller_factory(Arc::new(congestion))
             .stream_receive_window(self.stream_bytes.into())
             .receive_window(self.connection_bytes.into())
             .send_window(self.unacknowledged_bytes.into())
@@ -267,33 +279,6 @@ pub enum ReadTo {
     Reset(u64),
 }
 
-/// What was counted of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Packets sent.
-    pub packets_sent: u64,
-    /// Packets of these that were found lost.
-    pub packets_lost: u64,
-    /// Datagrams sent and received.
-    pub datagrams_sent: u64,
-    /// Datagrams received.
-    pub datagrams_received: u64,
-    /// The smoothed and the shortest time of a round trip.
-    pub rtt: Moment,
-    /// The shortest one.
-    pub rtt_min: Moment,
-    /// The largest datagram that the path takes.
-    pub mtu_bytes: u16,
-    /// Acknowledgements sent, and received.
-    pub acks_sent: u64,
-    /// Those received.
-    pub acks_received: u64,
-    /// How often the peer said that a window held it up, of a stream or of all.
-    pub peer_blocked: u64,
-    /// How often this side was held up so.
-    pub blocked: u64,
-}
-
 /// One connection.
 pub struct Connection {
     inner: quinn_proto::Connection,
@@ -467,26 +452,53 @@ impl Connection {
     /// What the handshake of a client has come to.
     #[must_use]
     pub fn outcome(&self) -> Option<QuicOutcome> {
-        self.inner.crypto_session().handshake_data()?.downcast().ok().map(|outcome| *outcome)
+        self.seen().map(|seen| seen.outcome)
+    }
+
+    /// What the server has announced of itself to a client.
+    #[must_use]
+    pub fn announced(&self) -> Option<Announced> {
+        self.seen()?.announced
+    }
+
+    /// Whether the server has asked a client to begin once more, with a token (Retry).
+    #[must_use]
+    pub fn was_retried(&self) -> bool {
+        self.seen().is_some_and(|seen| seen.was_retried)
+    }
+
+    /// Whether the server has taken what a client has sent with its first datagrams; `None` where it could not send any.
+    #[must_use]
+    pub fn early(&self) -> Option<bool> {
+        self.inner.has_0rtt().then(|| self.inner.accepted_0rtt())
+    }
+
+    fn seen(&self) -> Option<Seen> {
+        self.inner.crypto_session().handshake_data()?.downcast().ok().map(|seen| *seen)
     }
 
     /// What was counted of it.
     #[must_use]
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> QuicCounts {
         let stats = self.inner.stats();
         let blocked = |frames: &quinn_proto::FrameStats| frames.data_blocked + frames.stream_data_blocked;
-        Stats {
+        QuicCounts {
             packets_sent: stats.path.sent_packets,
             packets_lost: stats.path.lost_packets,
+            congestion_events: stats.path.congestion_events,
+            black_holes: stats.path.black_holes_detected,
             datagrams_sent: stats.udp_tx.datagrams,
             datagrams_received: stats.udp_rx.datagrams,
-            rtt: stats.path.rtt,
-            rtt_min: stats.path.min_rtt,
-            mtu_bytes: stats.path.current_mtu,
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
             acks_sent: stats.frame_tx.acks,
             acks_received: stats.frame_rx.acks,
             peer_blocked: blocked(&stats.frame_rx),
             blocked: blocked(&stats.frame_tx),
+            path_challenges: stats.frame_rx.path_challenge,
+            rtt: stats.path.rtt,
+            rtt_min: stats.path.min_rtt,
+            mtu_bytes: stats.path.current_mtu,
         }
     }
 }

@@ -5,15 +5,19 @@
 use std::any::Any;
 use std::io::Cursor;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use loadcurve_tls::{Client, QuicHandshake, QuicOutcome, initial_suite};
+use loadcurve_wire::Announced;
 use quinn_proto::crypto::{
     self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, Session as LibrarySession,
 };
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
 use rustls::quic::{KeyChange, Secrets, Suite, Version};
+
+use crate::parameters;
 
 /// The one version that is spoken.
 const VERSION_1: u32 = 1;
@@ -45,7 +49,13 @@ impl crypto::ClientConfig for Handshakes {
         parameters.write(&mut encoded);
         let begun = self.client.begin_quic(encoded, self.are_full);
         let handshake = begun.map_err(|_| ConnectError::InvalidServerName(server_name.into()))?;
-        Ok(Box::new(Session { handshake, initial: initial_suite(), next: None, is_shown: false }))
+        Ok(Box::new(Session {
+            handshake,
+            initial: initial_suite(),
+            next: None,
+            is_shown: false,
+            was_retried: AtomicBool::new(false),
+        }))
     }
 }
 
@@ -56,6 +66,16 @@ struct Session {
     next: Option<Secrets>,
     /// Whether the library knows that the handshake is over.
     is_shown: bool,
+    /// Whether a Retry packet was found to be the server's.
+    was_retried: AtomicBool,
+}
+
+/// What was seen of a handshake so far.
+pub(crate) struct Seen {
+    pub(crate) outcome: QuicOutcome,
+    /// None before it has come.
+    pub(crate) announced: Option<Announced>,
+    pub(crate) was_retried: bool,
 }
 
 fn pair(keys: rustls::quic::Keys) -> Keys {
@@ -70,10 +90,14 @@ impl LibrarySession for Session {
         pair(self.initial.keys(id, rustls::Side::Client, Version::V1))
     }
 
-    /// A [`QuicOutcome`].
+    /// What was [`Seen`].
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
-        let outcome: QuicOutcome = self.handshake.outcome();
-        Some(Box::new(outcome))
+        let parameters = self.handshake.connection().quic_transport_parameters();
+        Some(Box::new(Seen {
+            outcome: self.handshake.outcome(),
+            announced: parameters.and_then(parameters::announced),
+            was_retried: self.was_retried.load(Ordering::Relaxed),
+        }))
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
@@ -133,7 +157,9 @@ impl LibrarySession for Session {
         let Ok(key) = UnboundKey::new(&AES_128_GCM, &RETRY_KEY) else { return false };
         let mut tag = payload[body_bytes..].to_vec();
         let nonce = Nonce::assume_unique_for_key(RETRY_NONCE);
-        LessSafeKey::new(key).open_in_place(nonce, Aad::from(sealed), &mut tag).is_ok()
+        let is_valid = LessSafeKey::new(key).open_in_place(nonce, Aad::from(sealed), &mut tag).is_ok();
+        self.was_retried.fetch_or(is_valid, Ordering::Relaxed);
+        is_valid
     }
 
     /// Nobody asks for it.

@@ -1,6 +1,7 @@
 //! HTTP/3 on a connection of QUIC, as an exchange.
 
 mod answers;
+mod counting;
 mod uploads;
 
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use loadcurve_tls::{Client, Look, alert_in_words};
 use loadcurve_wire::{
-    self as wire, Agreement, BodyPart, DatagramBytes, Datagrams, Event, Exchange, Http2Counts, Http3Code,
+    self as wire, Agreement, BodyPart, DatagramBytes, Datagrams, Event, Exchange, Http3Code, Http3Counts,
     Http3Settings, Http3Template, HttpExchange, InvalidRequest, Malformed, Moment, Readiness, Received,
     Request, Response, Tag, WrittenBody,
 };
@@ -23,6 +24,9 @@ use uploads::Uploads;
 
 /// Codes of QUIC that are alerts of TLS (RFC 9001, section 4.8).
 const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
+
+/// The largest table of header fields that a server is offered.
+pub const TABLE_BYTES: usize = 4096;
 
 /// What the exchanges of one thread share.
 #[derive(Clone)]
@@ -39,7 +43,8 @@ impl Settings {
     #[must_use]
     pub fn new(client: Arc<Client>, windows: &Windows, base: Instant) -> Self {
         let dial = Arc::new(Dial::new(Arc::clone(&client), false, windows));
-        Self { client, dial, http3: Http3Settings::default(), base }
+        let http3 = Http3Settings { table_bytes: TABLE_BYTES, ..Http3Settings::default() };
+        Self { client, dial, http3, base }
     }
 
     /// The same for a connection that leaves no ticket behind.
@@ -73,17 +78,7 @@ pub struct Http3 {
     /// Whether something may have happened that was not asked for.
     may_have_events: bool,
     deadline: Option<Moment>,
-    /// What of this connection was not counted yet.
-    counts: Option<Counts>,
-}
-
-/// What was counted of a connection when it ended, or the load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// What QUIC has counted.
-    pub quic: crate::connection::Stats,
-    /// The certificates that the server has shown, in bytes.
-    pub certificate_bytes: usize,
+    counts: counting::Counting,
 }
 
 impl Exchange for Http3 {
@@ -111,7 +106,7 @@ impl Exchange for Http3 {
             may_transmit: false,
             may_have_events: false,
             deadline: None,
-            counts: None,
+            counts: counting::Counting::default(),
         }
     }
 
@@ -131,6 +126,7 @@ impl Exchange for Http3 {
         self.complaint = None;
         self.may_transmit = true;
         self.may_have_events = false;
+        self.counts = counting::Counting::begun(self.now);
         match self.socket.connect(self.now, &self.settings.dial) {
             Ok(connection) => self.connection = Some(connection),
             Err(text) => self.complaint = Some(text),
@@ -204,6 +200,9 @@ impl Exchange for Http3 {
         self.tags.insert(stream / 4, tag);
         self.under_way += 1;
         self.next_stream = connection.open(Direction::Both);
+        if self.next_stream.is_none() {
+            self.counts.met_stream_limit();
+        }
         self.may_transmit = true;
     }
 
@@ -309,8 +308,9 @@ impl HttpExchange for Http3 {
         Http3Template::new(request)
     }
 
-    fn take_counts(&mut self) -> Option<Http2Counts> {
-        None
+    fn take_http3_counts(&mut self) -> Option<Http3Counts> {
+        let connection = self.connection.as_ref()?;
+        Some(self.counts.take(connection, &mut self.http3))
     }
 }
 
@@ -319,12 +319,6 @@ impl Http3 {
     #[must_use]
     pub fn look(&self) -> Option<&Look> {
         self.look.as_ref()
-    }
-
-    /// Takes what was counted of the connection, once for each.
-    pub fn take_quic_counts(&mut self) -> Option<Counts> {
-        let counts = self.counts.take()?;
-        Some(Counts { quic: self.connection.as_ref()?.stats(), ..counts })
     }
 
     fn note_deadline(&mut self) {
@@ -350,6 +344,7 @@ impl Http3 {
                 && let Some((tag, stream)) = self.moved()
             {
                 self.ended(tag, stream, Some(Http3Code::REQUEST_CANCELLED));
+                self.counts.rejected();
                 return Ok(Some(Event::Moved(tag)));
             }
             let Some(event) = self.connection.as_mut().and_then(Connection::event) else { return Ok(None) };
@@ -374,6 +369,9 @@ impl Http3 {
                 self.ended(tag, self.uploads.stream(tag), Some(code));
             }
             Some(event) => {
+                if matches!(event, Event::Moved(_)) {
+                    self.counts.rejected();
+                }
                 let tag = event.tag();
                 let unwanted = self.uploads.is_under_way(tag).then_some(Http3Code::REQUEST_CANCELLED);
                 self.ended(tag, self.uploads.stream(tag), unwanted);
@@ -421,9 +419,9 @@ impl Http3 {
     fn connected(&mut self) {
         let Some(connection) = &mut self.connection else { return };
         let outcome = connection.outcome();
-        self.counts = outcome
-            .as_ref()
-            .map(|outcome| Counts { certificate_bytes: outcome.certificate_bytes, ..Counts::default() });
+        if let Some(outcome) = &outcome {
+            self.counts.connected(self.now, connection, outcome);
+        }
         self.look = outcome.and_then(|outcome| outcome.look);
         if let Some(stream) = connection.open(Direction::Out) {
             let mut output = Vec::new();
@@ -467,6 +465,7 @@ impl Http3 {
             (Lost::Transport(code, _), None) if is_of_tls => alert_in_words(*code).unwrap_or_default(),
             (lost, None) => in_words(lost),
         });
+        self.counts.lost(&lost);
         self.lost = Some(lost);
         if is_of_tls || self.look.is_none() { Err(Malformed::Protection) } else { Ok(()) }
     }

@@ -7,6 +7,7 @@
 pub mod connection;
 mod handshake;
 mod http3;
+mod parameters;
 mod tags;
 
-pub use http3::{Counts, Http3, Settings};
+pub use http3::{Http3, Settings, TABLE_BYTES};

@@ -11,8 +11,8 @@ use loadcurve_quic::connection::{Arrival, Connection, Event, Lost, ReadTo, Socke
 use loadcurve_quic::{Http3, Settings};
 use loadcurve_tls::Client;
 use loadcurve_wire::{
-    Body, BodyPart, DatagramBytes, Event as Happened, Exchange as _, Http3Template, Malformed, Method,
-    Readiness, Request, Target, Version,
+    Announced, Body, BodyPart, DatagramBytes, Event as Happened, Exchange as _, Http3Template,
+    HttpExchange as _, Malformed, Method, QuicHandshakeKind, Readiness, Request, Target, Version,
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -282,10 +282,15 @@ fn a_request_is_answered_after_a_handshake_of_one_round_trip() {
     ends.ask(0, &request(0));
     ends.run(2 * WAY);
     assert_eq!(ends.statuses(), [(0, 200, 2)]);
-    let counts = ends.client.take_quic_counts().unwrap();
+    let counts = ends.client.take_http3_counts().unwrap();
     assert_eq!((counts.quic.packets_lost, counts.quic.rtt_min), (0, 2 * WAY));
-    assert!(counts.certificate_bytes > 200, "{counts:?}");
-    assert_eq!(ends.client.take_quic_counts(), None, "a connection is counted once");
+    let handshake = counts.handshake.unwrap();
+    assert_eq!((handshake.kind, handshake.length), (QuicHandshakeKind::Full, 2 * WAY));
+    assert!(handshake.certificate_bytes > 200, "{counts:?}");
+    let Announced { stream_window_bytes, connection_window_bytes, streams, .. } = counts.announced;
+    assert_eq!((stream_window_bytes, connection_window_bytes, streams), (1 << 20, 1 << 20, 100));
+    let again = ends.client.take_http3_counts().unwrap();
+    assert_eq!((again.handshake, again.quic.packets_sent), (None, 0), "everything is counted once");
 }
 
 #[test]

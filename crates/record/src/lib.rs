@@ -24,11 +24,13 @@
 
 mod agreements;
 mod classes;
+mod datagrams;
 mod delays;
 mod disruptions;
 mod distribution;
 mod endings;
 mod explanation;
+mod extremes;
 mod gap;
 mod histogram;
 mod idle_ends;
@@ -36,6 +38,7 @@ mod multiplexing;
 mod operation;
 mod outcome;
 mod periods;
+mod quic;
 mod recorder;
 mod series;
 mod slowest;
@@ -47,11 +50,13 @@ pub use agreements::{Agreement, Agreements, Handshake, HandshakeTimes};
 pub use classes::{
     Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
 };
+pub use datagrams::DatagramCounts;
 pub use delays::delays;
 pub use disruptions::{BrokenOff, Disruptions, PipelineEnd};
 pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use endings::Endings;
 pub use explanation::{Explanation, Explanations};
+pub use extremes::Extremes;
 pub use gap::{GAPS_MAX, Gap};
 pub use histogram::{CoarseHistogram, CompactHistogram, Histogram, HistogramError, TimeHistogram};
 pub use idle_ends::IdleEnds;
@@ -59,6 +64,7 @@ pub use multiplexing::{EndsByCode, Multiplexing};
 pub use operation::{MismatchedBody, OperationTally};
 pub use outcome::{Answer, FailedRequest, Shown};
 pub use periods::{PeriodSum, PeriodSums, encoded_counters};
+pub use quic::{Quic, QuicAnnounced, QuicHandshakeKind};
 pub use recorder::{
     ConnectionCounts, Loss, LostServer, Recorder, RequestCounts, SlowCandidate, Unbalanced, Unserved,
     WarmUpCounts,

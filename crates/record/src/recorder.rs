@@ -7,8 +7,8 @@ use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
     Agreements, Answer, BrokenOff, Disruptions, Endings, Explanations, FailedRequest, Failure, FailureCounts,
-    Handshake, HandshakeTimes, IdleEnds, MismatchedBody, Multiplexing, OperationTally, Retransmits, Shown,
-    SlowRequest, Slowest, Statuses, TimeHistogram, Window,
+    Handshake, HandshakeTimes, IdleEnds, MismatchedBody, Multiplexing, OperationTally, Quic, Retransmits,
+    Shown, SlowRequest, Slowest, Statuses, TimeHistogram, Window,
 };
 
 mod balance;
@@ -128,6 +128,9 @@ pub struct Recorder {
     /// What a protocol's limits on requests that are under way together did; nothing where it has none.
     #[serde(default)]
     pub multiplexing: Multiplexing,
+    /// What was counted of QUIC and of HTTP/3 on it; nothing where they are not spoken.
+    #[serde(default)]
+    pub quic: Quic,
     /// Which connections the server has ended, and which have lasted.
     #[serde(default)]
     pub endings: Endings,
@@ -478,6 +481,7 @@ impl Recorder {
         self.handshakes_within.merge(&other.handshakes_within);
         self.agreements.merge(&other.agreements);
         self.multiplexing.merge(&other.multiplexing);
+        self.quic.merge(&other.quic);
         self.endings.merge(&other.endings);
         self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);

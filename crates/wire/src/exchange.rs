@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::ErrorCode;
 use crate::error::Malformed;
 use crate::http2_counts::Http2Counts;
+use crate::http3_counts::Http3Counts;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
@@ -223,6 +224,11 @@ pub trait HttpExchange: Exchange<Answer = Response> {
     /// Takes what was counted of the connection since it was opened, or since this was last taken; nothing where a protocol
     /// counts nothing, and before the peer has said how it speaks.
     fn take_counts(&mut self) -> Option<Http2Counts> {
+        None
+    }
+
+    /// The same of HTTP/3 and of the QUIC below.
+    fn take_http3_counts(&mut self) -> Option<Http3Counts> {
         None
     }
 }

@@ -45,6 +45,7 @@ pub mod h3;
 mod head;
 mod http1;
 mod http2_counts;
+mod http3_counts;
 mod lines;
 mod proxy_protocol;
 mod request;
@@ -61,6 +62,7 @@ pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, 
 pub use h3::{Http3, Http3Code, Http3Error, Http3Settings, Http3Template};
 pub use http1::{Http1, Http1Template};
 pub use http2_counts::Http2Counts;
+pub use http3_counts::{Announced, Http3Counts, QuicCounts, QuicEnd, QuicHandshake, QuicHandshakeKind};
 pub use proxy_protocol::{Ends, proxy_header, proxy_line};
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};

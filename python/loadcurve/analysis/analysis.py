@@ -25,6 +25,7 @@ from loadcurve.analysis.ending import Ending, ending, gate_of, unknown_ending
 from loadcurve.analysis.gated import GatedRun
 from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
+from loadcurve.analysis.quic import QuicOfServer, quic_of
 from loadcurve.analysis.ranking import RunRanking, rank_run, unranked
 from loadcurve.analysis.reasons import MainReason, main_reason
 from loadcurve.analysis.requirements import JudgedRequirement, judged_requirements
@@ -125,6 +126,8 @@ class Analysis:
     """Each arm of another generator beside the same server under our engine."""
     connections: list[ConnectionsOfServer] = field(default_factory=list)
     """Of every server whose connections were encrypted or carried streams, in the order of the study."""
+    quic: list[QuicOfServer] = field(default_factory=list)
+    """Of every server that was loaded over HTTP/3, in the order of the study."""
     divided: list[DividedTime] = field(default_factory=list)
     """How the time of a request was divided among the programs of every server that has several."""
     cpu_times: list[DividedCpus] = field(default_factory=list)
@@ -231,6 +234,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         crosschecks=sections.several("the comparison of generators", partial(cross_check, run, found)),
         failures=run.failures,
         connections=sections.several("the connections", partial(connections_of, run)),
+        quic=sections.several("HTTP/3", partial(quic_of, run)),
         divided=sections.several("the time of a request by program", partial(divided_times, run)),
         cpu_times=sections.several("whose CPU time it was", partial(cpu_times, run)),
         gate=sections.get("the gate", partial(gate_of, run), None),

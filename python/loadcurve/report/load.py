@@ -15,6 +15,7 @@ from loadcurve.loads.record import HttpAsRun, LoadAsRun
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
+from loadcurve.report.quic_load import quic_lines
 from loadcurve.report.terminal_tables import (
     FIGURES,
     NAMES,
@@ -235,6 +236,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
         table.add_row("TLS", _tls(result.tls))
     if result.http2 is not None and (limits := _http2(result.http2, result.load.streams)):
         table.add_row("HTTP/2", limits)
+    if result.http3 is not None:
+        table.add_row("HTTP/3", "\n".join(quic_lines(result.http3)))
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
         sizes = [size(received)] if received is not None else []

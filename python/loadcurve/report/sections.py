@@ -29,6 +29,7 @@ from loadcurve.report.long_table import NUMBERS
 from loadcurve.report.operations import BY_OPERATION
 from loadcurve.report.over_time import OVER_TIME
 from loadcurve.report.published_content import PUBLISHED
+from loadcurve.report.quic import QUIC
 from loadcurve.report.ranking import RANKING
 from loadcurve.report.reasons import CAVEATS, FAILURES, NOTES, RUN_CAVEATS, VERDICTS
 from loadcurve.report.repetition import REPETITION
@@ -68,6 +69,7 @@ SECTIONS: tuple[Section[Any], ...] = (
     RESOURCES,
     CPU_TIME,
     CONNECTIONS,
+    QUIC,
     PROGRAMS,
     SETTINGS,
     SHAPES,

@@ -94,7 +94,7 @@ class ToolRecord(Record):
 
 
 class Kernel(Record):
-    """Increase of the machine's TCP counters over the load; ``None`` where the kernel does not publish it."""
+    """Increase of the machine's TCP and UDP counters over the load; ``None`` where it does not publish it."""
 
     syn_retransmits: Count | None
     retransmits: Count | None
@@ -104,6 +104,10 @@ class Kernel(Record):
     """Acknowledgements that waited for a timer; records may lack it."""
     tracking_drops: Count | None = None
     """Packets dropped because the table of tracked connections (conntrack) was full; records may lack it."""
+    udp_receive_buffer_errors: Count | None = None
+    """Datagrams that found no room in their receiver's buffer, whoever that was; records may lack it."""
+    udp_send_buffer_errors: Count | None = None
+    """Datagrams for which there was no memory to send them; records may lack it."""
 
 
 class LoadMachineClock(Record):

@@ -12,6 +12,7 @@ from loadcurve.loads.record import LoadAsRun
 from loadcurve.record import Count, Many, Record, Time, contradiction
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
+from loadcurve.result.http3 import Http3Result
 from loadcurve.result.outcomes import ErrorClass, Errors, OfStatus, Requests, StatusClasses, Verdict
 
 
@@ -374,7 +375,9 @@ class LoadResult(Record):
     tls: TlsResult | None = None
     """``None`` where the connections carry clear text."""
     http2: Http2Result | None = None
-    """``None`` where the connections speak HTTP/1.x; records may lack it."""
+    """``None`` where the connections speak HTTP/1.x or HTTP/3; records may lack it."""
+    http3: Http3Result | None = None
+    """``None`` where the connections do not speak HTTP/3; records may lack it."""
     bytes: Bytes | None
     """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None

@@ -3,7 +3,7 @@
 
 use crate::clock;
 use loadcurve_plan::Nanos;
-use loadcurve_record::Failure;
+use loadcurve_record::{DatagramCounts, Failure};
 use loadcurve_wire::{Carrier, Stream};
 use rustix::io::Errno;
 
@@ -145,6 +145,11 @@ pub(crate) trait Io {
 
     /// The next event that the last wait has found.
     fn next(&mut self) -> Option<(Slot, Event<'_>)>;
+
+    /// Takes what was counted of datagrams since this was last asked; nothing where connections are streams.
+    fn take_datagram_counts(&mut self) -> DatagramCounts {
+        DatagramCounts::default()
+    }
 }
 
 /// Backends that carry what a protocol writes as it travels.

@@ -97,6 +97,13 @@ impl Route {
         self.to[0].address_family() == AddressFamily::UNIX
     }
 
+    /// Whether connections stay within this machine, by the address of one end.
+    #[cfg(feature = "tls")]
+    pub(super) fn is_loopback(&self) -> bool {
+        let address = |to: &SocketAddrAny| SocketAddr::try_from(to.clone()).ok();
+        self.to.iter().filter_map(address).any(|to| to.ip().is_loopback())
+    }
+
     /// How many of this machine's addresses take turns.
     pub(crate) fn sources(&self) -> usize {
         self.from.len().max(1)

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use loadcurve_datagrams::Received;
 use loadcurve_plan::Nanos;
-use loadcurve_record::Failure;
+use loadcurve_record::{DatagramCounts, Failure};
 use loadcurve_wire::{DatagramBytes, Datagrams};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::io::Errno;
@@ -16,11 +16,15 @@ use super::route::Route;
 use super::{Carries, EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure};
 use crate::clock;
 
+mod sending;
+
+use sending::{Taken, send};
+
 /// All datagrams that the kernel hands over at once.
 const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
 /// What a socket is asked to hold for this side, so that an answer of many datagrams finds room; the kernel grants less
 /// where `net.core.rmem_max` is lower.
-const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
+pub(crate) const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Default)]
 struct Socket {
@@ -33,6 +37,8 @@ struct Socket {
     notifies: bool,
     /// Whether the kernel is to say when it takes datagrams again.
     watches_room: bool,
+    /// Datagrams that found no room, as far as they are counted.
+    dropped: u32,
 }
 
 /// What can happen to a slot without the kernel.
@@ -63,11 +69,16 @@ pub(crate) struct Udp {
     own: VecDeque<(u64, Own)>,
     batch: Batch,
     buffer: Vec<u8>,
+    /// Whether the kernel divides what it is given; on loopback it would hand the whole on, to receivers that may expect single
+    /// datagrams.
+    divides: bool,
+    counts: DatagramCounts,
 }
 
 impl Udp {
     /// A set of `slots` unconnected sockets of a route.
     pub(crate) fn new(route: Route, slots: usize) -> Result<Self, Errno> {
+        let divides = !route.is_loopback();
         Ok(Self {
             route,
             set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -77,6 +88,8 @@ impl Udp {
             own: VecDeque::new(),
             batch: Batch::default(),
             buffer: vec![0; RECEIVE_BUFFER_BYTES],
+            divides,
+            counts: DatagramCounts::default(),
         })
     }
 
@@ -85,10 +98,17 @@ impl Udp {
         // Where the kernel grants less, more may be lost, and that is counted.
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
-        let _ = loadcurve_datagrams::prepare(descriptor.as_fd());
+        let joins = loadcurve_datagrams::prepare(descriptor.as_fd());
         rustix::net::connect(&descriptor, self.route.address(slot))?;
+        self.counts.sockets += 1;
+        self.counts.sockets_joining += u64::from(joins);
+        self.counts.sockets_dividing += u64::from(self.divides);
+        if let Some(mtu_bytes) = loadcurve_datagrams::link_mtu_bytes(descriptor.as_fd()) {
+            self.counts.link_mtu_bytes.add(mtu_bytes.into());
+        }
         let socket = &mut self.sockets[slot];
         socket.generation = socket.generation.wrapping_add(1);
+        socket.dropped = 0;
         let token = token(slot, socket.generation);
         let data = epoll::EventData::new_u64(token);
         epoll::add(&self.set, &descriptor, data, EventFlags::IN)?;
@@ -99,13 +119,17 @@ impl Udp {
 
     /// Sends what waits, as far as the kernel takes it.
     fn send_unsent(&mut self, slot: Slot) -> Result<(), Failure> {
-        let Self { sockets, set, own, .. } = self;
+        let Self { sockets, set, own, divides, counts, .. } = self;
         let socket = &mut sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return Ok(()) };
-        while let Some((bytes, cut)) = socket.unsent.front() {
-            match loadcurve_datagrams::send(descriptor.as_fd(), None, bytes, cut.0) {
-                Err(Errno::AGAIN | Errno::NOBUFS) => break,
-                sent => accept_loss(sent)?,
+        while let Some((bytes, cut)) = socket.unsent.front_mut() {
+            match send(descriptor.as_fd(), bytes, *cut, divides, counts) {
+                Taken::All => {}
+                Taken::Up(taken) => {
+                    bytes.drain(..taken);
+                    break;
+                }
+                Taken::Refused(failure) => return Err(failure),
             }
             socket.unsent.pop_front();
         }
@@ -156,6 +180,8 @@ impl Udp {
                 Ok(Received { length: 0, .. }) | Err(Errno::AGAIN) => {}
                 Ok(Received { length, each, .. }) => {
                     let each = each.map_or(length, usize::from).max(1);
+                    self.counts.receives += 1;
+                    self.counts.received += length.div_ceil(each) as u64;
                     self.batch = Batch { slot, at: 0, end: length, each };
                     return Some((slot, None));
                 }
@@ -185,6 +211,7 @@ impl Io for Udp {
 
     fn close(&mut self, slot: Slot) {
         let socket = &mut self.sockets[slot];
+        count_memory(socket, &mut self.counts);
         // Closing the only descriptor of a socket takes it out of the epoll set, too.
         socket.descriptor = None;
         socket.unsent.clear();
@@ -235,6 +262,23 @@ impl Io for Udp {
             }
         }
     }
+
+    fn take_datagram_counts(&mut self) -> DatagramCounts {
+        for socket in &mut self.sockets {
+            count_memory(socket, &mut self.counts);
+        }
+        std::mem::take(&mut self.counts)
+    }
+}
+
+/// Adds what the kernel grants a socket, and what it has dropped since that was counted last.
+fn count_memory(socket: &mut Socket, counts: &mut DatagramCounts) {
+    let Some(descriptor) = &socket.descriptor else { return };
+    let Some(memory) = loadcurve_datagrams::memory(descriptor.as_fd()) else { return };
+    counts.dropped += u64::from(memory.dropped.wrapping_sub(socket.dropped));
+    socket.dropped = memory.dropped;
+    counts.receive_buffer_bytes.add(memory.receive_buffer_bytes.into());
+    counts.send_buffer_bytes.add(memory.send_buffer_bytes.into());
 }
 
 impl Carries<Datagrams> for Udp {
@@ -247,16 +291,14 @@ impl Carries<Datagrams> for Udp {
                 socket.unsent.push_back((bytes.to_vec(), cut));
                 return Ok(());
             }
-            match loadcurve_datagrams::send(descriptor.as_fd(), None, bytes, cut.0) {
-                Ok(()) => {}
-                Err(Errno::AGAIN | Errno::NOBUFS) => socket.unsent.push_back((bytes.to_vec(), cut)),
-                Err(errno) => {
-                    if let Err(failure) = accept_loss(Err(errno)) {
-                        // What has arrived before is read first.
-                        let token = token(slot, socket.generation);
-                        self.own.push_back((token, Own::Broken(failure)));
-                        return Ok(());
-                    }
+            match send(descriptor.as_fd(), bytes, cut, &mut self.divides, &mut self.counts) {
+                Taken::All => {}
+                Taken::Up(taken) => socket.unsent.push_back((bytes[taken..].to_vec(), cut)),
+                Taken::Refused(failure) => {
+                    // What has arrived before is read first.
+                    let token = token(slot, socket.generation);
+                    self.own.push_back((token, Own::Broken(failure)));
+                    return Ok(());
                 }
             }
         }
@@ -264,14 +306,6 @@ impl Carries<Datagrams> for Udp {
             return Ok(());
         }
         self.send_unsent(slot)
-    }
-}
-
-/// A datagram that is too large for the way is lost, which the protocol notices.
-fn accept_loss(sent: Result<(), Errno>) -> Result<(), Failure> {
-    match sent {
-        Ok(()) | Err(Errno::MSGSIZE) => Ok(()),
-        Err(errno) => Err(refused(errno)),
     }
 }
 

@@ -4,8 +4,8 @@ use loadcurve_plan::{ExpectedStatus, Nanos};
 use loadcurve_record::{Failure, Multiplexing, Recorder, Shown, StatusClass};
 use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response};
 
-use super::redirection;
 use super::{RequestSource, TargetReader};
+use super::{quic, redirection};
 use crate::places::InFlight;
 use crate::work::{Asked, Judged, Work};
 
@@ -81,6 +81,9 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         }
         if is_established && let Some(counts) = exchange.take_counts() {
             add(&mut recorder.multiplexing, &counts);
+        }
+        if let Some(counts) = exchange.take_http3_counts() {
+            quic::add(&mut recorder.quic, &counts, is_established);
         }
     }
 }

@@ -379,8 +379,14 @@ impl<'a> Simulation<'a> {
         let interrupted = self.stop_at != Nanos::NEVER;
         let requests = RequestSource::<Http1>::open(self.plan).unwrap();
         let (name, kernel) = (SimulatedIo::NAME.into(), TcpCounters::default());
-        let summary =
-            HttpSummary { plan: self.plan, requests: &requests, io: name, capacity: None, look: None };
+        let summary = HttpSummary {
+            plan: self.plan,
+            requests: &requests,
+            io: name,
+            capacity: None,
+            look: None,
+            server_sockets: None,
+        };
         summary.of(Gathered::from_iter([Finished::of(vec![part], kernel, interrupted)]))
     }
 }

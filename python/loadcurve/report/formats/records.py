@@ -31,7 +31,7 @@ def points_table(run: Run) -> "polars.DataFrame":
     The settings of the sweep are columns under their own names (``connections``); measured columns carry
     their unit last (``throughput_rps``, ``latency_p50_ms``); counts of failed requests are ``errors`` and
     ``errors_CLASS``. What was not measured is null. A run without points gives the same columns and no row.
-    Handshakes of TLS and streams of HTTP/2 have columns, the last ones, where any load had them.
+    Handshakes of TLS, streams of HTTP/2 and HTTP/3 have columns, the last ones, where any load had them.
     """
     return table(
         run.points,
@@ -40,6 +40,7 @@ def points_table(run: Run) -> "polars.DataFrame":
             *_MEASURED,
             *(_HANDSHAKES if any(record.load.tls is not None for record in run.points) else []),
             *(_STREAMS if any(record.load.http2 is not None for record in run.points) else []),
+            *(_QUIC if any(record.load.http3 is not None for record in run.points) else []),
         ],
         _sweep_keys(run),
     )
@@ -182,4 +183,34 @@ _STREAMS = [
     column("requests_moved:int", lambda record: record.load.requests.moved if record.load.http2 else None),
     *columns("connections_ended:int connections_ended_by_error:int", "load http2"),
     *_figures("stream_wait_ms", "load http2"),
+]
+_QUIC = [
+    *columns(
+        "packets_sent:int=packets.sent packets_lost:int=packets.lost packets_spurious:int=packets.spurious "
+        "datagrams_sent_per_answer:float=packets.sent_per_answer "
+        "datagrams_received_per_answer:float=packets.received_per_answer "
+        "datagrams_per_send:float=datagrams.per_send datagrams_per_receive:float=datagrams.per_receive "
+        "datagrams_dropped_by_client:int=dropped.by_client datagrams_dropped_by_server:int=dropped.by_server "
+        "acknowledgements_sent:int=acknowledgements.sent "
+        "acknowledgements_received:int=acknowledgements.received "
+        "rtt_min_ms:float=rtt_min_ms.min rtt_smoothed_mean_ms:float=rtt_smoothed_ms.mean "
+        "mtu_bytes:int=mtu_bytes.max link_mtu_bytes:int=link_mtu_bytes.max "
+        "congestion_control=congestion.control congestion_events:int=congestion.events "
+        "initial_window_bytes:int=congestion.initial_window_bytes "
+        "stream_window_bytes:int=windows.stream_bytes server_blocked:int=windows.server_blocked "
+        "blocked:int=windows.blocked stream_limits_met:int=streams.limits_met "
+        "table_used_bytes:int=qpack.used_bytes.max certificate_bytes:int=certificate_bytes.max "
+        "receive_buffer_bytes:int=sockets.receive_buffer_granted_bytes.max "
+        "sockets_with_receive_offload:int=sockets.receive_offload sockets_opened:int=sockets.opened "
+        "server_sockets:int=sockets.of_server goaways:int=ends.announced "
+        "stateless_resets:int=ends.stateless_resets idle_timeouts:int=ends.idle_timeouts "
+        "bodies_compared:int=bodies.compared bodies_expected_bytes:int=bodies.expected_bytes",
+        "load http3",
+        prefix="quic_",
+    ),
+    *_figures("quic_full_handshake_ms", "load http3 handshakes_ms", "full"),
+    *_figures("quic_resumed_handshake_ms", "load http3 handshakes_ms", "resumed"),
+    *_figures("quic_early_accepted_handshake_ms", "load http3 handshakes_ms", "early_accepted"),
+    *_figures("quic_early_rejected_handshake_ms", "load http3 handshakes_ms", "early_rejected"),
+    *_figures("quic_after_retry_handshake_ms", "load http3 handshakes_ms", "after_retry"),
 ]

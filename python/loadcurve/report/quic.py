@@ -1,0 +1,154 @@
+"""HTTP/3 on each server in words: handshakes by class, packets, datagrams, windows, and what was dropped."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from rich.table import Table
+from rich.text import Text
+
+from loadcurve import units
+from loadcurve.analysis.analysis import Analysis
+from loadcurve.analysis.connections import Range
+from loadcurve.analysis.quic import QuicOfServer
+from loadcurve.report.section import Grid, Section, grid_in_markdown
+from loadcurve.report.terminal_tables import lines_by_server
+
+CAPTION = (
+    "Over all trials and points of a server, warm-up included; a range is from the lowest to the highest of "
+    "any load. Handshakes count from the first datagram; in one with 0-RTT the first datagrams carried "
+    "requests. A datagram that is dropped found no room in its receiver's buffer, and QUIC sends what was in "
+    "it again: it is no failed request. Packets lost include those that were late."
+)
+
+
+def quic_table(analysis: Analysis) -> Grid | None:
+    """Return HTTP/3 on each server; ``None`` where none was loaded over it."""
+    if not analysis.quic:
+        return None
+    columns: dict[str, Callable[[QuicOfServer], str]] = {
+        "server": lambda one: one.server,
+        **{title: partial(_joined, words) for title, words in _COLUMNS.items()},
+    }
+    return Grid.of("HTTP/3", analysis.quic, columns, CAPTION)
+
+
+def _joined(words: Callable[[QuicOfServer], Iterator[str]], one: QuicOfServer) -> str:
+    return "; ".join(words(one)) or units.ABSENT
+
+
+def quic_in_terminal(analysis: Analysis) -> Table:
+    """Return a few lines for each server, which fit 80 columns."""
+    lines = {
+        one.server: [f"{title}: {_joined(words, one)}" for title, words in _COLUMNS.items()]
+        for one in analysis.quic
+    }
+    return lines_by_server((server, "\n".join(said)) for server, said in lines.items())
+
+
+HANDSHAKES_IN_WORDS = {
+    "full": "full",
+    "resumed": "resumed",
+    "early_accepted": "0-RTT accepted",
+    "early_rejected": "0-RTT refused",
+    "after_retry": "after Retry",
+}
+
+
+def _handshakes(one: QuicOfServer) -> Iterator[str]:
+    for found in one.handshakes:
+        median = f", median {_range(found.p50_ms)} ms" if found.p50_ms else ""
+        yield f"{found.count:,} {HANDSHAKES_IN_WORDS[found.kind]}{median}"
+    if one.certificate_bytes:
+        yield f"certificates of {_range(one.certificate_bytes)} bytes"
+
+
+def _packets(one: QuicOfServer) -> Iterator[str]:
+    share = f" ({units.percent(one.packets_lost / one.packets_sent)})" if one.packets_lost else ""
+    yield f"{one.packets_lost:,} of {one.packets_sent:,} sent lost{share}"
+    if one.sent_per_answer and one.received_per_answer:
+        yield f"{_range(one.sent_per_answer)} out and {_range(one.received_per_answer)} in per answer"
+    if one.congestion_events:
+        yield f"{one.congestion_events:,} times taken for congestion"
+    control = units.listing(one.control)
+    yield f"{control} at first {_range(one.initial_window_bytes)} bytes (the server's: not announced)"
+
+
+def _datagrams(one: QuicOfServer) -> Iterator[str]:
+    if one.per_send and one.per_receive:
+        yield f"{_range(one.per_send)} per send, {_range(one.per_receive)} per receive"
+    offloads = {"GSO": one.send_offload, "GRO": one.receive_offload}
+    yield ", ".join(f"{name} {'on' if granted else 'off'}" for name, granted in offloads.items())
+    if one.mtu_bytes:
+        link = f" on a link of {_range(one.link_mtu_bytes)}" if one.link_mtu_bytes else ""
+        yield f"up to {_range(one.mtu_bytes)} bytes{link}"
+
+
+def _round_trips(one: QuicOfServer) -> Iterator[str]:
+    if one.rtt_min_ms:
+        yield f"{_range(one.rtt_min_ms)} ms at least"
+    if one.rtt_smoothed_ms:
+        yield f"{_range(one.rtt_smoothed_ms)} ms smoothed"
+
+
+def _dropped(one: QuicOfServer) -> Iterator[str]:
+    sides = {"client": one.dropped_by_client, "server": one.dropped_by_server}
+    yield ", ".join(
+        f"{side} {units.ABSENT if count is None else f'{count:,}'}" for side, count in sides.items()
+    )
+    if one.receive_buffer_bytes:
+        asked, granted = _range(one.receive_buffer_asked_bytes), _range(one.receive_buffer_bytes)
+        yield f"the client's buffer: {asked} bytes requested, {granted} granted"
+    if one.server_sockets:
+        yield f"UDP sockets of the server: {_range(one.server_sockets)}"
+
+
+def _windows(one: QuicOfServer) -> Iterator[str]:
+    server = f", the server's {_range(one.server_windows_bytes)}" if one.server_windows_bytes else ""
+    yield f"{_range(one.windows_bytes)} bytes per stream{server}"
+    if one.server_blocked:
+        yield f"the server waited for the client's {one.server_blocked:,} times"
+    if one.blocked:
+        yield f"the client waited for the server's {one.blocked:,} times"
+    if one.table_used_bytes:
+        yield f"header table: {_range(one.table_used_bytes)} of {_range(one.table_offered_bytes)} bytes used"
+
+
+def _ends(one: QuicOfServer) -> Iterator[str]:
+    counts = {
+        "ends announced (GOAWAY)": one.announced_ends,
+        "requests moved from them": one.rejected,
+        "stateless resets": one.stateless_resets,
+        "idle timeouts": one.idle_timeouts,
+        "ended with an error": one.errors,
+        "checks of the path (migration)": one.path_challenges,
+    }
+    yield from (f"{count:,} {what}" for what, count in counts.items() if count)
+
+
+def _range(found: Range | None) -> str:
+    if found is None:
+        return units.ABSENT
+    least, greatest = units.number(found.least), units.number(found.greatest)
+    return least if least == greatest else f"{least} to {greatest}"
+
+
+_COLUMNS: dict[str, Callable[[QuicOfServer], Iterator[str]]] = {
+    "handshakes": _handshakes,
+    "packets": _packets,
+    "datagrams": _datagrams,
+    "round trip": _round_trips,
+    "dropped": _dropped,
+    "windows": _windows,
+    "ends": _ends,
+}
+"""The words of each column by its title."""
+
+QUIC: Section[Grid | None] = Section(
+    "quic",
+    "HTTP/3 in words",
+    lambda report: quic_table(report.analysis),
+    None,
+    page="grid",
+    terminal=lambda report, _: [Text("\nHTTP/3", style="bold"), quic_in_terminal(report.analysis)],
+    markdown=grid_in_markdown,
+)

@@ -1,0 +1,38 @@
+"""HTTP/3 in one load, in a few lines for the terminal."""
+
+from collections.abc import Iterator
+
+from loadcurve.report.quic import HANDSHAKES_IN_WORDS
+from loadcurve.result.http3 import Http3Result
+from loadcurve.units import ABSENT, milliseconds, number, percent
+
+
+def quic_lines(http3: Http3Result) -> Iterator[str]:
+    """Yield the handshakes, the packets, the datagrams, and what was dropped or held up."""
+    yield "; ".join(_handshakes(http3)) or "no handshake"
+    packets = http3.packets
+    share = f" ({percent(packets.lost / packets.sent)})" if packets.lost else ""
+    smoothed = http3.rtt_smoothed_ms.mean
+    rtt = f"; round trip {milliseconds(smoothed)} ms" if smoothed is not None else ""
+    yield f"{packets.sent:,} packets sent, {packets.lost:,} lost{share}{rtt}"
+    calls = http3.datagrams
+    if calls.per_send is not None and calls.per_receive is not None:
+        yield f"{number(calls.per_send)} datagrams per send, {number(calls.per_receive)} per receive"
+    sides = {"client": http3.dropped.by_client, "server": http3.dropped.by_server}
+    dropped = ", ".join(
+        f"{ABSENT if one is None else f'{one:,}'} by the {side}" for side, one in sides.items()
+    )
+    yield f"datagrams dropped: {dropped}"
+    windows = {"server": http3.windows.server_blocked, "client": http3.windows.blocked}
+    for side, times in windows.items():
+        if times:
+            yield f"{times:,} times the {side} waited for a window"
+    if http3.ends.announced:
+        yield f"{http3.ends.announced:,} connections ended by GOAWAY"
+
+
+def _handshakes(http3: Http3Result) -> Iterator[str]:
+    for kind, words in HANDSHAKES_IN_WORDS.items():
+        times = getattr(http3.handshakes_ms, kind)
+        if times.known_count:
+            yield f"{times.known_count:,} {words} handshakes"
