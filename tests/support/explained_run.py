@@ -215,3 +215,126 @@ def speak_http2(
         "windows_used_up": 0,
         "answers_behind_long": 0,
     } | http2
+
+
+HANDSHAKES = ("full", "resumed", "early_accepted", "early_rejected", "after_retry")
+
+
+def speak_http3(record: Data, **parts: Data) -> None:
+    """The load spoke HTTP/3 on 10 connections of 500 answers each, with nothing odd but these parts."""
+    load = record["load"]
+    load["load"] |= {"http": "3", "scheme": "https", "streams": 1}
+    load["connections"] |= {"opened": 10, "replies_per_connection": 500.0}
+    load["http3"] = http3_result()
+    for name, changed in parts.items():
+        load["http3"][name] |= changed
+
+
+def http3_result() -> Data:
+    """What a load of 5,000 answers of one datagram says of HTTP/3 on a machine of its own."""
+    none = distribution_of([])
+    return {
+        "version": "1",
+        "handshakes_ms": dict.fromkeys(HANDSHAKES, none) | {"full": distribution_of([2.0] * 10)},
+        "certificate_bytes": {"min": 463, "max": 463},
+        "packets": {
+            "sent": 10_000,
+            "lost": 0,
+            "spurious": None,
+            "datagrams_sent": 10_000,
+            "datagrams_received": 10_000,
+            "bytes_sent": 600_000,
+            "bytes_received": 6_000_000,
+            "sent_per_answer": 2.0,
+            "received_per_answer": 2.0,
+        },
+        "acknowledgements": {
+            "sent": 5_000,
+            "received": 5_000,
+            "packets_each": 2,
+            "delay_max_ms": 25,
+            "server_delay_max_ms": {"min": 25, "max": 25},
+            "frequency_agreed": False,
+            "frequency_offered": 0,
+        },
+        "rtt_min_ms": distribution_of([0.1] * 10),
+        "rtt_smoothed_ms": distribution_of([0.5] * 10),
+        "mtu_bytes": {"min": 1452, "max": 1452},
+        "link_mtu_bytes": {"min": 65_536, "max": 65_536},
+        "congestion": {
+            "control": "cubic",
+            "initial_window_bytes": 12_000,
+            "is_paced": True,
+            "events": 0,
+            "black_holes": 0,
+            "server_control": None,
+            "server_initial_window_bytes": None,
+        },
+        "windows": {
+            "stream_bytes": 2**20,
+            "connection_bytes": 2**22,
+            "server_stream_bytes": {"min": 65_536, "max": 65_536},
+            "server_connection_bytes": {"min": 2**20, "max": 2**20},
+            "server_blocked": 0,
+            "blocked": 0,
+        },
+        "streams": {
+            "allowed_at_first": {"min": 100, "max": 100},
+            "limits_met": 0,
+            "wait_ms": none,
+            "moved_wait_ms": none,
+            "rejected": 0,
+        },
+        "qpack": {
+            "offered_bytes": 4096,
+            "capacity_bytes": {"min": 4096, "max": 4096},
+            "used_bytes": {"min": 0, "max": 120},
+            "entries": 20,
+            "heads": 5_000,
+            "heads_with_entries": 4_990,
+            "heads_blocked": 0,
+        },
+        "sockets": {
+            "opened": 10,
+            "receive_offload": 10,
+            "send_offload": 0,
+            "send_offload_refused": 0,
+            "receive_buffer_asked_bytes": 2**22,
+            "receive_buffer_granted_bytes": {"min": 425_984, "max": 425_984},
+            "send_buffer_asked_bytes": 2**22,
+            "send_buffer_granted_bytes": {"min": 425_984, "max": 425_984},
+            "of_server": 2,
+        },
+        "datagrams": {
+            "sends": 10_000,
+            "sent": 10_000,
+            "per_send": 1.0,
+            "receives": 5_000,
+            "received": 10_000,
+            "per_receive": 2.0,
+            "sends_put_off": 0,
+            "too_long": 0,
+        },
+        "dropped": {"by_client": 0, "by_server": 0},
+        "ends": dict.fromkeys(
+            (
+                "announced",
+                "closed",
+                "application_errors",
+                "transport_errors",
+                "stateless_resets",
+                "idle_timeouts",
+                "other_versions",
+                "path_challenges",
+                "migration_refused",
+            ),
+            0,
+        ),
+        "bodies": {
+            "compared": 5_000,
+            "expected_bytes": 5_120_000,
+            "received_bytes": 5_120_000,
+            "other_length": 0,
+        },
+        "unknown": [{"field": "packets.spurious", "reason": "it counts a late packet as a lost one"}],
+    }

@@ -63,8 +63,13 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         summary.result.http2 = speaks_http2.then(|| (&recorder.multiplexing).into());
         if self.plan.work.http == HttpVersion::Http3 {
             let bodies = self.bodies(recorder);
-            summary.result.http3 =
-                Some(Box::new(http3_summary::summary(self.plan, recorder, self.server_sockets, bodies)));
+            summary.result.http3 = Some(Box::new(http3_summary::summary(
+                self.plan,
+                recorder,
+                self.server_sockets,
+                bodies,
+                &protection::QUIC,
+            )));
         }
         let ports = self
             .capacity

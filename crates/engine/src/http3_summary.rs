@@ -4,7 +4,6 @@ use loadcurve_plan::HttpLoad;
 use loadcurve_record::{DatagramCounts, Distribution, Extremes, Quic, QuicHandshakeKind as Kind, Recorder};
 use serde::Serialize;
 
-use crate::protection::QUIC;
 use crate::server_sockets::ServerSockets;
 
 /// What was counted over a whole load, warm-up included. What nobody can know is `None`, and `unknown` has the reason.
@@ -76,9 +75,9 @@ pub struct Acknowledgements {
     pub packets_each: u32,
     pub delay_max_ms: u64,
     pub server_delay_max_ms: Option<Range>,
-    /// Whether one side tells the other how often to acknowledge.
+    /// Whether one side has said how often the other one is to acknowledge.
     pub frequency_agreed: bool,
-    /// Connections whose server would let it be told.
+    /// Connections on which the server offers that.
     pub frequency_offered: u64,
 }
 
@@ -233,24 +232,25 @@ pub(crate) fn summary(
     recorder: &Recorder,
     server: Option<ServerSockets>,
     bodies: Bodies,
+    own: &OwnQuic,
 ) -> Http3Summary {
     let quic = &recorder.quic;
-    let sockets = Sockets::of(&quic.datagrams, server);
+    let sockets = Sockets::of(&quic.datagrams, server, own);
     let has_memory = sockets.receive_buffer_granted_bytes.is_some();
     Http3Summary {
         version: "1",
         handshakes_ms: quic.into(),
         certificate_bytes: Range::of(quic.certificate_bytes),
         packets: Packets::of(quic, recorder.replies),
-        acknowledgements: quic.into(),
+        acknowledgements: Acknowledgements::of(quic, own),
         rtt_min_ms: (&quic.rtt_min).into(),
         rtt_smoothed_ms: (&quic.rtt).into(),
         mtu_bytes: Range::of(quic.mtu_bytes),
         link_mtu_bytes: Range::of(quic.datagrams.link_mtu_bytes),
-        congestion: quic.into(),
+        congestion: Congestion::of(quic, own),
         windows: Windows::of(plan, quic),
         streams: recorder.into(),
-        qpack: quic.into(),
+        qpack: Qpack::of(quic, own),
         sockets,
         datagrams: (&quic.datagrams).into(),
         dropped: Dropped {
@@ -315,13 +315,13 @@ impl Packets {
     }
 }
 
-impl From<&Quic> for Acknowledgements {
-    fn from(quic: &Quic) -> Self {
+impl Acknowledgements {
+    fn of(quic: &Quic, own: &OwnQuic) -> Self {
         Self {
             sent: quic.acks_sent,
             received: quic.acks_received,
-            packets_each: QUIC.packets_per_ack,
-            delay_max_ms: QUIC.ack_delay_ms,
+            packets_each: own.packets_per_ack,
+            delay_max_ms: own.ack_delay_ms,
             server_delay_max_ms: Range::of(quic.announced.ack_delay_ms),
             frequency_agreed: false,
             frequency_offered: quic.announced.ack_frequency,
@@ -329,11 +329,11 @@ impl From<&Quic> for Acknowledgements {
     }
 }
 
-impl From<&Quic> for Congestion {
-    fn from(quic: &Quic) -> Self {
+impl Congestion {
+    fn of(quic: &Quic, own: &OwnQuic) -> Self {
         Self {
-            control: QUIC.congestion_control,
-            initial_window_bytes: QUIC.initial_window_bytes,
+            control: own.congestion_control,
+            initial_window_bytes: own.initial_window_bytes,
             is_paced: true,
             events: quic.congestion_events,
             black_holes: quic.black_holes,
@@ -368,10 +368,10 @@ impl From<&Recorder> for Streams {
     }
 }
 
-impl From<&Quic> for Qpack {
-    fn from(quic: &Quic) -> Self {
+impl Qpack {
+    fn of(quic: &Quic, own: &OwnQuic) -> Self {
         Self {
-            offered_bytes: QUIC.table_bytes,
+            offered_bytes: own.table_bytes,
             capacity_bytes: Range::of(quic.qpack.capacity_bytes),
             used_bytes: Range::of(quic.qpack.used_bytes),
             entries: quic.qpack.entries,
@@ -383,15 +383,15 @@ impl From<&Quic> for Qpack {
 }
 
 impl Sockets {
-    fn of(datagrams: &DatagramCounts, server: Option<ServerSockets>) -> Self {
+    fn of(datagrams: &DatagramCounts, server: Option<ServerSockets>, own: &OwnQuic) -> Self {
         Self {
             opened: datagrams.sockets,
             receive_offload: datagrams.sockets_joining,
             send_offload: datagrams.sockets_dividing,
             send_offload_refused: datagrams.divisions_refused,
-            receive_buffer_asked_bytes: QUIC.socket_buffer_bytes,
+            receive_buffer_asked_bytes: own.socket_buffer_bytes,
             receive_buffer_granted_bytes: Range::of(datagrams.receive_buffer_bytes),
-            send_buffer_asked_bytes: QUIC.socket_buffer_bytes,
+            send_buffer_asked_bytes: own.socket_buffer_bytes,
             send_buffer_granted_bytes: Range::of(datagrams.send_buffer_bytes),
             of_server: server.map(|server| server.sockets),
         }

@@ -51,7 +51,7 @@ mod tests {
 
     use super::{ServerSockets, found};
 
-    /// As Linux 6 writes it: two sockets of port 8443, of which one is connected, and one of port 53.
+    /// As Linux 6 writes it: two sockets of port 8443, one of them connected, and one of port 53.
     const LIST: &str = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops            \n\
         \x20 100: 0100007F:20FB 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 20 2 0000000000000000 7         \n\
         \x20 101: 0100007F:20FB 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 21 2 0000000000000000 5         \n\

@@ -1,6 +1,7 @@
 //! What was counted of a connection of HTTP/3, of its streams and of the QUIC below, as any exchange hands it on.
 
-use crate::exchange::Moment;
+use std::time::Duration;
+
 use crate::h3::qpack::QpackCounts;
 
 /// What was counted of one connection since it was opened, or since it was last asked for.
@@ -30,7 +31,7 @@ pub struct QuicHandshake {
     /// Its class.
     pub kind: QuicHandshakeKind,
     /// From the first datagram to the end.
-    pub length: Moment,
+    pub length: Duration,
     /// The certificates that the server has shown.
     pub certificate_bytes: usize,
 }
@@ -90,9 +91,9 @@ pub struct QuicCounts {
     /// How often the server asked whether the path still leads here, as it does after a change of address.
     pub path_challenges: u64,
     /// The smoothed time of a round trip, at the end.
-    pub rtt: Moment,
+    pub rtt: Duration,
     /// The shortest one.
-    pub rtt_min: Moment,
+    pub rtt_min: Duration,
     /// The largest datagram that the path was found to take.
     pub mtu_bytes: u16,
 }
@@ -130,11 +131,11 @@ pub struct Announced {
     /// How many streams this side may open at first, both ways.
     pub streams: u64,
     /// After how long without a datagram it ends the connection; `None` for never.
-    pub idle_timeout: Option<Moment>,
+    pub idle_timeout: Option<Duration>,
     /// The largest datagram that it takes.
     pub datagram_bytes: u64,
     /// For how long it keeps an acknowledgement back at most.
-    pub ack_delay: Moment,
+    pub ack_delay: Duration,
     /// Whether it lets this side say how often it is to acknowledge (`ACK_FREQUENCY`).
     pub has_ack_frequency: bool,
     /// Whether it refuses that this side changes its address.
@@ -149,7 +150,7 @@ impl Default for Announced {
             streams: 0,
             idle_timeout: None,
             datagram_bytes: 65_527,
-            ack_delay: Moment::from_millis(25),
+            ack_delay: Duration::from_millis(25),
             has_ack_frequency: false,
             refuses_migration: false,
         }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from loadcurve.analysis.connections import Range
 from loadcurve.result.folder import Run
-from loadcurve.result.http3 import CountRange, Http3Result, QuicHandshakes
+from loadcurve.result.http3 import NumberRange, Http3Result, QuicHandshakes
 
 HANDSHAKES = tuple(QuicHandshakes.model_fields)
 """The classes of handshakes."""
@@ -106,9 +106,7 @@ def _of_server(server: str, seen: Sequence[Http3Result]) -> QuicOfServer:
         receive_buffer_bytes=_reach(one.sockets.receive_buffer_granted_bytes for one in seen),
         receive_buffer_asked_bytes=_certain(one.sockets.receive_buffer_asked_bytes for one in seen),
         receive_offload=all(one.sockets.receive_offload == one.sockets.opened for one in seen),
-        send_offload=all(
-            one.sockets.send_offload and not one.sockets.send_offload_refused for one in seen
-        ),
+        send_offload=all(one.sockets.send_offload and not one.sockets.send_offload_refused for one in seen),
         server_sockets=_range(one.sockets.of_server for one in seen),
         table_used_bytes=_reach(one.qpack.used_bytes for one in seen),
         table_offered_bytes=_certain(one.qpack.offered_bytes for one in seen),
@@ -142,7 +140,7 @@ def _certain(figures: Iterable[float]) -> Range:
     return Range(min(known), max(known))
 
 
-def _reach(ranges: Iterable[CountRange | None]) -> Range | None:
+def _reach(ranges: Iterable[NumberRange | None]) -> Range | None:
     return _range(bound for one in ranges if one is not None for bound in (one.min, one.max))
 
 

@@ -26,6 +26,8 @@ class Subject:
     """The points of the sweep, in its order; of a search those that it chose, by rising load."""
     places: dict[PointKey, int] = field(repr=False)
     """The place of each point in the sweep."""
+    http_versions: frozenset[str] = frozenset()
+    """Those of all loads of the run, on whatever server."""
 
     def place(self, record: PointRecord) -> int:
         """Return the place of a record's point in the sweep."""
@@ -103,11 +105,12 @@ def subjects(run: Run) -> list[Subject]:
     points = run.sweep_points
     places = {point_key(point): place for place, point in enumerate(points)}
     by_server: dict[str, list[PointRecord]] = {}
+    versions = frozenset(record.load.load.http for record in run.points if record.load.load.http)
     for record in run.points:
         if point_key(record.point) in places:
             by_server.setdefault(record.server, []).append(record)
     return [
-        Subject(run.run, name, server, by_server[name], points, places)
+        Subject(run.run, name, server, by_server[name], points, places, versions)
         for name, server in run.run.servers.items()
         if name in by_server
     ]

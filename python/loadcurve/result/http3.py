@@ -10,7 +10,7 @@ from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.distribution import Distribution
 
 
-class CountRange(Record):
+class NumberRange(Record):
     """The least and the greatest number of all connections."""
 
     min: Count
@@ -61,12 +61,12 @@ class Acknowledgements(Record):
     """With how many packets the client acknowledges at once."""
     delay_max_ms: Count
     """For how long the client keeps an acknowledgement back otherwise."""
-    server_delay_max_ms: CountRange | None
+    server_delay_max_ms: NumberRange | None
     """The same of the server, as announced; ``None`` without a connection."""
     frequency_agreed: bool
-    """Whether one side told the other how often to acknowledge (ACK_FREQUENCY)."""
+    """Whether one side said how often the other one is to acknowledge (ACK_FREQUENCY)."""
     frequency_offered: Count
-    """Connections on which the server would have been told."""
+    """Connections on which the server offered it."""
 
 
 class QuicCongestion(Record):
@@ -90,9 +90,9 @@ class QuicWindows(Record):
     stream_bytes: Count
     """How much of one answer the server may send before the client has read it."""
     connection_bytes: Count
-    server_stream_bytes: CountRange | None
+    server_stream_bytes: NumberRange | None
     """The same of the server, as announced at first; ``None`` without a connection."""
-    server_connection_bytes: CountRange | None
+    server_connection_bytes: NumberRange | None
     server_blocked: Count
     """How often the server said that a window of the client held it up; not every server says so."""
     blocked: Count
@@ -102,7 +102,7 @@ class QuicWindows(Record):
 class QuicStreams(Record):
     """Requests at once on a connection."""
 
-    allowed_at_first: CountRange | None
+    allowed_at_first: NumberRange | None
     """``None`` without a connection."""
     limits_met: Count
     """How often the next request had to wait until the server allowed further streams."""
@@ -118,9 +118,9 @@ class Qpack(Record):
     """The table of header fields that the server may fill (QPACK)."""
 
     offered_bytes: Count
-    capacity_bytes: CountRange | None
+    capacity_bytes: NumberRange | None
     """What the server asked for; ``None`` without a connection."""
-    used_bytes: CountRange | None
+    used_bytes: NumberRange | None
     entries: Count
     heads: Count
     """Heads of answers that were read."""
@@ -140,10 +140,10 @@ class UdpSockets(Record):
     send_offload_refused: Count
     """How often it refused that."""
     receive_buffer_asked_bytes: Count
-    receive_buffer_granted_bytes: CountRange | None
+    receive_buffer_granted_bytes: NumberRange | None
     """As the kernel counts it, its own overhead included; ``None`` where it does not tell."""
     send_buffer_asked_bytes: Count
-    send_buffer_granted_bytes: CountRange | None
+    send_buffer_granted_bytes: NumberRange | None
     of_server: Count | None
     """Those of the server's port, on this machine."""
 
@@ -218,7 +218,7 @@ class Http3Result(Record):
     version: str
     """Of QUIC."""
     handshakes_ms: QuicHandshakes
-    certificate_bytes: CountRange | None
+    certificate_bytes: NumberRange | None
     """Of the whole chain; ``None`` where no server has shown one."""
     packets: QuicPackets
     acknowledgements: Acknowledgements
@@ -226,9 +226,9 @@ class Http3Result(Record):
     """Of each connection the shortest round trip."""
     rtt_smoothed_ms: Distribution
     """Of each connection at its end; it includes what the server waits before it acknowledges."""
-    mtu_bytes: CountRange | None
+    mtu_bytes: NumberRange | None
     """The largest datagram that the path was found to take."""
-    link_mtu_bytes: CountRange | None
+    link_mtu_bytes: NumberRange | None
     congestion: QuicCongestion
     windows: QuicWindows
     streams: QuicStreams

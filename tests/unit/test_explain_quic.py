@@ -1,0 +1,122 @@
+"""HTTP/3: what windows, buffers, sockets, losses and handshakes do to a load."""
+
+from dataclasses import replace
+
+import pytest
+
+from loadcurve.explain import cold_arm
+from loadcurve.explain.subject import subjects
+from support.encrypted_run import tls_result
+from support.explained_run import Data, distribution_of, evidence, found, planted_run, speak_http3
+
+
+def test_a_load_over_http3_in_which_nothing_is_odd_has_no_finding():
+    assert found(lambda record, *_: speak_http3(record)) == {}
+
+
+@pytest.mark.parametrize(
+    ("side", "code", "weight"),
+    [("by_server", "server_udp_drops", "explains"), ("by_client", "client_udp_drops", "distorts")],
+)
+def test_a_buffer_that_overflows_is_a_finding_about_the_side_whose_it_is(side: str, code: str, weight: str):
+    [finding] = found(lambda record, *_: speak_http3(record, dropped={side: 400})).values()
+    assert (finding.code, finding.certainty, finding.weight) == (code, "shown", weight)
+    assert 400 in evidence(finding).values()
+
+
+@pytest.mark.parametrize("side", ["by_server", "by_client"])
+def test_a_few_dropped_datagrams_are_none(side: str):
+    assert found(lambda record, *_: speak_http3(record, dropped={side: 19})) == {}
+
+
+def share_socket(record: Data, failed: int) -> None:
+    speak_http3(record, sockets={"of_server": 1})
+    requests = record["load"]["requests"]
+    requests |= {"answered": requests["answered"] - failed, "unanswered": failed}
+
+
+def test_one_udp_socket_for_several_processes_is_likely_a_cause_where_nothing_failed():
+    # The server has three processes.
+    [finding] = found(lambda record, *_: share_socket(record, 0)).values()
+    assert (finding.code, finding.certainty) == ("one_udp_socket", "likely")
+    assert evidence(finding)["processes"] == 3
+
+
+def test_it_is_shown_where_requests_were_not_answered():
+    finding = found(lambda record, *_: share_socket(record, 100))["one_udp_socket"]
+    assert (finding.certainty, evidence(finding)["requests failed or unanswered"]) == ("shown", 100)
+
+
+def test_a_server_of_one_process_may_have_one_socket():
+    def plant(record: Data, *_: float) -> None:
+        speak_http3(record, sockets={"of_server": 1})
+        record["probe"]["server"] |= {"processes": {"min": 1, "max": 1}}
+
+    assert found(plant) == {}
+
+
+@pytest.mark.parametrize(("received", "is_found"), [(20_000, True), (20_001, False)])
+def test_long_answers_whose_datagrams_all_arrive_alone_are_a_finding(received: int, is_found: bool):
+    def plant(record: Data, *_: float) -> None:
+        calls = {"receives": 20_000, "received": received, "per_receive": received / 20_000}
+        speak_http3(record, datagrams=calls, packets={"received_per_answer": 4.0})
+
+    codes = found(plant)
+    assert [*codes] == (["single_datagrams"] if is_found else [])
+
+
+def test_answers_of_one_datagram_arrive_alone_without_a_finding():
+    calls = {"receives": 10_000, "received": 10_000, "per_receive": 1.0}
+    assert found(lambda record, *_: speak_http3(record, datagrams=calls)) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "least"),
+    # A twentieth and a tenth of 5,000 answers.
+    [("server_blocked", "client_quic_windows", 250), ("blocked", "server_quic_windows", 500)],
+)
+def test_windows_that_hold_a_side_up_often_are_a_finding_about_whose_they_are(
+    key: str, code: str, least: int
+):
+    [finding] = found(lambda record, *_: speak_http3(record, windows={key: least})).values()
+    assert (finding.code, finding.certainty) == (code, "shown")
+    assert found(lambda record, *_: speak_http3(record, windows={key: least - 1})) == {}
+
+
+def test_handshakes_with_requests_in_the_first_datagrams_among_others_are_a_finding():
+    def plant(record: Data, early: int) -> None:
+        times = {"early_accepted": distribution_of([0.1] * early), "full": distribution_of([2.0] * 20)}
+        speak_http3(record, handshakes_ms=times)
+
+    [finding] = found(lambda record, *_: plant(record, 20)).values()
+    assert (finding.code, finding.weight) == ("mixed_handshakes", "distorts")
+    assert evidence(finding)["median of full ones"] == 2.0
+    assert found(lambda record, *_: plant(record, 19)) == {}
+
+
+def test_lost_packets_are_shown_to_be_the_servers_buffer_only_where_it_dropped_them():
+    # 0.5 % of 10,000.
+    [finding] = found(lambda record, *_: speak_http3(record, packets={"lost": 50})).values()
+    assert (finding.code, finding.certainty, finding.weight) == ("quic_loss", "likely", "distorts")
+    assert found(lambda record, *_: speak_http3(record, packets={"lost": 49})) == {}
+    both = found(lambda record, *_: speak_http3(record, packets={"lost": 50}, dropped={"by_server": 25}))
+    assert (both["quic_loss"].certainty, both["quic_loss"].weight) == ("shown", "explains")
+
+
+def open_within(record: Data, within: int) -> None:
+    """This many connections over HTTP/3 were opened within the window."""
+    speak_http3(record)
+    record["load"]["tls"] = tls_result(10, 0, full_ms=[1.0] * within, resumed_ms=[])
+
+
+def test_http3_beside_tcp_on_connections_that_were_all_open_lacks_its_cold_arm():
+    def findings_of(within: int, versions: frozenset[str]) -> list[str]:
+        run = planted_run(lambda record, *_: open_within(record, within))
+        [subject] = subjects(run)
+        assert subject.http_versions == {"3"}
+        return [one.code for one in cold_arm.find(replace(subject, http_versions=versions))]
+
+    both = frozenset({"1.1", "3"})
+    assert findings_of(0, both) == ["no_cold_arm"]
+    assert findings_of(1, both) == []
+    assert findings_of(0, frozenset({"3"})) == []
