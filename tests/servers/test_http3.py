@@ -75,6 +75,8 @@ def test_a_load_over_http3_gets_every_answer_whole(name, place, content_folder):
                 "connections": 4,
                 "streams": 8,
                 "requests_total": 1000,
+                # More than 1,000 requests on a connection make nginx end it.
+                "warmup": 0,
                 "requests": ["/1k.txt"],
             }
         )
@@ -84,6 +86,36 @@ def test_a_load_over_http3_gets_every_answer_whole(name, place, content_folder):
     assert result.bytes.body == 1000 * 1024
     assert result.tls is not None
     assert (result.tls.protocol, result.tls.handshakes.full) == ("h3", 4)
+    http3 = result.http3
+    assert http3 is not None
+    assert (http3.bodies.compared, http3.bodies.expected_bytes) == (1000, result.bytes.body)
+    assert (http3.handshakes_ms.full.count, http3.handshakes_ms.resumed.count) == (4, 0)
+    assert http3.certificate_bytes is not None
+    assert (http3.sockets.opened, http3.sockets.of_server is not None) == (4, True)
+    # Each datagram that one side's calls moved is one of QUIC's.
+    assert http3.datagrams.sent >= http3.packets.datagrams_sent
+    assert http3.packets.datagrams_sent + http3.packets.datagrams_received >= 1000
+    assert http3.dropped.by_server is not None
+    assert {one.field for one in http3.unknown} == {
+        "packets.spurious",
+        "congestion.server_control",
+        "congestion.server_initial_window_bytes",
+    }
+
+
+@pytest.mark.parametrize("place", ["path", "installed"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy"])
+def test_bodies_of_many_datagrams_arrive_whatever_a_server_joins(name, place, content_folder):
+    found = speaking(name, place)
+    content = content_of_folder(content_folder)
+    upload = {"path": "/1k.txt", "method": "POST", "body": "x" * 100_000}
+    with Server(found, content_folder, content) as server:
+        table = {"model": "closed", "http": HTTP3, "connections": 2, "requests_total": 40, "requests": [upload]}
+        load = ClosedLoad.model_validate(table)
+        plan = plan_at_point(load, server.address, content, [0], seed=0, transport=server.transport)
+        result = CHOSEN.run(plan, lambda _: None)
+    # What servers of files answer to it is theirs.
+    assert (result.requests.answered, result.requests.failed) == (40, 0)
 
 
 def udp_ports() -> set[int]:
