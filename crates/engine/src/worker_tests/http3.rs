@@ -53,7 +53,7 @@ enum Behaviour {
     Leaves,
 }
 
-/// How often a server that floods goes on with that, and with how much.
+/// How many times a flooding server sends again, and how much.
 const FLOOD_PERIOD: Nanos = ms(1);
 const FLOOD_BYTES: usize = 16 * 1024;
 
