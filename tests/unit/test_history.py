@@ -219,6 +219,23 @@ def test_the_page_has_a_figure_by_the_measures_heading_and_the_change(tmp_path: 
     assert "since commit7" in page
 
 
+def lines_of(folder: Path, *versions: str) -> list[str]:
+    """Where the figure of a history of runs with these versions has lines, in words."""
+    for number, version in enumerate(versions):
+        add_entry(folder, entry(number, servers={"nginx": version}))
+    [study] = studies_of(read_history(folder).entries)
+    rows = history_figure(study.series[0]).specification["datasets"].values()
+    return [row["said"] for some in rows for row in some if "said" in row]
+
+
+def test_a_line_marks_where_a_server_is_another_one(tmp_path: Path):
+    assert lines_of(tmp_path, "1", "1", "1", "2", "2", "2") == ["nginx 1 → 2"]
+
+
+def test_a_history_of_releases_has_no_line_at_each_run(tmp_path: Path):
+    assert lines_of(tmp_path, "1", "2", "3", "4", "5", "6") == []
+
+
 def test_an_interval_that_is_wide_does_not_stretch_the_axis_of_a_figure(tmp_path: Path):
     wide = HistoryFigure(
         arm="nginx", point={"connections": 10.0}, measure="latency_p50_ms", value=1, low=0.01, high=90, n=2

@@ -88,18 +88,25 @@ def _row(place: int, series: Series) -> Row:
 
 
 def _event_rows(entries: Sequence[HistoryEntry]) -> Iterator[Row]:
-    """Yield where the kernel, a server or Loadcurve is another one than in the run before."""
-    for place, (before, after) in enumerate(pairwise(entries), start=1):
-        said = list(_what_changed(before, after))
+    """Yield where the kernel, a server or Loadcurve is another one than in the run before.
+
+    Servers that are others in most runs, as in a history of releases, have no lines: each run says it.
+    """
+    pairs = list(pairwise(entries))
+    others = [before.servers != after.servers for before, after in pairs]
+    with_servers = sum(others) <= len(pairs) / 2
+    for place, (before, after) in enumerate(pairs, start=1):
+        said = list(_what_changed(before, after, with_servers=with_servers))
         if said:
             yield {"x": place + 0.5, "said": "; ".join(said)}
 
 
-def _what_changed(before: HistoryEntry, after: HistoryEntry) -> Iterator[str]:
+def _what_changed(before: HistoryEntry, after: HistoryEntry, *, with_servers: bool) -> Iterator[str]:
+    servers = before.servers if with_servers else {}
     facts = (
         ("kernel", before.machine.kernel, after.machine.kernel),
         ("loadcurve", before.loadcurve_version, after.loadcurve_version),
-        *((name, version, after.servers.get(name, version)) for name, version in before.servers.items()),
+        *((name, version, after.servers.get(name, version)) for name, version in servers.items()),
     )
     for name, old, new in facts:
         if old != new:
