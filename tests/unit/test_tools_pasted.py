@@ -102,6 +102,10 @@ def with_names_of_containers(data: bytes) -> bytes:
     return b"".join(b"load-1  | " + line for line in data.splitlines(keepends=True))
 
 
+def in_front(prefix: bytes) -> Callable[[bytes], bytes]:
+    return lambda data: b"".join(prefix + line for line in data.splitlines(keepends=True))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -110,6 +114,10 @@ def with_names_of_containers(data: bytes) -> bytes:
         behind_blank_lines,
         with_times,
         with_names_of_containers,
+        in_front(b"> "),
+        in_front(b"[pod/load-7d9/k6] "),
+        in_front(b"Nov 28 12:47:06 host load[123]: "),
+        in_front(b"2026-11-28 12:47:06,123 INFO "),
     ],
 )
 @pytest.mark.parametrize("name", [*TEXTS, *DOCUMENTS])
@@ -127,10 +135,46 @@ def test_a_prompt_behind_a_document_changes_nothing(name: str, behind: bytes, tm
     assert as_read(whole.rstrip() + behind, tmp_path) == as_read(whole, tmp_path)
 
 
-@pytest.mark.parametrize("behind", [b"{}", b"\n7", b"\nand more text that ends with $", b"}$"])
+@pytest.mark.parametrize("behind", [b"{}", b"\n7", b"and more", b"}$"])
 def test_anything_else_behind_a_document_is_refused(behind: bytes, tmp_path: Path):
     with pytest.raises(Unreadable):
         as_read((DATA / "vegeta-report.json").read_bytes().rstrip() + behind, tmp_path)
+
+
+def in_a_fence(data: bytes) -> bytes:
+    return b"```json\n" + data.rstrip() + b"\n```\n"
+
+
+def behind_warnings(data: bytes) -> bytes:
+    return b"npm warn exec will be installed\nWarning: Nashorn is to be removed\n\n" + data
+
+
+def before_a_note(data: bytes) -> bytes:
+    return data.rstrip() + b"\n\nreal\t0m10.012s\nuser\t0m1.234s\nsys\t0m0.567s\n"
+
+
+@pytest.mark.parametrize("change", [in_a_fence, behind_warnings, before_a_note])
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name.endswith(".json")])
+def test_what_other_programs_said_around_a_document_changes_nothing(
+    name: str, change: Callable[[bytes], bytes], tmp_path: Path
+):
+    whole = (DATA / name).read_bytes()
+    assert as_read(change(whole), tmp_path) == as_read(whole, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["hey.csv", "k6.csv", "oha/1.9.0.csv", "jmeter/5.6.3.csv", "jmeter/5.6.3.xml", "locust_stats.csv"]
+)
+def test_warnings_in_front_of_the_names_of_columns_change_nothing(name: str, tmp_path: Path):
+    whole = (DATA / name).read_bytes()
+    assert as_read(behind_warnings(whole), tmp_path) == as_read(whole, tmp_path)
+
+
+def test_names_of_columns_that_are_not_known_are_not_taken_for_a_warning(tmp_path: Path):
+    """What is behind them are rows, which look like those of a table without names."""
+    [_, *rows] = (DATA / "jmeter" / "5.6.3.csv").read_bytes().splitlines(keepends=True)
+    with pytest.raises(BadInput):
+        as_read(b"when,elapsed,label,responseCode,success\n" + b"".join(rows), tmp_path)
 
 
 def test_a_line_of_a_pasted_file_has_the_number_that_it_has_there(tmp_path: Path):

@@ -127,6 +127,14 @@ def test_what_is_behind_the_last_line_of_a_tool_may_lack_its_end(name: str, tmp_
     assert isinstance(found, ToolFigures)
 
 
+@pytest.mark.parametrize("name", ["hey.txt", "httperf.txt"])
+def test_a_text_whose_last_count_is_whole_may_lack_the_end_of_its_last_line(name: str, tmp_path: Path):
+    """The counts of hey agree with its rate, and those of httperf with their sum."""
+    whole = (DATA / name).read_bytes()
+    form = format_of(Source(DATA / name), None).name
+    assert read(tmp_path / "out.txt", form, whole.rstrip()) == read(tmp_path / "out.txt", form, whole)
+
+
 def test_a_text_of_hey_without_indentation_has_the_same_figures(tmp_path: Path):
     flat = b"".join(line.strip() + b"\n" for line in (DATA / "hey.txt").read_bytes().splitlines())
     found = read(tmp_path / "out.txt", "hey-text", flat)

@@ -196,15 +196,38 @@ def pasted(source: Source) -> Source:
     lines = without(of_each_line, head).split(b"\n")
     blank = next((place for place, line in enumerate(lines) if line.strip()), 0)
     before = blank
+    begins = range(blank + 1, min(blank + 1 + LINES_BEFORE_MAX, len(lines)))
     if is_command(lines[blank].decode(errors="replace")):
-        begins = range(blank + 1, min(blank + 1 + LINES_BEFORE_MAX, len(lines)))
-        before = next((place for place in begins if lines[place].strip() and _is_known(lines[place:])), blank)
+        before = next((place for place in begins if lines[place].strip() and _known(lines[place:])), blank)
+    elif not lines[blank].lstrip().startswith(_BEGINS) and _known(lines[blank:]) in {None, *_WITH_BEGIN}:
+        before = next((place for place in begins if _is_begin(lines[place:])), blank)
     return replace(source, around=Around(before, of_each_line))
 
 
-def _is_known(lines: Sequence[bytes]) -> bool:
+_BEGINS = (
+    b"{", b"<?xml", b"<testResults", b"response-time,", b"request-start,", b"metric_name,", b"timeStamp",
+    b"Type,Name", b"Timestamp,", b'"Type","Name', b'"Method","Name', b'"Timestamp"',
+)  # fmt: skip
+"""How documents, and tables with the names of their columns, begin."""
+_WITH_BEGIN = frozenset(
+    {
+        "loadcurve-json", "h2load-json", "oha-json", "vegeta-report", "bombardier-json", "autocannon-json",
+        "artillery-json", "k6-summary", "jmeter-statistics", "fortio-json", "zrk-json", "gatling-stats",
+        "jmeter-xml", "hey-csv", "oha-csv", "k6-csv", "jmeter-csv", "locust-csv", "locust-history",
+    }
+)  # fmt: skip
+"""Formats that begin so. In front of a row, or of a text, a line may be one of its tool."""
+
+
+def _is_begin(lines: Sequence[bytes]) -> bool:
+    return lines[0].lstrip().startswith(_BEGINS) and _known(lines) in _WITH_BEGIN
+
+
+def _known(lines: Sequence[bytes]) -> str | None:
+    """Return the format that recognises these lines; ``None`` where none does, or several do."""
     head = _shown(b"\n".join(lines))
-    return sum(one.recognises(head) for one in FORMATS) == 1
+    found = [one.name for one in FORMATS if one.recognises(head)]
+    return found[0] if len(found) == 1 else None
 
 
 def _shown(head: bytes) -> bytes:

@@ -1,7 +1,8 @@
 """What is around a tool's output that was copied from a terminal, or is in the log of another program.
 
 A prompt with the command is in front, a prompt behind; a log has a time, or a container's name, in front of
-each line. Nothing else is taken off.
+each line, a quotation its mark. In front of a document, or of the names of columns, other programs' lines may
+be, and behind a document, too. Nothing else is taken off.
 """
 
 import io
@@ -24,8 +25,17 @@ _COMMAND = re.compile(_SHELL + r" {1,4}[^\s\d]\S")
 _PROMPT = re.compile(_SHELL + r"\s{0,9}")
 _TIME = rb"\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]?(?:[ \t]|$)"
 _CONTAINER = rb"[\w.-]{1,80} {0,80}\|(?: |$)"
-_LOGGED = [re.compile(pattern, re.MULTILINE) for pattern in (_TIME, _CONTAINER, _CONTAINER + _TIME)]
-_PROMPT_CHARACTERS_MAX = 300
+_POD = rb"\[pod/[^\]\s]{1,300}\] "
+_SYSLOG = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,100} [\w./-]{1,100}(?:\[\d{1,10}\])?:(?: |$)"
+_LEVEL = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? \[?[A-Z]{4,8}\]?:?(?: |$)"
+_QUOTED = rb">(?: |$)"
+_LOGGED = [
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (_QUOTED, _LEVEL, _SYSLOG, _POD, _TIME, _CONTAINER, _CONTAINER + _TIME, _POD + _TIME)
+]
+_REST_CHARACTERS_MAX = 2_000
+_DATA = re.compile(r'^\s{0,99}[\[\]{},":\d-]', re.MULTILINE)
+"""A line that may be of another document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +87,20 @@ def is_command(line: str) -> bool:
     return _COMMAND.match(line[:400]) is not None
 
 
-def without_prompt(text: str) -> str:
-    """Return the text of a JSON document without the prompt behind it."""
-    if not _PROMPT.fullmatch(text.rstrip()[-1:]):
+def without_rest(text: str) -> str:
+    """Return the text of a JSON document without what other programs said behind it.
+
+    Another document may be no such rest, and is left there for the reader to refuse.
+    """
+    if text.rstrip()[-1:] in {"}", ""}:
         return text
     try:
         _, end = json.JSONDecoder().raw_decode(text.lstrip())
     except (ValueError, RecursionError):
         return text
     end += len(text) - len(text.lstrip())
-    behind = text[end:].strip()
-    return text[:end] if len(behind) <= _PROMPT_CHARACTERS_MAX and _PROMPT.fullmatch(behind) else text
+    same, _, others = text[end:].partition("\n")
+    if _PROMPT.fullmatch(text[end:].strip()):
+        return text[:end]
+    is_rest = len(others) <= _REST_CHARACTERS_MAX and not same.strip() and not _DATA.search(others)
+    return text[:end] if is_rest else text

@@ -15,7 +15,7 @@ from loadcurve.files import open_regular
 from loadcurve.redaction import hidden_start
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.packed import GZIP, MAGIC_BYTES, packer_of, unpacked
-from loadcurve.tools.pasted import NOTHING, Around, without_prompt
+from loadcurve.tools.pasted import NOTHING, Around, without_rest
 
 TEXT_BYTES_MAX = 64 * 2**20
 """Of what is read as a whole; files with a line for each request are read in blocks and have no limit."""
@@ -138,7 +138,7 @@ def json_of(
     ``begin`` is how the document begins where a tool may print other lines in front of it. ``today``
     translates one of an older format.
     """
-    text = without_prompt(source.text())
+    text = without_rest(source.text())
     text = text[max(text.find(begin), 0) :]
     try:
         return model.model_validate_json(today(text))

@@ -15,7 +15,7 @@ from loadcurve.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.tools.delimited import WHOLE_NUMBER, Table, tables
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.left_out import LeftOut
-from loadcurve.tools.pasted import without_prompt
+from loadcurve.tools.pasted import without_rest
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, Window, window_of
 from loadcurve.tools.requests import (
@@ -197,7 +197,7 @@ def _window(answered: int, rate: Printed, took: Printed, spawned: _Spawned) -> W
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of the JSON, whose times are in s; raises ``Unreadable``."""
     try:
-        written = json.loads(without_prompt(source.text()))
+        written = json.loads(without_rest(source.text()))
         measured = written["measurements"]
         requests, traffic, times = measured["requests"], measured["traffic"], measured["performance"]
         status = {name: int(measured["status_codes"].get(name, 0)) for name in ("2xx", "3xx", "4xx", "5xx")}

@@ -179,7 +179,9 @@ def counts_of(lines: Lines, begin: int, end: int, tool: str) -> tuple[dict[str, 
     """
     status: dict[str, int] = {}
     failures: dict[str, int] = {}
+    is_whole = False
     for number, line in enumerate(lines.lines[begin:end], start=begin + 1):
+        is_whole = line.endswith(" responses")
         if found := re.fullmatch(r"\s*\[([1-5])\d\d\]\s+(\d{1,15}) responses", line, re.ASCII):
             status[f"{found[1]}xx"] = status.get(f"{found[1]}xx", 0) + int(found[2])
         elif found := re.fullmatch(r"\s*\[(\d{1,15})\]\s+(.*)", line, re.ASCII):
@@ -191,7 +193,8 @@ def counts_of(lines: Lines, begin: int, end: int, tool: str) -> tuple[dict[str, 
             expected = f"a status with its responses, or an error, of {tool}'s text"
             raise lines.source.unreadable(number, repr(line[:60]), expected, lines.read(number))
     else:
-        lines.require_line_end(f"after {tool}'s last count")
+        if not is_whole:
+            lines.require_line_end(f"after {tool}'s last count")
     return status, failures
 
 

@@ -118,7 +118,6 @@ def _errors(lines: Lines) -> dict[str, int]:
             "as many as in total: the line is truncated",
             lines.read(number),
         )
-    lines.require_line_end("after httperf's errors", number)
     return counts
 
 
