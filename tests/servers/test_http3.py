@@ -110,7 +110,13 @@ def test_bodies_of_many_datagrams_arrive_whatever_a_server_joins(name, place, co
     content = content_of_folder(content_folder)
     upload = {"path": "/1k.txt", "method": "POST", "body": "x" * 100_000}
     with Server(found, content_folder, content) as server:
-        table = {"model": "closed", "http": HTTP3, "connections": 2, "requests_total": 40, "requests": [upload]}
+        table = {
+            "model": "closed",
+            "http": HTTP3,
+            "connections": 2,
+            "requests_total": 40,
+            "requests": [upload],
+        }
         load = ClosedLoad.model_validate(table)
         plan = plan_at_point(load, server.address, content, [0], seed=0, transport=server.transport)
         result = CHOSEN.run(plan, lambda _: None)

@@ -1,5 +1,6 @@
 //! TLS on the connections of a load: what is asked for, looked at before the load, and reported after it.
 
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use loadcurve_plan::{HttpLoad, Nanos, Tls as Plan, Verify};
@@ -14,7 +15,7 @@ use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
 use crate::http3_summary::OwnQuic;
 use crate::io::epoll::Epoll;
-use crate::io::udp::SOCKET_BUFFER_BYTES;
+use crate::io::udp::{SOCKET_BUFFER_BYTES, Udp};
 use crate::io::{Event, Io as _, Slot};
 use crate::limit::Limit;
 use crate::merged::Merged;
@@ -173,10 +174,24 @@ fn no_quic(plan: &HttpLoad, limit: Limit<'_>, unanswered: &Unanswered) -> Result
         _ => "nothing answers on UDP port {port} within the timeout",
     };
     let how = how.replace("{port}", &port.to_string());
+    if let Some(short) = Udp::link_mtu_bytes(plan).filter(|mtu_bytes| *mtu_bytes < least_mtu_bytes(address)) {
+        return Err(StartError::Machine(format!(
+            "{authority} cannot be reached by HTTP/3: packets of at most {short} bytes pass the link to it, and QUIC \
+             requires {} (datagrams of 1,200); raise the link's MTU, or use another version of HTTP",
+            least_mtu_bytes(address)
+        )));
+    }
     Err(StartError::Machine(format!(
         "{authority} does not answer HTTP/3: {how}, while {there}; enable HTTP/3 in the server, let UDP through, or \
         use another version of HTTP"
     )))
+}
+
+/// The shortest packet that a link must take for QUIC (RFC 9000 §14), with the headers of UDP and IP.
+fn least_mtu_bytes(address: SocketAddr) -> u32 {
+    const LEAST_DATAGRAM_BYTES: u32 = 1200;
+    const UDP_HEADER_BYTES: u32 = 8;
+    LEAST_DATAGRAM_BYTES + UDP_HEADER_BYTES + if address.is_ipv4() { 20 } else { 40 }
 }
 
 /// What answers on the TCP port that has the number of the UDP port, if anything does.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from loadcurve.analysis.connections import Range
 from loadcurve.result.folder import Run
-from loadcurve.result.http3 import NumberRange, Http3Result, QuicHandshakes
+from loadcurve.result.http3 import Http3Result, NumberRange, QuicHandshakes
 
 HANDSHAKES = tuple(QuicHandshakes.model_fields)
 """The classes of handshakes."""

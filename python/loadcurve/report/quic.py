@@ -59,7 +59,7 @@ def _handshakes(one: QuicOfServer) -> Iterator[str]:
         median = f", median {_range(found.p50_ms)} ms" if found.p50_ms else ""
         yield f"{found.count:,} {HANDSHAKES_IN_WORDS[found.kind]}{median}"
     if one.certificate_bytes:
-        yield f"certificates of {_range(one.certificate_bytes)} bytes"
+        yield f"certificates of {_count(one.certificate_bytes)} bytes"
 
 
 def _packets(one: QuicOfServer) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _packets(one: QuicOfServer) -> Iterator[str]:
     if one.congestion_events:
         yield f"{one.congestion_events:,} times taken for congestion"
     control = units.listing(one.control)
-    yield f"{control} at first {_range(one.initial_window_bytes)} bytes (the server's: not announced)"
+    yield f"{control} at first {_count(one.initial_window_bytes)} bytes (the server's: not announced)"
 
 
 def _datagrams(one: QuicOfServer) -> Iterator[str]:
@@ -79,8 +79,8 @@ def _datagrams(one: QuicOfServer) -> Iterator[str]:
     offloads = {"GSO": one.send_offload, "GRO": one.receive_offload}
     yield ", ".join(f"{name} {'on' if granted else 'off'}" for name, granted in offloads.items())
     if one.mtu_bytes:
-        link = f" on a link of {_range(one.link_mtu_bytes)}" if one.link_mtu_bytes else ""
-        yield f"up to {_range(one.mtu_bytes)} bytes{link}"
+        link = f" on a link of {_count(one.link_mtu_bytes)}" if one.link_mtu_bytes else ""
+        yield f"up to {_count(one.mtu_bytes)} bytes{link}"
 
 
 def _round_trips(one: QuicOfServer) -> Iterator[str]:
@@ -96,21 +96,21 @@ def _dropped(one: QuicOfServer) -> Iterator[str]:
         f"{side} {units.ABSENT if count is None else f'{count:,}'}" for side, count in sides.items()
     )
     if one.receive_buffer_bytes:
-        asked, granted = _range(one.receive_buffer_asked_bytes), _range(one.receive_buffer_bytes)
+        asked, granted = _count(one.receive_buffer_asked_bytes), _count(one.receive_buffer_bytes)
         yield f"the client's buffer: {asked} bytes requested, {granted} granted"
     if one.server_sockets:
-        yield f"UDP sockets of the server: {_range(one.server_sockets)}"
+        yield f"UDP sockets of the server: {_count(one.server_sockets)}"
 
 
 def _windows(one: QuicOfServer) -> Iterator[str]:
-    server = f", the server's {_range(one.server_windows_bytes)}" if one.server_windows_bytes else ""
-    yield f"{_range(one.windows_bytes)} bytes per stream{server}"
+    server = f", the server's {_count(one.server_windows_bytes)}" if one.server_windows_bytes else ""
+    yield f"{_count(one.windows_bytes)} bytes per stream{server}"
     if one.server_blocked:
         yield f"the server waited for the client's {one.server_blocked:,} times"
     if one.blocked:
         yield f"the client waited for the server's {one.blocked:,} times"
     if one.table_used_bytes:
-        yield f"header table: {_range(one.table_used_bytes)} of {_range(one.table_offered_bytes)} bytes used"
+        yield f"header table: {_count(one.table_used_bytes)} of {_count(one.table_offered_bytes)} bytes used"
 
 
 def _ends(one: QuicOfServer) -> Iterator[str]:
@@ -125,10 +125,14 @@ def _ends(one: QuicOfServer) -> Iterator[str]:
     yield from (f"{count:,} {what}" for what, count in counts.items() if count)
 
 
-def _range(found: Range | None) -> str:
+def _count(found: Range | None) -> str:
+    return _range(found, units.setting)
+
+
+def _range(found: Range | None, words: Callable[[float], str] = units.number) -> str:
     if found is None:
         return units.ABSENT
-    least, greatest = units.number(found.least), units.number(found.greatest)
+    least, greatest = words(found.least), words(found.greatest)
     return least if least == greatest else f"{least} to {greatest}"
 
 

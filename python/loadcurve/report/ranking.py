@@ -359,7 +359,8 @@ def _in_terminal(_report: Report, ranking: RankingContent | None) -> Iterable[Re
 
 
 def _shown_rank(ranking: RankingContent, title: str, server: str) -> str:
-    return ranking.ranks[server][title]
+    """Return a server's rank; absent where its workload has too few answers for the measure."""
+    return ranking.ranks[server].get(title, units.ABSENT)
 
 
 def _in_markdown(_report: Report, ranking: RankingContent | None) -> Iterable[str]:

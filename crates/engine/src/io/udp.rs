@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use loadcurve_datagrams::Received;
-use loadcurve_plan::Nanos;
+use loadcurve_plan::{HttpLoad, Nanos};
 use loadcurve_record::{DatagramCounts, Failure};
 use loadcurve_wire::{DatagramBytes, Datagrams};
 use rustix::event::epoll::{self, EventFlags};
@@ -91,6 +91,14 @@ impl Udp {
             divides,
             counts: DatagramCounts::default(),
         })
+    }
+
+    /// The longest packet that the link to the server of a plan takes, as far as the kernel knows.
+    pub(crate) fn link_mtu_bytes(plan: &HttpLoad) -> Option<u32> {
+        let route = Route::of(plan, 0, 1).ok()?;
+        let descriptor = route.datagram_socket(0).ok()?;
+        rustix::net::connect(&descriptor, route.address(0)).ok()?;
+        loadcurve_datagrams::link_mtu_bytes(descriptor.as_fd())
     }
 
     fn begin(&mut self, slot: Slot) -> Result<(), Errno> {
