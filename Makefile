@@ -256,6 +256,7 @@ bench-long: setup ## Measure what takes hours or root: a long point, imports, li
 	$(BIN)/python -m benches.import_speed
 	$(BIN)/python -m benches.many_runs
 	$(BIN)/python -m benches.history_speed
+	$(BIN)/python -m benches.copied_run
 	$(BIN)/python -m benches.site_speed
 	$(BIN)/python -m benches.request_lists
 	$(BIN)/python -m benches.pauses

@@ -191,7 +191,8 @@ def _at_point(
             by_column[measure.column] = Figure(estimate, of_trials)
     for measure in kept:
         for by_column, trials in zip(figures, servers, strict=True):
-            by_column[measure.column] = Figure(None, [measure.value(trial) for trial in trials])
+            if measure.column not in by_column:
+                by_column[measure.column] = Figure(None, [measure.value(trial) for trial in trials])
     return [_curve_point(point, *one) for one in zip(servers, verdicts, figures, strict=True)]
 
 

@@ -1,7 +1,6 @@
 """``loadcurve rerun``: a run measured again from its folder, beside the figures that it published."""
 
 import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from loadcurve.result.publication import PUBLISHED_BYTES_MAX, read_published_fil
 from loadcurve.result.records import RunRecord
 from loadcurve.result.run_files import ARCHIVE_SUFFIX, STUDY_FILE, new_folder
 from loadcurve.runs.study import RunOptions
+from loadcurve.server.temporary import temporary_folder
 
 PUBLISHED_SUFFIX = ".json"
 TRIALS_MAX = 1_000
@@ -63,10 +63,10 @@ def rerun_command(source: str, options: RerunOptions) -> int:
 
     Raises ``LoadcurveError``: the run cannot be measured again, or nothing was measured.
     """
-    with tempfile.TemporaryDirectory(prefix="loadcurve-rerun-") as fetched:
-        path = _fetched(source, Path(fetched)) if source.startswith(SCHEMES) else Path(source)
+    with temporary_folder("a published result") as fetched:
+        path = _fetched(source, fetched) if source.startswith(SCHEMES) else Path(source)
         if path.name.endswith(PUBLISHED_SUFFIX):
-            return _again_published(path, Path(fetched), options)
+            return _again_published(path, fetched, options)
         (folder,) = runs_there([path])
         is_fetched = path != Path(source)
         return _again(folder, options, is_foreign=f"it comes from {source}" if is_fetched else None)

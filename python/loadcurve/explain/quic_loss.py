@@ -57,7 +57,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Lost]]) -> Explanation
         seen=f"Up to {most.lost:,} of {most.sent:,} packets to {subject.name} were found lost.",
         evidence=[
             *ranged("packets lost", "", [one.lost for one in details]),
-            *ranged("share of those sent", "share", [one.lost / one.sent for one in details]),
+            *ranged("share of those sent", "share", [one.lost / one.sent for one in details if one.sent]),
             *ranged("datagrams dropped at the server", "", [one.dropped for one in details]),
             *ranged("mean round trip", "ms", [_rtt_ms(one.record) for one in seen]),
         ],

@@ -10,6 +10,7 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.connections import Range
 from loadcurve.analysis.quic import QuicOfServer
+from loadcurve.report.quic_load import HANDSHAKES_IN_WORDS
 from loadcurve.report.section import Grid, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
 
@@ -45,15 +46,6 @@ def quic_in_terminal(analysis: Analysis) -> Table:
     return lines_by_server((server, "\n".join(said)) for server, said in lines.items())
 
 
-HANDSHAKES_IN_WORDS = {
-    "full": "full",
-    "resumed": "resumed",
-    "early_accepted": "0-RTT accepted",
-    "early_rejected": "0-RTT refused",
-    "after_retry": "after Retry",
-}
-
-
 def _handshakes(one: QuicOfServer) -> Iterator[str]:
     for found in one.handshakes:
         median = f", median {_range(found.p50_ms)} ms" if found.p50_ms else ""
@@ -63,7 +55,11 @@ def _handshakes(one: QuicOfServer) -> Iterator[str]:
 
 
 def _packets(one: QuicOfServer) -> Iterator[str]:
-    share = f" ({units.percent(one.packets_lost / one.packets_sent)})" if one.packets_lost else ""
+    share = (
+        f" ({units.percent(one.packets_lost / one.packets_sent)})"
+        if one.packets_lost and one.packets_sent
+        else ""
+    )
     yield f"{one.packets_lost:,} of {one.packets_sent:,} sent lost{share}"
     if one.sent_per_answer and one.received_per_answer:
         yield f"{_range(one.sent_per_answer)} out and {_range(one.received_per_answer)} in per answer"

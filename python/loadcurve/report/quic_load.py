@@ -2,16 +2,24 @@
 
 from collections.abc import Iterator
 
-from loadcurve.report.quic import HANDSHAKES_IN_WORDS
 from loadcurve.result.http3 import Http3Result
 from loadcurve.units import ABSENT, milliseconds, number, percent
+
+HANDSHAKES_IN_WORDS = {
+    "full": "full",
+    "resumed": "resumed",
+    "early_accepted": "0-RTT accepted",
+    "early_rejected": "0-RTT refused",
+    "after_retry": "after Retry",
+}
+"""By the class of a handshake in the record."""
 
 
 def quic_lines(http3: Http3Result) -> Iterator[str]:
     """Yield the handshakes, the packets, the datagrams, and what was dropped or held up."""
     yield "; ".join(_handshakes(http3)) or "no handshake"
     packets = http3.packets
-    share = f" ({percent(packets.lost / packets.sent)})" if packets.lost else ""
+    share = f" ({percent(packets.lost / packets.sent)})" if packets.lost and packets.sent else ""
     smoothed = http3.rtt_smoothed_ms.mean
     rtt = f"; round trip {milliseconds(smoothed)} ms" if smoothed is not None else ""
     yield f"{packets.sent:,} packets sent, {packets.lost:,} lost{share}{rtt}"
