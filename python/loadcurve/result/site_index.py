@@ -74,6 +74,8 @@ class IndexedRun(Record):
     started_at: str
     loadcurve_version: str
     machine: PublishedMachine
+    works: Count
+    """How many different things its servers were asked for, which are ranked apart."""
     verdicts: dict[Literal["valid", "suspect", "invalid"], Count]
     servers: Many[IndexedServer]
 
@@ -112,6 +114,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
         started_at=run.started_at,
         loadcurve_version=run.loadcurve_version,
         machine=run.machine,
+        works=len(run.works),
         verdicts={"valid": 0, "suspect": 0, "invalid": 0} | {name: verdicts.count(name) for name in verdicts},
         servers=[
             IndexedServer(

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from loadcurve import units
 from loadcurve.report.appearance import Appearance
+from loadcurve.report.site.values import Interval
 
 WIDTH, HEIGHT = 560, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 46
@@ -29,6 +30,15 @@ class Mark:
     value: float | None
     low: float | None = None
     high: float | None = None
+
+    @classmethod
+    def of(cls, figure: Interval | None, factor: float) -> "Mark":
+        """Return the mark of a figure in a unit that is so many times smaller."""
+        if figure is None or figure.value is None:
+            return cls(None)
+        low, high = figure.low, figure.high
+        ends = (None, None) if low is None or high is None else (low * factor, high * factor)
+        return cls(figure.value * factor, *ends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
-from loadcurve.report.site.result_page import Group, places_words
+from loadcurve.report.site.result_page import Group, groups_of, places_words
 from loadcurve.report.site.values import cell, heading, shown_unit
-from loadcurve.result.site_index import HEADLINES, IndexedRun, IndexedServer, SiteIndex
+from loadcurve.result.site_index import HEADLINES, Headline, IndexedRun, IndexedServer, SiteIndex
 
 TITLES = {
     "throughput_rps": ("throughput", "1/s"),
@@ -139,14 +139,13 @@ def study_values(subject: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
 
 def _of_conditions(runs: Sequence[IndexedRun]) -> OfConditions:
     newest = runs[-1]
-    groups: dict[tuple[int, int], list[str]] = {}
-    ranked = [server for server in newest.servers if HEADLINES[0] in server.ranks]
-    for server in sorted(ranked, key=lambda one: one.ranks[HEADLINES[0]]):
-        groups.setdefault(server.ranks[HEADLINES[0]], []).append(server.name)
+    # Places in different works are of different rankings.
+    ranked = [one for one in newest.servers if newest.works == 1 and HEADLINES[0] in one.ranks]
+    in_order = sorted(ranked, key=lambda one: one.ranks[HEADLINES[0]])
     return OfConditions(
         machine=newest.machine.name,
         newest=newest,
-        groups=tuple(Group(places_words(*places), tuple(names)) for places, names in groups.items()),
+        groups=groups_of((one.name, one.ranks[HEADLINES[0]]) for one in in_order),
         rows=rows_of(newest),
         older=list(reversed(runs[:-1])),
         charts=over_time(runs),
@@ -165,7 +164,7 @@ def over_time(runs: Sequence[IndexedRun]) -> list[Chart]:
         title, unit = TITLES[measure]
         _, factor = shown_unit(measure, unit)
         lines = [
-            Line(name, looks[name], tuple(_mark(run, name, measure, factor) for run in runs))
+            Line(name, looks[name], tuple(Mark.of(_figure(run, name, measure), factor) for run in runs))
             for name in names
         ]
         drawing = chart(
@@ -175,13 +174,8 @@ def over_time(runs: Sequence[IndexedRun]) -> list[Chart]:
     return found
 
 
-def _mark(run: IndexedRun, name: str, measure: str, factor: float) -> Mark:
-    figure = next((one.figures.get(measure) for one in run.servers if one.name == name), None)
-    if figure is None:
-        return Mark(None)
-    if figure.low is None or figure.high is None:
-        return Mark(figure.value * factor)
-    return Mark(figure.value * factor, figure.low * factor, figure.high * factor)
+def _figure(run: IndexedRun, name: str, measure: str) -> Headline | None:
+    return next((one.figures.get(measure) for one in run.servers if one.name == name), None)
 
 
 def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The page of a published run: rankings, curves, every figure, and any two servers side by side."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,13 @@ from loadcurve.report.arms import own_load_in_words
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.values import cell, heading, shown_unit
 from loadcurve.result.measures import point_key
-from loadcurve.result.publication import PublishedMeasure, PublishedPoint, PublishedRanking, PublishedRun
+from loadcurve.result.publication import (
+    PublishedFigure,
+    PublishedMeasure,
+    PublishedPoint,
+    PublishedRanking,
+    PublishedRun,
+)
 
 CHARTS = (
     ("throughput_rps", True),
@@ -96,15 +102,16 @@ def works_of(run: PublishedRun) -> list[WorkRankings]:
 
 
 def _ranking(run: PublishedRun, ranking: PublishedRanking) -> MeasureRanking:
-    """Return a ranking with each server once, by the places that cannot be ruled out."""
-    groups: dict[tuple[int, int], list[str]] = {}
-    for one in ranking.ranks:
-        groups.setdefault((one.best, one.worst), []).append(one.server)
     title = next(one.title for one in run.measures if one.name == ranking.measure)
-    return MeasureRanking(
-        title,
-        tuple(Group(places_words(*places), tuple(servers)) for places, servers in groups.items()),
-    )
+    return MeasureRanking(title, groups_of((one.server, (one.best, one.worst)) for one in ranking.ranks))
+
+
+def groups_of(ranked: Iterable[tuple[str, tuple[int, int]]]) -> tuple[Group, ...]:
+    """Return servers by the places that cannot be ruled out, in the order in which these first appear."""
+    groups: dict[tuple[int, int], list[str]] = {}
+    for server, places in ranked:
+        groups.setdefault(places, []).append(server)
+    return tuple(Group(places_words(*places), tuple(servers)) for places, servers in groups.items())
 
 
 def places_words(best: int, worst: int) -> str:
@@ -141,7 +148,10 @@ def _charts(
             Line(
                 server,
                 looks[server],
-                tuple(_mark(by_place.get((server, point_key(point))), name, factor) for point in points),
+                tuple(
+                    Mark.of(_figure(by_place.get((server, point_key(point))), name), factor)
+                    for point in points
+                ),
             )
             for server in drawn
         ]
@@ -151,13 +161,8 @@ def _charts(
     return found
 
 
-def _mark(point: PublishedPoint | None, measure: str, factor: float) -> Mark:
-    figure = None if point is None else point.figures.get(measure)
-    if figure is None or figure.value is None:
-        return Mark(None)
-    if figure.low is None or figure.high is None:
-        return Mark(figure.value * factor)
-    return Mark(figure.value * factor, figure.low * factor, figure.high * factor)
+def _figure(point: PublishedPoint | None, measure: str) -> PublishedFigure | None:
+    return None if point is None else point.figures.get(measure)
 
 
 def _row(point: PublishedPoint, columns: Sequence[PublishedMeasure]) -> dict[str, Any]:
