@@ -82,7 +82,7 @@ def test_the_faults_of_limit_reach_the_program(content_folder):
     expected |= dict(renamed.values())
     entry = CATALOG["limit"]
     settings = passed_on | {name: value for name, (_, value) in renamed.items()}
-    of_every_server = {"tls", "http2", "certificate"}
+    of_every_server = {"tls", "http2", "http3", "certificate"}
     assert settings.keys() | of_every_server == entry.description.settings.keys()
     with server_of(entry, content_folder, **settings) as server:
         options = _options(server)
