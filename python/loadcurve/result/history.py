@@ -11,20 +11,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
-from pydantic_core import from_json
 
 from loadcurve.errors import BadInput
 from loadcurve.files import make_folder, read_regular, write_whole
 from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record
 from loadcurve.result.checksum import sealed, unsealed, with_checksum
+from loadcurve.result.known_format import require_known_format
 from loadcurve.result.trial_lines import first_problem
 
 HISTORY_FORMAT: Final = "loadcurve-history/1"
-_FORMAT_NAME = "loadcurve-history/"
 ENTRY_BYTES_MAX = 4 * 2**20
 _SUFFIX = ".json"
 
@@ -172,30 +171,16 @@ def _read(path: Path) -> HistoryEntry | str:
         return f"{path} cannot be read: {named}."
     text = unsealed(data)
     if text.state != "intact":
-        _require_known_format(path, data)
+        require_known_format(path, data, HISTORY_FORMAT)
         return f"{path} was changed since it was written, or is no entry of a history: it is left out."
     try:
         entry = HistoryEntry.model_validate_json(text.content)
     except ValidationError as error:
-        _require_known_format(path, text.content)
+        require_known_format(path, text.content, HISTORY_FORMAT)
         return f"{path} cannot be read as an entry of a history: {first_problem(error)}"
     if path.name != f"{entry.run}{_SUFFIX}":
         return f"{path} is the entry of another run, {entry.run}: a file of a history keeps its name."
     return entry
-
-
-def _require_known_format(path: Path, text: bytes) -> None:
-    """Raise ``BadInput`` for an entry of another version, which to leave out would falsify the history."""
-    try:
-        written: Any = from_json(text, allow_partial=True)
-    except ValueError:
-        return
-    name = written.get("format") if isinstance(written, dict) else None
-    if isinstance(name, str) and name.startswith(_FORMAT_NAME) and name != HISTORY_FORMAT:
-        raise BadInput(
-            f"{path} has the format {name[:40]}, and this version of Loadcurve reads {HISTORY_FORMAT}. Use "
-            "the version that wrote it, or a newer one."
-        )
 
 
 def of_conditions(entries: Iterable[HistoryEntry]) -> dict[str, list[HistoryEntry]]:

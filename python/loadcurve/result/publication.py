@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import from_json
 
 from loadcurve.errors import BadInput
 from loadcurve.files import make_folder, read_regular, write_whole
@@ -22,10 +21,10 @@ from loadcurve.loads.kinds import WorkName
 from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record, contradiction
 from loadcurve.result.checksum import digest, sealed, unsealed, with_checksum
+from loadcurve.result.known_format import require_known_format
 from loadcurve.result.trial_lines import first_problem
 
 PUBLISHED_FORMAT: Final = "loadcurve-published/1"
-_FORMAT_NAME: Final = "loadcurve-published/"
 PUBLISHED_BYTES_MAX: Final = 16 * 2**20
 PARTS_MAX: Final = 1_000_000
 """A file with more lists and objects is refused: in memory each takes many times its text."""
@@ -342,7 +341,7 @@ def read_published_file(path: Path) -> PublishedRun:
     data = _bytes_of(path)
     text = unsealed(data)
     if text.state != "intact":
-        _require_known_format(path, data)
+        require_known_format(path, data, PUBLISHED_FORMAT)
         raise BadInput(
             f"{path} was changed since it was published: its content does not have the digest that it "
             "states. Fetch it again, or publish the run anew."
@@ -350,7 +349,7 @@ def read_published_file(path: Path) -> PublishedRun:
     try:
         return PublishedRun.model_validate_json(text.content)
     except ValidationError as error:
-        _require_known_format(path, text.content)
+        require_known_format(path, text.content, PUBLISHED_FORMAT)
         raise BadInput(f"{path} cannot be read as a published result: {first_problem(error)}") from error
 
 
@@ -362,17 +361,3 @@ def _bytes_of(path: Path) -> bytes:
     if data.count(b"{") + data.count(b"[") > PARTS_MAX:
         raise BadInput(f"{path} is refused: it has more than {PARTS_MAX:,} lists and objects.")
     return data
-
-
-def _require_known_format(path: Path, text: bytes) -> None:
-    """Raise ``BadInput`` for a file of another version, which is not damaged."""
-    try:
-        written: Any = from_json(text, allow_partial=True)
-    except ValueError:
-        return
-    name = written.get("format") if isinstance(written, dict) else None
-    if isinstance(name, str) and name.startswith(_FORMAT_NAME) and name != PUBLISHED_FORMAT:
-        raise BadInput(
-            f"{path} has the format {name[:40]}, and this version of Loadcurve reads {PUBLISHED_FORMAT}. Use "
-            "the version that wrote it, or a newer one."
-        )
