@@ -23,7 +23,7 @@ from loadcurve.result.history import (
 )
 from loadcurve.result.measures import measures, point_key
 from loadcurve.result.records import RunRecord
-from loadcurve.result.summary import source_of
+from loadcurve.result.summary import NumbersSource, source_of
 from loadcurve.stats.change_points import NORMAL_95, Changes, Reading, change_points
 
 HISTORY_MEASURES = ("throughput", "cpu_per_request_us", "p50", "p90", "p99", "memory_mean_mib")
@@ -73,10 +73,9 @@ def entry_of(
     if record is None:
         record, _ = read_run_record(folder)
     analysis = analysis_of(folder)
-    files = [one.sha256 if one is not None else None for one in (source.run, source.trials)]
     return HistoryEntry(
         format=HISTORY_FORMAT,
-        run=digest(_canonical(files)),
+        run=run_digest(source),
         folder=_place(folder, history),
         loadcurve_version=analysis.run.loadcurve_version,
         started_at=analysis.run.started_at,
@@ -160,6 +159,11 @@ def _noise(analysis: Analysis, measure: str, trials: int) -> float | None:
     spread = analysis.rig_noise and analysis.rig_noise.spreads.get(measure)
     # A ratio has the spread of two trials.
     return math.expm1(NORMAL_95 * spread.log_ratio_sd / math.sqrt(2 * trials)) if spread and trials else None
+
+
+def run_digest(source: NumbersSource) -> str:
+    """Return the digest of a run's files, which is the same of every copy."""
+    return digest(_canonical([one and one.sha256 for one in (source.run, source.trials)]))
 
 
 def conditions_digest(analysis: Analysis) -> str:

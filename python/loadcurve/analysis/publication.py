@@ -1,8 +1,7 @@
-"""A run as it is published: every figure in SI units, its rankings, and what is in none of them."""
+"""A run as it is published: every figure in SI units, its rankings, and the servers left out."""
 
 import contextlib
 import getpass
-import json
 import math
 import socket
 import tomllib
@@ -14,7 +13,7 @@ from typing import Any, Final, Literal
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
-from loadcurve.analysis.history import conditions_digest, machine_of
+from loadcurve.analysis.history import conditions_digest, machine_of, run_digest
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.works import works
 from loadcurve.errors import BadInput
@@ -44,6 +43,7 @@ from loadcurve.result.publication import (
 from loadcurve.result.records import RunRecord
 from loadcurve.result.run_files import RUN_BYTES_MAX, STUDY_FILE
 from loadcurve.result.summary import source_of
+from loadcurve.stats.change_points import NORMAL_95
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.paired import Logs
 from loadcurve.stats.ranking import rank
@@ -63,13 +63,32 @@ AS_PUBLISHED: Final = "as published"
 """The method of an interval that was read and not made."""
 PROBLEMS_MAX: Final = 5
 TEXT_SHOWN: Final = 60
-_SI: Final[Mapping[str, tuple[str, str, float, Literal["s", "bytes", "1/s", ""]]]] = {
-    "ms": ("_ms", "_s", 1e-3, "s"),
-    "µs": ("_us", "_s", 1e-6, "s"),
-    "MiB": ("_mib", "_bytes", BYTES_PER_MIB, "bytes"),
-    "CPUs": ("_share", "_cpus", 1.0, ""),
+
+
+@dataclass(frozen=True, slots=True)
+class _Si:
+    """How figures of a unit are published: under which name, by which factor, and in which unit."""
+
+    ending: str
+    published: str
+    factor: float
+    unit: Literal["s", "bytes", "1/s", ""]
+
+
+_SI: Final[Mapping[str, _Si]] = {
+    "ms": _Si("_ms", "_s", 1e-3, "s"),
+    "µs": _Si("_us", "_s", 1e-6, "s"),
+    "MiB": _Si("_mib", "_bytes", BYTES_PER_MIB, "bytes"),
+    "CPUs": _Si("_share", "_cpus", 1.0, ""),
 }
-"""By the unit of a measure: the end of its column, that of its published name, the factor, and the unit."""
+_PER_SECOND: Final = _Si("", "", 1.0, "1/s")
+"""Rates are published as they are, whatever is counted."""
+
+
+def _si_of(measure: Measure) -> _Si:
+    return _SI.get(measure.unit, _PER_SECOND)
+
+
 _PUBLIC_SETTINGS: Final = ("settings", "catalog_entry", "driver", "limits")
 
 
@@ -101,8 +120,7 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
         if study is not None and any(private_facts(study, names)):
             public["study"] = None
         public = without_private_facts(public, names)
-    files = [one.sha256 if one is not None else None for one in (source.run, source.trials)]
-    return PublishedRun.model_validate({"run": digest(json.dumps(files).encode()), **public})
+    return PublishedRun.model_validate({"run": run_digest(source), **public})
 
 
 def problems_of(run: PublishedRun) -> Iterator[str]:
@@ -235,7 +253,7 @@ def _text(facts: Mapping[str, Any], name: str) -> str | None:
 
 def _noise(analysis: Analysis) -> float | None:
     spread = analysis.rig_noise and analysis.rig_noise.spreads.get("throughput")
-    return math.expm1(1.96 * spread.log_ratio_sd) if spread else None
+    return math.expm1(NORMAL_95 * spread.log_ratio_sd) if spread else None
 
 
 def _server(name: str, facts: ServerFacts, cpus: int) -> PublishedServer:
@@ -258,16 +276,20 @@ def _server(name: str, facts: ServerFacts, cpus: int) -> PublishedServer:
 
 def si_name(measure: Measure) -> str:
     """Return the name of a measure in SI units, such as ``latency_p99_s``."""
-    ending, published, _, _ = _SI.get(measure.unit, ("", "", 1.0, "1/s"))
-    return measure.column.removesuffix(ending) + published
+    si = _si_of(measure)
+    return measure.column.removesuffix(si.ending) + si.published
 
 
 def curves_of(run: PublishedRun) -> list[Curve]:
     """Return the curves of a published run, in the units that measures have here."""
     known = {si_name(one): one for one in measures(kind_of_work(run.work)).values()}
-    points = list({point_key(one.point): one.point for one in run.points}.values())
+    points = {point_key(one.point): one.point for one in run.points}
+    measured = {(one.server, point_key(one.point)): one for one in run.points}
     return [
-        Curve(server, [_curve_point(run, server, point, known) for point in points])
+        Curve(
+            server,
+            [_curve_point(point, measured.get((server, key)), known) for key, point in points.items()],
+        )
         for server in dict.fromkeys(one.server for one in run.points)
     ]
 
@@ -285,9 +307,7 @@ def measure_of(run: PublishedRun, name: str) -> Measure:
     )
 
 
-def _curve_point(run: PublishedRun, server: str, point: Point, known: Mapping[str, Measure]) -> CurvePoint:
-    key = point_key(point)
-    found = next((one for one in run.points if one.server == server and point_key(one.point) == key), None)
+def _curve_point(point: Point, found: PublishedPoint | None, known: Mapping[str, Measure]) -> CurvePoint:
     if found is None:
         return CurvePoint(point, [], [], [], Requests([], [], []), {})
     return CurvePoint(
@@ -306,7 +326,7 @@ def _curve_point(run: PublishedRun, server: str, point: Point, known: Mapping[st
 
 
 def _curve_figure(figure: PublishedFigure, measure: Measure) -> Figure:
-    factor = _SI.get(measure.unit, ("", "", 1.0, ""))[2]
+    factor = _si_of(measure).factor
     low, high = (None if end is None else end / factor for end in (figure.low, figure.high))
     return Figure(
         None if figure.value is None else Estimate(figure.value / factor, low, high, figure.n, AS_PUBLISHED),
@@ -315,8 +335,9 @@ def _curve_figure(figure: PublishedFigure, measure: Measure) -> Figure:
 
 
 def _measure(measure: Measure) -> PublishedMeasure:
-    *_, unit = _SI.get(measure.unit, ("", "", 1.0, "1/s"))
-    return PublishedMeasure(name=si_name(measure), title=measure.title, unit=unit, better=measure.better)
+    return PublishedMeasure(
+        name=si_name(measure), title=measure.title, unit=_si_of(measure).unit, better=measure.better
+    )
 
 
 def _point(server: str, at: CurvePoint, published: Sequence[Measure]) -> PublishedPoint:
@@ -346,8 +367,7 @@ def _figure(at: CurvePoint, measure: Measure) -> PublishedFigure:
 def _si(value: float | None, measure: Measure) -> float | None:
     if value is None or not math.isfinite(value):
         return None
-    factor = _SI.get(measure.unit, ("", "", 1.0, ""))[2]
-    return float(f"{value * factor:.{SIGNIFICANT_DIGITS}g}")
+    return float(f"{value * _si_of(measure).factor:.{SIGNIFICANT_DIGITS}g}")
 
 
 def _first_reasons(analysis: Analysis) -> dict[str, str]:
