@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import typer
 
+from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.history import conditions_digest
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.rerun import Rerun, RerunOutcome, judge_published, judge_rerun
@@ -80,16 +81,12 @@ def _again(folder: Path, options: RerunOptions, is_foreign: str | None) -> int:
         new_console(stderr=True).print(f"loadcurve: {sentence}", soft_wrap=True)
     study = folder / STUDY_FILE
     require_agreement(str(study), is_given=options.agrees, is_foreign=is_foreign)
-    out = options.out or new_folder("rerun")
-    of_run = RunOptions.of_run(folder, record)
-    only = options.rows or of_run.only
-    with one_object_on_stdout(is_asked=options.as_json):
-        code = run_command(str(study), replace(of_run, out=out, only=only))
-    if code == EXIT_INTERRUPTED:
+    new = _measured(study, RunOptions.of_run(folder, record), options)
+    if new is None:
         return EXIT_INTERRUPTED
     base = analysis_of(folder)
     tell_damage(base, folder)
-    return _told(judge_rerun(base, analysis_of(out), margin), options)
+    return _told(judge_rerun(base, new, margin), options)
 
 
 def _again_published(path: Path, work: Path, options: RerunOptions) -> int:
@@ -105,18 +102,22 @@ def _again_published(path: Path, work: Path, options: RerunOptions) -> int:
     study = work / STUDY_FILE
     study.write_text(run.study, encoding="utf-8")
     require_agreement(str(study), is_given=options.agrees, is_foreign="it is part of a published result")
-    out = options.out or new_folder("rerun")
     of_run = RunOptions.of_words(run.options, run.seed, trials_max=TRIALS_MAX)
-    with one_object_on_stdout(is_asked=options.as_json):
-        code = run_command(
-            str(study), replace(of_run, out=out, only=options.rows or of_run.only, catalogs=())
-        )
-    if code == EXIT_INTERRUPTED:
+    # Catalogues lie where the publisher had them.
+    new = _measured(study, replace(of_run, catalogs=()), options)
+    if new is None:
         return EXIT_INTERRUPTED
-    new = analysis_of(out)
     if conditions_digest(new) != run.conditions:
         new_console(stderr=True).print("loadcurve: this load or its content differs from the published one.")
     return _told(judge_published(run, new, margin), options)
+
+
+def _measured(study: Path, of_run: RunOptions, options: RerunOptions) -> Analysis | None:
+    """Run a study with the options of a run, and return what was found; ``None`` where it was interrupted."""
+    out = options.out or new_folder("rerun")
+    with one_object_on_stdout(is_asked=options.as_json):
+        code = run_command(str(study), replace(of_run, out=out, only=options.rows or of_run.only))
+    return None if code == EXIT_INTERRUPTED else analysis_of(out)
 
 
 def _told(found: Rerun, options: RerunOptions) -> int:
@@ -131,14 +132,16 @@ def _told(found: Rerun, options: RerunOptions) -> int:
 
 def _fetched(url: str, folder: Path) -> Path:
     """Return the file at a URL, fetched into a folder; its digest is checked where it is read."""
-    name = Path(unquote(urlsplit(url).path)).name
-    if not name.endswith((PUBLISHED_SUFFIX, ARCHIVE_SUFFIX)):
+    bounds = {PUBLISHED_SUFFIX: PUBLISHED_BYTES_MAX, ARCHIVE_SUFFIX: BYTES_MAX}
+    named = unquote(urlsplit(url).path)
+    suffix = next((one for one in bounds if named.endswith(one)), None)
+    if suffix is None:
         raise BadInput(
             f"{url} names no published result and no run as one file: expected a URL that ends with "
             f"{PUBLISHED_SUFFIX} or {ARCHIVE_SUFFIX}."
         )
-    path = folder / ("fetched" + (PUBLISHED_SUFFIX if name.endswith(PUBLISHED_SUFFIX) else ARCHIVE_SUFFIX))
-    fetch(url, path, PUBLISHED_BYTES_MAX if name.endswith(PUBLISHED_SUFFIX) else BYTES_MAX)
+    path = folder / f"fetched{suffix}"
+    fetch(url, path, bounds[suffix])
     return path
 
 
