@@ -4,6 +4,7 @@ It is made of the published files alone, so that the same files give the same in
 came. An entry holds as long as its file has the digest that it names.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Literal
@@ -103,7 +104,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
             ranks.setdefault(one.server, {})[ranking.measure] = (one.best, one.worst)
     unranked = {one.server: one.reason for one in run.unranked}
     peaks = {server.name: peak_of(run, server.name) for server in run.servers}
-    verdicts = [verdict for one in run.points for verdict in one.verdicts]
+    verdicts = Counter(verdict for one in run.points for verdict in one.verdicts)
     return IndexedRun(
         place=file.place,
         sha256=file.sha256,
@@ -115,7 +116,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
         loadcurve_version=run.loadcurve_version,
         machine=run.machine,
         works=len(run.works),
-        verdicts={"valid": 0, "suspect": 0, "invalid": 0} | {name: verdicts.count(name) for name in verdicts},
+        verdicts={name: verdicts[name] for name in ("valid", "suspect", "invalid")},
         servers=[
             IndexedServer(
                 name=server.name,

@@ -56,7 +56,7 @@ def headings() -> list[str]:
 
 def rows_of(run: IndexedRun, servers: Iterable[IndexedServer] | None = None) -> list[Row]:
     """Return the rows of a run's servers, the highest throughput first, and those in no ranking last."""
-    found = [
+    return [
         Row(
             run,
             server,
@@ -64,14 +64,17 @@ def rows_of(run: IndexedRun, servers: Iterable[IndexedServer] | None = None) -> 
             [cell(server.figures.get(name), name, TITLES[name][1]) for name in HEADLINES],
             places_words(*server.ranks[HEADLINES[0]]) if HEADLINES[0] in server.ranks else "",
         )
-        for server in (run.servers if servers is None else servers)
+        for server in _in_order(run.servers if servers is None else servers)
     ]
-    return sorted(found, key=_order)
 
 
-def _order(row: Row) -> tuple[bool, float, str]:
-    figure = row.server.figures.get(HEADLINES[0])
-    return row.server.unranked is not None, -figure.value if figure else 0.0, row.server.name
+def _in_order(servers: Iterable[IndexedServer]) -> list[IndexedServer]:
+    return sorted(servers, key=_order)
+
+
+def _order(server: IndexedServer) -> tuple[bool, float, str]:
+    figure = server.figures.get(HEADLINES[0])
+    return server.unranked is not None, -figure.value if figure else 0.0, server.name
 
 
 def front_values(index: SiteIndex) -> dict[str, Any]:
@@ -202,7 +205,7 @@ def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
                 ],
             }
             for run in reversed(runs)
-            for server in (row.server for row in rows_of(run))
+            for server in _in_order(run.servers)
             if server.point is not None
         ],
     }

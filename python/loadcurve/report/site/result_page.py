@@ -67,6 +67,7 @@ def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
     looks = appearances(one.name for one in run.servers)
     measures = {one.name: one for one in run.measures}
     columns = [measures[name] for name in COLUMNS if name in measures]
+    drawn = _drawn(run)
     return {
         "run": run,
         "sha256": sha256,
@@ -74,8 +75,8 @@ def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
         "looks": looks,
         "works": works_of(run),
         "points": len({point_key(one.point) for one in run.points}),
-        "charts": _charts(run, looks, measures),
-        "drawn": _drawn(run),
+        "charts": _charts(run, drawn, looks, measures),
+        "drawn": drawn,
         "headings": [heading(one.name, one.title, one.unit) for one in columns],
         "rows": [_row(one, columns) for one in run.points],
         "compared": _compared(run, columns),
@@ -131,13 +132,15 @@ def _drawn(run: PublishedRun) -> list[str]:
 
 
 def _charts(
-    run: PublishedRun, looks: dict[str, Appearance], measures: dict[str, PublishedMeasure]
+    run: PublishedRun,
+    drawn: Sequence[str],
+    looks: dict[str, Appearance],
+    measures: dict[str, PublishedMeasure],
 ) -> list[Chart]:
     points = list({point_key(one.point): one.point for one in run.points}.values())
     keys = list(dict.fromkeys(key for point in points for key in point))
     places = [text.point_values(point, keys) for point in points]
     by_place = {(one.server, point_key(one.point)): one for one in run.points}
-    drawn = _drawn(run)
     found = []
     for name, from_zero in CHARTS:
         if name not in measures:
