@@ -1,5 +1,6 @@
 """What a published result leaves out of texts: folders, addresses, names of machines and people."""
 
+import functools
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -84,12 +85,22 @@ def _rules(names: Collection[str], *, path: bool) -> Iterator[tuple[re.Pattern[s
         yield _OF_PATH, PATH, "a path"
     yield _OF_IPV4, ADDRESS, "an address"
     yield _OF_IPV6, ADDRESS, "an address"
+    pattern = _of_names(frozenset(names))
+    if pattern is not None:
+        yield pattern, NAME, "a name"
+
+
+@functools.cache
+def _of_names(names: frozenset[str]) -> re.Pattern[str] | None:
+    """Return what finds these names, the longest first; ``None`` where no name says who somebody is."""
     known = sorted(
-        {name for name in names if len(name) >= _LEAST_NAME and name.lower() not in _OPEN_NAMES}, key=len
+        {name for name in names if len(name) >= _LEAST_NAME and name.lower() not in _OPEN_NAMES},
+        key=lambda name: (-len(name), name),
     )
-    if known:
-        words = "|".join(map(re.escape, reversed(known)))
-        yield re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])", re.IGNORECASE), NAME, "a name"
+    if not known:
+        return None
+    words = "|".join(map(re.escape, known))
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 def _replaced(text: str, names: Collection[str], *, path: bool) -> str:
