@@ -29,7 +29,7 @@ use loadcurve_plan::{
     Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, IoChoice, Model, Nanos, Pick, Rate,
     Request, Requests, Stop, Waiting,
 };
-use loadcurve_record::{CoarseHistogram, Failure, RequestCounts, TimeHistogram};
+use loadcurve_record::{CoarseHistogram, Failure, Recorder, RequestCounts, TimeHistogram};
 
 use crate::part::{CpuUse, Polling, WaitedBy};
 use simulated::{Accepting, START, Simulation};
@@ -181,6 +181,15 @@ fn assert_latency_shows(stalls: Stalls, latency: &TimeHistogram) {
     let (mean_s, expected_s) = (latency.mean_ns().unwrap() / 1e9, length_s * length_s / (2.0 * period_s));
     assert!((mean_s - expected_s).abs() < 0.02 * expected_s, "mean {mean_s} instead of {expected_s}");
     assert_eq!(latency.extremes().unwrap().1, stalls.length + BETWEEN_STALLS);
+}
+
+/// The same where ten requests are sent into each stall, on two connections of five streams, and the others wait unsent.
+fn assert_latency_shows_unsent(stalls: Stalls, recorder: &Recorder, answered: u64) {
+    assert_eq!(recorder.requests.answered, answered);
+    assert_latency_shows(stalls, &recorder.latency());
+    assert_eq!(recorder.service_time.extremes(), Some((BETWEEN_STALLS, stalls.length + BETWEEN_STALLS)));
+    // Waiting for a stream is the server's doing, not the generator's.
+    assert_eq!(recorder.lateness.extremes(), Some((Nanos::ZERO, Nanos::ZERO)));
 }
 
 #[test]
