@@ -1,7 +1,7 @@
 """How soon a copy of a large run opens: from the numbers that it carries, and by reading and analysing it.
 
 A folder of 200 points and five trials is written and copied, with numbers and without; both copies are opened
-in turn, each in a process of its own, as a comparison or a history opens them.
+in turn, each in a separate process, as a comparison or a history opens them.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """A history of real releases: each version of a public server is installed, measured and added.
 
-The server is aiohttp, waitress, uvicorn or granian from PyPI, each version in an environment of its own. All
+The server is aiohttp, waitress, uvicorn or granian from PyPI, each version in a separate environment. All
 are installed before the first one is measured. A run has the time at which it was measured, and its version.
 Prints the changes, and the path of the page. The same folder continues: what it has is neither installed nor
 measured again.

@@ -231,7 +231,7 @@ def speak_http3(record: Data, **parts: Data) -> None:
 
 
 def http3_result() -> Data:
-    """What a load of 5,000 answers of one datagram says of HTTP/3 on a machine of its own."""
+    """What a load of 5,000 answers of one datagram says of HTTP/3 on a dedicated machine."""
     none = distribution_of([])
     return {
         "version": "1",

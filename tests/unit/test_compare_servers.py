@@ -80,7 +80,7 @@ def test_what_explains_a_difference_is_named_with_its_ratio(runs: Command):
     assert shown["ratio"] == pytest.approx(math.prod(ratios) ** (1 / 3))
     measured = {one["measure"] for one in found}
     assert {"cpu_system_us", "context_switches", "page_faults", "received_bytes"} <= measured
-    # Each connection lasts for the whole load, so their number for a request says nothing of its own.
+    # Each connection lasts for the whole load, so their number for a request is no separate figure.
     assert "connections" not in measured
     for form in ("text", "md"):
         said = " ".join(runs.run("compare", "costlier", *SIDES, "--format", form).stdout.split())

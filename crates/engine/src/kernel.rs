@@ -89,7 +89,7 @@ impl TcpCounters {
         }
     }
 
-    /// The same with what is counted of UDP over IPv6, which has a file of its own with a line for each name.
+    /// The same with what is counted of UDP over IPv6, which has a separate file with a line for each name.
     fn with_udp_over_ipv6(self, snmp6: &str) -> Self {
         let value = |name: &str| {
             let line = snmp6.lines().find_map(|line| line.strip_prefix(name));

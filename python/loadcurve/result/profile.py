@@ -17,7 +17,7 @@ class Profile:
     samples_per_s: float
     """Of a CPU that is busy throughout."""
     stacks: Mapping[Stack, int]
-    """How many samples were in each stack; none where it could not be sampled."""
+    """How many samples were in each stack; empty if it could not be sampled."""
     system_calls_per_request: float | None
     missing: tuple[str, ...] = ()
     """Why something is not known, a sentence each."""

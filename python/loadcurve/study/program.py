@@ -39,7 +39,7 @@ def _in_the_studys_folder(words: list[str], info: ValidationInfo) -> list[str]:
 
 
 def _as_it_is(folder: Path) -> str:
-    """Return a folder with the braces of its own name doubled, as placeholders are filled in later."""
+    """Return a folder with the braces in its name doubled, as placeholders are filled in later."""
     return str(folder).replace("{", "{{").replace("}", "}}")
 
 

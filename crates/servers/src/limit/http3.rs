@@ -105,7 +105,7 @@ impl Datagrams {
         })
     }
 
-    /// Has a set of events tell of datagrams, under [`DATAGRAMS`].
+    /// Has a set of events report datagrams, under [`DATAGRAMS`].
     ///
     /// # Errors
     /// When the kernel has no place for another event.
@@ -273,7 +273,7 @@ impl Datagrams {
         self.serve_heard(now, content, script);
     }
 
-    /// Has the set of events tell of room while something waits for it.
+    /// Has the set of events report room while something waits for it.
     ///
     /// # Errors
     /// When the kernel has no place for that.

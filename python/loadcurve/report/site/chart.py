@@ -33,7 +33,7 @@ class Mark:
 
     @classmethod
     def of(cls, figure: Interval | None, factor: float) -> "Mark":
-        """Return the mark of a figure in a unit that is so many times smaller."""
+        """Return the mark of a figure whose unit is smaller by a factor."""
         if figure is None or figure.value is None:
             return cls(None)
         low, high = figure.low, figure.high

@@ -1,4 +1,4 @@
-"""What oha writes: ``--output-format json`` and ``--output-format csv``; its text has a module of its own.
+"""What oha writes: ``--output-format json`` and ``--output-format csv``; its text has a separate module.
 
 Whether ``--latency-correction`` was given is in neither, so times count as from when requests were sent.
 """
