@@ -19,6 +19,17 @@ SCHEMES: dict[str, ProtocolName] = {
 }
 """What is spoken under a URL, by its scheme."""
 
+Messages = Literal["events"]
+"""What the answers of a load may be streams of."""
+MESSAGES: Final[tuple[str, ...]] = get_args(Messages)
+MESSAGE_SCHEMES: Final[dict[str, tuple[str, Literal["http", "https"]]]] = {
+    "ws": ("websocket", "http"),
+    "wss": ("websocket", "https"),
+    "grpc": ("grpc", "http"),
+    "grpcs": ("grpc", "https"),
+}
+"""What is streamed under a URL by its scheme, and the scheme of HTTP by which it begins."""
+
 HttpVersion = Literal["1.0", "1.1", "2", "3"]
 """A version of HTTP that a load can speak."""
 HTTP_VERSIONS: Final[tuple[HttpVersion, ...]] = get_args(HttpVersion)
@@ -54,7 +65,8 @@ def has_streams(version: HttpVersion | None) -> bool:
 
 def protocol_of_url(url: str) -> ProtocolName | None:
     """Return what is spoken under a URL; ``None`` for an unknown scheme."""
-    return SCHEMES.get(url.partition("://")[0].lower())
+    scheme = url.partition("://")[0].lower()
+    return "http" if scheme in MESSAGE_SCHEMES else SCHEMES.get(scheme)
 
 
 def database_protocol_of_url(url: str) -> DatabaseProtocol:

@@ -29,6 +29,7 @@ def test_the_help_lists_the_options_that_most_loads_need_apart_from_those_of_dat
         "Options",
         "Arrivals and connections",
         "Requests",
+        "Messages",
         "TLS",
         "Generator",
         "Databases",

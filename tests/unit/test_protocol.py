@@ -24,6 +24,8 @@ from loadcurve.protocol import (
         ("HTTP://localhost", "http"),
         ("MongoDB+SRV://cluster.example.org", "mongodb"),
         ("postgresql://localhost/app", "postgresql"),
+        ("wss://localhost/chat", "http"),
+        ("GRPC://localhost/a.B/C", "http"),
         ("cassandra://localhost", None),
         ("localhost:27017", None),
     ],

@@ -83,6 +83,13 @@ def test_http_2_has_streams_and_windows_and_a_burst_is_its_streams_together():
     assert "h2" not in sessions["work"]
 
 
+def test_events_have_their_settings_and_a_plain_load_has_none():
+    events = {"messages": "events", "event_format": "lines", "events_expected": 5, "stream_for": "2s"}
+    settings = {"event_format": "lines", "events_expected": 5, "stream_for_s": 2.0}
+    assert written(CLOSED | events)["work"]["messages"] == {"events": settings}
+    assert "messages" not in written(CLOSED)["work"]
+
+
 def test_requests_carry_their_weights_and_the_lengths_of_their_answers():
     work = written(CLOSED | {"pick": "weighted", "weights": [1, 3]})["work"]
     given = work["requests"]["given"]

@@ -123,3 +123,17 @@ def test_connections_to_a_link_local_address_go_through_its_zone(monkeypatch):
     monkeypatch.setattr(target.socket, "create_connection", connect)
     assert reachable_address(read_url("http://[fe80::a%25eth0]:8080/"), 1) == "[fe80::a%3]:8080"
     assert (asked, tried) == (["fe80::a%eth0"], [("fe80::a%3", 8080)])
+
+
+@pytest.mark.parametrize(
+    ("url", "protocol"),
+    [
+        ("ws://127.0.0.1/", "WebSocket"),
+        ("wss://127.0.0.1/", "WebSocket"),
+        ("grpc://127.0.0.1/a.B/C", "gRPC"),
+        ("grpcs://127.0.0.1/a.B/C", "gRPC"),
+    ],
+)
+def test_messages_that_this_version_does_not_measure_are_refused_by_their_name(url, protocol):
+    with pytest.raises(BadInput, match=f"messages over {protocol} are not measured by this version"):
+        read_url(url)

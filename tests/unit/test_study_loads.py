@@ -99,6 +99,13 @@ closed: http = "2"\npipeline = 2
     :10: load.pipeline: cannot be combined with HTTP/2, which has no pipeline; expected streams
 closed: streams = 2
     :9: load.streams: only used over HTTP/2 and HTTP/3; set http to 2 or 3 as well, or remove it
+closed: stream_for = "5s"
+    :9: load.stream_for: only used with messages = "events"; set it as well, or remove it
+closed: messages = "events"\npipeline = 2
+    :10: load.pipeline: cannot be combined with messages = "events", because a stream holds up what is behind
+    it; remove it, or use streams over HTTP/2
+closed: messages = "telegrams"
+    :9: load.messages: found "telegrams"; expected "events"
 open: hpack = "literal"
     :10: load.hpack: only used over HTTP/2; set http to 2 as well, or remove it
 closed: http = "2"\nstreams = 1025
@@ -128,8 +135,8 @@ closed: verify = { patern = "x" }
 closed: verify = { pattern = "(" }
     :9: load.verify: "(" is not a regular expression: missing ), unterminated subpattern at position 0
 closed: seed = 1
-    :9: load.seed: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, chunked, http, …
+    :9: load.seed: unknown key; expected one of model, warmup, duration, timeout, messages,
+    …
 open: rate = 100 -> rate = -100
     :9: load.rate: found -100; expected {rate}
 open: rate = 100 -> rate = [100]
@@ -175,8 +182,8 @@ open: duration = "1s" ->
 open: requests_total = 5
     :10: load.requests_total: cannot be combined with a duration; keep one of the two
 open: think = "1s"
-    :10: load.think: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, chunked, http, …
+    :10: load.think: unknown key; expected one of model, warmup, duration, timeout, messages,
+    …
 sessions: connection_rate = 100 -> connection_rate = "fast"
     :7: load.connection_rate: "fast" is not {rate}
 sessions: connection_rate = 100 ->
@@ -190,8 +197,8 @@ sessions: burst = 5
 sessions: threads = 6
     :10: load.threads: found 6; expected no more threads than connections; the lowest point has 5
 sessions: pipeline = 2
-    :10: load.pipeline: unknown key; expected one of model, warmup, duration, timeout, requests, pick,
-    weights, method, headers, body, chunked, http, …
+    :10: load.pipeline: unknown key; expected one of model, warmup, duration, timeout, messages,
+    …
 """
 
 

@@ -52,6 +52,7 @@ pub(crate) fn plan(model: Model, stop: Stop) -> HttpLoad {
             requests: Requests::Given(vec![get()]),
             conversation: Conversation::default(),
             pick: Pick::InOrder,
+            messages: None,
         },
         model,
         stop,

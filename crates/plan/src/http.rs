@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{REQUESTS_AT_ONCE_MAX, THINK_S_MAX};
 use crate::{
-    Destination, Http2, InvalidPlan, Load, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Way, Work,
+    Destination, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Way, Work,
 };
 
 /// A load on a web server.
@@ -44,6 +44,9 @@ pub struct Http {
     /// What happens on one connection.
     #[serde(default)]
     pub conversation: Conversation,
+    /// What answers are streams of; none where each is a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Messages>,
 }
 
 /// What happens on one connection.
@@ -140,6 +143,16 @@ impl Http {
         Ok(())
     }
 
+    fn validate_messages(&self) -> Result<(), InvalidPlan> {
+        let Some(messages) = &self.messages else { return Ok(()) };
+        messages.validate()?;
+        if messages.events().is_some() && self.conversation.pipeline > 1 {
+            let text = "a stream of events holds up what is behind it: use no pipeline with events";
+            return Err(InvalidPlan(text.into()));
+        }
+        Ok(())
+    }
+
     fn validate_version(&self) -> Result<(), InvalidPlan> {
         let refuse = |text: &str| Err(InvalidPlan(text.into()));
         let Conversation { pipeline, streams, .. } = self.conversation;
@@ -170,6 +183,7 @@ impl Work for Http {
         self.requests.validate()?;
         self.tls.as_ref().map_or(Ok(()), Tls::validate)?;
         self.h2.validate()?;
+        self.validate_messages()?;
         self.validate_sources()?;
         self.validate_way()?;
         let Conversation { pipeline, streams, calls, think_s } = self.conversation;
@@ -218,7 +232,7 @@ impl Work for Http {
 mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
     use crate::{
-        Arrivals, Body, Http2, IoChoice, Model, Nanos, Pick, Rate, RateStretch, Recording, Request, Requests,
+        Arrivals, Body, Events, Http2, IoChoice, Messages, Model, Nanos, Pick, Rate, RateStretch, Recording, Request, Requests,
         Stop, Tls, Waiting,
     };
 
@@ -234,6 +248,7 @@ mod tests {
                 h2: Http2::default(),
                 requests: Requests::Given(vec![request(1.0)]),
                 conversation: Conversation::default(),
+                messages: None,
                 pick: Pick::InOrder,
             },
             model: Model::Closed { connections: 2 },
@@ -309,6 +324,7 @@ mod tests {
             connections: 1,
         };
         let resuming = |full_handshakes| Tls { full_handshakes, ..Tls::of("localhost") };
+        let events = |events_expected| Some(Messages::Events(Events { events_expected, ..Events::default() }));
         let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
         let from = |sources: &[&str]| {
             let sources = sources.iter().map(|source| source.parse().unwrap()).collect();
@@ -337,6 +353,13 @@ mod tests {
                 "no pipeline",
             ),
             (plan().with(|http| http.h2 = small_window), "65534 bytes"),
+            (plan().with(|http| http.messages = events(Some(0))), "at least 1 event"),
+            (
+                plan().with(|http| {
+                    (http.messages, http.conversation) = (events(None), conversation(2, None, 0.0));
+                }),
+                "no pipeline with events",
+            ),
             (from(&["127.0.0.2", "::1"]), "::1 cannot be a source address"),
             (from(&["127.0.0.2", "127.0.0.3", "127.0.0.2"]), "listed twice"),
             (plan().with(|http| http.requests = given(&[])), "at least one request"),

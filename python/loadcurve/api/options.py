@@ -85,6 +85,14 @@ class LoadOptions(TypedDict, total=False):
     """Request body, or @FILE: the file's content, of any length."""
     chunked: bool
     """Send bodies in chunks, without their length."""
+    messages: Literal["events"] | None
+    """What answers are streams of, such as events."""
+    event_format: Literal["sse", "lines"] | None
+    """Events: sse, or lines such as JSON lines; default sse."""
+    events_expected: int | None
+    """Events: how many each answer is to have."""
+    stream_for: str | None
+    """Events: end each stream after this time."""
     tls_version: Literal["1.2", "1.3"] | None
     """The one version of TLS that is offered; default both."""
     ciphers: str | None

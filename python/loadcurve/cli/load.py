@@ -65,7 +65,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     look = Look()
     url, socket = _without_socket(url, options)
     target = read_url(url)
-    load = http_load(options, url, target.path, socket)
+    load = http_load(options, url, target.path, socket, target.messages)
     if target.scheme == "http":
         options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
     if options.values["out"] is not None:

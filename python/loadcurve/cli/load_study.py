@@ -251,14 +251,18 @@ _MODELS_IN_WORDS = {
 }
 
 
-def http_load(options: Options, url: str, path: str, socket: str | None = None) -> HttpLoad:
+def http_load(
+    options: Options, url: str, path: str, socket: str | None = None, messages: str | None = None
+) -> HttpLoad:
     """Return the complete load on a web server that the options ask for; raises BadInput.
 
-    ``socket`` is the Unix socket that the URL names.
+    ``socket`` is the Unix socket that the URL names, and ``messages`` what its scheme says of the answers.
     """
     defaults: dict[str, Any] = {"requests": [path], "threads": DEFAULT_THREADS}
     if socket is not None:
         defaults["unix_socket"] = socket
+    if messages is not None:
+        defaults["messages"] = messages
     has_end = options.gives_any("requests", "num_connections", "duration")
     if not has_end and not options.is_replay:
         defaults["duration"] = f"{DEFAULT_DURATION_S}s"

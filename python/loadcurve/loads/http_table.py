@@ -26,11 +26,12 @@ from loadcurve.loads.limits import (
     WINDOW_BYTES_DEFAULT,
     WINDOW_BYTES_MAX,
 )
+from loadcurve.loads.messages import MessagesTable
 from loadcurve.loads.option import ASKED, OWN_HTTP2, CommandLine, OtherTools, Planned
 from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
 from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
 from loadcurve.loads.sent import Body, Headers, Method, header_fields
-from loadcurve.loads.table import LoadTable, Swept, attributes
+from loadcurve.loads.table import Swept, attributes
 from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
@@ -91,7 +92,7 @@ ConnectionWindow = Annotated[
 ]
 
 
-class HttpLoadTable(LoadTable):
+class HttpLoadTable(MessagesTable):
     """The keys of every load on web servers."""
 
     kind: ClassVar[LoadKind] = WEB
@@ -408,7 +409,9 @@ class HttpLoadTable(LoadTable):
 
     def asked_for(self, path: str) -> AskedRequest:
         """Return the request for a path of which the list says nothing else."""
-        return AskedRequest(path, self.method, self.headers, self.body, self.verify, self.chunked)
+        # Streams need not end, so there is nothing that a whole answer could be compared with.
+        rule = "status" if self.messages is not None and self.verify == "content" else self.verify
+        return AskedRequest(path, self.method, self.headers, self.body, rule, self.chunked)
 
     def requests_for(self, paths: Collection[str]) -> list[AskedRequest]:
         """Return its requests for these paths, and a new one for each path that it does not have.
@@ -469,6 +472,7 @@ class HttpLoadTable(LoadTable):
         yield from self._weights()
         yield from self._other_version(at)
         yield from self._several_ways()
+        yield from self._problems_of_messages(at)
 
     def _idle_threads(self, at: Swept) -> Iterator[Problem]:
         """Check that every thread has a connection at every point."""

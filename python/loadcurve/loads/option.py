@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from loadcurve.loads.kinds import WorkName
 
-Panel = Literal["Arrivals and connections", "Requests", "TLS", "Generator", "Databases"]
+Panel = Literal["Arrivals and connections", "Requests", "Messages", "TLS", "Generator", "Databases"]
 """Sections of the help, beside the options that most loads need."""
 Form = Literal[
     "value", "list", "only of a list", "pairs", "fields", "fields of variables", "variable", "none"
@@ -22,7 +22,7 @@ Form = Literal[
 only one of a list; as NAME=VALUE, repeated; as header fields, or as variables that hold their values; or as a
 flag that stands for the value "none"."""
 REPEATED: Final[tuple[Form, ...]] = ("pairs", "fields", "fields of variables")
-Part = Literal["schedule", "stop", "times", "conversation", "h2", "way", "translated"]
+Part = Literal["schedule", "stop", "times", "conversation", "h2", "messages", "way", "translated"]
 """Parts of the engine's plan; what is translated has another form there than in a study."""
 OF_FIELD: Final = "the default of the field"
 Said = TypeVar("Said")

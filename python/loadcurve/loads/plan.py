@@ -143,6 +143,9 @@ class HttpPlan(Plan):
         conversation |= self._requests_at_once(conversation.pop("pipeline"), conversation.pop("streams", 1))
         if http2 := self._taken(options, "h2"):
             options["h2"] = http2
+        messages = self._taken(options, "messages")
+        if (kind := messages.pop("messages", None)) is not None:
+            options["messages"] = {kind: messages}
         way = planned_way(
             self._taken(options, "way"),
             [*self.other_addresses],
@@ -199,9 +202,12 @@ class HttpPlan(Plan):
         if has_streams(self.load.http):
             defaults = planned_in(type(self.load), "h2")
             run |= defaults | self.load.model_dump(include={*defaults}, exclude_none=True)
+        whole = {} if self.load.messages else planned_in(type(self.load), "messages")
         if isinstance(self.load, RecordedLoad):
             run["recording"] = _recording(self.load.requests)
-        return HttpAsRun.model_validate(self._as_run(measured) | run)
+        options = self._as_run(measured)
+        # The record of a load whose answers are whole says nothing of messages.
+        return HttpAsRun.model_validate({name: options[name] for name in options if name not in whole} | run)
 
 
 def _recording(requests: object) -> RecordingAsRun | None:

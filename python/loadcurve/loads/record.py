@@ -12,7 +12,7 @@ from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, WorkName
 from loadcurve.loads.rates import RECORDED, OpenArrivals, Rate
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.workload import Workload
-from loadcurve.protocol import DatabaseProtocol, HttpVersion, ProtocolName
+from loadcurve.protocol import DatabaseProtocol, HttpVersion, Messages, ProtocolName
 from loadcurve.record import Count, Many, Record, Time
 
 
@@ -82,6 +82,8 @@ class HttpAsRun(_AsRun):
     pipeline: Count = 1
     streams: Count = 1
     calls: Count | None = None
+    messages: Messages | None = None
+    """What answers are streams of; ``None`` where each is a whole."""
     think_s: Time = 0.0
     connections_total: Count | None = None
 

@@ -11,11 +11,13 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.tracking import no_place_in_words
 from loadcurve.loads.tls import DEFAULT_PORTS, Scheme
 from loadcurve.loads.way import Way, socket_address
+from loadcurve.protocol import MESSAGE_SCHEMES, MESSAGES
 from loadcurve.redaction import without_passwords
 from loadcurve.server.lookup import Endpoint, endpoints_of
 
 EXPECTED = "expected a URL such as http://127.0.0.1:8080/path or https://127.0.0.1:8443/path"
 LEAST_TIMEOUT_S = 1e-3
+MESSAGE_PROTOCOLS = {"websocket": "WebSocket", "grpc": "gRPC"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Target:
     authority: str
     """What ``Host`` names."""
     path: str
+    messages: str | None = None
+    """What its scheme says that answers are streams of."""
 
 
 def read_url(url: str) -> Target:
@@ -40,7 +44,9 @@ def read_url(url: str) -> Target:
     except ValueError as error:
         text = f"{without_passwords(url)}: not a URL: {error}; {EXPECTED}"
         raise BadInput(text) from None
-    fault = _fault(parts)
+    messages, scheme_of_http = MESSAGE_SCHEMES.get(parts.scheme, (None, parts.scheme))
+    parts = parts._replace(scheme=scheme_of_http)
+    fault = _fault(parts) if messages is None or messages in MESSAGES else _not_measured(messages)
     if fault:
         raise BadInput(f"{without_passwords(url)}: {fault}; {EXPECTED}")
     if parts.username is not None:
@@ -64,7 +70,13 @@ def read_url(url: str) -> Target:
         port=DEFAULT_PORTS[scheme] if parts.port is None else parts.port,
         authority=_bracketed(host) if parts.port is None else _endpoint(host, parts.port),
         path=f"{path}?{parts.query}" if parts.query else path,
+        messages=messages,
     )
+
+
+def _not_measured(messages: str) -> str:
+    """Say that this version does not measure what a scheme names."""
+    return f"messages over {MESSAGE_PROTOCOLS[messages]} are not measured by this version"
 
 
 def _fault(parts: SplitResult) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcurve.loads.tls import Scheme, TlsTable
-from loadcurve.protocol import HTTP1_1, HTTP2, HTTP3, HttpVersion
+from loadcurve.protocol import HTTP1_1, HTTP2, HTTP3, MESSAGE_SCHEMES, HttpVersion
 from loadcurve.server.settings import BooleanSetting, Setting, SettingValue, TextSetting
 
 TLS = "tls"
@@ -48,7 +48,8 @@ CLEAR_TEXT = Transport()
 def scheme_of(settings: Mapping[str, Setting], given: Mapping[str, object], url: str | None) -> Scheme:
     """Return how a server of these settings is spoken to, with what is given of them, or where it runs."""
     if url is not None:
-        return "https" if url.lower().startswith("https://") else "http"
+        scheme = url.partition("://")[0].lower()
+        return "https" if MESSAGE_SCHEMES.get(scheme, ("", scheme))[1] == "https" else "http"
     setting = settings.get(TLS)
     default = setting.default if isinstance(setting, BooleanSetting) else False
     return "https" if given.get(TLS, default) is True else "http"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-PANELS: Final = (None, "Arrivals and connections", "Requests", "TLS", "Generator", "Databases")
+PANELS: Final = (None, "Arrivals and connections", "Requests", "Messages", "TLS", "Generator", "Databases")
 """The sections of the help in their order; the first is of the options that most loads need."""
 
 

@@ -37,6 +37,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
             requests: Requests::Given(vec![get("/")]),
             conversation: Conversation::default(),
             pick: Pick::InOrder,
+            messages: None,
         },
         model: Model::Closed { connections },
         stop: Stop::RequestsTotal(requests_total),

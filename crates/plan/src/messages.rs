@@ -1,0 +1,108 @@
+//! What answers consist of where they are streams of messages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::DURATION_S_MAX;
+use crate::{InvalidPlan, Nanos};
+
+/// What the answers of a load are streams of, with what belongs to that alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Messages {
+    /// Each body is a stream of events.
+    Events(Events),
+}
+
+/// Events in the bodies of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Events {
+    /// How a body is divided into events.
+    pub event_format: EventFormat,
+    /// How many events an answer is to have; none where nobody knows.
+    pub events_expected: Option<u64>,
+    /// How long a stream is kept open that the server does not end; none for as long as the load lasts.
+    pub stream_for_s: Option<f64>,
+}
+
+/// How a body is divided into events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventFormat {
+    /// As server-sent events (HTML standard, section 9.2).
+    #[default]
+    Sse,
+    /// Each line that is not empty is one, such as JSON lines.
+    Lines,
+}
+
+impl Messages {
+    /// The settings of events, where messages are these.
+    #[must_use]
+    pub fn events(&self) -> Option<&Events> {
+        let Self::Events(events) = self;
+        Some(events)
+    }
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// When one is out of its range, with the number and the range.
+    pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
+        match self {
+            Self::Events(events) => events.validate(),
+        }
+    }
+}
+
+impl Events {
+    /// How long a stream is kept open that the server does not end; never ended where nobody says.
+    #[must_use]
+    pub fn stream_for(&self) -> Nanos {
+        self.stream_for_s.map_or(Nanos::NEVER, Nanos::from_secs_f64)
+    }
+
+    fn validate(&self) -> Result<(), InvalidPlan> {
+        if self.events_expected == Some(0) {
+            return Err(InvalidPlan("an answer is expected to have at least 1 event".into()));
+        }
+        match self.stream_for_s {
+            Some(stream_for_s) if !(stream_for_s > 0.0 && stream_for_s <= DURATION_S_MAX) => {
+                Err(InvalidPlan(format!(
+                    "a stream that is kept for {stream_for_s} s: expected more than 0 and at most {DURATION_S_MAX} s"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventFormat, Events, Messages};
+    use crate::Nanos;
+
+    #[test]
+    fn events_are_read_by_their_names_and_all_but_the_kind_has_a_default() {
+        let read = |text: &str| serde_json::from_str::<Messages>(text);
+        assert_eq!(read(r#"{"events": {}}"#).unwrap(), Messages::Events(Events::default()));
+        let lines = r#"{"events": {"event_format": "lines", "events_expected": 3, "stream_for_s": 0.5}}"#;
+        let given =
+            Events { event_format: EventFormat::Lines, events_expected: Some(3), stream_for_s: Some(0.5) };
+        assert_eq!(read(lines).unwrap(), Messages::Events(given));
+        assert_eq!(given.stream_for(), Nanos::from_millis(500));
+        assert_eq!(Events::default().stream_for(), Nanos::NEVER);
+        assert!(read(r#"{"events": {"no_such_key": 1}}"#).is_err());
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused_with_the_number() {
+        let refused = |events: Events| Messages::Events(events).validate().unwrap_err().to_string();
+        let none = Events { events_expected: Some(0), ..Events::default() };
+        assert!(refused(none).contains("at least 1 event"));
+        for seconds in [0.0, -1.0, f64::NAN, 2e6] {
+            let events = Events { stream_for_s: Some(seconds), ..Events::default() };
+            assert!(refused(events).contains(&format!("kept for {seconds} s")), "{seconds}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+"""The options of a load whose answers are streams of messages, and which of them belong together."""
+
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from loadcurve.loads.option import CommandLine, OtherTools, Planned
+from loadcurve.loads.table import LoadTable, Swept
+from loadcurve.loads.values import Duration, PositiveCount
+from loadcurve.protocol import Messages
+from loadcurve.toml.problems import Problem
+
+OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
+KEYS: Final = {"events": ("event_format", "events_expected", "stream_for")}
+"""The keys that belong to one kind of messages alone."""
+
+
+class MessagesTable(LoadTable):
+    """The keys of loads that say what answers are streams of."""
+
+    messages: Annotated[
+        Messages | None,
+        CommandLine(
+            "--messages", help="What answers are streams of, such as events.", panel="Messages", place=10
+        ),
+        Planned("messages"),
+        OWN_MESSAGES,
+    ] = None
+    """What answers are streams of: with `"events"`, of server-sent events, or of lines, each of which is
+    measured for itself. Unless set, an answer is a whole.
+    """
+    event_format: Annotated[
+        Literal["sse", "lines"] | None,
+        CommandLine(
+            "--event-format",
+            help="Events: sse, or lines such as JSON lines; default sse.",
+            panel="Messages",
+            place=20,
+        ),
+        Planned("messages"),
+        OWN_MESSAGES,
+    ] = None
+    """With events: server-sent events ("sse", the default), or "lines": each line that is not empty, such as
+    one of JSON lines, is an event.
+    """
+    events_expected: Annotated[
+        PositiveCount | None,
+        CommandLine(
+            "--events-expected",
+            help="Events: how many each answer is to have.",
+            metavar="N",
+            panel="Messages",
+            place=30,
+        ),
+        Planned("messages"),
+        OWN_MESSAGES,
+    ] = None
+    """With events: how many each answer is to have; what is delivered is compared with it."""
+    stream_for_s: Annotated[
+        Duration | None,
+        CommandLine(
+            "--stream-for",
+            help="Events: end each stream after this time.",
+            metavar="TIME",
+            panel="Messages",
+            place=40,
+        ),
+        Planned("messages"),
+        OWN_MESSAGES,
+    ] = Field(None, alias="stream_for")
+    """With events: how long a stream is kept open that the server does not end, after which it counts as
+    answered; as long as the load lasts unless set.
+    """
+
+    def _problems_of_messages(self, at: Swept) -> Iterator[Problem]:
+        """Check that the keys of one kind of messages are not given with another, or without any."""
+        for kind, keys in KEYS.items():
+            for key in keys:
+                if self.messages != kind and (at.gives(key) or key in at.sweep):
+                    text = f'only used with messages = "{kind}"; set it as well, or remove it'
+                    yield Problem(at.place(key), text)
+        if self.messages == "events" and max(at.values("pipeline"), default=1) > 1:
+            text = (
+                'cannot be combined with messages = "events", because a stream holds up what is behind it; '
+                "remove it, or use streams over HTTP/2"
+            )
+            yield Problem(at.place("pipeline"), text)
