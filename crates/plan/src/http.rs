@@ -232,8 +232,8 @@ impl Work for Http {
 mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
     use crate::{
-        Arrivals, Body, Events, Http2, IoChoice, Messages, Model, Nanos, Pick, Rate, RateStretch, Recording, Request, Requests,
-        Stop, Tls, Waiting,
+        Arrivals, Body, Events, Http2, IoChoice, Messages, Model, Nanos, Pick, Rate, RateStretch, Recording,
+        Request, Requests, Stop, Tls, Waiting,
     };
 
     fn plan() -> HttpLoad {
@@ -313,6 +313,20 @@ mod tests {
     }
 
     #[test]
+    fn events_are_checked_alone_and_together_with_a_pipeline() {
+        let refused = |events_expected, pipeline| {
+            let load = plan().with(|http| {
+                let events = Events { events_expected, ..Events::default() };
+                http.messages = Some(Messages::Events(events));
+                http.conversation.pipeline = pipeline;
+            });
+            load.validate().unwrap_err().to_string()
+        };
+        assert!(refused(Some(0), 1).contains("at least 1 event"));
+        assert!(refused(None, 2).contains("no pipeline with events"));
+    }
+
+    #[test]
     fn every_number_out_of_range_is_refused_with_the_number() {
         let conversation =
             |pipeline, calls, think_s| Conversation { pipeline, calls, think_s, ..Conversation::default() };
@@ -324,7 +338,6 @@ mod tests {
             connections: 1,
         };
         let resuming = |full_handshakes| Tls { full_handshakes, ..Tls::of("localhost") };
-        let events = |events_expected| Some(Messages::Events(Events { events_expected, ..Events::default() }));
         let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
         let from = |sources: &[&str]| {
             let sources = sources.iter().map(|source| source.parse().unwrap()).collect();
@@ -353,13 +366,6 @@ mod tests {
                 "no pipeline",
             ),
             (plan().with(|http| http.h2 = small_window), "65534 bytes"),
-            (plan().with(|http| http.messages = events(Some(0))), "at least 1 event"),
-            (
-                plan().with(|http| {
-                    (http.messages, http.conversation) = (events(None), conversation(2, None, 0.0));
-                }),
-                "no pipeline with events",
-            ),
             (from(&["127.0.0.2", "::1"]), "::1 cannot be a source address"),
             (from(&["127.0.0.2", "127.0.0.3", "127.0.0.2"]), "listed twice"),
             (plan().with(|http| http.requests = given(&[])), "at least one request"),
