@@ -40,7 +40,7 @@ MISTAKES = {
     "a program that cannot be run": (
         "sh -c ./hello.txt {port}",
         "hello.txt",
-        "ended with status 126 before it was ready.",
+        "ended with status 126 (of a shell that may not run the command: chmod +x makes a file executable)",
     ),
     "a program that goes into the background": (
         "sh -c 'sleep 60 &' {port}",

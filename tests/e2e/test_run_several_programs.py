@@ -34,7 +34,7 @@ MISTAKES = {
     ),
     "the last cannot be run": (
         [("app", APP), ("proxy", "sh -c ./hello.txt {port}")],
-        "The program proxy ended with status 126 before it was ready.",
+        "The program proxy ended with status 126 (of a shell that may not run the command",
     ),
     "one that was ready ends while another starts": (
         [("worker", "sh -c 'sleep 3; echo out of work; exit 5'"), ("app", NOT_LISTENING)],

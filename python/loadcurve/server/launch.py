@@ -47,6 +47,11 @@ PORT_CLOSE_TIMEOUT_S = 5.0
 CHECK_TIMEOUT_S = 10.0
 PASSWORD_BYTES = 24
 ADVICE_LOG_LINES = 20
+SHELL_STATUSES = {
+    126: "of a shell that may not run the command: chmod +x makes a file executable",
+    127: "of a shell that does not find the command: is it installed, and on the PATH?",
+}
+"""What these statuses mean where a shell has started the command (POSIX, Shell Command Language, 2.8.2)."""
 ENDED_IN_GOOD_ORDER = "ended with status 0"
 
 
@@ -227,7 +232,8 @@ class Launch:
         if result is None:
             return None
         if result.si_code == os.CLD_EXITED:
-            return f"ended with status {result.si_status}"
+            meaning = SHELL_STATUSES.get(result.si_status)
+            return f"ended with status {result.si_status}" + (f" ({meaning})" if meaning else "")
         return f"was ended by {signal.Signals(result.si_status).name}"
 
     def look_after_orphans(self, *, with_strays: bool = False) -> None:
