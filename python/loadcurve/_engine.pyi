@@ -27,6 +27,7 @@ __all__ = [
     "encoded_counters",
     "is_expected_status",
     "judge",
+    "latency_bounds_s",
     "make_certificates",
     "merge_parts",
     "pause_delays",
@@ -159,13 +160,16 @@ class Load:
         dict[str, int],
         tuple[float, int, tuple[float, float, float] | None] | None,
         float | None,
+        tuple[list[int], float],
     ]:
-        """Return seconds since the warm-up began, answers, failures by class, the last second, and an age.
+        """Return seconds since the warm-up began, answers, failures by class, and more of a load under way.
 
-        The first is ``None`` while connecting, the last second during the first one: a length in seconds,
-        answers, and the percentiles 50, 90 and 99 of their latency in ms, each within 1/32 of the true one
-        (``None`` where nothing was answered). A second ends with the first call that comes after it. The age
-        is that of the oldest request under way, in seconds; ``None`` where none is.
+        The first is ``None`` while connecting. The fourth is the last second, ``None`` during the first one:
+        a length in seconds, answers, and the percentiles 50, 90 and 99 of their latency in ms, each within
+        1/32 of the true one (``None`` where nothing was answered). A second ends with the first call that
+        comes after it. The age
+        is that of the oldest request under way, in seconds; ``None`` where none is. The latencies are of all
+        answers so far: how many lie between the bounds of :func:`latency_bounds_s`, and their sum in seconds.
         """
 
     def stop(self) -> None:
@@ -201,6 +205,7 @@ class Levels:
         dict[str, int],
         tuple[float, int, tuple[float, float, float] | None] | None,
         float | None,
+        tuple[list[int], float],
     ]:
         """Return what :meth:`Load.progress` returns, from the start of the first level on."""
 
@@ -474,6 +479,9 @@ def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
         ValueError: the text is not TOML; its arguments are the message, the line and the column.
 
     """
+
+def latency_bounds_s() -> list[float]:
+    """Return the bounds in s between which a load under way shows how many answers there were, ascending."""
 
 def uring_refusal() -> str | None:
     """Return why the kernel does not offer io_uring to this process; ``None`` where it does."""

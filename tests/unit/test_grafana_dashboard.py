@@ -8,7 +8,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from loadcurve.generate.generator import LastSecond, Progress
+from loadcurve._engine import latency_bounds_s
+from loadcurve.generate.generator import LastSecond, LatencyCounts, Progress
 from loadcurve.metrics.live import LiveLoad
 from loadcurve.metrics.prometheus import OfLoad
 
@@ -26,7 +27,9 @@ METRIC = re.compile(r"\bloadcurve_\w+")
 def served() -> dict[str, set[str]]:
     """The labels of each series that a load serves, by its name, as Prometheus' own parser reads it."""
     live = LiveLoad()
-    live.show(LABELS, Progress(2.5, 500, {"timeout": 3}, LastSecond(1.0, 200, (1.5, 4.0, 9.0)), oldest_s=2.0))
+    last = LastSecond(1.0, 200, (1.5, 4.0, 9.0))
+    counts = LatencyCounts((0,) * len(latency_bounds_s()) + (500,), 1.0)
+    live.show(LABELS, Progress(2.5, 500, {"timeout": 3}, last, oldest_s=2.0, latencies=counts))
     registry = CollectorRegistry()
     registry.register(OfLoad(live))
     families = text_string_to_metric_families(generate_latest(registry).decode())

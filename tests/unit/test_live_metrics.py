@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve._engine import latency_bounds_s
 from loadcurve.cli.live_metrics import cpus_beside, published
 from loadcurve.errors import BadInput
-from loadcurve.generate.generator import LastSecond, Progress
-from loadcurve.metrics.live import METRICS, LiveLoad
+from loadcurve.generate.generator import LastSecond, LatencyCounts, Progress
+from loadcurve.metrics.live import HISTOGRAM_NAME, METRICS, LiveLoad
 from support.command import Command
 from support.dripping_server import dripping_server
 
@@ -86,7 +87,7 @@ def test_a_scrape_has_every_figure_with_its_labels():
             left = {line.partition("{")[0] for line in answer.read().decode().splitlines() if line[0] != "#"}
     assert left == {"loadcurve_answered_total", "loadcurve_failed_total"}, "what was counted stays"
     families = {family.name: family for family in parser.text_string_to_metric_families(text)}
-    assert set(families) == {metric.name for metric in METRICS}
+    assert set(families) == {metric.name for metric in METRICS}, "without counts there is no histogram"
     [answered] = families["loadcurve_answered"].samples
     assert (answered.name, answered.value, answered.labels) == ("loadcurve_answered_total", 500, LABELS)
     quantiles = {one.labels["quantile"]: one.value for one in families["loadcurve_latency_seconds"].samples}
@@ -95,6 +96,47 @@ def test_a_scrape_has_every_figure_with_its_labels():
     assert len(lines) == 1, "no warning on the loopback interface"
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url, timeout=10)
+
+
+def counted(**by_place: int) -> LatencyCounts:
+    counts = [0] * (len(latency_bounds_s()) + 1)
+    for place, count in by_place.items():
+        counts[int(place[1:])] = count
+    return LatencyCounts(tuple(counts), 0.25)
+
+
+def test_a_histogram_has_all_latencies_by_bounds_that_no_answer_crosses():
+    parser = pytest.importorskip("prometheus_client.parser")
+    lines: list[str] = []
+    with published("127.0.0.1:0", None, None, lines.append) as live:
+        assert live is not None
+        ended = LABELS | {"point": "connections=1"}
+        live.show(ended, Progress(1.0, 7, latencies=counted(_2=7)))
+        live.is_over()
+        live.show(LABELS, Progress(1.0, 6, latencies=counted(_0=1, _1=3, _45=2)))
+        with urllib.request.urlopen(lines[0].removeprefix("metrics: "), timeout=10) as answer:
+            families = {
+                family.name: family
+                for family in parser.text_string_to_metric_families(answer.read().decode())
+            }
+    by_point: dict[str, dict[str, float]] = {}
+    for one in families[HISTOGRAM_NAME].samples:
+        name = one.labels.get("le", one.name.removeprefix(HISTOGRAM_NAME))
+        by_point.setdefault(one.labels["point"], {})[name] = one.value
+    now = by_point["connections=10"]
+    # 2^14 ns, half as much again, and its double; 2^36 ns is the longest.
+    shown = {
+        name: now[name] for name in ("0.000016384", "0.000024576", "0.000032768", "68.719476736", "+Inf")
+    }
+    assert [*shown.values()] == [1, 4, 4, 4, 6]
+    assert (now["_count"], now["_sum"], len(now)) == (6, 0.25, 46 + 2)
+    assert by_point["connections=1"]["+Inf"] == 7, "the load before is kept"
+
+
+def test_latencies_of_machines_add_up_and_those_of_levels_subtract():
+    one, other = counted(_0=1, _3=2), counted(_3=5)
+    assert one + other == LatencyCounts(counted(_0=1, _3=7).counts, 0.5)
+    assert (one + other) - one == other
 
 
 class Collector(BaseHTTPRequestHandler):

@@ -12,6 +12,12 @@ const DOUBLING_BITS: u32 = 4;
 /// The longest time with a bucket between others: 2^42 ns, 73 minutes. Longer ones count in the last bucket.
 const LONGEST_BITS: u32 = 42;
 const BUCKETS: usize = ((LONGEST_BITS - UNIT_BITS - DOUBLING_BITS + 1) << DOUBLING_BITS) as usize;
+/// The shortest bound that others are shown: 2^14 ns, 16 microseconds, where buckets begin to be 1/16 wide.
+const SHORTEST_BOUND_BITS: u32 = UNIT_BITS + DOUBLING_BITS;
+/// The longest: 2^36 ns, 69 seconds, beyond the usual timeouts.
+const LONGEST_BOUND_BITS: u32 = 36;
+/// Between a bound and its double there is one half-way. The last count is of what exceeds all bounds.
+pub const LATENCY_COUNTS: usize = 2 * (LONGEST_BOUND_BITS - SHORTEST_BOUND_BITS) as usize + 2;
 
 /// The bucket of a latency.
 fn bucket_of(latency: Nanos) -> usize {
@@ -28,6 +34,25 @@ fn middle_of(bucket: usize) -> Nanos {
     Nanos(((2 * units + 1) << doublings << UNIT_BITS) / 2)
 }
 
+/// The bounds of the counts that others are shown, in ns, each with two or three significant bits. They lie between
+/// buckets, so that counting up to them loses nothing.
+#[must_use]
+pub fn latency_bounds() -> [Nanos; LATENCY_COUNTS - 1] {
+    std::array::from_fn(|place| {
+        let doubled = 1 << SHORTEST_BOUND_BITS << (place / 2);
+        Nanos(if place % 2 == 0 { doubled } else { doubled + doubled / 2 })
+    })
+}
+
+/// How many requests were answered by latency, and the sum of their latencies, of a whole load so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatencyCounts {
+    /// Those shorter than each of [`latency_bounds`] and not shorter than the one before, and last all others.
+    pub counts: [u64; LATENCY_COUNTS],
+    /// The sum of all latencies.
+    pub sum: Nanos,
+}
+
 /// What became of one thread's requests since the load began, warm-up included.
 ///
 /// Only the thread itself writes, so it counts by a plain load and store, without a lock or an atomic addition; anybody
@@ -36,6 +61,7 @@ fn middle_of(bucket: usize) -> Nanos {
 #[repr(align(128))]
 pub struct Activity {
     latencies: [AtomicU64; BUCKETS],
+    latency_sum: AtomicU64,
     failures: [AtomicU64; Failure::ROWS.len()],
     /// When the oldest request under way was sent, or its connection begun; the greatest number where none is.
     oldest: AtomicU64,
@@ -45,6 +71,7 @@ impl Default for Activity {
     fn default() -> Self {
         Self {
             latencies: [const { AtomicU64::new(0) }; _],
+            latency_sum: AtomicU64::new(0),
             failures: [const { AtomicU64::new(0) }; _],
             oldest: AtomicU64::new(Nanos::NEVER.0),
         }
@@ -55,6 +82,7 @@ impl Activity {
     /// A request was answered, after `latency`.
     pub fn answered(&self, latency: Nanos) {
         count_one(&self.latencies[bucket_of(latency)]);
+        add(&self.latency_sum, latency.0);
     }
 
     /// A request failed.
@@ -79,6 +107,11 @@ impl Activity {
         self.latencies.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
+    /// The sum of the latencies of those that were answered so far.
+    fn latency_sum(&self) -> Nanos {
+        Nanos(self.latency_sum.load(Ordering::Relaxed))
+    }
+
     /// How many requests failed so far, by class.
     #[must_use]
     pub fn failures(&self) -> FailureCounts {
@@ -92,15 +125,20 @@ impl Activity {
 
 /// Counts one more, on the only thread that counts here.
 fn count_one(counter: &AtomicU64) {
-    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    add(counter, 1);
 }
 
-/// Latencies of all threads in coarse buckets: for a display, never for a result.
+/// Adds to a number, on the only thread that does so here.
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+}
+
+/// Latencies of all threads in coarse buckets, and their sum: for a display, never for a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CoarseLatencies([u64; BUCKETS]);
+pub(crate) struct CoarseLatencies([u64; BUCKETS], Nanos);
 
 impl CoarseLatencies {
-    pub(crate) const NONE: Self = Self([0; BUCKETS]);
+    pub(crate) const NONE: Self = Self([0; BUCKETS], Nanos::ZERO);
 
     /// Those that the threads have shown until now.
     pub(crate) fn of<'a>(activities: impl Iterator<Item = &'a Activity>) -> Self {
@@ -109,6 +147,7 @@ impl CoarseLatencies {
             for (count, shown) in all.0.iter_mut().zip(&activity.latencies) {
                 *count += shown.load(Ordering::Relaxed);
             }
+            all.1 = all.1 + activity.latency_sum();
         }
         all
     }
@@ -120,10 +159,22 @@ impl CoarseLatencies {
     /// Those that came since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let mut latest = self.clone();
+        latest.1 = latest.1 - earlier.1;
         for (count, before) in latest.0.iter_mut().zip(earlier.0) {
             *count -= before;
         }
         latest
+    }
+
+    /// How many there are between the bounds that others are shown.
+    pub(crate) fn counts(&self) -> LatencyCounts {
+        let bounds = latency_bounds();
+        let mut counts = [0; LATENCY_COUNTS];
+        for (bucket, count) in self.0.iter().enumerate() {
+            let middle = middle_of(bucket);
+            counts[bounds.partition_point(|bound| *bound <= middle)] += count;
+        }
+        LatencyCounts { counts, sum: self.1 }
     }
 
     /// The latency that a share of them, from 0 to 1, does not exceed, by its nearest rank; `None` if there are none.
@@ -154,7 +205,7 @@ mod tests {
     use loadcurve_record::{Failure, FailureCounts};
     use proptest::prelude::*;
 
-    use super::{Activity, CoarseLatencies};
+    use super::{Activity, CoarseLatencies, LATENCY_COUNTS, latency_bounds};
 
     fn shown(latencies: impl IntoIterator<Item = u64>) -> CoarseLatencies {
         let activity = Activity::default();
@@ -177,6 +228,18 @@ mod tests {
             let found_ms = latencies.at(share).unwrap().as_millis_f64();
             assert!((found_ms / expected_ms - 1.0).abs() <= 1.0 / 32.0, "{found_ms} at {share}");
         }
+    }
+
+    #[test]
+    fn counts_between_bounds_are_those_of_the_latencies_and_their_sum_is_exact() {
+        let bounds = latency_bounds();
+        assert_eq!((bounds[0], bounds[1], bounds[2]), (Nanos(16_384), Nanos(24_576), Nanos(32_768)));
+        assert_eq!(bounds[bounds.len() - 1], Nanos(1 << 36));
+        // Just below each bound, and exactly at the last one.
+        let below = bounds.map(|bound| bound.0 - 1);
+        let found = shown(below.into_iter().chain([1 << 36])).counts();
+        assert_eq!(found.counts, [1; LATENCY_COUNTS]);
+        assert_eq!(found.sum, Nanos(below.iter().sum::<u64>() + (1 << 36)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use loadcurve_pauses::{Pause, Period, Side, Watch};
 use loadcurve_plan::Nanos;
 use loadcurve_record::{FailureCounts, Window};
 
-use crate::activity::{Activity, CoarseLatencies};
+use crate::activity::{Activity, CoarseLatencies, LatencyCounts};
 use crate::clock;
 use crate::error::StartError;
 use crate::kernel::TcpCounters;
@@ -27,6 +27,8 @@ pub struct Progress {
     pub elapsed_s: Option<f64>,
     /// Requests answered so far, warm-up included.
     pub answered: u64,
+    /// The same by latency.
+    pub latencies: LatencyCounts,
     /// Requests failed so far, warm-up included.
     pub failures: FailureCounts,
     /// The last second that is over; none during the first one.
@@ -171,6 +173,7 @@ impl<T: Send + 'static> ThreadGroup<T> {
         Progress {
             elapsed_s: elapsed.map(Nanos::as_secs_f64),
             answered: latencies.count(),
+            latencies: latencies.counts(),
             failures,
             last_second: elapsed.and_then(|elapsed| self.watcher.look(elapsed, latencies)),
             oldest_s: oldest.map(|oldest| (clock::now() - oldest).as_secs_f64()),

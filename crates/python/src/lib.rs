@@ -37,6 +37,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(database::workload, module)?)?;
     module.add_function(wrap_pyfunction!(echo::clock_exchanges, module)?)?;
     module.add_function(wrap_pyfunction!(parts::merge_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(load::latency_bounds_s, module)?)?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_length, module)?)?;
     module.add_function(wrap_pyfunction!(requests::body_lines, module)?)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loadcurve_engine::{Begins, Progress, RunningLoad};
+use loadcurve_engine::{Begins, Progress, RunningLoad, latency_bounds};
 use loadcurve_plan::Nanos;
 use loadcurve_record::Class;
 use pyo3::exceptions::PyRuntimeError;
@@ -14,9 +14,12 @@ use crate::plan::{Plan, read_plan, start_error};
 
 /// Of a last second: its length, its answers, and three percentiles of their latency in ms.
 type ShownSecond = (f64, u64, Option<[f64; 3]>);
-/// Seconds since the load began, answers, failures by class, and the last second.
+/// The answers so far by latency, and the sum of their latencies in seconds.
+type ShownLatencies = (Vec<u64>, f64);
+/// Seconds since the load began, answers, failures by class, the last second, the age of the oldest request, and all
+/// latencies.
 pub(crate) type ShownProgress =
-    (Option<f64>, u64, BTreeMap<&'static str, u64>, Option<ShownSecond>, Option<f64>);
+    (Option<f64>, u64, BTreeMap<&'static str, u64>, Option<ShownSecond>, Option<f64>, ShownLatencies);
 
 /// A load that runs on threads of the engine; Python only looks on.
 #[pyclass(module = "loadcurve._engine")]
@@ -87,7 +90,14 @@ pub(crate) fn shown(progress: &Progress) -> ShownProgress {
         failures.map(|(class, count)| (class.code(), count)).collect(),
         progress.last_second.map(|second| (second.length_s, second.answered, second.latency_ms)),
         progress.oldest_s,
+        (progress.latencies.counts.to_vec(), progress.latencies.sum.as_secs_f64()),
     )
+}
+
+/// The bounds in seconds between which a load under way shows how many answers there were.
+#[pyfunction]
+pub(crate) fn latency_bounds_s() -> Vec<f64> {
+    latency_bounds().iter().map(|bound| bound.as_secs_f64()).collect()
 }
 
 pub(crate) fn already_finished() -> PyErr {

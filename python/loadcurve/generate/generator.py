@@ -45,6 +45,26 @@ class CpuSeconds(NamedTuple):
 
 
 @dataclass(frozen=True)
+class LatencyCounts:
+    """Answers by latency since a load began."""
+
+    counts: tuple[int, ...]
+    """Between the bounds of ``loadcurve._engine.latency_bounds_s``; the last is of what is not below any."""
+    sum_s: float
+    """Of all latencies."""
+
+    def __add__(self, other: "LatencyCounts") -> "LatencyCounts":
+        """Return the answers of both."""
+        counts = (one + more for one, more in zip(self.counts, other.counts, strict=True))
+        return LatencyCounts(tuple(counts), self.sum_s + other.sum_s)
+
+    def __sub__(self, earlier: "LatencyCounts") -> "LatencyCounts":
+        """Return the answers since an earlier look."""
+        counts = (now - before for now, before in zip(self.counts, earlier.counts, strict=True))
+        return LatencyCounts(tuple(counts), max(self.sum_s - earlier.sum_s, 0.0))
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a load is; ``elapsed_s`` counts from the start of the warm-up, ``None`` while connecting."""
 
@@ -57,6 +77,8 @@ class Progress:
     """``None`` during the first one."""
     oldest_s: float | None = None
     """How long the oldest request under way has been so; ``None`` where none is, or that is not known."""
+    latencies: LatencyCounts | None = None
+    """Of all answers so far; ``None`` where the generator does not tell."""
     cpu: Callable[[], CpuSeconds | None] | None = field(default=None, compare=False)
     """Reads what both sides have used of the CPUs, some 20 µs for each process of the machine; ``None`` where
     the generator cannot tell.

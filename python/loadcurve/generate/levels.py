@@ -73,12 +73,16 @@ class _Looking:
         within_s = elapsed_s - (self._ends_s[level - 1] if level else 0.0)
         failures = Counter(progress.failures)
         failures.subtract(self._before.failures)
+        latencies, before = progress.latencies, self._before.latencies
+        if latencies is not None and before is not None:
+            latencies -= before
         within = Progress(
             elapsed_s=None if progress.elapsed_s is None else within_s,
             answered=(progress.answered or 0) - (self._before.answered or 0),
             failures=+failures,
             last_second=progress.last_second,
             oldest_s=progress.oldest_s,
+            latencies=latencies,
         )
         return level, self._watches[level].look(within)
 

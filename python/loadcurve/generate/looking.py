@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.generate.generator import LastSecond, Plan, Progress
+from loadcurve.generate.generator import LastSecond, LatencyCounts, Plan, Progress
 from loadcurve.generate.whose_time import TimeWatch, work_of
 from loadcurve.host.withheld import Withheld
 from loadcurve.redaction import hidden, own_words
@@ -21,7 +21,9 @@ BODY_KEPT_BYTES = 1024
 LOOK_INTERVAL_S = 0.05
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 ShownSecond = tuple[float, int, tuple[float, float, float] | None]
-ShownProgress = tuple[float | None, int, Mapping[str, int], ShownSecond | None, float | None]
+ShownProgress = tuple[
+    float | None, int, Mapping[str, int], ShownSecond | None, float | None, tuple[Sequence[int], float]
+]
 
 
 class WindowWatch:
@@ -92,8 +94,15 @@ def start_refusals() -> Iterator[None]:
 
 def progress_of(shown: ShownProgress) -> Progress:
     """Return how far a load is, as the engine shows it."""
-    elapsed_s, answered, failures, last_second, oldest_s = shown
-    return Progress(elapsed_s, answered, failures, last_second and LastSecond(*last_second), oldest_s)
+    elapsed_s, answered, failures, last_second, oldest_s, (counts, sum_s) = shown
+    return Progress(
+        elapsed_s,
+        answered,
+        failures,
+        last_second and LastSecond(*last_second),
+        oldest_s,
+        latencies=LatencyCounts(tuple(counts), sum_s),
+    )
 
 
 def result_of(plan: Plan, text: str, watch: WindowWatch) -> LoadResult:

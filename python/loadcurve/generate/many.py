@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence, Set
 from collections.abc import Generator as Yielding
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any, Final, TypeVar
 
 from loadcurve.errors import BadInput, NothingMeasured
@@ -322,10 +323,12 @@ def added_up(parts: Sequence[Progress]) -> Progress:
         length_s = sum(second.length_s for second in seconds) / len(seconds)
         rate_rps = sum(second.answered / second.length_s for second in seconds)
         last = LastSecond(length_s, round(rate_rps * length_s), None)
+    latencies = [part.latencies for part in parts if part.latencies is not None]
     return Progress(
         elapsed_s=max((part.elapsed_s for part in parts if part.elapsed_s is not None), default=None),
         answered=sum(part.answered or 0 for part in parts),
         failures=dict(failures),
         last_second=last,
         oldest_s=max((part.oldest_s for part in parts if part.oldest_s is not None), default=None),
+        latencies=reduce(add, latencies) if len(latencies) == len(parts) else None,
     )

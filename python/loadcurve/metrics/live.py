@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from loadcurve.generate.generator import Progress
+from loadcurve.generate.generator import LatencyCounts, Progress
 
 QUANTILES = ("0.5", "0.9", "0.99")
 """Of the latencies in the last second, in the order of :class:`~loadcurve.generate.generator.LastSecond`."""
 MS_PER_S = 1e3
 ENDED_MAX = 1000
 """The counters of at most this many loads are kept after their end."""
+HISTOGRAMS_OF_ENDED_MAX = 50
+"""The histograms of fewer, since each has dozens of lines."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ OLDEST = Metric(
     "Age of the oldest request under way, which grows where a connection is never served.",
 )
 METRICS = (ANSWERED, FAILED, RATE, LATENCY, ELAPSED, OLDEST)
+HISTOGRAM_NAME = "loadcurve_request_duration_seconds"
+HISTOGRAM_MEANING = "Latencies since the load started, including its warm-up, from when a request was due."
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,16 @@ class LiveLoad:
         yield Sample(RATE, last.answered / last.length_s, labels)
         for quantile, latency_ms in zip(QUANTILES, last.latency_ms or (), strict=False):
             yield Sample(LATENCY, latency_ms / MS_PER_S, {**labels, "quantile": quantile})
+
+    def histograms(self) -> Iterator[tuple[Mapping[str, str], LatencyCounts]]:
+        """Yield all latencies of the loads, with their labels, of the generators that tell."""
+        loads = dict([*self._ended.items()][-HISTOGRAMS_OF_ENDED_MAX:])
+        if (shown := self._shown) is not None:
+            labels, progress = shown
+            loads[tuple(labels.items())] = progress
+        for of_load, progress in loads.items():
+            if progress.latencies is not None:
+                yield dict(of_load), progress.latencies
 
 
 def _counted(labels: Mapping[str, str], progress: Progress) -> Iterator[Sample]:

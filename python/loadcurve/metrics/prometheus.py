@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
+from loadcurve._engine import latency_bounds_s
 from loadcurve.errors import BadInput
-from loadcurve.metrics.live import METRICS, LiveLoad
+from loadcurve.metrics.live import HISTOGRAM_MEANING, HISTOGRAM_NAME, METRICS, LiveLoad
 from loadcurve.server.spawn import bound_to
 
 if TYPE_CHECKING:
@@ -36,6 +37,17 @@ class OfLoad:
                     family.add_sample(name, dict(sample.labels), sample.value)
             if family.samples:
                 yield family
+        latencies: Metric = HistogramMetricFamily(HISTOGRAM_NAME, HISTOGRAM_MEANING)
+        bounds = [*(f"{bound_s:.9f}".rstrip("0") for bound_s in latency_bounds_s()), "+Inf"]
+        for labels, counted in self._live.histograms():
+            total = 0
+            for bound, count in zip(bounds, counted.counts, strict=True):
+                total += count
+                latencies.add_sample(f"{HISTOGRAM_NAME}_bucket", {**labels, "le": bound}, total)
+            latencies.add_sample(f"{HISTOGRAM_NAME}_count", dict(labels), total)
+            latencies.add_sample(f"{HISTOGRAM_NAME}_sum", dict(labels), counted.sum_s)
+        if latencies.samples:
+            yield latencies
 
 
 @contextmanager
