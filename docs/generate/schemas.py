@@ -16,6 +16,7 @@ from loadcurve.result.records import TRIAL_RECORD, RunRecord
 from loadcurve.result.rig import Ceiling, MachinesCeiling, Noise
 from loadcurve.result.several import InterferenceRecord, SeveralLoadsRecord
 from loadcurve.result.site_index import SiteIndex
+from loadcurve.result.suite import SuiteRecord
 from loadcurve.watch.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _complete() -> Schemas:
         "progress": RunProgress,
         "loads": SeveralLoadsRecord,
         "interference": InterferenceRecord,
+        "suite": SuiteRecord,
         "history": HistoryEntry,
         "published": PublishedRun,
         "site": SiteIndex,

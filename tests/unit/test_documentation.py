@@ -18,6 +18,7 @@ from loadcurve.server.settings import choose_settings
 from loadcurve.study.claims import ClaimsFile
 from loadcurve.study.model import Study
 from loadcurve.study.several import studies_in
+from loadcurve.study.suite import SuiteTable
 from support import synthetic_run as synthetic
 
 PROJECT = Path(__file__).parents[2]
@@ -162,6 +163,11 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
     if "loads" in tables:
         (tmp_path / "study.toml").write_text(text)
         assert studies_in(tmp_path / "study.toml")
+        return
+    if "studies" in tables:
+        for name in tables["studies"]:
+            (tmp_path / f"{name}.toml").write_text("")
+        assert SuiteTable.model_validate(tables, context={"folder": tmp_path})
         return
     if "claims" in tables:
         ClaimsFile.model_validate(tables)

@@ -1,9 +1,11 @@
 """A run leaves out the optional servers of its study that are not installed, and says so in one line."""
 
+import sys
+
 import pytest
 
 from loadcurve.analysis.analysis import analyse
-from loadcurve.errors import NothingMeasured
+from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
 from loadcurve.report.section import Report
@@ -54,6 +56,31 @@ def test_what_is_not_installed_takes_one_line_with_one_command_and_is_no_part_of
     assert f"L{line[1:]}" in Page(render_page(content)).text
     assert set(scripted.run.run.servers) == {"limit"}
     assert set(scripted.run.run.study["servers"]) == {"limit"}
+
+
+def test_an_optional_server_of_a_version_that_cannot_do_it_is_left_out_with_the_reason(
+    scripted, tmp_path, monkeypatch
+):
+    write_entry(
+        tmp_path / "newer" / "old",
+        binary=sys.executable,
+        start='"{binary}"',
+        more='[settings.fast]\ntype = "boolean"\ndefault = false\ndoc = "Fast."\n'
+        '[[unsupported]]\nsettings = { fast = true }\nbefore = "99"\nreason = "it is fast from 99 on."\n',
+    )
+    catalog = load_catalog([tmp_path / "newer"])
+    monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
+    servers = "[servers.limit]\n[servers.old]\nfast = true\n"
+    scripted.measure(study_text(f"{servers}optional = true"))
+    assert "left out: old, because old 3" in scripted.talk
+    assert "it is fast from 99 on" in scripted.talk
+    assert scripted.run.run.left_out is None
+    assert set(scripted.run.run.servers) == {"limit"}
+    (tmp_path / "again").mkdir()
+    required = ScriptedRun(tmp_path / "again", monkeypatch)
+    monkeypatch.setattr("loadcurve.runs.study.load_catalog", lambda _: catalog)
+    with pytest.raises(BadInput, match="it is fast from 99 on"):
+        required.measure(study_text(servers))
 
 
 def test_the_command_is_for_those_servers_that_this_system_has(scripted):

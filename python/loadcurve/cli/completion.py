@@ -16,7 +16,7 @@ from typer.completion import completion_init, get_completion_script, install  # 
 
 from loadcurve.result.run_files import RUN_FILE, RUNS_FOLDER
 from loadcurve.server.packaged import PACKAGED_CATALOG, names_in
-from loadcurve.study.bundled import bundled_studies
+from loadcurve.study.bundled import bundled_studies, bundled_suites
 
 SHELLS = ("bash", "zsh", "fish")
 FIRST_TAB_OF_ZSH = """
@@ -85,6 +85,11 @@ ShowOption = Annotated[
 def studies(incomplete: str) -> list[str]:
     """Return the bundled studies and the study files that a word may become."""
     return _beginning_with(incomplete, [*bundled_studies(), *_paths(incomplete, "*.toml")])
+
+
+def studies_and_suites(incomplete: str) -> list[str]:
+    """Return the bundled suites besides what :func:`studies` returns."""
+    return [*_beginning_with(incomplete, bundled_suites()), *studies(incomplete)]
 
 
 def run_folders(incomplete: str) -> list[str]:

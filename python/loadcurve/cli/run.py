@@ -85,8 +85,11 @@ def run_command(
     resumed: Path | None = None,
     *,
     is_strict: bool = False,
+    suggests: bool = True,
 ) -> int:
     """Run a study, or resume the interrupted run of one; show its progress and summary; return the exit code.
+
+    Unless it ``suggests`` something, no next commands are shown.
 
     Raises ``LoadcurveError``: nothing was measured, or a record could not be written; its exit code says
     which.
@@ -111,7 +114,7 @@ def run_command(
             display.begins(study_run.studies, study_run.order, study_run.first_block)
             interrupted = measured(study_run)
         steps = None
-        if resumed is None and talk.is_terminal:
+        if suggests and resumed is None and talk.is_terminal:
             steps = next_steps(argument or "", study_run.study_file, study_run.folder, options)
         ending = Ending(talk, steps, interrupted=interrupted)
         _show_all(study_run, talk, ending, interrupted=interrupted)

@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -13,36 +12,48 @@ from loadcurve.errors import BadInput
 from loadcurve.report.terminal_tables import NAMES, WRAPPED, Column, column_table
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.server.catalog import catalogs_of, load_catalog
-from loadcurve.study.bundled import STUDY_FILE, bundled_studies
+from loadcurve.study.bundled import STUDY_FILE, SUITE_FILE, bundled_studies, bundled_suites
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.find import bundled_study, find_study
 from loadcurve.study.several import studies_in
+from loadcurve.study.suite import find_suite, read_suite
 from loadcurve.toml.document import TomlDocument
 from loadcurve.units import clock, plural
-
-if TYPE_CHECKING:
-    from loadcurve.study.model import Study
 
 UNKNOWN = "duration unknown before a run"
 
 
 def list_command() -> None:
-    """Print the studies that come with Loadcurve, with what they ask."""
-    studies = [(name, studies_in(file)[0]) for name, file in bundled_studies().items()]
-    columns: list[Column[tuple[str, Study]]] = [
-        Column("study", lambda row: row[0], NAMES),
-        Column("question", lambda row: row[1].question or row[1].title, WRAPPED),
+    """Print the studies and suites that come with Loadcurve, with what they ask."""
+    suites = bundled_suites()
+    folders = {file.parent for file in suites.values()}
+    rows = [
+        (name, study.question or study.title)
+        for name, file in bundled_studies().items()
+        if file.parent not in folders
+        for study in studies_in(file)[:1]
     ]
-    new_console(is_list=True).print(column_table(studies, columns))
+    for name, file in suites.items():
+        suite = read_suite(file)
+        rows.append((name, f"{suite.question or suite.title} ({len(suite.studies)} studies in turn)"))
+    columns: list[Column[tuple[str, str]]] = [
+        Column("study", lambda row: row[0], NAMES),
+        Column("question", lambda row: row[1], WRAPPED),
+    ]
+    new_console(is_list=True).print(column_table(sorted(rows), columns))
 
 
 def check_command(argument: str, catalogs: Sequence[Path] = ()) -> None:
     """Check a study as a run would, and print what it would measure, for how long, and what it touches.
 
-    Nothing is started.
+    Of a suite, all of its studies. Nothing is started.
 
     Raises ``BadInput``: the study cannot be used.
     """
+    if (suite := find_suite(argument)) is not None:
+        for study_file in read_suite(suite).studies.values():
+            check_command(str(study_file), catalogs)
+        return
     file = find_study(argument)
     catalog = load_catalog([*catalogs_of(TomlDocument.read(file)), *catalogs])
     studies = checked_studies(file, catalog)
@@ -67,8 +78,8 @@ def copy_command(name: str, target: Path | None) -> None:
 
     Raises ``BadInput``: there is no bundled study of this name, or the place is taken or cannot be made.
     """
-    file = bundled_study(name)
-    is_folder = file.name == STUDY_FILE
+    file = bundled_suites().get(name) or bundled_study(name)
+    is_folder = file.name in {STUDY_FILE, SUITE_FILE}
     source = file.parent if is_folder else file
     made = target or Path(source.name)
     if made.exists() or made.is_symlink():
@@ -81,4 +92,4 @@ def copy_command(name: str, target: Path | None) -> None:
             shutil.copyfile(source, made)
     except OSError as error:
         raise BadInput(f"{made} cannot be written: {error.strerror or error}") from None
-    new_console().print(Text(f"{made}: edit {made / STUDY_FILE if is_folder else made}, then run it"))
+    new_console().print(Text(f"{made}: edit {made / file.name if is_folder else made}, then run it"))

@@ -20,6 +20,8 @@ FIRST_FILES = frozenset({STUDY_FILE, TRIALS_FILE, RUN_COPY_FILE})
 """What a folder has before its run begins with ``run.json``."""
 LOADS_FILE = "loads.json"
 """That of a folder of several loads at once, in which each has a run folder."""
+SUITE_RECORD_FILE = "suite.json"
+"""That of a folder of a suite, in which each of its studies has a run folder."""
 INPUTS_FOLDER = "inputs"
 """What a run was given beside its study."""
 ARCHIVE_SUFFIX = ".loadcurve.zip"
@@ -41,6 +43,16 @@ def new_folder(name: str) -> Path:
 def has_several_loads(folder: Path) -> bool:
     """Say whether a folder is that of several loads at once."""
     return os.path.lexists(folder / LOADS_FILE)
+
+
+def is_of_suite(folder: Path) -> bool:
+    """Say whether a folder has the runs of a suite of studies."""
+    return os.path.lexists(folder / SUITE_RECORD_FILE)
+
+
+def runs_of_suite(folder: Path) -> list[Path]:
+    """Return the run folders in that of a suite, by name; none where a run has not begun."""
+    return sorted(file.parent for file in folder.glob(f"*/{RUN_FILE}"))
 
 
 def is_archive(path: Path) -> bool:
@@ -71,6 +83,8 @@ def no_run_folder(folder: Path) -> BadInput:
             f"{folder} has several loads at once: give one of the folders in it, or show all with "
             f"`loadcurve report {folder}`."
         )
+    if is_of_suite(folder):
+        return BadInput(f"{folder} has the runs of several studies: give one of the folders in it.")
     return BadInput(
         f"{folder} is not a run folder: it contains no {RUN_FILE}. Give a folder written by `loadcurve "
         "run`, such as one in loadcurve-runs/."

@@ -55,7 +55,7 @@ from loadcurve.runs.study_servers import OWN_PROGRAM, with_own_programs
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
-from loadcurve.server.install import install_command_here
+from loadcurve.server.install import INSTALL_COMMANDS, Packages, install_command_here
 from loadcurve.study.bundled import study_name
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
@@ -86,13 +86,36 @@ def without(study: Study, left_out: Collection[str]) -> Study:
 
 
 def left_out_record(left_out: Mapping[str, MissingServer]) -> LeftOut | None:
-    """Return the servers that a run leaves out, with one command that installs all that this system has."""
-    if not left_out:
+    """Return the servers that a run leaves out, with one command that installs all that this system has.
+
+    Those that are installed in a version that cannot be used are no part of it.
+    """
+    return not_installed_record(
+        {
+            name: server.entry.description.install
+            for name, server in left_out.items()
+            if not server.is_installed
+        }
+    )
+
+
+def not_installed_record(packages: Mapping[str, Packages]) -> LeftOut | None:
+    """Return servers that are not installed, by the packages that carry them, with one command for them.
+
+    It installs those that this system has packages of, or else the first that has a command of another kind.
+    """
+    if not packages:
         return None
-    packages = {name: server.entry.description.install for name, server in left_out.items()}
-    known = [name for name, given in packages.items() if install_command_here(given) is not None]
-    command = install_command_here(*(packages[name] for name in known))
-    return LeftOut(servers=list(left_out), installable=known, install=command)
+    commands = {name: install_command_here(given) for name, given in packages.items()}
+    known = [name for name, command in commands.items() if command is not None]
+    of_system = [name for name in known if _is_of_system(commands[name] or "")]
+    installable = of_system or known[:1]
+    command = install_command_here(*(packages[name] for name in installable)) if installable else None
+    return LeftOut(servers=list(packages), installable=installable, install=command)
+
+
+def _is_of_system(command: str) -> bool:
+    return command.startswith(tuple(INSTALL_COMMANDS.values()))
 
 
 @dataclass(frozen=True)
@@ -168,6 +191,7 @@ class PlannedRun:
         found = find_servers(study, document, context.catalog, context.display.note, machines)
         missing = not_installed(study, found, context.only)
         self.left_out: LeftOut | None = left_out_record(missing)
+        self._unfit = {name: server.reason for name, server in missing.items() if server.is_installed}
         self.study = without(study, missing)
         self.servers: dict[str, Found | MissingServer] = {name: found[name] for name in self.study.servers}
         require_own_tables(self.study, document, self.servers)
@@ -199,6 +223,8 @@ class PlannedRun:
         for name, server in self.servers.items():
             if isinstance(server, MissingServer):
                 yield describe_missing(name, server)
+        for name, reason in self._unfit.items():
+            yield f"left out: {name}, because {reason}"
         if self.left_out:
             yield self.left_out.words
 

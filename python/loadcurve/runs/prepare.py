@@ -36,7 +36,7 @@ from loadcurve.server.ledger import LedgerEntry
 from loadcurve.server.live import LiveServer
 from loadcurve.server.location import THIS_MACHINE
 from loadcurve.server.running import RunningServer, find_running_server, given_of_running
-from loadcurve.server.settings import UnusableSetting, choose_settings
+from loadcurve.server.settings import UnsupportedVersion, UnusableSetting, choose_settings
 from loadcurve.server.several import FoundPrograms, find_programs, require_programs_as_given
 from loadcurve.server.together import ServerOfPrograms
 from loadcurve.study.arm import Arm
@@ -176,6 +176,12 @@ def find_servers(
             found[name] = _find(
                 catalog[server.use], study.arms[name], study, folder, say, machine=machines.get(name)
             )
+        except UnsupportedVersion as error:
+            if not server.optional:
+                place = _as_written(_place(name, server, error), document)
+                problems.append(document.report(Problem(place, str(error))))
+            found[name] = MissingServer(catalog[server.use], str(error), None, is_installed=True)
+            continue
         except BadInput as error:
             place = _as_written(_place(name, server, error), document)
             problems.append(document.report(Problem(place, str(error))))

@@ -86,6 +86,14 @@ def interrupted_run(path: Path, study: str | None) -> InterruptedRuns:
     )
 
 
+def is_complete(path: Path) -> bool:
+    """Say whether the run in a folder, of a single load, has come to its end.
+
+    Raises ``BadInput`` where the folder cannot be read as a run.
+    """
+    return ending(read_run(path)).reason != "unfinished"
+
+
 def _run_to_resume(path: Path, study: str | None, *, is_own: bool) -> InterruptedRun:
     """Return the run in a folder, which may be complete where it is one of several."""
     folder = RunFolder.reopen(path)

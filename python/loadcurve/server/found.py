@@ -34,7 +34,7 @@ from loadcurve.server.members import Named, key_of
 from loadcurve.server.packaged import PACKAGE_FOLDER, PACKAGED_CATALOG
 from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.revision import revision_of
-from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
+from loadcurve.server.settings import SettingValue, UnsupportedVersion, UnusableSetting, choose_settings
 from loadcurve.toml.expected import show
 from loadcurve.toml.secret import SecretText
 
@@ -160,6 +160,8 @@ class MissingServer:
 
     A server of the catalogue that is not installed is at no fault, and has no trials.
     """
+    is_installed: bool = False
+    """Whether it is there, in a version that cannot have the settings of the study."""
 
     status: ClassVar[Literal["missing"]] = "missing"
     version: ClassVar[None] = None
@@ -276,13 +278,13 @@ def with_blocks(entry: CatalogEntry, overrides: Overrides) -> CatalogEntry:
 def _require_supported(
     entry: CatalogEntry, settings: Mapping[str, SettingValue], given: Mapping[str, object], version: str
 ) -> None:
-    """Raise UnusableSetting where a server of this version cannot have its settings."""
+    """Raise UnsupportedVersion where a server of this version cannot have its settings."""
     for one in entry.description.unsupported:
         if one.forbids(settings, version):
             asked = next((name for name in one.settings if name in given), min(one.settings))
             together = ", ".join(f"{name} = {show(value)}" for name, value in one.settings.items())
             text = f"{entry.description.title} {version} cannot be started with {together}: {one.reason}"
-            raise UnusableSetting(asked, text)
+            raise UnsupportedVersion(asked, text)
 
 
 def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:

@@ -151,6 +151,10 @@ class UnusableSetting(BadInput):
         self.setting = setting
 
 
+class UnsupportedVersion(UnusableSetting):
+    """The installed version of a server cannot have the settings that it was given."""
+
+
 def choose_settings(
     server: str, declared: Mapping[str, Setting], given: Mapping[str, object]
 ) -> dict[str, SettingValue]:

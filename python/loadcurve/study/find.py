@@ -6,6 +6,7 @@ from loadcurve.errors import BadInput
 from loadcurve.redaction import without_passwords
 from loadcurve.result.run_files import RUN_FILE, has_several_loads
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
+from loadcurve.study.suite import find_suite, read_suite
 from loadcurve.toml.expected import nearest
 
 
@@ -16,7 +17,7 @@ def find_study(argument: str) -> Path:
 
     Raises:
         BadInput: there is neither, and the text names the nearest study that comes with Loadcurve; or it is a
-            run folder, or a URL, and the text has the lines of a study of it.
+            run folder, a suite, or a URL, and the text has the lines of a study of it.
 
     """
     if "://" in argument:
@@ -27,6 +28,11 @@ def find_study(argument: str) -> Path:
             f'  [servers.mine]\n  use = "url"\n  url = "{url}"'
         )
     path = Path(argument)
+    if (suite := find_suite(argument)) is not None:
+        raise BadInput(
+            f"{argument} is a suite of several studies, which only `run` and `studies` take: name one of "
+            f"them: {', '.join(read_suite(suite).studies)}"
+        )
     if path.is_file():
         return path
     if (path / RUN_FILE).exists() or has_several_loads(path):

@@ -356,7 +356,7 @@ class StudyServer(ContainerTable, extra="allow"):
     use: Text
     """The entry of the catalogue."""
     optional: bool = False
-    """Leaves the server out, without a failure, where it is not installed."""
+    """Leaves the server out, without a failure, where it is not installed, or too old for its settings."""
     binary: StudyPath | None = None
     """A program other than those in the catalogue, such as a second version of the server."""
     url: Annotated[Text, AfterValidator(_usable_url)] | None = None

@@ -22,16 +22,17 @@ from loadcurve.cli.commands.options import (
     WatchAddressOption,
     WatchOption,
     YesOption,
-    study_argument,
     study_or_run_there,
     study_or_url_there,
+    suite_argument,
 )
 from loadcurve.cli.interrupts import raise_on_interrupts
-from loadcurve.result.run_files import RUN_FILE
+from loadcurve.errors import BadInput
+from loadcurve.result.run_files import RUN_FILE, is_of_suite
 
 
 def run(
-    study: Annotated[str | None, study_argument("STUDY.toml")] = None,
+    study: Annotated[str | None, suite_argument("STUDY.toml")] = None,
     out: OutOption = None,
     trials: TrialsOption = None,
     only: OnlyOption = None,
@@ -57,7 +58,10 @@ def run(
     ] = None,
     yes: YesOption = False,
 ) -> None:
-    """Run a study and write its run folder with report.html."""
+    """Run a study and write its run folder with report.html.
+
+    Of a suite, such as the bundled `ranking`, all studies are run in turn, each with a run folder.
+    """
     from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.run import Followers, run_command
     from loadcurve.runs.soak import EVERY_OPTION, FOR_OPTION, Soak
@@ -84,9 +88,29 @@ def run(
             "a resumed run keeps its original options; expected only --watch, or --catalog beside STUDY.toml",
             param_hint="--resume",
         )
+    if (suite := suite_of(study, resume)) is not None:
+        from loadcurve.cli.suite import suite_command
+
+        raise typer.Exit(suite_command(suite, options, followers, resume, is_strict=strict, agrees=yes))
     if study is not None:
         require_agreement(study, is_given=yes)
     raise typer.Exit(run_command(study, options, followers, resume, is_strict=strict))
+
+
+def suite_of(study: str | None, resumed: Path | None) -> Path | None:
+    """Return the file of the suite that is to be run or resumed; ``None`` where it is a single study.
+
+    Raises ``BadInput``: a suite's runs are to be resumed, and the suite is not named.
+    """
+    from loadcurve.study.suite import find_suite
+
+    suite = None if study is None else find_suite(study)
+    if suite is None and resumed is not None and is_of_suite(resumed):
+        raise BadInput(
+            f"{resumed} has the runs of a suite: name it, because its studies run commands, such as "
+            f"loadcurve run ranking --resume {resumed}"
+        )
+    return suite
 
 
 def rerun(

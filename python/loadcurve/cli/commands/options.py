@@ -14,6 +14,7 @@ from loadcurve.result.run_files import (
     RUN_FILE,
     has_several_loads,
     is_archive,
+    is_of_suite,
     may_begin,
     require_run_folder,
 )
@@ -81,7 +82,7 @@ def run_to_resume(folder: Path | None) -> Path | None:
             f"{folder} is an archive, which is not written to: `loadcurve import {folder}` makes "
             "a run folder of it."
         )
-    if folder is not None:
+    if folder is not None and not is_of_suite(folder):
         require_run_folder(folder)
     return folder
 
@@ -101,6 +102,15 @@ def study_there(study: str | None) -> str | None:
 
         find_study(study)
     return study
+
+
+def study_or_suite_there(name: str | None) -> str | None:
+    """Refuse what names neither a study nor a suite of studies, before what runs one is imported."""
+    if name is not None and not Path(name).is_file():
+        from loadcurve.study.suite import find_suite
+
+        return name if find_suite(name) is not None else study_there(name)
+    return name
 
 
 def study_or_url_there(name: str) -> str:
@@ -143,6 +153,16 @@ def study_argument(metavar: str) -> Any:  # noqa: ANN401 -- as above
         help="A study file, or a bundled study.",
         callback=study_there,
         autocompletion=completion.studies,
+    )
+
+
+def suite_argument(metavar: str) -> Any:  # noqa: ANN401 -- as above
+    """Return an argument that names a study, or a suite of them, to run."""
+    return typer.Argument(
+        metavar=metavar,
+        help="A study file, a suite of them, or a bundled one.",
+        callback=study_or_suite_there,
+        autocompletion=completion.studies_and_suites,
     )
 
 

@@ -8,13 +8,16 @@ import typer
 from loadcurve.cli import completion
 from loadcurve.cli.commands.options import runs_there
 from loadcurve.cli.interrupts import raise_on_interrupts
+from loadcurve.result.run_files import is_of_suite, runs_of_suite
 
 
 def publish(
     folder: Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder of published results.")],
     run_folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN...", help="Run folders.", autocompletion=completion.run_folders),
+        typer.Argument(
+            metavar="RUN...", help="Run folders, or those of suites.", autocompletion=completion.run_folders
+        ),
     ] = None,
     machine: Annotated[
         str | None,
@@ -47,4 +50,5 @@ def publish(
     else:
         from loadcurve.analysis.publication import Publication
 
-        publish_command(runs_there(runs), folder, Publication(machine=machine, private=private))
+        found = [one for run in runs for one in (runs_of_suite(run) if is_of_suite(run) else [run])]
+        publish_command(runs_there(found), folder, Publication(machine=machine, private=private))

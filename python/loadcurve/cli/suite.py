@@ -1,0 +1,214 @@
+"""``loadcurve run`` of a suite: its plan, and its studies in turn, each with a run folder in the suite's."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from loadcurve.cli.agreement import require_agreement
+from loadcurve.cli.console import new_console
+from loadcurve.cli.run import Followers, program_name, run_command
+from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED
+from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
+from loadcurve.result.folder import require_new_folder
+from loadcurve.result.inputs import LeftOut
+from loadcurve.result.run_files import RUN_FILE, may_begin, new_folder
+from loadcurve.result.suite import SUITE_FORMAT, SuiteRecord, read_suite_record, write_suite
+from loadcurve.runs.planned import not_installed_record
+from loadcurve.runs.resume import is_complete
+from loadcurve.runs.study import RunOptions
+from loadcurve.server.catalog import catalogs_of, load_catalog
+from loadcurve.server.check import CatalogRow, catalog_rows
+from loadcurve.study.bundled import bundled_suites
+from loadcurve.study.estimate import estimated_total_s
+from loadcurve.study.model import Study
+from loadcurve.study.suite import Suite, read_suite
+from loadcurve.toml.document import TomlDocument
+from loadcurve.units import clock
+
+TRIALS_MAX = 100_000
+"""A record of a suite that asks for more is refused."""
+
+
+@dataclass(frozen=True)
+class PlannedStudy:
+    """A study of a suite, as it is about to be run."""
+
+    name: str
+    file: Path
+    study: Study
+    only: Sequence[str]
+    """Those of the servers that ``--only`` names which the study has."""
+    here: Sequence[str]
+    """Those of its servers that are on this machine, or are built from what it has."""
+    duration_s: float | None
+    """About how long it takes with these; ``None`` where nobody knows."""
+
+
+def suite_command(
+    file: Path,
+    options: RunOptions,
+    followers: Followers,
+    resumed: Path | None,
+    *,
+    is_strict: bool,
+    agrees: bool,
+) -> int:
+    """Run the studies of a suite, or those that an interrupted one lacks; return the exit code.
+
+    It is that of the first study which does not end with 0. A study without any server on this machine is
+    left out and said so.
+
+    Raises ``LoadcurveError``: a study or an option cannot be used, the folder is in use, or no study could
+    be measured.
+    """
+    if resumed is not None:
+        options = _as_begun(read_suite_record(resumed), file, options.catalogs, resumed)
+    suite = read_suite(file, quick=options.quick)
+    for study_file in suite.studies.values():
+        require_agreement(str(study_file), is_given=agrees)
+    planned, rows = plan_of(suite, options)
+    talk = new_console(stderr=True)
+    _show_plan(suite, planned, rows, talk, options)
+    folder = resumed or options.out or new_folder(suite.name)
+    if resumed is None:
+        require_new_folder(folder)
+        record = SuiteRecord(
+            format=SUITE_FORMAT, name=suite.name, options=options.changes(), seed=options.seed
+        )
+        write_suite(folder, record)
+    codes: list[int] = []
+    for place, one in enumerate(planned, start=1):
+        talk.print(Text(f"\n{place} of {len(planned)}: {one.study.title}", style="bold"), soft_wrap=True)
+        code = _run_one(one, folder / one.name, options, followers, talk, is_strict=is_strict)
+        codes += [] if code is None else [code]
+        if code == EXIT_INTERRUPTED:
+            words = [program_name(), "run", _argument(suite.name, file), "--resume", str(folder)]
+            _show_next(talk, "the studies that are left", words)
+            return EXIT_INTERRUPTED
+    if not codes:
+        raise NothingMeasured("no study of the suite could be measured: none of their servers is installed")
+    talk.print(Text(f"\n{suite.title}: {len(codes)} of {len(planned)} studies measured"))
+    _show_next(talk, "one site of all of them", [program_name(), "publish", str(folder), "--to", "results"])
+    return next((code for code in codes if code != EXIT_DONE), EXIT_DONE)
+
+
+def plan_of(suite: Suite, options: RunOptions) -> tuple[list[PlannedStudy], Mapping[str, CatalogRow]]:
+    """Return the studies of a suite as they are about to be run, and the servers of the catalogue.
+
+    Nothing is started or built. Raises ``BadInput``: a study or an option cannot be used.
+    """
+    documents = {name: TomlDocument.read(file) for name, file in suite.studies.items()}
+    studies = {name: document.to_model(Study) for name, document in documents.items()}
+    folders = [folder for document in documents.values() for folder in catalogs_of(document)]
+    catalog = load_catalog([*dict.fromkeys(folders), *options.catalogs])
+    used = {server.use for study in studies.values() for server in study.servers.values()}
+    rows = {row.name: row for row in catalog_rows(entry for entry in catalog if entry.name in used)}
+    known = {name for study in studies.values() for name in study.servers}
+    if unknown := [name for name in options.only if name not in known]:
+        raise BadInput(f"--only {unknown[0]}: no study of the suite has such a server")
+    planned = []
+    for name, study in studies.items():
+        shown = study.quick() if options.quick else study
+        only = [one for one in options.only if one in shown.servers]
+        if options.only and not only:
+            continue
+        servers = only or list(shown.servers)
+        here = [one for one in servers if _is_here(rows.get(shown.servers[one].use))]
+        count = options.trials or shown.trials.most
+        duration_s = estimated_total_s([shown], dict.fromkeys(here, count))
+        planned.append(PlannedStudy(name, suite.studies[name], shown, only, here, duration_s))
+    return planned, rows
+
+
+def _argument(name: str, file: Path) -> str:
+    """Return by what a suite is named on the command line."""
+    return name if bundled_suites().get(name) == file else str(file)
+
+
+def _is_here(row: CatalogRow | None) -> bool:
+    """Say whether a server is here; one that only a study defines is."""
+    return row is None or row.status in {"found", "not built"}
+
+
+def _as_begun(record: SuiteRecord, file: Path, catalogs: Sequence[Path], folder: Path) -> RunOptions:
+    """Return the options with which a suite was begun."""
+    name = read_suite(file).name
+    if record.name != name:
+        raise BadInput(f"{folder} has the runs of the suite {record.name}, and not of {name}: name that one.")
+    options = RunOptions.of_words(record.options, record.seed, TRIALS_MAX)
+    # A catalogue runs commands: that of a record is not followed.
+    return replace(options, catalogs=catalogs)
+
+
+def _run_one(
+    one: PlannedStudy,
+    folder: Path,
+    options: RunOptions,
+    followers: Followers,
+    talk: Console,
+    *,
+    is_strict: bool,
+) -> int | None:
+    """Run a study of a suite, or what is left of it; ``None`` where it cannot be measured here."""
+    if (folder / RUN_FILE).exists():
+        if is_complete(folder):
+            talk.print(Text(f"measured already: {folder}"), soft_wrap=True)
+            return EXIT_DONE
+        kept = RunOptions(catalogs=options.catalogs)
+        return run_command(str(one.file), kept, followers, folder, is_strict=is_strict, suggests=False)
+    if not one.here:
+        talk.print("left out: none of its servers is installed")
+        return None
+    if folder.exists() and may_begin(folder):
+        # A run that was killed before it began has left its first files.
+        for file in folder.iterdir():
+            file.unlink()
+    own = replace(options, out=folder, only=one.only)
+    try:
+        return run_command(str(one.file), own, followers, is_strict=is_strict, suggests=False)
+    except NothingMeasured as error:
+        talk.print(Text(f"left out: {error}"), soft_wrap=True)
+        return None
+
+
+def _show_plan(
+    suite: Suite,
+    planned: Sequence[PlannedStudy],
+    rows: Mapping[str, CatalogRow],
+    talk: Console,
+    options: RunOptions,
+) -> None:
+    """Print what is going to be measured, for how long, and which servers are left out."""
+    talk.print(Text(suite.title, style="bold"))
+    columns: list[Column[PlannedStudy]] = [
+        Column("study", lambda one: one.study.title, WRAPPED),
+        Column("servers", lambda one: f"{len(one.here)} of {len(one.only or one.study.servers)}", NAMES),
+        Column("about", lambda one: "?" if one.duration_s is None else clock(one.duration_s), FIGURES),
+    ]
+    talk.print(column_table(planned, columns))
+    total_s = sum(one.duration_s or 0.0 for one in planned)
+    shorter = "" if options.quick else "; the short form, --quick, ends within ten minutes"
+    talk.print(Text(f"about {clock(total_s)} in all{shorter}"))
+    if left_out := _left_out(planned, rows):
+        talk.print(Text(left_out.names))
+        if left_out.hint is not None:
+            talk.print(Text(f"  {left_out.hint}:"))
+            talk.print(Text(f"    {left_out.install}"), soft_wrap=True)
+
+
+def _left_out(planned: Iterable[PlannedStudy], rows: Mapping[str, CatalogRow]) -> LeftOut | None:
+    """Return the servers that are not on this machine, with one command for all that its system has."""
+    used = [one.study.servers[name].use for one in planned for name in one.only or one.study.servers]
+    missing = [name for name in dict.fromkeys(used) if not _is_here(rows.get(name))]
+    return not_installed_record({name: rows[name].entry.description.install for name in missing})
+
+
+def _show_next(talk: Console, meaning: str, words: Sequence[str]) -> None:
+    talk.print(Text("Next", style="bold"))
+    talk.print(Text(f"  {meaning}:", style="dim"))
+    talk.print(Text(f"    {shlex.join(words)}"), soft_wrap=True)
