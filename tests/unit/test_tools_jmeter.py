@@ -323,3 +323,45 @@ def test_a_dashboard_without_errors_and_sums_has_latencies(tmp_path: Path):
     assert found.latency.distribution.mean == line["meanResTime"]
     assert found.latency.distribution.max == line["maxResTime"]
     assert [(one.operation, one.answered) for one in found.operations] == [("Java", line["sampleCount"])]
+
+
+OLD_SUMMARY = """\
+2014/07/14 19:15:00 INFO  - jmeter.reporters.Summariser: summary +     13 in    14s =    0.9/s Avg:   136 \
+Min:   117 Max:   188 Err:     0 (0.00%) Active: 1 Started: 1 Finished: 0
+2014/07/14 19:15:00 INFO  - jmeter.reporters.Summariser: summary =    154 in   190s =    0.8/s Avg:   148 \
+Min:    44 Max:   766 Err:     0 (0.00%)
+"""
+"""As JMeter 2.11 has logged it."""
+
+
+def test_a_printed_summary_says_what_the_samples_of_the_same_load_say():
+    # Its JTL has 6,000 samples of 45.15 ms on average, from 1 to 83 ms, in 68.02 s.
+    found = figures("5.6.3-summary.txt")
+    assert (found.answered, found.failed) == (6000, 0)
+    assert 0 <= found.duration_s - 68.02 < 0.5
+    assert found.latency is not None
+    times = found.latency.distribution
+    assert (times.mean, times.min, times.max) == (45, 1, 83)
+    assert not found.contradictions
+
+
+def test_a_printed_summary_with_failures_has_no_times_of_answers():
+    # 120 of the 6,000 samples of its JTL have failed; their times are in the mean.
+    found = figures("5.6.3-summary-failures.txt")
+    assert (found.answered, found.failed, found.latency) == (5880, 120, None)
+    assert "failures" in found.not_measured[0]
+
+
+def test_an_old_summary_behind_the_prefix_of_a_log_has_its_time_in_seconds(tmp_path):
+    found = read(tmp_path, OLD_SUMMARY)
+    assert (found.answered, found.failed, found.duration_s) == (154, 0, pytest.approx(190, abs=1))
+
+
+def test_a_summary_that_is_cut_off_or_of_two_loads_is_not_read(tmp_path):
+    text = (DATA / "5.6.3-summary.txt").read_text()
+    lines = text.splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if line.startswith("summary ="))
+    with pytest.raises(Unreadable, match="truncated"):
+        read(tmp_path, "".join(lines[:last]))
+    with pytest.raises(Unreadable, match="fewer samples"):
+        read(tmp_path, text + text)

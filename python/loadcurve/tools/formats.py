@@ -23,6 +23,7 @@ from loadcurve.tools.hey import reader as hey
 from loadcurve.tools.httperf import reader as httperf
 from loadcurve.tools.jmeter import reader as jmeter
 from loadcurve.tools.jmeter import statistics as jmeter_statistics
+from loadcurve.tools.jmeter import summary as jmeter_summary
 from loadcurve.tools.jmeter import xml as jmeter_xml
 from loadcurve.tools.k6 import reader as k6
 from loadcurve.tools.k6 import summary as k6_summary
@@ -108,6 +109,13 @@ FORMATS: Sequence[Format] = (
         "statistics.json of JMeter's dashboard (jmeter -e)",
         jmeter_statistics.is_statistics,
         jmeter_statistics.read_statistics,
+    ),
+    Format(
+        "jmeter-summary",
+        "jmeter",
+        "the summary that jmeter -n prints",
+        jmeter_summary.is_summary,
+        jmeter_summary.read_summary,
     ),
     Format("fortio-json", "fortio", "fortio load -json FILE", fortio.is_json, fortio.read_json),
     Format("zrk-json", "zrk", "zrk --format json", zrk.is_json, zrk.read_json),
