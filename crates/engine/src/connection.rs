@@ -212,7 +212,7 @@ impl<W: Work> Connection<W> {
 
     /// How the connection of a failed request was closed or reset, where it was.
     pub(crate) fn broken_off(&self, failed: &FailedRequest) -> Option<BrokenOff> {
-        if !matches!(failed.failure, Failure::ClosedEarly | Failure::Reset) {
+        if !failed.failure.is_broken_off() {
             return None;
         }
         Some(match (failed.first_byte, self.has_answered()) {
@@ -342,7 +342,7 @@ pub(crate) enum Unanswered<X> {
 pub(crate) fn failure_of<W: Work>(event: &Event<AnswerOf<W>>) -> Failure {
     match event {
         Event::Refused(_, refusal) => W::refused(refusal),
-        Event::Moved(_) => Failure::StreamRefused,
+        Event::Moved(_) => W::REFUSED_TWICE,
         Event::Dropped(_) => Failure::ClosedEarly,
         Event::Begun(_) | Event::Answered(..) => Failure::Malformed,
     }

@@ -6,11 +6,13 @@ use std::borrow::Cow;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Class as _, Failure};
 use loadcurve_wire::{
-    self as wire, BodyPart, CutOf, ErrorCode, HttpExchange, Malformed, Readiness, Received, Refusal, Response,
+    self as wire, BodyPart, CutOf, ErrorCode, Http3Code, HttpExchange, Malformed, Readiness, Received,
+    Refusal, Response,
 };
 
 use crate::connection::failure_of;
 use crate::io::{Carries, Event, Notify, Slot};
+use crate::requests::quic::{closed, reset_in_words};
 use crate::requests::{BodyFile, RequestSource, Template};
 
 const SLOT: Slot = 0;
@@ -323,7 +325,7 @@ fn read<E: HttpExchange>(
             Some(wire::Event::Begun(_)) | None => {}
         }
         if exchange.readiness() == Readiness::Closed {
-            return Some(Outcome::Failed(Failure::ClosedEarly, None));
+            return Some(Outcome::Failed(closed(exchange.ended_by()), None));
         }
         if bytes.is_empty() && !exchange.has_input() {
             return None;
@@ -335,12 +337,14 @@ fn read<E: HttpExchange>(
 fn refusal_in_words(event: wire::Event) -> String {
     match event {
         wire::Event::Refused(_, Refusal::Malformed(malformed)) => malformed.to_string(),
-        wire::Event::Refused(_, Refusal::Reset(ErrorCode::Http11Required)) => {
-            "the server requires HTTP/1.1 for this request".into()
-        }
+        wire::Event::Refused(
+            _,
+            Refusal::Reset(ErrorCode::Http11Required) | Refusal::ResetHttp3(Http3Code::VERSION_FALLBACK),
+        ) => "the server requires HTTP/1.1 for this request".into(),
         wire::Event::Refused(_, Refusal::Reset(code)) => {
             format!("the server ended the stream with the error {code:?}")
         }
+        wire::Event::Refused(_, Refusal::ResetHttp3(code)) => reset_in_words(code),
         _ => "the server closed the connection without processing the request".into(),
     }
 }

@@ -19,7 +19,7 @@ mod file;
 mod line;
 mod lines;
 mod list;
-mod quic;
+pub(crate) mod quic;
 mod reader;
 mod redirection;
 mod template;

@@ -51,6 +51,9 @@ pub(crate) trait Work: Send + Sync {
     /// What an answer that is complete `now` is for results.
     fn judge(&self, request: &InFlight<Self::Expected>, answer: &AnswerOf<Self>, now: Nanos) -> Judged;
 
+    /// The class of a request that the peer has twice refused to look at.
+    const REFUSED_TWICE: Failure = Failure::StreamRefused;
+
     /// The class of the failure of a request that the peer alone has refused.
     fn refused(refusal: &Refusal) -> Failure;
 

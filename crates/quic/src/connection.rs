@@ -160,6 +160,13 @@ impl Socket {
         Some(Connection { inner, handle, base: self.base })
     }
 
+    /// Refuses a client's connection, which [`reply`](Self::reply) tells the client.
+    pub fn refuse(&mut self, incoming: Incoming) {
+        self.reply.clear();
+        // Where it goes is known to who has heard of it.
+        let _ = self.endpoint.refuse(incoming, &mut self.reply);
+    }
+
     /// Leaves a client's connection without an answer, as if its datagram had been lost.
     pub fn ignore(&mut self, incoming: Incoming) {
         self.endpoint.ignore(incoming);
@@ -202,8 +209,10 @@ pub enum Arrival {
 pub enum Lost {
     /// The peer has ended it, with a code of HTTP/3 and its words.
     Application(u64, String),
-    /// The peer, or this side, has ended it with a code of QUIC, of which those of TLS are a part.
+    /// The peer has ended it, with a code of QUIC, of which those of TLS are a part.
     Transport(u64, String),
+    /// The peer has broken QUIC or TLS, and this side has ended it with such a code.
+    Broken(u64, String),
     /// The peer does not know it (any more).
     Reset,
     /// Nothing has come for too long.
@@ -219,7 +228,7 @@ impl From<ConnectionError> for Lost {
         let words = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
         match error {
             ConnectionError::VersionMismatch => Self::Version,
-            ConnectionError::TransportError(error) => Self::Transport(error.code.into(), error.reason),
+            ConnectionError::TransportError(error) => Self::Broken(error.code.into(), error.reason),
             ConnectionError::ConnectionClosed(close) => {
                 Self::Transport(close.error_code.into(), words(&close.reason))
             }

@@ -13,17 +13,14 @@ use bytes::Bytes;
 use loadcurve_tls::{Client, Look, alert_in_words};
 use loadcurve_wire::{
     self as wire, Agreement, BodyPart, DatagramBytes, Datagrams, Event, Exchange, Http3Code, Http3Counts,
-    Http3Settings, Http3Template, HttpExchange, InvalidRequest, Malformed, Moment, Readiness, Received,
-    Request, Response, Tag, WrittenBody,
+    Http3Settings, Http3Template, HttpExchange, InvalidRequest, Malformed, Moment, QuicCode, QuicEnd,
+    Readiness, Received, Request, Response, Tag, WrittenBody,
 };
 
 use crate::connection::{Connection, Dial, Direction, Event as QuicEvent, Lost, Socket, Then, Windows};
 use crate::tags::Tags;
 use answers::Answers;
 use uploads::Uploads;
-
-/// Codes of QUIC that are alerts of TLS (RFC 9001, section 4.8).
-const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
 
 /// The largest table of header fields that a server is offered.
 pub const TABLE_BYTES: usize = 4096;
@@ -174,6 +171,10 @@ impl Exchange for Http3 {
         self.look.as_ref().map(|look| look.agreement)
     }
 
+    fn ended_by(&self) -> Option<QuicEnd> {
+        self.lost.as_ref().and_then(counting::end)
+    }
+
     fn complaint(&self) -> Option<Cow<'_, str>> {
         self.complaint.as_deref().map(Cow::Borrowed)
     }
@@ -270,6 +271,7 @@ impl Exchange for Http3 {
                 connection.close(self.now, malformed.http3_code().0);
                 self.may_transmit = true;
             }
+            self.complaint.get_or_insert_with(|| malformed.to_string());
         })?;
         self.may_have_events = event.is_some();
         if event.is_none() {
@@ -304,6 +306,8 @@ impl Exchange for Http3 {
 }
 
 impl HttpExchange for Http3 {
+    const IS_HTTP3: bool = true;
+
     fn template(request: &Request<'_>) -> Result<Http3Template, InvalidRequest> {
         Http3Template::new(request)
     }
@@ -459,7 +463,10 @@ impl Http3 {
     fn was_lost(&mut self, lost: Lost) -> Result<(), Malformed> {
         let own =
             self.connection.as_ref().and_then(Connection::outcome).and_then(|outcome| outcome.complaint);
-        let is_of_tls = matches!(&lost, Lost::Transport(code, _) if ALERTS.contains(code));
+        let is_of_tls = match &lost {
+            Lost::Transport(code, _) | Lost::Broken(code, _) => QuicCode(*code).is_alert(),
+            _ => false,
+        };
         self.complaint = Some(match (&lost, own) {
             (_, Some(own)) => self.settings.client.with_refused(&own),
             (Lost::Transport(code, _), None) if is_of_tls => alert_in_words(*code).unwrap_or_default(),
@@ -467,7 +474,7 @@ impl Http3 {
         });
         self.counts.lost(&lost);
         self.lost = Some(lost);
-        if is_of_tls || self.look.is_none() { Err(Malformed::Protection) } else { Ok(()) }
+        if is_of_tls { Err(Malformed::Protection) } else { Ok(()) }
     }
 }
 
@@ -479,13 +486,16 @@ fn in_words(lost: &Lost) -> String {
     };
     match lost {
         Lost::Application(code, text) => {
-            format!("the server ended the connection with the HTTP/3 code {code:#x}{}", said(text))
+            format!("the server ended the connection with {}{}", Http3Code(*code), said(text))
         }
         Lost::Transport(code, text) => {
-            format!("the connection ended with the QUIC code {code:#x}{}", said(text))
+            format!("the server ended the connection with QUIC's {}{}", QuicCode(*code), said(text))
         }
-        Lost::Reset => "the server no longer knows the connection (stateless reset)".into(),
-        Lost::Idle => "nothing came from the server until the idle timeout".into(),
+        Lost::Broken(code, text) => {
+            format!("the server broke the rules of QUIC: {}{}", QuicCode(*code), said(text))
+        }
+        Lost::Reset => "the server no longer knew the connection (stateless reset)".into(),
+        Lost::Idle => "nothing came from the server until the idle timeout of QUIC".into(),
         Lost::Version => "the server does not speak version 1 of QUIC".into(),
         Lost::Closed => "the connection was closed".into(),
     }

@@ -12,7 +12,7 @@ use loadcurve_quic::{Http3, Settings};
 use loadcurve_tls::Client;
 use loadcurve_wire::{
     Announced, Body, BodyPart, DatagramBytes, Event as Happened, Exchange as _, Http3Template,
-    HttpExchange as _, Malformed, Method, QuicHandshakeKind, Readiness, Request, Target, Version,
+    HttpExchange as _, Malformed, Method, QuicEnd, QuicHandshakeKind, Readiness, Request, Target, Version,
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -376,7 +376,8 @@ fn the_code_with_which_a_server_ends_a_connection_is_named() {
     ends.server.as_mut().unwrap().close(ends.now, 0x107);
     ends.run(SECOND);
     assert_eq!((ends.client.readiness(), ends.failed), (Readiness::Closed, None));
-    assert!(ends.complaint().contains("0x107"), "{}", ends.complaint());
+    assert_eq!(ends.client.ended_by(), Some(QuicEnd::Application(0x107)));
+    assert!(ends.complaint().contains("H3_EXCESSIVE_LOAD (0x107)"), "{}", ends.complaint());
 }
 
 #[test]
@@ -398,6 +399,7 @@ fn a_connection_on_which_nothing_comes_ends_after_the_idle_timeout() {
     assert_eq!(ends.client.readiness(), Readiness::Ready);
     ends.run(4 * SECOND);
     assert_eq!(ends.client.readiness(), Readiness::Closed);
+    assert_eq!(ends.client.ended_by(), Some(QuicEnd::Idle));
     assert!(ends.complaint().contains("idle timeout"), "{}", ends.complaint());
 }
 

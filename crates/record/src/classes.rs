@@ -232,6 +232,73 @@ table! {
         happened: "were ended by the server with another error code",
         remark: Some("over HTTP/2"),
     }
+    H3RequestRejected {
+        code: "h3_request_rejected", origin: Origin::Server,
+        happened: "were rejected twice by the server without being processed",
+        remark: Some("over HTTP/3, by H3_REQUEST_REJECTED or a GOAWAY; one that is rejected once is sent again and \
+        counts as moved"),
+    }
+    H3RequestCancelled {
+        code: "h3_request_cancelled", origin: Origin::Server,
+        happened: "had their stream reset with H3_REQUEST_CANCELLED",
+        remark: Some("over HTTP/3"),
+    }
+    H3RequestIncomplete {
+        code: "h3_request_incomplete", origin: Origin::Server,
+        happened: "had their stream reset with H3_REQUEST_INCOMPLETE",
+        remark: Some("over HTTP/3"),
+    }
+    H3InternalError {
+        code: "h3_internal_error", origin: Origin::Server,
+        happened: "had their stream reset with H3_INTERNAL_ERROR",
+        remark: Some("over HTTP/3"),
+    }
+    H3ExcessiveLoad {
+        code: "h3_excessive_load", origin: Origin::Server,
+        happened: "had their stream reset with H3_EXCESSIVE_LOAD",
+        remark: Some("over HTTP/3"),
+    }
+    H3MessageError {
+        code: "h3_message_error", origin: Origin::Server,
+        happened: "had their stream reset with H3_MESSAGE_ERROR",
+        remark: Some("over HTTP/3"),
+    }
+    H3StreamError {
+        code: "h3_stream_error", origin: Origin::Server,
+        happened: "had their stream reset with another code of HTTP/3",
+        remark: Some("the messages of the result name the code"),
+    }
+    H3ConnectionError {
+        code: "h3_connection_error", origin: Origin::Server,
+        happened: "had their connection closed with an error code of HTTP/3",
+        remark: Some("the messages of the result name the code"),
+    }
+    QuicRefused {
+        code: "quic_refused", origin: Origin::Server,
+        happened: "had their connection refused with QUIC's CONNECTION_REFUSED",
+        remark: Some("over HTTP/3; the server's UDP port is open"),
+    }
+    QuicError {
+        code: "quic_error", origin: Origin::Server,
+        happened: "had their connection closed with another error code of QUIC",
+        remark: Some("over HTTP/3, by either side; the messages of the result name the code. An alert of TLS is \
+        `tls_failed`"),
+    }
+    QuicIdleTimeout {
+        code: "quic_idle_timeout", origin: Origin::Server,
+        happened: "were on a connection on which nothing came until QUIC's idle timeout",
+        remark: Some("over HTTP/3"),
+    }
+    QuicStatelessReset {
+        code: "quic_stateless_reset", origin: Origin::Server,
+        happened: "were on a connection that the server no longer knew",
+        remark: Some("over HTTP/3, by a stateless reset"),
+    }
+    QuicVersion {
+        code: "quic_version", origin: Origin::Server,
+        happened: "met a server that does not speak version 1 of QUIC",
+        remark: Some("over HTTP/3"),
+    }
     NotFound {
         code: "not_found", origin: Origin::Answer,
         happened: "asked for a record that does not exist",
@@ -243,6 +310,26 @@ table! {
 pub type FailureCounts = Counts<Failure, { Failure::ROWS.len() }>;
 
 impl Failure {
+    /// Whether the connection was broken off, and with it all that was under way on it.
+    #[must_use]
+    pub fn is_broken_off(self) -> bool {
+        matches!(self, Self::ClosedEarly | Self::Reset) || self.has_ended_quic()
+    }
+
+    /// Whether a connection of QUIC has ended with more to say of it than that it was closed.
+    #[must_use]
+    pub fn has_ended_quic(self) -> bool {
+        matches!(
+            self,
+            Self::H3ConnectionError
+                | Self::QuicRefused
+                | Self::QuicError
+                | Self::QuicIdleTimeout
+                | Self::QuicStatelessReset
+                | Self::QuicVersion
+        )
+    }
+
     /// What became of the requests of a load over HTTP, behind their number.
     #[must_use]
     pub fn happened(self) -> &'static str {

@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Formatter};
 pub use answer::AnswerError;
 pub(crate) use http2::INITIAL_WINDOW_SIZE;
 pub use http2::{ErrorCode, HpackError, Http2Error};
-pub use http3::{CriticalStream, Http3Code, Http3Error, QpackError};
+pub use http3::{CriticalStream, Http3Code, Http3Error, QpackError, QuicCode};
 
 /// A part of a response that is read line by line and whose length is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use crate::error::ErrorCode;
-use crate::error::Malformed;
+use crate::error::{ErrorCode, Http3Code, Malformed};
 use crate::http2_counts::Http2Counts;
-use crate::http3_counts::Http3Counts;
+use crate::http3_counts::{Http3Counts, QuicEnd};
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
@@ -103,6 +102,11 @@ pub trait Exchange: Send {
 
     /// The status of the answer by which the peer has ended the connection while nothing was under way, if it did.
     fn ended_with(&self) -> Option<u16> {
+        None
+    }
+
+    /// How a connection of QUIC has ended, where this side has not ended it; nothing for one of another kind.
+    fn ended_by(&self) -> Option<QuicEnd> {
         None
     }
 
@@ -210,6 +214,9 @@ pub type CutOf<E> = <<E as Exchange>::Carrier as Carrier>::Cut;
 
 /// An exchange that says requests of HTTP, in whatever version.
 pub trait HttpExchange: Exchange<Answer = Response> {
+    /// Whether it is HTTP/3.
+    const IS_HTTP3: bool = false;
+
     /// The template of a request.
     ///
     /// # Errors
@@ -319,6 +326,8 @@ impl<A> Event<A> {
 pub enum Refusal {
     /// The peer has said so.
     Reset(ErrorCode),
+    /// The same over HTTP/3.
+    ResetHttp3(Http3Code),
     /// What the peer has answered is no answer.
     Malformed(Malformed),
 }

@@ -43,7 +43,7 @@ pub mod qpack;
 mod settings;
 mod template;
 
-use crate::error::{ErrorCode, Malformed};
+use crate::error::Malformed;
 use crate::exchange::{Event, Received, Refusal, Tag};
 use crate::request::RequestKind;
 
@@ -241,7 +241,7 @@ impl Http3 {
         self.cancel(tag)?;
         Some(match code {
             Http3Code::REQUEST_REJECTED => Event::Moved(tag),
-            code => Event::Refused(tag, Refusal::Reset(ErrorCode::from(code))),
+            code => Event::Refused(tag, Refusal::ResetHttp3(code)),
         })
     }
 

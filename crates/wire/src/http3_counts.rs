@@ -56,8 +56,10 @@ pub enum QuicHandshakeKind {
 pub enum QuicEnd {
     /// The server has closed it, with a code of HTTP/3.
     Application(u64),
-    /// The server, or this side, has closed it with a code of QUIC.
+    /// The server has closed it, with a code of QUIC.
     Transport(u64),
+    /// The server has broken QUIC, and this side has closed it with this code.
+    Broken(u64),
     /// The server did not know it any more (a stateless reset).
     Reset,
     /// Nothing came for as long as both sides had agreed on.

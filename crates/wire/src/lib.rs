@@ -53,7 +53,7 @@ mod response;
 mod template;
 mod tunnel;
 
-pub use error::{AnswerError, ClosedEarly, Malformed, Section};
+pub use error::{AnswerError, ClosedEarly, Malformed, QuicCode, Section};
 pub use exchange::{
     Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
     Readiness, Received, Refusal, Stream, Tag, WrittenBody,

@@ -21,6 +21,11 @@ CODE = FindingCode(
 RECONNECTS_SHARE = 0.005
 """New connections for each answer. A connection costs both sides about as much as some requests, so one for
 every 200 requests takes a few percent of the throughput; the usual default of 1,000 stays below that."""
+CLOSING = (
+    *("closed_early", "reset"),
+    *("h3_connection_error", "quic_error", "quic_idle_timeout", "quic_stateless_reset"),
+)
+"""The classes of requests whose connection ended."""
 NEAR_LIMIT = (0.5, 1.1)
 """Replies per connection, in parts of a limit on requests, by which that limit explains the closing: the last
 connections have not come to it, and some servers do not count the first request."""
@@ -75,7 +80,7 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         lasting=connections.lasting or 0,
         lifetime_p50_ms=connections.lifetime_ms.p50 if connections.lifetime_ms else None,
         connect_p50_ms=load.connect_ms.p50 if load.connect_ms else None,
-        closed_early=(load.errors["closed_early"] or 0) + (load.errors["reset"] or 0),
+        closed_early=sum(load.errors[one] or 0 for one in CLOSING),
         think_s=load.load.think_s,
         processes_changed=_processes_changed(record),
     )

@@ -1,11 +1,45 @@
 //! What was counted of one connection of HTTP/3, added to what is counted of all.
 
-use loadcurve_record::{Quic, QuicHandshakeKind as Kind};
-use loadcurve_wire::{Http3Counts, QuicEnd, QuicHandshakeKind};
+use loadcurve_record::{Failure, Quic, QuicHandshakeKind as Kind};
+use loadcurve_wire::{Http3Code, Http3Counts, QuicCode, QuicEnd, QuicHandshakeKind};
 
-/// QUIC's code of a connection that was ended without an error, and HTTP/3's (RFC 9000 §20.1, RFC 9114 §8.1).
-const NO_TRANSPORT_ERROR: u64 = 0;
-const NO_ERROR: u64 = 0x100;
+const NO_TRANSPORT_ERROR: u64 = QuicCode::NO_ERROR.0;
+const NO_ERROR: u64 = Http3Code::NO_ERROR.0;
+const REFUSED: u64 = QuicCode::CONNECTION_REFUSED.0;
+
+/// The class of the requests under way on a connection that has ended so, where the load has not ended it.
+pub(crate) fn closed(end: Option<QuicEnd>) -> Failure {
+    match end {
+        // Without an error, or over TCP.
+        None | Some(QuicEnd::Application(NO_ERROR) | QuicEnd::Transport(NO_TRANSPORT_ERROR)) => {
+            Failure::ClosedEarly
+        }
+        Some(QuicEnd::Application(_)) => Failure::H3ConnectionError,
+        Some(QuicEnd::Transport(REFUSED)) => Failure::QuicRefused,
+        Some(QuicEnd::Transport(_) | QuicEnd::Broken(_)) => Failure::QuicError,
+        Some(QuicEnd::Reset) => Failure::QuicStatelessReset,
+        Some(QuicEnd::Idle) => Failure::QuicIdleTimeout,
+        Some(QuicEnd::Version) => Failure::QuicVersion,
+    }
+}
+
+/// That the server has reset a request's stream with this code.
+pub(crate) fn reset_in_words(code: Http3Code) -> String {
+    format!("the server reset the request's stream with {code}")
+}
+
+/// The class of a request whose stream the server has reset with this code (RFC 9114 §8.1).
+pub(super) fn reset(code: Http3Code) -> Failure {
+    match code {
+        Http3Code::REQUEST_REJECTED => Failure::H3RequestRejected,
+        Http3Code::REQUEST_CANCELLED => Failure::H3RequestCancelled,
+        Http3Code::REQUEST_INCOMPLETE => Failure::H3RequestIncomplete,
+        Http3Code::INTERNAL_ERROR => Failure::H3InternalError,
+        Http3Code::EXCESSIVE_LOAD => Failure::H3ExcessiveLoad,
+        Http3Code::MESSAGE_ERROR => Failure::H3MessageError,
+        _ => Failure::H3StreamError,
+    }
+}
 
 /// Adds what was counted of a connection, which was established or not.
 pub(super) fn add(all: &mut Quic, connection: &Http3Counts, is_established: bool) {
@@ -61,7 +95,7 @@ pub(super) fn add(all: &mut Quic, connection: &Http3Counts, is_established: bool
         let count = match end {
             QuicEnd::Application(NO_ERROR) | QuicEnd::Transport(NO_TRANSPORT_ERROR) => &mut ends.closed,
             QuicEnd::Application(_) => &mut ends.application_errors,
-            QuicEnd::Transport(_) => &mut ends.transport_errors,
+            QuicEnd::Transport(_) | QuicEnd::Broken(_) => &mut ends.transport_errors,
             QuicEnd::Reset => &mut ends.stateless_resets,
             QuicEnd::Idle => &mut ends.idle_timeouts,
             QuicEnd::Version => &mut ends.other_versions,

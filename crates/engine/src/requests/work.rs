@@ -66,9 +66,13 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         }
     }
 
+    const REFUSED_TWICE: Failure =
+        if E::IS_HTTP3 { Failure::H3RequestRejected } else { Failure::StreamRefused };
+
     fn refused(refusal: &Refusal) -> Failure {
         match refusal {
             Refusal::Reset(code) => reset(*code),
+            Refusal::ResetHttp3(code) => quic::reset(*code),
             Refusal::Malformed(_) => Failure::Malformed,
         }
     }

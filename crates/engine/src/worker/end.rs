@@ -146,10 +146,10 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
         match failure {
             Failure::Malformed => self.send_goodbye(slot),
-            Failure::ClosedEarly | Failure::Reset => self.record_end(slot),
+            _ if failure.is_broken_off() => self.record_end(slot),
             _ => {}
         }
-        let is_broken_off = matches!(failure, Failure::ClosedEarly | Failure::Reset);
+        let is_broken_off = failure.is_broken_off();
         let connection = &self.connections[slot];
         if is_broken_off && let Some(end) = connection.pipeline_closed(self.configuration.at_once) {
             self.recorder.disruptions.add_pipeline(end);
@@ -436,8 +436,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if let Some(since) = limited_since {
             self.recorder.waited_for_stream(failed.due, self.now - since);
         }
-        if let (Failure::TlsFailed | Failure::Malformed | Failure::Unasked, Some(text)) =
-            (failure, connection.exchange.complaint())
+        let is_explained = matches!(failure, Failure::TlsFailed | Failure::Malformed | Failure::Unasked);
+        if (is_explained || failure.has_ended_quic())
+            && let Some(text) = connection.exchange.complaint()
         {
             let example = connection.exchange.example();
             self.recorder.explained(failed.due, failure, failed.operation, &text, example);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Failure, Recorder, SlowCandidate};
-use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Received, Tag};
+use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Received, Refusal, Tag};
 
 use super::error_bodies::ErrorBodies;
 use super::patience::Patience;
@@ -13,6 +13,7 @@ use crate::connection::{Connection, Unanswered};
 use crate::deadlines::Deadlines;
 use crate::io::Slot;
 use crate::places::InFlight;
+use crate::requests::quic::{closed, reset_in_words};
 use crate::work::{AnswerOf, Judged, Work};
 
 /// A connection while what has arrived on it is read, with what a worker keeps of its requests.
@@ -73,7 +74,7 @@ impl<W: Work> Reading<'_, W> {
             let Connection { exchange, requests, .. } = &*self.connection;
             match exchange.readiness() {
                 // The peer answers none of the requests that are left.
-                Readiness::Closed if !is_end => return Some(Failure::ClosedEarly),
+                Readiness::Closed if !is_end => return Some(closed(exchange.ended_by())),
                 Readiness::Busy if requests.is_empty() => return Some(Failure::ClosedEarly),
                 _ if rest.is_empty() && !is_end && !exchange.has_input() => return None,
                 _ => {}
@@ -114,6 +115,9 @@ impl<W: Work> Reading<'_, W> {
         match self.connection.take_unanswered(tag, event, self.now) {
             Some(Unanswered::Failed(failed)) => {
                 self.has_ended = true;
+                if let Some(text) = refusal_in_words(event) {
+                    self.recorder.explained(failed.due, failed.failure, failed.operation, &text, None);
+                }
                 self.recorder.broken_off(failed.due, self.connection.broken_off(&failed));
                 self.slow_requests.extend(self.recorder.failed(&failed));
                 self.activity.failed(failed.failure);
@@ -128,6 +132,15 @@ impl<W: Work> Reading<'_, W> {
             None => return false,
         }
         true
+    }
+}
+
+/// Why the peer does not answer a request, where more can be said than its class.
+fn refusal_in_words<A>(event: &Event<A>) -> Option<String> {
+    match event {
+        Event::Refused(_, Refusal::ResetHttp3(code)) => Some(reset_in_words(*code)),
+        Event::Refused(_, Refusal::Malformed(malformed)) => Some(malformed.to_string()),
+        _ => None,
     }
 }
 

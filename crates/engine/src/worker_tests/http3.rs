@@ -53,7 +53,23 @@ enum Behaviour {
     Floods(&'static [u8], &'static [u8]),
     /// It announces on each connection that no request is answered.
     Leaves,
+    /// It takes no connection.
+    Refuses,
+    /// It ends each connection before the handshake is over, which QUIC says with a code of its own.
+    ClosesAtOnce,
+    /// It answers the first request of each connection, and forgets the connection when the second one comes, as one does that was
+    /// started afresh.
+    Forgets,
+    /// It lets each connection end because nothing happens on it.
+    Idles,
+    /// It speaks no version of QUIC but one that does not exist.
+    SpeaksOtherVersions,
 }
+
+/// The stream of a client's second request (RFC 9000 §2.1).
+const SECOND: u64 = 4;
+/// How long a connection lasts on which nothing happens.
+const IDLE: Duration = Duration::from_millis(100);
 
 /// How many times a flooding server sends again, and how much.
 const FLOOD_PERIOD: Nanos = ms(1);
@@ -110,6 +126,7 @@ impl End {
     /// Does what is possible now; gives the datagrams that leave.
     fn serve(&mut self, now: Nanos, service: &mut impl FnMut(Nanos) -> Option<Nanos>) -> Vec<Vec<u8>> {
         let Some(connection) = &mut self.connection else { return Vec::new() };
+        let mut is_forgotten = false;
         while let Some(event) = connection.event() {
             match event {
                 Event::Connected => {
@@ -121,6 +138,9 @@ impl End {
                         Behaviour::Leaves => _ = connection.write(control, &[7, 1, 0], Then::More),
                         _ => {}
                     }
+                }
+                Event::Readable(stream) if self.behaviour == Behaviour::Forgets && stream == SECOND => {
+                    is_forgotten = true;
                 }
                 Event::Readable(stream) => {
                     let read_to = connection.read(stream, &mut VecDeque::new());
@@ -136,9 +156,14 @@ impl End {
                 Event::Writable(_) | Event::Stopped(_) | Event::Available => {}
             }
         }
+        if is_forgotten {
+            self.socket.forget(connection);
+            self.connection = None;
+            return Vec::new();
+        }
         while let Some(Reverse((_, stream))) = self.due.pop_if_due(now) {
             match self.behaviour {
-                Behaviour::Answers => _ = connection.write(stream, ANSWER, Then::End),
+                Behaviour::Answers | Behaviour::Forgets => _ = connection.write(stream, ANSWER, Then::End),
                 Behaviour::Resets(code) => connection.abandon(stream, code),
                 Behaviour::Floods(first, again) => {
                     if !self.flooded.contains(&stream) {
@@ -149,7 +174,7 @@ impl End {
                     connection.write(stream, &again.repeat(times), Then::More);
                     self.due.push(Reverse((now + FLOOD_PERIOD, stream)));
                 }
-                Behaviour::Silent | Behaviour::Closes(_) | Behaviour::Leaves => {}
+                _ => {}
             }
         }
         let (mut datagrams, mut bytes) = (Vec::new(), Vec::new());
@@ -160,6 +185,24 @@ impl End {
         }
         datagrams
     }
+}
+
+/// The answer to a first datagram of a server that speaks no version but one that does not exist (RFC 9000 §17.2.1).
+fn version_negotiation(datagram: &[u8]) -> Vec<u8> {
+    let (destination, rest) = connection_id(&datagram[5..]);
+    let (source, _) = connection_id(rest);
+    let mut packet = vec![0x80, 0, 0, 0, 0];
+    for id in [source, destination] {
+        packet.push(u8::try_from(id.len()).unwrap());
+        packet.extend_from_slice(id);
+    }
+    packet.extend_from_slice(&[0x0a, 0x1a, 0x2a, 0x3a]);
+    packet
+}
+
+/// A connection's number behind its length, and what follows it.
+fn connection_id(bytes: &[u8]) -> (&[u8], &[u8]) {
+    bytes[1..].split_at(bytes[0].into())
 }
 
 /// Takes what is due from a heap.
@@ -179,25 +222,40 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
         if *behaviour == Behaviour::Silent {
             return Vec::new();
         }
+        if *behaviour == Behaviour::SpeaksOtherVersions {
+            return vec![(now, version_negotiation(bytes))];
+        }
+        let idle = (*behaviour == Behaviour::Idles).then_some(IDLE);
+        let windows = Windows { idle, ..WINDOWS };
         let end = ends.entry(slot).or_insert_with(|| End {
             behaviour: *behaviour,
             flooded: Vec::new(),
-            socket: Socket::server(Arc::clone(tls), &WINDOWS, *base).unwrap(),
+            socket: Socket::server(Arc::clone(tls), &windows, *base).unwrap(),
             connection: None,
             due: BinaryHeap::new(),
         });
         match end.socket.datagram(moment(now), FROM, bytes) {
+            Arrival::New(incoming) if *behaviour == Behaviour::Refuses => {
+                end.socket.refuse(incoming);
+                return vec![(now, end.socket.reply().to_vec())];
+            }
             Arrival::New(incoming) => {
                 end.connection = end.socket.accept(moment(now), incoming);
                 end.due.clear();
                 end.flooded.clear();
+                if *behaviour == Behaviour::ClosesAtOnce
+                    && let Some(connection) = &mut end.connection
+                {
+                    connection.close(moment(now), 0x102);
+                }
             }
             Arrival::Of(_, event) => {
                 if let Some(connection) = &mut end.connection {
                     connection.arrived(&mut end.socket, event);
                 }
             }
-            Arrival::Answered | Arrival::Dropped => {}
+            Arrival::Answered => return vec![(now, end.socket.reply().to_vec())],
+            Arrival::Dropped => {}
         }
         end.serve(now, service).into_iter().map(|datagram| (now, datagram)).collect()
     }
@@ -318,23 +376,41 @@ fn whatever_a_server_does_each_request_ends_in_time_and_says_how() {
     let interim: &[u8] = &[1, 3, 0, 0, 0xd8];
     let huge: &[u8] = &[1, 3, 0, 0, 0xd9, 0, 0xe0, 0, 0, 0, 0, 0, 0, 0];
     let huge_head: &[u8] = &[1, 0xe0, 0, 0, 0, 0, 0, 0, 0];
+    // Each with the class of its requests, and what is said of them where more is to be said.
     let cases = [
-        (Behaviour::Silent, Failure::ConnectTimeout),
-        (Behaviour::Closes(0x100), Failure::ClosedEarly),
-        (Behaviour::Closes(0x107), Failure::ClosedEarly),
-        (Behaviour::Resets(0x102), Failure::StreamInternalError),
-        (Behaviour::Resets(0x10c), Failure::StreamCancelled),
-        (Behaviour::Resets(0x107), Failure::StreamExcessive),
-        (Behaviour::Resets(0x999), Failure::StreamReset),
-        (Behaviour::Floods(useless_head, b"x"), Failure::Malformed),
-        (Behaviour::Floods(interim, interim), Failure::Malformed),
-        (Behaviour::Floods(ANSWER, &[0, 0]), Failure::Malformed),
-        (Behaviour::Floods(ANSWER, &[0x21, 0]), Failure::Malformed),
-        (Behaviour::Floods(huge, b"x"), Failure::Timeout),
-        (Behaviour::Floods(huge_head, b"x"), Failure::Malformed),
-        (Behaviour::Leaves, Failure::StreamRefused),
+        (Behaviour::Silent, Failure::ConnectTimeout, ""),
+        (Behaviour::Closes(0x100), Failure::ClosedEarly, ""),
+        (
+            Behaviour::Closes(0x107),
+            Failure::H3ConnectionError,
+            "ended the connection with H3_EXCESSIVE_LOAD (0x107)",
+        ),
+        (Behaviour::Closes(0x999), Failure::H3ConnectionError, "the unknown code 0x999"),
+        (
+            Behaviour::Resets(0x102),
+            Failure::H3InternalError,
+            "reset the request's stream with H3_INTERNAL_ERROR (0x102)",
+        ),
+        (Behaviour::Resets(0x107), Failure::H3ExcessiveLoad, "H3_EXCESSIVE_LOAD (0x107)"),
+        (Behaviour::Resets(0x10b), Failure::H3RequestRejected, ""),
+        (Behaviour::Resets(0x10c), Failure::H3RequestCancelled, "H3_REQUEST_CANCELLED (0x10c)"),
+        (Behaviour::Resets(0x10d), Failure::H3RequestIncomplete, "H3_REQUEST_INCOMPLETE (0x10d)"),
+        (Behaviour::Resets(0x10e), Failure::H3MessageError, "H3_MESSAGE_ERROR (0x10e)"),
+        (Behaviour::Resets(0x101), Failure::H3StreamError, "H3_GENERAL_PROTOCOL_ERROR (0x101)"),
+        (Behaviour::Resets(0x999), Failure::H3StreamError, "the unknown code 0x999"),
+        (Behaviour::Floods(useless_head, b"x"), Failure::Malformed, "cannot be decompressed"),
+        (Behaviour::Floods(interim, interim), Failure::Malformed, "(a flood)"),
+        (Behaviour::Floods(ANSWER, &[0, 0]), Failure::Malformed, "(a flood)"),
+        (Behaviour::Floods(ANSWER, &[0x21, 0]), Failure::Malformed, "(a flood)"),
+        (Behaviour::Floods(huge, b"x"), Failure::Timeout, ""),
+        (Behaviour::Floods(huge_head, b"x"), Failure::Malformed, "the header block is longer than"),
+        (Behaviour::Leaves, Failure::H3RequestRejected, ""),
+        (Behaviour::Refuses, Failure::QuicRefused, "QUIC's CONNECTION_REFUSED (0x2)"),
+        (Behaviour::ClosesAtOnce, Failure::QuicError, "QUIC's APPLICATION_ERROR (0xc)"),
+        (Behaviour::Idles, Failure::QuicIdleTimeout, "until the idle timeout of QUIC"),
+        (Behaviour::SpeaksOtherVersions, Failure::QuicVersion, "does not speak version 1 of QUIC"),
     ];
-    for (behaviour, failure) in cases {
+    for (behaviour, failure, said) in cases {
         let plan = HttpLoad { timeout_s: 0.2, ..closed(1, Stop::RequestsTotal(REQUESTS)) };
         let Outcome { recorder, written } = meeting(behaviour, &plan, 2, taking(ms(1)));
         let failures = &recorder.failures;
@@ -346,9 +422,23 @@ fn whatever_a_server_does_each_request_ends_in_time_and_says_how() {
             "{behaviour:?}: {failures:?}"
         );
         assert_eq!(recorder.balance(), Ok(()));
+        let explanations = recorder.explanations.most_frequent(1);
+        assert_eq!(explanations.is_empty(), said.is_empty(), "{behaviour:?}: {explanations:?}");
+        assert!(explanations.iter().all(|one| one.text.contains(said)), "{behaviour:?}: {explanations:?}");
         let last = written.last().map(|(time, _)| *time).unwrap();
         assert!(last <= ms(200 * (REQUESTS + 1)), "{behaviour:?}: {last:?}");
         let bytes: usize = written.iter().map(|(_, bytes)| bytes.len()).sum();
         assert!(bytes <= MOST_WRITTEN_BYTES, "{behaviour:?}: {bytes}");
     }
+}
+
+#[test]
+fn requests_on_a_connection_that_the_server_no_longer_knows_fail_by_its_stateless_reset() {
+    let plan = HttpLoad { timeout_s: 10.0, ..closed(1, Stop::RequestsTotal(10)) };
+    let recorder = meeting(Behaviour::Forgets, &plan, 1, taking(ms(1))).recorder;
+    let (answered, failed) = (recorder.requests.answered, recorder.failures[Failure::QuicStatelessReset]);
+    // Of each connection one request is answered, and one is not.
+    assert_eq!((answered, failed), (5, 5), "{:?}", recorder.failures);
+    let explanations = recorder.explanations.most_frequent(1);
+    assert!(explanations[0].text.contains("(stateless reset)"), "{explanations:?}");
 }

@@ -53,14 +53,7 @@ impl Counting {
 
     /// The connection has ended.
     pub(super) fn lost(&mut self, lost: &Lost) {
-        self.fresh.end = match lost {
-            Lost::Application(code, _) => Some(QuicEnd::Application(*code)),
-            Lost::Transport(code, _) => Some(QuicEnd::Transport(*code)),
-            Lost::Reset => Some(QuicEnd::Reset),
-            Lost::Idle => Some(QuicEnd::Idle),
-            Lost::Version => Some(QuicEnd::Version),
-            Lost::Closed => None,
-        };
+        self.fresh.end = end(lost);
     }
 
     /// Takes what was not handed on.
@@ -78,5 +71,18 @@ impl Counting {
         self.was_leaving = is_leaving;
         self.fresh = Http3Counts { announced, ..Http3Counts::default() };
         counts
+    }
+}
+
+/// How a connection has ended, unless this side has ended it.
+pub(super) fn end(lost: &Lost) -> Option<QuicEnd> {
+    match lost {
+        Lost::Application(code, _) => Some(QuicEnd::Application(*code)),
+        Lost::Transport(code, _) => Some(QuicEnd::Transport(*code)),
+        Lost::Broken(code, _) => Some(QuicEnd::Broken(*code)),
+        Lost::Reset => Some(QuicEnd::Reset),
+        Lost::Idle => Some(QuicEnd::Idle),
+        Lost::Version => Some(QuicEnd::Version),
+        Lost::Closed => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-use super::{ErrorCode, HpackError, Malformed};
+use super::{HpackError, Malformed};
 
 /// Why a stream or a connection was ended (RFC 9114 §8.1, RFC 9204 §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,20 +52,99 @@ impl Http3Code {
     pub const QPACK_DECODER_STREAM_ERROR: Self = Self(0x202);
 }
 
-/// The code of HTTP/2 that means the same; another one is kept as it is.
-impl From<Http3Code> for ErrorCode {
-    fn from(code: Http3Code) -> Self {
-        match code {
-            Http3Code::NO_ERROR => Self::NoError,
-            Http3Code::GENERAL_PROTOCOL_ERROR | Http3Code::MESSAGE_ERROR => Self::ProtocolError,
-            Http3Code::INTERNAL_ERROR => Self::InternalError,
-            Http3Code::EXCESSIVE_LOAD => Self::EnhanceYourCalm,
-            Http3Code::REQUEST_REJECTED => Self::RefusedStream,
-            Http3Code::REQUEST_CANCELLED => Self::Cancel,
-            Http3Code::CONNECT_ERROR => Self::ConnectError,
-            Http3Code::VERSION_FALLBACK => Self::Http11Required,
-            Http3Code(code) => Self::Other(u32::try_from(code).unwrap_or(u32::MAX)),
-        }
+impl Http3Code {
+    /// What the specifications call it; nothing for a code that they do not have.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::NO_ERROR => "H3_NO_ERROR",
+            Self::GENERAL_PROTOCOL_ERROR => "H3_GENERAL_PROTOCOL_ERROR",
+            Self::INTERNAL_ERROR => "H3_INTERNAL_ERROR",
+            Self::STREAM_CREATION_ERROR => "H3_STREAM_CREATION_ERROR",
+            Self::CLOSED_CRITICAL_STREAM => "H3_CLOSED_CRITICAL_STREAM",
+            Self::FRAME_UNEXPECTED => "H3_FRAME_UNEXPECTED",
+            Self::FRAME_ERROR => "H3_FRAME_ERROR",
+            Self::EXCESSIVE_LOAD => "H3_EXCESSIVE_LOAD",
+            Self::ID_ERROR => "H3_ID_ERROR",
+            Self::SETTINGS_ERROR => "H3_SETTINGS_ERROR",
+            Self::MISSING_SETTINGS => "H3_MISSING_SETTINGS",
+            Self::REQUEST_REJECTED => "H3_REQUEST_REJECTED",
+            Self::REQUEST_CANCELLED => "H3_REQUEST_CANCELLED",
+            Self::REQUEST_INCOMPLETE => "H3_REQUEST_INCOMPLETE",
+            Self::MESSAGE_ERROR => "H3_MESSAGE_ERROR",
+            Self::CONNECT_ERROR => "H3_CONNECT_ERROR",
+            Self::VERSION_FALLBACK => "H3_VERSION_FALLBACK",
+            Self::QPACK_DECOMPRESSION_FAILED => "QPACK_DECOMPRESSION_FAILED",
+            Self::QPACK_ENCODER_STREAM_ERROR => "QPACK_ENCODER_STREAM_ERROR",
+            Self::QPACK_DECODER_STREAM_ERROR => "QPACK_DECODER_STREAM_ERROR",
+            _ => return None,
+        })
+    }
+}
+
+impl Display for Http3Code {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        named(formatter, self.name(), self.0)
+    }
+}
+
+/// A code by its name, where it has one, and its number.
+fn named(formatter: &mut Formatter<'_>, name: Option<&str>, code: u64) -> fmt::Result {
+    match name {
+        Some(name) => write!(formatter, "{name} ({code:#x})"),
+        None => write!(formatter, "the unknown code {code:#x}"),
+    }
+}
+
+/// Why a connection of QUIC was ended (RFC 9000 §20.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuicCode(pub u64);
+
+impl QuicCode {
+    /// Nothing is wrong.
+    pub const NO_ERROR: Self = Self(0x0);
+    /// The server takes no connection.
+    pub const CONNECTION_REFUSED: Self = Self(0x2);
+    /// Alerts of TLS are the codes from here on (RFC 9001 §4.8).
+    const FIRST_ALERT: u64 = 0x100;
+    const LAST_ALERT: u64 = 0x1ff;
+
+    /// Whether it is an alert of TLS.
+    #[must_use]
+    pub const fn is_alert(self) -> bool {
+        Self::FIRST_ALERT <= self.0 && self.0 <= Self::LAST_ALERT
+    }
+
+    /// What the specification calls it; nothing for a code that it does not have.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0x0 => "NO_ERROR",
+            0x1 => "INTERNAL_ERROR",
+            0x2 => "CONNECTION_REFUSED",
+            0x3 => "FLOW_CONTROL_ERROR",
+            0x4 => "STREAM_LIMIT_ERROR",
+            0x5 => "STREAM_STATE_ERROR",
+            0x6 => "FINAL_SIZE_ERROR",
+            0x7 => "FRAME_ENCODING_ERROR",
+            0x8 => "TRANSPORT_PARAMETER_ERROR",
+            0x9 => "CONNECTION_ID_LIMIT_ERROR",
+            0xa => "PROTOCOL_VIOLATION",
+            0xb => "INVALID_TOKEN",
+            0xc => "APPLICATION_ERROR",
+            0xd => "CRYPTO_BUFFER_EXCEEDED",
+            0xe => "KEY_UPDATE_ERROR",
+            0xf => "AEAD_LIMIT_REACHED",
+            0x10 => "NO_VIABLE_PATH",
+            Self::FIRST_ALERT..=Self::LAST_ALERT => "CRYPTO_ERROR",
+            _ => return None,
+        })
+    }
+}
+
+impl Display for QuicCode {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        named(formatter, self.name(), self.0)
     }
 }
 

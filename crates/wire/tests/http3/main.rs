@@ -1,6 +1,7 @@
 //! HTTP/3 as its RFCs have it: frames and streams (RFC 9114) and field compression (RFC 9204).
 
 mod allocations;
+mod codes;
 mod corpus;
 mod examples;
 mod hostile;

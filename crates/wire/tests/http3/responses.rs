@@ -1,8 +1,6 @@
 //! What a server answers, and what is no answer.
 
-use loadcurve_wire::{
-    AnswerError, ErrorCode, Event, Http3Code, Http3Error, Malformed, Refusal, Response, Section,
-};
+use loadcurve_wire::{AnswerError, Event, Http3Code, Http3Error, Malformed, Refusal, Response, Section};
 
 use crate::refused_fields::REFUSED_FIELDS;
 use crate::support::{
@@ -173,8 +171,8 @@ fn a_section_that_is_too_long_is_refused_before_it_has_come() {
 fn a_stream_that_the_server_resets_is_refused_or_moves() {
     let mut http3 = with_requests(&["GET"; 3]);
     assert_eq!(http3.reset(0, Http3Code::REQUEST_REJECTED), Some(Event::Moved(0)));
-    let refused = |tag, code| Some(Event::Refused(tag, Refusal::Reset(code)));
-    assert_eq!(http3.reset(1, Http3Code::INTERNAL_ERROR), refused(1, ErrorCode::InternalError));
-    assert_eq!(http3.reset(2, Http3Code(0x1_2345)), refused(2, ErrorCode::Other(0x1_2345)));
+    let refused = |tag, code| Some(Event::Refused(tag, Refusal::ResetHttp3(code)));
+    assert_eq!(http3.reset(1, Http3Code::INTERNAL_ERROR), refused(1, Http3Code::INTERNAL_ERROR));
+    assert_eq!(http3.reset(2, Http3Code(0x1_2345)), refused(2, Http3Code(0x1_2345)));
     assert_eq!(http3.reset(2, Http3Code::INTERNAL_ERROR), None);
 }
