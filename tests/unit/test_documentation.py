@@ -12,6 +12,7 @@ from docs.generate.command import read_command
 
 from loadcurve.api import comparison, one_load, run_folder
 from loadcurve.cli.main import app
+from loadcurve.report.site.prices import PriceTable
 from loadcurve.runs.study_servers import with_own_programs
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.settings import choose_settings
@@ -168,6 +169,9 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
         for name in tables["studies"]:
             (tmp_path / f"{name}.toml").write_text("")
         assert SuiteTable.model_validate(tables, context={"folder": tmp_path})
+        return
+    if "currency" in tables:
+        assert PriceTable.model_validate(tables)
         return
     if "claims" in tables:
         ClaimsFile.model_validate(tables)

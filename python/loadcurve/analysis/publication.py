@@ -39,6 +39,7 @@ from loadcurve.result.publication import (
     PublishedServer,
     PublishedWork,
     slug,
+    subject_of,
 )
 from loadcurve.result.records import RunRecord
 from loadcurve.result.run_files import RUN_BYTES_MAX, STUDY_FILE
@@ -178,7 +179,7 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
     of_works = _works(analysis)
     return {
         "format": PUBLISHED_FORMAT,
-        "subject": slug(record.study_name),
+        "subject": subject_of(record.study_name),
         "title": analysis.run.title,
         "question": analysis.run.question,
         "complete": analysis.complete,

@@ -1,9 +1,10 @@
 """``loadcurve publish``: runs are added to a folder of published results, and its pages are built."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from loadcurve import units
@@ -11,7 +12,9 @@ from loadcurve.analysis.publication import Publication, problems_of, published_r
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.report.site.build import build_site
-from loadcurve.result.publication import files_of, publish_run, read_published
+from loadcurve.report.site.prices import read_prices
+from loadcurve.result.publication import PublishedRun, files_of, publish_run, read_published
+from loadcurve.result.run_files import is_of_suite
 
 SHOWN_MAX = 20
 """More problems than this are counted and not shown."""
@@ -20,12 +23,12 @@ SHOWN_MAX = 20
 def publish_command(runs: Sequence[Path], site: Path, publication: Publication) -> None:
     """Add runs to a site and build its pages; print the path of each result, and that of the front page.
 
-    All are read before any is added. Raises ``LoadcurveError`` where one cannot be read or published, or a
+    All are read before any is added. A run of a suite that cannot be published is left out and said so, where
+    another one can. Raises ``LoadcurveError`` where one cannot be read or published, or a
     page not be written.
     """
-    published = [published_run(run, publication) for run in runs]
     talk = new_console(stderr=True)
-    for run, folder in zip(published, runs, strict=True):
+    for run, folder in list(_published(runs, publication, talk)):
         state = publish_run(site, run)
         ranked = {one.server for ranking in run.rankings for one in ranking.ranks}
         talk.print(Text(f"{state}: {folder}, {units.plural(len(ranked), 'server')} ranked"))
@@ -39,11 +42,27 @@ def publish_command(runs: Sequence[Path], site: Path, publication: Publication) 
     typer.echo(site / "index.html")
 
 
+def _published(
+    runs: Sequence[Path], publication: Publication, talk: Console
+) -> Iterator[tuple[PublishedRun, Path]]:
+    """Yield runs as they are published, each with its folder; raises ``BadInput`` where one cannot be."""
+    refused: list[BadInput] = []
+    for folder in runs:
+        try:
+            yield published_run(folder, publication), folder
+        except BadInput as error:
+            refused.append(error)
+            if len(refused) == len(runs) or not is_of_suite(folder.parent):
+                raise
+            talk.print(Text(f"left out: {error}"), soft_wrap=True)
+
+
 def check_command(site: Path) -> None:
     """Check every published file of a site; nothing is written.
 
     Raises ``BadInput`` with what is wrong.
     """
+    read_prices(site)
     problems: list[str] = []
     files = files_of(site)
     for file in files:

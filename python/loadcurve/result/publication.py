@@ -33,6 +33,10 @@ RESULTS_FOLDER: Final = "results"
 DIGEST_CHARACTERS: Final = 8
 SLUG_CHARACTERS_MAX: Final = 64
 LINE_CHARACTERS_MAX: Final = 2_000
+SERVERS_FOLDER: Final = "servers"
+MACHINES_FOLDER: Final = "machines"
+RESERVED_SUBJECTS: Final = frozenset({SERVERS_FOLDER, MACHINES_FOLDER})
+"""Folders of the site's own pages, in which no study has its results."""
 _SLUG = rf"[a-z0-9](?:[a-z0-9.-]{{0,{SLUG_CHARACTERS_MAX - 2}}}[a-z0-9])?"
 _PLACE = re.compile(rf"(?P<subject>{_SLUG})/results/(?P<day>\d{{8}})/(?P<machine>{_SLUG})\.json")
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
@@ -254,6 +258,15 @@ def slug(text: str) -> str:
     """Return a text as part of a path and of a link, such as ``apache-event``; never empty."""
     found = _NOT_IN_SLUG.sub("-", text.lower()).strip("-")[:SLUG_CHARACTERS_MAX].strip("-")
     return found or "unnamed"
+
+
+def subject_of(study: str) -> str:
+    """Return the folder of a study, by its name; one of a name that the site itself uses has another folder.
+
+    What was published under such a name before stays where it is.
+    """
+    subject = slug(study)
+    return f"{subject}-study" if subject in RESERVED_SUBJECTS else subject
 
 
 def publish_run(site: Path, run: PublishedRun) -> Published:

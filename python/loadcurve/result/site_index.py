@@ -72,6 +72,8 @@ class IndexedRun(Record):
     title: str
     question: str | None
     conditions: Digest
+    ranked_by: str
+    """The measure that answers the study's question."""
     started_at: str
     loadcurve_version: str
     machine: PublishedMachine
@@ -112,6 +114,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
         title=run.title,
         question=run.question,
         conditions=run.conditions,
+        ranked_by=run.ranked_by,
         started_at=run.started_at,
         loadcurve_version=run.loadcurve_version,
         machine=run.machine,

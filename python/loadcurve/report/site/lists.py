@@ -8,16 +8,11 @@ from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
+from loadcurve.report.site.profiles import profiles_of
 from loadcurve.report.site.result_page import Group, groups_of, places_words
-from loadcurve.report.site.values import cell, heading, shown_unit
+from loadcurve.report.site.values import TITLES, cell, heading, shown_unit
 from loadcurve.result.site_index import HEADLINES, Headline, IndexedRun, IndexedServer, SiteIndex
 
-TITLES = {
-    "throughput_rps": ("throughput", "1/s"),
-    "latency_p99_s": ("p99", "s"),
-    "server_cpu_per_request_s": ("CPU time per request", "s"),
-    "server_memory_mean_bytes": ("mean memory", "bytes"),
-}
 COMPARED_RUNS_MAX = 200
 """On the page of a study the rows of the newest runs can be compared."""
 OVER_TIME_LEAST = 3
@@ -115,7 +110,13 @@ def front_values(index: SiteIndex) -> dict[str, Any]:
             for slug, (name, count) in sorted(machines.items())
         ],
         "runs": len(index.runs),
+        "profiles": profiles_of(_of_newest_machine(index)),
     }
+
+
+def _of_newest_machine(index: SiteIndex) -> list[IndexedRun]:
+    """Return the runs of the machine that has the newest one."""
+    return [run for run in index.runs if run.machine.slug == index.runs[-1].machine.slug]
 
 
 def study_values(subject: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
@@ -238,6 +239,7 @@ def machine_values(runs: Sequence[IndexedRun]) -> dict[str, Any]:
         "memory": None if machine.memory_bytes is None else units.memory_limit(machine.memory_bytes),
         "kernels": list(dict.fromkeys(run.machine.kernel for run in runs if run.machine.kernel)),
         "runs": list(reversed(runs)),
+        "profiles": profiles_of(runs),
         "moment": text.moment,
         "count": units.plural(len(runs), "run"),
     }

@@ -10,6 +10,15 @@ _SMALL = {"server_cpu_per_request_s": ("µs", 1e6)}
 """Measures whose figures are so small that a column has another unit."""
 
 
+TITLES = {
+    "throughput_rps": ("throughput", "1/s"),
+    "latency_p99_s": ("p99", "s"),
+    "server_cpu_per_request_s": ("CPU time per request", "s"),
+    "server_memory_mean_bytes": ("mean memory", "bytes"),
+}
+"""The title and the unit of what lists say of a server."""
+
+
 class Interval(Protocol):
     """A figure over trials, of a run or of a list."""
 

@@ -1,0 +1,109 @@
+"""Profiles side by side: the newest run of each study on one machine, each with a ranking of its own.
+
+A column is one question, and no figure is made of several. Servers stand in the order of their names.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from loadcurve.report import text
+from loadcurve.report.site.result_page import places_words
+from loadcurve.report.site.values import TITLES, cell, heading
+from loadcurve.result.site_index import HEADLINES, IndexedRun, IndexedServer
+
+PROFILES_MAX: Final = 24
+PROFILES_LEAST: Final = 2
+LATENCY: Final = "latency_p99_s"
+PROCESSOR: Final = "server_cpu_per_request_s"
+"""What is ranked besides latency: at a fixed rate it is what servers differ by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A column: one measure of one run."""
+
+    run: IndexedRun
+    measure: str
+    heading: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a profile says of a server."""
+
+    words: str
+    """Its places in the ranking; nothing where it has none."""
+    sorted_by: str
+    figure: str
+    """With its interval."""
+    point: str
+    """Where the figure is from."""
+    unranked: str | None
+    """Why it is in no ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledServer:
+    """A row; a profile without the server has ``None``."""
+
+    name: str
+    slug: str
+    places: tuple[Place | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """The table of a machine."""
+
+    machine: str
+    slug: str
+    columns: tuple[Profile, ...]
+    rows: tuple[ProfiledServer, ...]
+
+
+def profiles_of(runs: Sequence[IndexedRun]) -> Profiles | None:
+    """Return the profiles of one machine's runs, the oldest first; ``None`` where studies share no server."""
+    if not runs:
+        return None
+    machine = runs[-1].machine
+    newest = {run.subject: run for run in runs if run.machine.fingerprint == machine.fingerprint}
+    studies = sorted(newest.values(), key=lambda run: run.started_at)[-PROFILES_MAX:]
+    named = [{server.name for server in run.servers} for run in studies]
+    shared = any(one & other for place, one in enumerate(named) for other in named[:place])
+    if len(studies) < PROFILES_LEAST or not shared:
+        return None
+    columns = tuple(column for run in studies for column in _columns(run))
+    by_name = [{server.name: server for server in column.run.servers} for column in columns]
+    servers = {server.name: server.slug for run in studies for server in run.servers}
+    rows = (
+        ProfiledServer(
+            name,
+            slug,
+            tuple(
+                None if (server := of_run.get(name)) is None else _place(column, server)
+                for column, of_run in zip(columns, by_name, strict=True)
+            ),
+        )
+        for name, slug in sorted(servers.items())
+    )
+    return Profiles(machine.name, machine.slug, columns, tuple(rows))
+
+
+def _columns(run: IndexedRun) -> Iterator[Profile]:
+    answering = run.ranked_by if run.ranked_by in HEADLINES else HEADLINES[0]
+    for measure in (answering, *([PROCESSOR] if answering == LATENCY else [])):
+        yield Profile(run, measure, heading(measure, *TITLES[measure]))
+
+
+def _place(column: Profile, server: IndexedServer) -> Place:
+    # Places in different works are of different rankings.
+    ranks = server.ranks.get(column.measure) if column.run.works == 1 else None
+    figure, interval, _ = cell(server.figures.get(column.measure), column.measure, TITLES[column.measure][1])
+    return Place(
+        words="" if ranks is None else places_words(*ranks),
+        sorted_by="" if ranks is None else f"{ranks[0] + ranks[1] / 1000:g}",
+        figure=f"{figure} ({interval})" if interval else figure,
+        point="" if server.point is None else text.point(server.point),
+        unranked=server.unranked,
+    )
