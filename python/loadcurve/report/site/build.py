@@ -12,9 +12,10 @@ from loadcurve.files import make_folder
 from loadcurve.report.files import write_part
 from loadcurve.report.page import rendered, strict_script, template_text
 from loadcurve.report.site.lists import front_values, machine_values, server_values, study_values
+from loadcurve.report.site.prices import PriceTable, read_prices
 from loadcurve.report.site.result_page import result_values
 from loadcurve.result.checksum import digest
-from loadcurve.result.publication import files_of, read_published
+from loadcurve.result.publication import MACHINES_FOLDER, SERVERS_FOLDER, files_of, read_published
 from loadcurve.result.site_index import INDEX_FILE, IndexedRun, SiteIndex, index_of, index_text, read_index
 from loadcurve.stats.interval import CONFIDENCE, quantile
 from loadcurve.version import VERSION
@@ -55,7 +56,7 @@ def build_site(site: Path, *, afresh: bool = False) -> Built:
     """
     files = files_of(site)
     index = index_of(site, files, {} if afresh else read_index(site))
-    pages = list(pages_of(site, index))
+    pages = list(pages_of(site, index, read_prices(site)))
     written = 0
     for page in pages:
         if afresh or not _is_there(site / page.place, page.made_of):
@@ -66,17 +67,18 @@ def build_site(site: Path, *, afresh: bool = False) -> Built:
     return Built(len(index.runs), len(pages), written)
 
 
-def pages_of(site: Path, index: SiteIndex) -> Iterator[Page]:
+def pages_of(site: Path, index: SiteIndex, prices: PriceTable | None = None) -> Iterator[Page]:
     """Yield the pages of a site: of all runs, studies, servers and machines, and the front page."""
+    of_prices = "" if prices is None else prices.model_dump_json()
     yield _page("front", "index.html", 0, index.runs, partial(front_values, index))
     for run in index.runs:
-        yield _page("result", run.page, 3, [run], partial(_of_result, site, run))
+        yield _page("result", run.page, 3, [run], partial(_of_result, site, run, prices), of_prices=of_prices)
     for subject, runs in _by(index, lambda run: [run.subject]).items():
         yield _page("study", f"{subject}/index.html", 1, runs, partial(study_values, subject, runs))
     for slug, runs in _by(index, _servers).items():
-        yield _page("server", f"servers/{slug}.html", 1, runs, partial(server_values, slug, runs))
+        yield _page("server", f"{SERVERS_FOLDER}/{slug}.html", 1, runs, partial(server_values, slug, runs))
     for slug, runs in _by(index, lambda run: [run.machine.slug]).items():
-        yield _page("machine", f"machines/{slug}.html", 1, runs, partial(machine_values, runs))
+        yield _page("machine", f"{MACHINES_FOLDER}/{slug}.html", 1, runs, partial(machine_values, runs))
 
 
 def _servers(run: IndexedRun) -> Iterable[str]:
@@ -91,14 +93,23 @@ def _by(index: SiteIndex, keys: Callable[[IndexedRun], Iterable[str]]) -> dict[s
     return found
 
 
-def _of_result(site: Path, run: IndexedRun) -> dict[str, Any]:
-    return result_values(read_published(site, run.place), run.sha256)
+def _of_result(site: Path, run: IndexedRun, prices: PriceTable | None) -> dict[str, Any]:
+    return result_values(read_published(site, run.place), run.sha256, prices)
 
 
 def _page(
-    kind: str, place: str, depth: int, runs: Sequence[IndexedRun], values: Callable[[], dict[str, Any]]
+    kind: str,
+    place: str,
+    depth: int,
+    runs: Sequence[IndexedRun],
+    values: Callable[[], dict[str, Any]],
+    *,
+    of_prices: str = "",
 ) -> Page:
-    made_of = digest(json.dumps([VERSION, _look(), kind, [(run.place, run.sha256) for run in runs]]).encode())
+    of_runs = [(run.place, run.sha256) for run in runs]
+    made_of = digest(
+        json.dumps([VERSION, _look(), kind, of_runs, *([of_prices] if of_prices else [])]).encode()
+    )
 
     def text() -> str:
         return rendered(

@@ -1,8 +1,9 @@
 """The page of a published run: rankings, curves, every figure, and any two servers side by side."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from loadcurve import units
@@ -10,7 +11,8 @@ from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import own_load_in_words
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
-from loadcurve.report.site.values import cell, heading, shown_unit
+from loadcurve.report.site.prices import COST, Price, PriceTable, price_of
+from loadcurve.report.site.values import Interval, cell, heading, shown_unit
 from loadcurve.result.measures import point_key
 from loadcurve.result.publication import (
     PublishedFigure,
@@ -32,8 +34,13 @@ COLUMNS = (
     *("server_cpu_cpus", "server_cpu_per_request_s", "server_memory_mean_bytes"),
 )
 """The measures of the table of all points."""
+PROCESSOR = "server_cpu_per_request_s"
 DRAWN_MAX = 12
 """A chart has at most the curves of this many servers, those with the highest throughput."""
+
+
+FigureOf = Callable[[PublishedPoint | None], Interval | None]
+"""What a chart draws of a server at a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,9 @@ class WorkRankings:
     rankings: tuple[MeasureRanking, ...]
 
 
-def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
+def result_values(run: PublishedRun, sha256: str, prices: PriceTable | None = None) -> dict[str, Any]:
     """Return what the template of a run's page is given."""
+    price = price_of(run, prices)
     looks = appearances(one.name for one in run.servers)
     measures = {one.name: one for one in run.measures}
     columns = [measures[name] for name in COLUMNS if name in measures]
@@ -75,10 +83,14 @@ def result_values(run: PublishedRun, sha256: str) -> dict[str, Any]:
         "looks": looks,
         "works": works_of(run),
         "points": len({point_key(one.point) for one in run.points}),
-        "charts": _charts(run, drawn, looks, measures),
+        "charts": _charts(run, drawn, looks, measures, price),
+        "price": price,
         "drawn": drawn,
-        "headings": [heading(one.name, one.title, one.unit) for one in columns],
-        "rows": [_row(one, columns) for one in run.points],
+        "headings": [
+            *(heading(one.name, one.title, one.unit) for one in columns),
+            *([price.heading] if price else []),
+        ],
+        "rows": [_row(one, columns, price) for one in run.points],
         "compared": _compared(run, columns),
         "settings": {
             server.name: "; ".join(f"{key}: {value}" for key, value in text.flattened(server.settings))
@@ -136,39 +148,51 @@ def _charts(
     drawn: Sequence[str],
     looks: dict[str, Appearance],
     measures: dict[str, PublishedMeasure],
+    price: Price | None,
 ) -> list[Chart]:
     points = list({point_key(one.point): one.point for one in run.points}.values())
     keys = list(dict.fromkeys(key for point in points for key in point))
     places = [text.point_values(point, keys) for point in points]
     by_place = {(one.server, point_key(one.point)): one for one in run.points}
-    found = []
-    for name, from_zero in CHARTS:
-        if name not in measures:
-            continue
-        measure = measures[name]
-        _, factor = shown_unit(name, measure.unit)
+    at = [point_key(point) for point in points]
+    found: list[Chart] = []
+
+    def add(title: str, figure_of: FigureOf, factor: float = 1.0, *, from_zero: bool = True) -> None:
         lines = [
             Line(
                 server,
                 looks[server],
-                tuple(
-                    Mark.of(_figure(by_place.get((server, point_key(point))), name), factor)
-                    for point in points
-                ),
+                tuple(Mark.of(figure_of(by_place.get((server, key))), factor) for key in at),
             )
             for server in drawn
         ]
-        title = heading(name, measure.title, measure.unit)
         drawing = chart(title, places, text.keys_title(keys), lines, from_zero=from_zero)
-        found += [drawing] if drawing is not None else []
+        found.extend([drawing] if drawing is not None else [])
+
+    for name, from_zero in CHARTS:
+        if name in measures:
+            measure = measures[name]
+            _, factor = shown_unit(name, measure.unit)
+            add(
+                heading(name, measure.title, measure.unit),
+                partial(_figure, measure=name),
+                factor,
+                from_zero=from_zero,
+            )
+    if price is not None:
+        add(price.heading, partial(_cost, price=price))
     return found
+
+
+def _cost(point: PublishedPoint | None, price: Price) -> Interval | None:
+    return price.cost(_figure(point, PROCESSOR))
 
 
 def _figure(point: PublishedPoint | None, measure: str) -> PublishedFigure | None:
     return None if point is None else point.figures.get(measure)
 
 
-def _row(point: PublishedPoint, columns: Sequence[PublishedMeasure]) -> dict[str, Any]:
+def _row(point: PublishedPoint, columns: Sequence[PublishedMeasure], price: Price | None) -> dict[str, Any]:
     worst = max(point.verdicts, key=("valid", "suspect", "invalid").index, default="valid")
     return {
         "server": point.server,
@@ -176,7 +200,10 @@ def _row(point: PublishedPoint, columns: Sequence[PublishedMeasure]) -> dict[str
         "trials": len(point.verdicts),
         "verdict": worst,
         "reason": point.reason,
-        "cells": [cell(point.figures.get(one.name), one.name, one.unit) for one in columns],
+        "cells": [
+            *(cell(point.figures.get(one.name), one.name, one.unit) for one in columns),
+            *([cell(_cost(point, price), COST, "")] if price else []),
+        ],
     }
 
 
