@@ -30,8 +30,12 @@ pub(crate) fn agree<E: HttpExchange<Carrier = Stream>>(
     if exchange.readiness() != Readiness::Handshaking {
         return Ok(());
     }
-    let patience =
-        Patience { timeout: limit.left(), counted_bytes_max: 0, is_interrupted: limit.is_interrupted };
+    let patience = Patience {
+        timeout: limit.left(),
+        counted_bytes_max: 0,
+        is_stream: false,
+        is_interrupted: limit.is_interrupted,
+    };
     match Dialogue::<_, E>::open(epoll(plan)?, settings, patience) {
         Ok(dialogue) => {
             dialogue.say_goodbye();

@@ -32,6 +32,8 @@ pub(crate) struct Patience<'a> {
     pub(crate) timeout: Nanos,
     /// How many bytes count: an answer without end gets no endless time.
     pub(crate) counted_bytes_max: u64,
+    /// Whether the first part of a body is all that is waited for: a stream need not end.
+    pub(crate) is_stream: bool,
     /// Whether nobody wants to know any more.
     pub(crate) is_interrupted: &'a dyn Fn() -> bool,
 }
@@ -165,11 +167,8 @@ impl<'a, I: Carries<E::Carrier>, E: HttpExchange> Dialogue<'a, I, E> {
                     Some(Outcome::Failed(failure, None))
                 }
                 Event::Received(bytes) => {
-                    let moved_bytes = &mut self.moved_bytes;
-                    read(&mut self.exchange, bytes, &mut |part| {
-                        *moved_bytes += part.len() as u64;
-                        take_body(part);
-                    })
+                    let is_stream = self.patience.is_stream;
+                    hear(&mut self.exchange, &mut self.moved_bytes, is_stream, bytes, take_body)
                 }
                 Event::Closed => Some(match self.exchange.end_of_input() {
                     Some(wire::Event::Answered(_, response)) => Outcome::Answered(response),
@@ -296,15 +295,32 @@ enum Outcome {
     Failed(Failure, Option<String>),
 }
 
+/// Reads bytes that arrived, up to the end of the request; of a stream, up to what has begun of its answer.
+fn hear<E: HttpExchange>(
+    exchange: &mut E,
+    moved_bytes: &mut u64,
+    is_stream: bool,
+    bytes: &[u8],
+    take_body: &mut dyn FnMut(&[u8]),
+) -> Option<Outcome> {
+    let mut begun = None;
+    let ended = read(exchange, bytes, &mut |status, part| {
+        *moved_bytes += part.len() as u64;
+        begun = Some(status).filter(|_| is_stream);
+        take_body(part);
+    });
+    ended.or_else(|| begun.map(|status| Outcome::Answered(unfinished(status, *moved_bytes))))
+}
+
 /// Reads bytes that arrived, up to the end of the request.
 fn read<E: HttpExchange>(
     exchange: &mut E,
     mut bytes: &[u8],
-    take_body: &mut dyn FnMut(&[u8]),
+    take_body: &mut dyn FnMut(u16, &[u8]),
 ) -> Option<Outcome> {
     loop {
         let Received { consumed, event } =
-            match exchange.receive_with(bytes, &mut |_, _, part| take_body(part)) {
+            match exchange.receive_with(bytes, &mut |_, status, part| take_body(status, part)) {
                 Ok(received) => received,
                 Err(Malformed::Protection) => return Some(Outcome::Failed(Failure::TlsFailed, None)),
                 Err(malformed) => {
@@ -331,6 +347,11 @@ fn read<E: HttpExchange>(
             return None;
         }
     }
+}
+
+/// What is known of an answer of which this many bytes of its body have come, and which continues.
+fn unfinished(status: u16, body_bytes: u64) -> Response {
+    Response { status, header_bytes: 0, body_bytes, framing_bytes: 0, keep_alive: false }
 }
 
 /// Why a request alone has failed.

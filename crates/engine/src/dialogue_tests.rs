@@ -78,8 +78,12 @@ fn asked<E: HttpExchange<Carrier = Stream>>(
     let requests = RequestSource::<E>::open(&plan).unwrap();
     let now = Rc::new(Cell::new(START));
     let io = ScriptedIo { now: Rc::clone(&now), script: Box::new(script.into_iter()), coming: None };
-    let patience =
-        Patience { timeout: TIMEOUT, counted_bytes_max: COUNTED_BYTES_MAX, is_interrupted: &|| false };
+    let patience = Patience {
+        timeout: TIMEOUT,
+        counted_bytes_max: COUNTED_BYTES_MAX,
+        is_stream: false,
+        is_interrupted: &|| false,
+    };
     let mut body_bytes = 0;
     let outcome = Dialogue::<_, E>::open(io, settings, patience)
         .and_then(|dialogue| dialogue.ask(requests.template(0), &mut |part| body_bytes += part.len()));

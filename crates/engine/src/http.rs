@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use loadcurve_plan::{HttpLoad, HttpVersion, Requests};
-use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRequest};
+use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRequest, Unserved};
 use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
@@ -11,6 +11,7 @@ use crate::gathered::Gathered;
 use crate::http3_summary::{self, Bodies};
 use crate::kernel::TcpCounters;
 use crate::merged::Merged;
+use crate::messages;
 use crate::protection;
 use crate::requests::RequestSource;
 use crate::result::{BrokenOff, LoadResult};
@@ -71,6 +72,8 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
                 &protection::QUIC,
             )));
         }
+        summary.result.messages = messages::summary(self.plan, recorder, summary.merged.length);
+        let keeps_streams = recorder.messages.ended_by_client > 0;
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
@@ -78,6 +81,11 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         let evidence = &mut summary.evidence;
         evidence.resumption = resumption;
         evidence.disruptions = disruptions;
+        if keeps_streams {
+            // A stream that continues until the client ends it is no answer that is waited for.
+            evidence.unserved = Unserved::default();
+            summary.result.waited_through = None;
+        }
         evidence.pipelined = !speaks_http2 && self.plan.work.conversation.requests_at_once() > 1;
         let is_only = matches!(&self.plan.work.requests, Requests::Given(requests) if requests.len() == 1);
         evidence.is_local = self.plan.work.address.tcp().is_none();

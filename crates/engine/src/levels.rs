@@ -174,6 +174,7 @@ impl<E: HttpExchange + 'static> Threads<'_, E> {
         let (requests, waiting) = (Arc::clone(self.requests), Waiting::of(self.widest));
         let conversation = &plan.work.conversation;
         WorkerConfiguration::new(plan, conversation, share, requests, self.settings.clone(), waiting)
+            .streaming(plan.work.events())
     }
 
     fn level(&self, plan: &HttpLoad, index: usize) -> Level<RequestSource<E>> {

@@ -57,6 +57,7 @@ mod levels;
 mod limit;
 mod load;
 mod merged;
+mod messages;
 // The models of `ycsb` use it, too.
 #[cfg(loom)]
 #[path = "../../ycsb/src/once_lock.rs"]

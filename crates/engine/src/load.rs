@@ -208,7 +208,8 @@ impl<E: HttpExchange + 'static> Starts<E::Carrier> for Threads<'_, E> {
             let (requests, settings) = (Arc::clone(self.requests), self.settings.clone());
             let conversation = &plan.work.conversation;
             let configuration =
-                WorkerConfiguration::new(plan, conversation, share, requests, settings, waiting);
+                WorkerConfiguration::new(plan, conversation, share, requests, settings, waiting)
+                    .streaming(plan.work.events());
             let (mut worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
             worker.share_what_is_heard(group.heard());
             group.start(worker.activity(), move |member| run(worker, &pace, share, &member))?;

@@ -135,8 +135,12 @@ pub(crate) fn over_quic<S: ExchangeVisitor>(
         idle: None,
     };
     let settings = quic::Settings::new(client, &windows, clock::zero());
-    let patience =
-        Patience { timeout: limit.left(), counted_bytes_max: 0, is_interrupted: limit.is_interrupted };
+    let patience = Patience {
+        timeout: limit.left(),
+        counted_bytes_max: 0,
+        is_stream: false,
+        is_interrupted: limit.is_interrupted,
+    };
     let io = Datagrams::alone(plan)?;
     let look = match Dialogue::<_, Http3>::open(io, &settings.looking(&windows), patience) {
         Ok(dialogue) => {

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::http3_summary::Http3Summary;
 use crate::kernel::TcpCounters;
+use crate::messages::MessagesSummary;
 use crate::part::WaitedBy;
 use crate::verdict::reasons::Verdict;
 
@@ -42,6 +43,9 @@ pub struct LoadResult {
     pub http2: Option<Http2Summary>,
     /// Absent if connections do not speak HTTP/3.
     pub http3: Option<Box<Http3Summary>>,
+    /// Absent where an answer is a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Box<MessagesSummary>>,
     /// None where the driver does not report it.
     pub bytes: Option<Bytes>,
     /// None where answers have no status.

@@ -77,6 +77,7 @@ impl Summary {
             tls: None,
             http2: None,
             http3: None,
+            messages: None,
             bytes: shows_answers.then(|| Bytes::from(recorder)),
             status: shows_answers.then(|| recorder.statuses.answered()),
             statuses: shows_answers.then(|| recorder.statuses.in_order()),

@@ -1,14 +1,14 @@
 //! One thread's loop, in which plan, I/O, protocol and recording meet.
 //!
 //! This file holds the loop; `begin` is how requests start, `reading` is which of them end, `end` is what their slot does
-//! next, `slow` is what is asked about the slowest of them, `timers` is what protocols do when time passes, `levels` is how
+//! next, `events` is what answers are that are streams, `slow` is what is asked about the slowest of them, `timers` is what protocols do when time passes, `levels` is how
 //! one level of a load goes over into the next, and `waiting` is how the thread sleeps or polls.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use loadcurve_plan::{Conversation, Load, Model, Nanos, Share, Unit};
+use loadcurve_plan::{Conversation, Events, Load, Model, Nanos, Share, Unit};
 use loadcurve_record::{Failure, Recorder, SlowCandidate};
 
 use crate::activity::Activity;
@@ -24,6 +24,7 @@ use crate::work::{CarrierOf, SettingsOf, Work};
 mod begin;
 mod end;
 mod error_bodies;
+mod events;
 mod levels;
 mod patience;
 mod reading;
@@ -32,6 +33,7 @@ mod timers;
 mod waiting;
 
 use error_bodies::ErrorBodies;
+use events::EventStreams;
 use patience::Patience;
 
 pub(crate) use levels::WorkerLevel;
@@ -60,6 +62,8 @@ pub(crate) struct WorkerConfiguration<W: Work> {
     timeout: Nanos,
     unit: Unit,
     waiting: Waiting,
+    /// How answers are divided into events; none where each is a whole.
+    events: Option<Events>,
 }
 
 impl<W: Work> WorkerConfiguration<W> {
@@ -83,7 +87,13 @@ impl<W: Work> WorkerConfiguration<W> {
             timeout: plan.timeout(),
             unit: plan.model.unit(),
             waiting,
+            events: None,
         }
+    }
+
+    /// The same for answers that are streams of events, if they are.
+    pub(crate) fn streaming(self, events: Option<Events>) -> Self {
+        Self { events, ..self }
     }
 
     /// How many requests its slots carry.
@@ -138,6 +148,7 @@ pub(crate) struct Worker<I, W: Work> {
     activity: Arc<Activity>,
     patience: Patience,
     error_bodies: ErrorBodies,
+    events: Option<Box<EventStreams>>,
     polling: Polling,
     reach: Reach,
     recorder: Recorder,
@@ -181,6 +192,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             activity: Arc::default(),
             patience: Patience::new(configuration.waiting.polls()),
             error_bodies: ErrorBodies::default(),
+            events: configuration.events.map(|settings| {
+                Box::new(EventStreams::new(settings, configuration.timeout, slots * at_once))
+            }),
             polling: Polling::default(),
             reach: Reach::new(Arc::default(), configuration.timeout),
             configuration,
@@ -401,6 +415,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         while let Some(place) = self.answer_deadlines.take_passed(self.now) {
             self.overdue(place / self.configuration.at_once, place % self.configuration.at_once, scheduler);
         }
+        if self.events.is_some() {
+            self.end_streams(scheduler);
+        }
         while self.moved_deadline().is_some_and(|deadline| deadline <= self.now) {
             self.give_up_moved();
         }
@@ -422,7 +439,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         let deadlines =
             [self.connect_deadlines.earliest(), self.answer_deadlines.earliest(), self.moved_deadline()];
         let timer = self.timers.peek().map(|Reverse((end, _))| *end);
-        let wakes = [due, rest, timer].into_iter().chain(deadlines);
+        let stream = self.events.as_ref().and_then(|events| events.earliest());
+        let streams_end = self.streams_end().filter(|end| *end > self.now);
+        let wakes = [due, rest, timer, stream, streams_end].into_iter().chain(deadlines);
         wakes.flatten().fold((self.now + LONGEST_WAIT).min(self.handover), Nanos::min)
     }
 }

@@ -4,6 +4,7 @@
 mod conversations;
 mod edges;
 mod endings;
+mod events;
 mod exchanges;
 mod http2;
 mod http2_uploads;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{REQUESTS_AT_ONCE_MAX, THINK_S_MAX};
 use crate::{
-    Destination, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Requests, Stop, Tls, Unit, Way, Work,
+    Destination, Events, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Requests, Stop, Tls, Unit,
+    Way, Work,
 };
 
 /// A load on a web server.
@@ -141,6 +142,12 @@ impl Http {
             ));
         }
         Ok(())
+    }
+
+    /// How answers are divided into events; none where they are not.
+    #[must_use]
+    pub fn events(&self) -> Option<Events> {
+        self.messages.as_ref().and_then(Messages::events).copied()
     }
 
     fn validate_messages(&self) -> Result<(), InvalidPlan> {

@@ -7,8 +7,8 @@ use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
     Agreements, Answer, BrokenOff, Disruptions, Endings, Explanations, FailedRequest, Failure, FailureCounts,
-    Handshake, HandshakeTimes, IdleEnds, MismatchedBody, Multiplexing, OperationTally, Quic, Retransmits,
-    Shown, SlowRequest, Slowest, Statuses, TimeHistogram, Window,
+    Handshake, HandshakeTimes, IdleEnds, Messages, MismatchedBody, Multiplexing, OperationTally, Quic,
+    Retransmits, Shown, SlowRequest, Slowest, Statuses, TimeHistogram, Window,
 };
 
 mod balance;
@@ -95,7 +95,7 @@ pub struct SlowCandidate {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)] // The fields are the figures of their names.
 pub struct Recorder {
-    window: Window,
+    pub(crate) window: Window,
     pub requests: RequestCounts,
     pub warm_up: WarmUpCounts,
     /// Requests that were never sent although a connection was free.
@@ -131,6 +131,9 @@ pub struct Recorder {
     /// What was counted of QUIC and of HTTP/3 on it; nothing where they are not spoken.
     #[serde(default)]
     pub quic: Quic,
+    /// What came on streams of messages; nothing where an answer is a whole.
+    #[serde(default)]
+    pub messages: Messages,
     /// Which connections the server has ended, and which have lasted.
     #[serde(default)]
     pub endings: Endings,
@@ -482,6 +485,7 @@ impl Recorder {
         self.agreements.merge(&other.agreements);
         self.multiplexing.merge(&other.multiplexing);
         self.quic.merge(&other.quic);
+        self.messages.merge(&other.messages);
         self.endings.merge(&other.endings);
         self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);

@@ -38,6 +38,7 @@ mod bytes;
 mod chunked;
 mod compression;
 mod error;
+mod events;
 mod exchange;
 mod framing;
 pub mod h2;
@@ -54,6 +55,7 @@ mod template;
 mod tunnel;
 
 pub use error::{AnswerError, ClosedEarly, Malformed, QuicCode, Section};
+pub use events::{EventLines, EventReader, EventStream, Piece};
 pub use exchange::{
     Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
     Readiness, Received, Refusal, Stream, Tag, WrittenBody,

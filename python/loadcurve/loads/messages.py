@@ -27,7 +27,7 @@ class MessagesTable(LoadTable):
         Planned("messages"),
         OWN_MESSAGES,
     ] = None
-    """What answers are streams of: with `"events"`, of server-sent events, or of lines, each of which is
+    """What answers are streams of: with `"events"`, of server-sent events, or of lines: each is
     measured for itself. Unless set, an answer is a whole.
     """
     event_format: Annotated[

@@ -1,6 +1,6 @@
 """The result of one load, for people."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rich.console import Group, RenderableType
@@ -37,6 +37,7 @@ from loadcurve.result.load import (
     TlsResult,
     WaitedThrough,
 )
+from loadcurve.result.messages import MessagesResult
 from loadcurve.result.outcomes import Requests
 from loadcurve.units import ABSENT, given_rate, milliseconds, plural, size, whole
 from loadcurve.units import rate as per_second
@@ -166,6 +167,9 @@ def _latency_table(result: LoadResult) -> Table:
         **_handshakes(result),
         "connection": result.connections.lifetime_ms,
     }
+    if result.messages is not None:
+        observed["first event"] = result.messages.first_event_ms
+        observed["between events"] = result.messages.gap_ms
     rows |= {name: times for name, times in observed.items() if times is not None and times.count != 0}
     if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
@@ -234,10 +238,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table.add_row("connections", _connections(result.connections))
     if result.tls is not None:
         table.add_row("TLS", _tls(result.tls))
-    if result.http2 is not None and (limits := _http2(result.http2, result.load.streams)):
-        table.add_row("HTTP/2", limits)
-    if result.http3 is not None:
-        table.add_row("HTTP/3", "\n".join(quic_lines(result.http3)))
+    for name, facts_of_protocol in _of_protocols(result):
+        table.add_row(name, facts_of_protocol)
     if result.bytes is not None:
         received, body = result.bytes.received, result.bytes.body
         sizes = [size(received)] if received is not None else []
@@ -262,6 +264,16 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     if generator.lateness_ms is not None:
         table.add_row("lateness", _lateness(generator.lateness_ms))
     return table
+
+
+def _of_protocols(result: LoadResult) -> Iterator[tuple[str, str]]:
+    """Yield what is said of HTTP/2, of HTTP/3 and of messages, where there is anything to say."""
+    if result.http2 is not None and (limits := _http2(result.http2, result.load.streams)):
+        yield "HTTP/2", limits
+    if result.http3 is not None:
+        yield "HTTP/3", "\n".join(quic_lines(result.http3))
+    if result.messages is not None:
+        yield "events", _events(result.messages)
 
 
 def _statuses(result: LoadResult) -> str:
@@ -309,6 +321,19 @@ def _http2(http2: Http2Result, streams: int) -> str:
     if http2.bodies_delayed:
         facts.append(f"{http2.bodies_delayed:,} bodies that waited for windows")
     return "\n".join(facts)
+
+
+def _events(messages: MessagesResult) -> str:
+    """Say how many came, how many were to come, and how many arrived together."""
+    rate = "" if messages.received_per_s is None else f", {per_second(messages.received_per_s)} per second"
+    lines = [f"{messages.received:,} received{rate}, {size(messages.data_bytes)} of data"]
+    if messages.expected is not None:
+        lines.append(f"{messages.delivered:,} of {messages.expected:,} expected ones delivered")
+    if messages.together:
+        lines.append(f"{messages.together:,} arrived together with the one before")
+    if messages.ended_by_client:
+        lines.append(f"{plural(messages.ended_by_client, 'stream')} ended by the client")
+    return "\n".join(lines)
 
 
 def _lateness(lateness: Lateness) -> str:

@@ -13,6 +13,7 @@ from loadcurve.record import Count, Many, Record, Time, contradiction
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
 from loadcurve.result.http3 import Http3Result
+from loadcurve.result.messages import MessagesResult
 from loadcurve.result.outcomes import ErrorClass, Errors, OfStatus, Requests, StatusClasses, Verdict
 
 
@@ -378,6 +379,8 @@ class LoadResult(Record):
     """``None`` where the connections speak HTTP/1.x or HTTP/3; records may lack it."""
     http3: Http3Result | None = None
     """``None`` where the connections do not speak HTTP/3; records may lack it."""
+    messages: MessagesResult | None = None
+    """``None`` where an answer is a whole; records may lack it."""
     bytes: Bytes | None
     """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None

@@ -301,7 +301,7 @@ LOADING = Measure(
 
 
 PROTOCOL_STATISTICS = ("p50", "p99")
-"""Those of the times of TLS and HTTP/2, which only runs that speak either have."""
+"""Those of the times of TLS, HTTP/2 and messages, which only runs that have these have."""
 
 
 def _handshakes_ms(trial: PointRecord, kind: str) -> Distribution | None:
@@ -322,6 +322,20 @@ def _handshakes_per_s(trial: PointRecord, kind: str) -> float | None:
 
 def _stream_waits_ms(trial: PointRecord) -> Distribution | None:
     return None if trial.load.http2 is None else trial.load.http2.stream_wait_ms
+
+
+def _messages_ms(trial: PointRecord, times: str) -> Distribution | None:
+    """Return times of messages, where any came."""
+    found: Distribution | None = getattr(trial.load.messages, times, None)
+    return found if found is not None and found.count else None
+
+
+def _messages_per_s(trial: PointRecord) -> float | None:
+    return None if trial.load.messages is None else trial.load.messages.received_per_s
+
+
+def _delivered_share(trial: PointRecord) -> float | None:
+    return None if trial.load.messages is None else trial.load.messages.delivered_share
 
 
 def _moved_share(trial: PointRecord) -> float | None:
@@ -358,6 +372,30 @@ PROTOCOL_MEASURES = (
         )
     ),
     *_protocol_times("stream_wait", "the waits for a stream", _stream_waits_ms),
+    *_protocol_times(
+        "first_event", "the time to the first event", partial(_messages_ms, times="first_event_ms")
+    ),
+    *_protocol_times("event_gap", "the gaps between events", partial(_messages_ms, times="gap_ms")),
+    Measure(
+        "events_per_s",
+        column="events_per_s",
+        title="events per second",
+        heading="events/s",
+        unit="events/s",
+        better="higher",
+        from_zero=True,
+        value=_messages_per_s,
+    ),
+    Measure(
+        "events_delivered_share",
+        column="events_delivered_share",
+        title="share of the expected events that came",
+        heading="share of events delivered",
+        unit="share",
+        better="higher",
+        from_zero=True,
+        value=_delivered_share,
+    ),
     Measure(
         "moved_share",
         column="requests_moved_share",
@@ -373,6 +411,10 @@ PROTOCOL_MEASURES = (
 
 
 def protocol_measures(records: Iterable[PointRecord]) -> list[Measure]:
-    """Return those with a figure above zero in any record; none in a run without TLS and HTTP/2."""
-    of_them = [record for record in records if record.load.tls is not None or record.load.http2 is not None]
+    """Return those with a figure above zero in any record; none in a run without TLS, HTTP/2 and messages."""
+    of_them = [
+        record
+        for record in records
+        if any(one is not None for one in (record.load.tls, record.load.http2, record.load.messages))
+    ]
     return [measure for measure in PROTOCOL_MEASURES if any(measure.value(record) for record in of_them)]

@@ -265,6 +265,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.recorder.waited_for_stream(due, self.now - since);
         }
         let bytes = self.scratch.len() - before;
+        if let Some(events) = &mut self.events {
+            events.sent(slot * self.configuration.at_once + tag, due, self.now);
+        }
         if let Some(moved_at) = moved_at {
             self.recorder.sent_again(due, self.now - moved_at, bytes);
         } else {

@@ -60,6 +60,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             activity: &self.activity,
             patience: &mut self.patience,
             error_bodies: &mut self.error_bodies,
+            events: self.events.as_deref_mut(),
             has_ended: false,
             has_moved: false,
         };
@@ -102,7 +103,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     }
 
     /// Writes and records what received bytes have made possible, beside ends of requests.
-    fn continue_exchange(&mut self, slot: Slot) {
+    pub(super) fn continue_exchange(&mut self, slot: Slot) {
         let connection = &self.connections[slot];
         let goes_on = connection.requests.has_unwritten()
             && connection.state == State::Open
@@ -256,7 +257,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     }
 
     /// Gives a slot its next request, pause or connection after an answer, or after the peer has closed it.
-    fn reuse_slot(&mut self, slot: Slot, scheduler: Option<&Scheduler>) {
+    pub(super) fn reuse_slot(&mut self, slot: Slot, scheduler: Option<&Scheduler>) {
         let calls = self.configuration.calls;
         let connection = &mut self.connections[slot];
         // A slot that could take a request before is not free only now.
@@ -445,7 +446,11 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         }
         self.recorder.broken_off(failed.due, connection.broken_off(&failed));
         self.slow_requests.extend(self.recorder.failed(&failed));
-        self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
+        let place = slot * self.configuration.at_once + tag;
+        self.answer_deadlines.clear(place);
+        if let Some(events) = &mut self.events {
+            events.ended(place);
+        }
         self.activity.failed(failure);
         self.in_flight -= 1;
     }

@@ -7,6 +7,7 @@ use loadcurve_record::{Failure, Recorder, SlowCandidate};
 use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Received, Refusal, Tag};
 
 use super::error_bodies::ErrorBodies;
+use super::events::EventStreams;
 use super::patience::Patience;
 use crate::activity::Activity;
 use crate::connection::{Connection, Unanswered};
@@ -31,6 +32,7 @@ pub(super) struct Reading<'a, W: Work> {
     pub(super) activity: &'a Activity,
     pub(super) patience: &'a mut Patience,
     pub(super) error_bodies: &'a mut ErrorBodies,
+    pub(super) events: Option<&'a mut EventStreams>,
     /// Whether a request has ended.
     pub(super) has_ended: bool,
     /// Whether a request goes to another connection.
@@ -48,9 +50,14 @@ impl<W: Work> Reading<'_, W> {
             } else if rest.is_empty() && !exchange.has_input() {
                 Ok(Received { consumed: 0, event: None })
             } else {
-                let (slot, bodies, recorder) = (self.slot, &mut *self.error_bodies, &*self.recorder);
+                let (slot, bodies, recorder) = (self.slot, &mut *self.error_bodies, &mut *self.recorder);
+                let (events, deadlines) = (&mut self.events, &mut *self.answer_deadlines);
+                let (first_place, now) = (slot * self.at_once, self.now);
                 exchange.receive_with(rest, &mut |tag, status, part| {
                     bodies.came(slot, tag, status, part, recorder);
+                    if let Some(events) = events {
+                        events.came(first_place + tag, status, part, now, deadlines, recorder);
+                    }
                 })
             };
             let Received { consumed, event } = match received {
@@ -87,6 +94,9 @@ impl<W: Work> Reading<'_, W> {
     fn answered(&mut self, tag: Tag, answer: &AnswerOf<W>) -> bool {
         let Some((request, sent)) = self.connection.take_answered(tag, self.now) else { return false };
         self.has_ended = true;
+        if let Some(events) = &mut self.events {
+            events.answered(self.slot * self.at_once + tag, self.now, self.recorder);
+        }
         let Judged { is_mismatched, shown } = self.work.judge(&request, answer, self.now);
         let answer = self.connection.answer(&request, sent, self.now, shown);
         self.patience.answered(answer.done - answer.sent);
@@ -112,6 +122,9 @@ impl<W: Work> Reading<'_, W> {
         let tag = event.tag();
         self.error_bodies.ended(self.slot, tag);
         self.answer_deadlines.clear(self.slot * self.at_once + tag);
+        if let Some(events) = &mut self.events {
+            events.ended(self.slot * self.at_once + tag);
+        }
         match self.connection.take_unanswered(tag, event, self.now) {
             Some(Unanswered::Failed(failed)) => {
                 self.has_ended = true;

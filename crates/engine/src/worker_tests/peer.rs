@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use loadcurve_plan::{Conversation, HttpLoad, Load, Nanos, Share};
+use loadcurve_plan::{Conversation, Events, HttpLoad, Load, Nanos, Share};
 use loadcurve_record::{Failure, Recorder};
 use loadcurve_wire::{DatagramBytes, Datagrams, HttpExchange, Stream};
 
@@ -222,13 +222,29 @@ pub(super) fn run<E: HttpExchange<Carrier = Stream>>(
     peer: impl Peer,
 ) -> Outcome {
     let requests = RequestSource::<E>::open(plan).unwrap();
-    run_work(plan, &plan.work.conversation, requests, settings, delays, peer)
+    let events = plan.work.events();
+    run_streaming(plan, (&plan.work.conversation, events), requests, settings, delays, peer)
 }
 
 /// Runs any work on a peer.
 pub(super) fn run_work<P: Peer, W: Work>(
     plan: &Load<impl Sized>,
     conversation: &Conversation,
+    work: Arc<W>,
+    settings: SettingsOf<W>,
+    delays: Delays,
+    peer: P,
+) -> Outcome
+where
+    PeerIo<P>: Carries<CarrierOf<W>>,
+{
+    run_streaming(plan, (conversation, None), work, settings, delays, peer)
+}
+
+/// The same where answers are streams of events, if they are.
+fn run_streaming<P: Peer, W: Work>(
+    plan: &Load<impl Sized>,
+    (conversation, events): (&Conversation, Option<Events>),
     work: Arc<W>,
     settings: SettingsOf<W>,
     delays: Delays,
@@ -255,7 +271,8 @@ where
     };
     let share = Share::whole();
     let configuration =
-        WorkerConfiguration::new(plan, conversation, share, work, settings, Waiting::Sleeping);
+        WorkerConfiguration::new(plan, conversation, share, work, settings, Waiting::Sleeping)
+            .streaming(events);
     let mut worker = Worker::new(io, numbers(plan, share), configuration);
     worker.open_all(|| false);
     let mut scheduler = Scheduler::new(&plan.pace(), share, clock.get()).unwrap();

@@ -281,7 +281,8 @@ impl<'a> Simulation<'a> {
         let io = self.io(&clock, &requests, numbers.len(), service);
         let conversation = &self.plan.work.conversation;
         let configuration =
-            WorkerConfiguration::new(self.plan, conversation, share, requests, (), self.waiting);
+            WorkerConfiguration::new(self.plan, conversation, share, requests, (), self.waiting)
+                .streaming(self.plan.work.events());
         let mut worker = Worker::new(io, numbers, configuration);
         let should_stop = || clock.get() >= self.stop_at;
         worker.open_all(should_stop);

@@ -49,7 +49,7 @@ impl Recorder {
     }
 
     /// The recording of the level in which a request was due.
-    pub(super) fn level_of(&mut self, due: Nanos) -> &mut Self {
+    pub(crate) fn level_of(&mut self, due: Nanos) -> &mut Self {
         let mut level = self;
         while due < level.begins && level.earlier.is_some() {
             level = level.earlier.as_mut().expect("it was just looked at");

@@ -1,0 +1,215 @@
+//! Answers that are streams of events: when each event came, and which streams the client ends.
+
+use loadcurve_plan::{EventFormat, Events, Nanos};
+use loadcurve_record::{Arrival, Recorder, Shown, StatusClass};
+use loadcurve_wire::{EventLines, EventReader, EventStream, Exchange, Piece, Tag};
+
+use super::Worker;
+use crate::deadlines::Deadlines;
+use crate::io::{Carries, Slot};
+use crate::scheduler::Scheduler;
+use crate::work::{CarrierOf, Work};
+
+/// The streams of all places of a worker.
+pub(super) struct EventStreams {
+    settings: Events,
+    timeout: Nanos,
+    places: Vec<Place>,
+    /// Until when each is kept, where they are kept for a time.
+    kept: Deadlines,
+}
+
+/// The stream of one request.
+struct Place {
+    reader: EventReader,
+    due: Nanos,
+    sent: Nanos,
+    /// Known once a part of the body has come.
+    status: Option<u16>,
+    /// When the last event came.
+    last: Option<Nanos>,
+    events: u64,
+    /// Of the event under way.
+    data_bytes: u64,
+    body_bytes: u64,
+}
+
+impl EventStreams {
+    pub(super) fn new(settings: Events, timeout: Nanos, places: usize) -> Self {
+        let reader = || match settings.event_format {
+            EventFormat::Sse => EventReader::Sse(EventStream::default()),
+            EventFormat::Lines => EventReader::Lines(EventLines::default()),
+        };
+        let place = || Place {
+            reader: reader(),
+            due: Nanos::ZERO,
+            sent: Nanos::ZERO,
+            status: None,
+            last: None,
+            events: 0,
+            data_bytes: 0,
+            body_bytes: 0,
+        };
+        Self {
+            settings,
+            timeout,
+            places: (0..places).map(|_| place()).collect(),
+            kept: Deadlines::new(places),
+        }
+    }
+
+    /// The request of a place was sent, which was due then.
+    pub(super) fn sent(&mut self, place: usize, due: Nanos, sent: Nanos) {
+        let stream = &mut self.places[place];
+        stream.reader.reset();
+        (stream.due, stream.sent, stream.status, stream.last) = (due, sent, None, None);
+        (stream.events, stream.data_bytes, stream.body_bytes) = (0, 0, 0);
+        if self.settings.stream_for_s.is_some() {
+            self.kept.set(place, sent + self.settings.stream_for());
+        }
+    }
+
+    /// A part of the body of an answer has come: records the events that it completes, and gives the stream as much
+    /// time for the next part as for the first one.
+    pub(super) fn came(
+        &mut self,
+        place: usize,
+        status: u16,
+        part: &[u8],
+        now: Nanos,
+        deadlines: &mut Deadlines,
+        recorder: &mut Recorder,
+    ) {
+        let stream = &mut self.places[place];
+        stream.status = Some(status);
+        stream.body_bytes += part.len() as u64;
+        deadlines.set(place, now + self.timeout);
+        if StatusClass::of(status).row().is_error {
+            return;
+        }
+        let (mut count, mut data_bytes) = (0, stream.data_bytes);
+        let mut under_way = data_bytes;
+        stream.reader.read(part, &mut |piece| match piece {
+            Piece::Data(part) => under_way += part.len() as u64,
+            Piece::Event => {
+                count += 1;
+                data_bytes = under_way;
+            }
+        });
+        stream.data_bytes = under_way - if count > 0 { data_bytes } else { 0 };
+        if count > 0 {
+            stream.arrived(count, data_bytes, now, self.settings.events_expected, recorder);
+        }
+    }
+
+    /// The answer of a place is complete.
+    pub(super) fn answered(&mut self, place: usize, now: Nanos, recorder: &mut Recorder) {
+        let stream = &mut self.places[place];
+        let mut count = 0;
+        stream.reader.end(&mut |piece| count += u64::from(piece == Piece::Event));
+        if count > 0 {
+            let data_bytes = std::mem::take(&mut stream.data_bytes);
+            stream.arrived(count, data_bytes, now, self.settings.events_expected, recorder);
+        }
+        self.kept.clear(place);
+    }
+
+    /// The request of a place has ended in another way.
+    pub(super) fn ended(&mut self, place: usize) {
+        self.kept.clear(place);
+    }
+
+    /// When the next stream has been kept for long enough.
+    pub(super) fn earliest(&self) -> Option<Nanos> {
+        self.kept.earliest()
+    }
+
+    /// From when on no stream is waited for, of a load that ends then: streams that are kept for a time are endless, and
+    /// the others have a timeout to come to their end.
+    pub(super) fn cut_off(&self, end: Nanos) -> Nanos {
+        if self.settings.stream_for_s.is_some() { end } else { end + self.timeout }
+    }
+}
+
+impl Place {
+    fn arrived(
+        &mut self,
+        count: u64,
+        data_bytes: u64,
+        now: Nanos,
+        expected: Option<u64>,
+        recorder: &mut Recorder,
+    ) {
+        let left = expected.map_or(u64::MAX, |expected| expected.saturating_sub(self.events));
+        recorder.messages_arrived(&Arrival {
+            due: self.due,
+            sent: self.sent,
+            now,
+            before: self.last,
+            count,
+            expected: count.min(left),
+            data_bytes,
+        });
+        self.events += count;
+        self.last = Some(now);
+    }
+}
+
+impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
+    /// Ends the streams that were kept for long enough; at the end of the load, those that still go on.
+    pub(super) fn end_streams(&mut self, scheduler: Option<&Scheduler>) {
+        let at_once = self.configuration.at_once;
+        while let Some(place) = self.events.as_mut().and_then(|events| events.kept.take_passed(self.now)) {
+            self.end_stream(place / at_once, place % at_once, scheduler);
+        }
+        if self.in_flight > 0 && self.streams_end().is_some_and(|end| end <= self.now) {
+            for place in 0..self.connections.len() * at_once {
+                self.end_stream(place / at_once, place % at_once, scheduler);
+            }
+        }
+    }
+
+    /// When the streams that still go on are ended, because the load is over.
+    pub(super) fn streams_end(&self) -> Option<Nanos> {
+        let events = self.events.as_ref().filter(|_| self.handover == Nanos::NEVER)?;
+        Some(events.cut_off(self.ends))
+    }
+
+    /// Ends the stream under a tag, if anything of it has come: it counts as answered.
+    fn end_stream(&mut self, slot: Slot, tag: Tag, scheduler: Option<&Scheduler>) {
+        let place = slot * self.configuration.at_once + tag;
+        let Some(stream) = self.events.as_ref().map(|events| &events.places[place]) else { return };
+        let (Some(status), sent, body_bytes) = (stream.status, stream.sent, stream.body_bytes) else {
+            return;
+        };
+        let connection = &mut self.connections[slot];
+        if connection.requests.get_mut(tag).is_none_or(|request| request.sent != Some(sent)) {
+            return;
+        }
+        let goes_on = connection.exchange.cancel(tag);
+        let Some((request, sent)) = connection.take_answered(tag, self.now) else { return };
+        let shown = Shown {
+            first_byte: request.first_byte.unwrap_or(self.now),
+            status,
+            is_right: !StatusClass::of(status).row().is_error,
+            was_expected: false,
+            has_content: true,
+            header_bytes: 0,
+            body_bytes,
+            framing_bytes: 0,
+        };
+        let answer = connection.answer(&request, sent, self.now, Some(shown));
+        self.slow_requests.extend(self.recorder.answered(&answer));
+        self.recorder.ended_by_client(answer.due);
+        self.activity.answered(answer.done - answer.due);
+        self.in_flight -= 1;
+        self.answer_deadlines.clear(place);
+        self.keep_slow(slot);
+        if goes_on {
+            self.continue_exchange(slot);
+        } else {
+            self.disconnect(slot);
+        }
+        self.reuse_slot(slot, scheduler);
+    }
+}

@@ -1,0 +1,56 @@
+"""Events that arrive together: where that is a finding, and where it is none."""
+
+import pytest
+
+from support.explained_run import Data, evidence, found
+from support.synthetic_run import distribution
+
+
+def stream(record: Data, *, gaps_ms: list[float], first_ms: float, together: int | None = None) -> None:
+    """Give a record the events of streams: gaps of these lengths, and two first ones after so long."""
+    record["load"]["messages"] = {
+        "kind": "events",
+        "first_event_ms": distribution([first_ms + 1] * 2),
+        "first_event_from_sent_ms": distribution([first_ms] * 2),
+        "gap_ms": distribution(gaps_ms),
+        "received": len(gaps_ms) + 2,
+        "received_per_s": float(len(gaps_ms) + 2),
+        "data_bytes": 10 * (len(gaps_ms) + 2),
+        "together": gaps_ms.count(0.0) if together is None else together,
+        "delivered": 0,
+        "expected": None,
+        "ended_by_client": 0,
+    }
+
+
+def test_events_that_come_all_at_once_after_a_while_are_likely_to_have_been_buffered():
+    [finding] = found(lambda record, *_: stream(record, gaps_ms=[0.0] * 38, first_ms=400)).values()
+    assert (finding.code, finding.certainty) == ("events_together", "likely")
+    assert "At least 100 % of the events" in finding.seen
+    assert "after up to 400 ms without any" in finding.seen
+    assert "proxy_buffering off" in finding.advice
+    assert evidence(finding)["events together with the one before"] == 1
+
+
+def test_a_buffer_that_is_emptied_when_it_is_full_shows_long_gaps_among_many_of_none():
+    gaps_ms = [*[0.0] * 90, *[500.0] * 10]
+    [finding] = found(lambda record, *_: stream(record, gaps_ms=gaps_ms, first_ms=1)).values()
+    assert evidence(finding)["longest gap"] == 500
+    assert evidence(finding)["events together with the one before"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("gaps_ms", "first_ms"),
+    [
+        # They come as they are sent.
+        ([20.0] * 38, 400),
+        # One of five waits with the one before, as on a busy machine.
+        ([*[0.0] * 8, *[25.0] * 32], 20),
+        # All at once, and at once: a short answer.
+        ([0.0] * 38, 5),
+        # Too few to say.
+        ([0.0] * 17, 400),
+    ],
+)
+def test_events_that_come_one_by_one_or_at_once_or_hardly_any_are_no_finding(gaps_ms, first_ms):
+    assert found(lambda record, *_: stream(record, gaps_ms=gaps_ms, first_ms=first_ms)) == {}

@@ -1,0 +1,38 @@
+"""The messages of a load as records have them: their measures, and what cannot be true together."""
+
+import pytest
+from pydantic import ValidationError
+
+from loadcurve.result.messages import MessagesResult
+from support.synthetic_run import distribution
+
+FIGURES = {
+    "kind": "events",
+    "first_event_ms": distribution([30.0, 50.0]),
+    "first_event_from_sent_ms": distribution([30.0, 50.0]),
+    "gap_ms": distribution([10.0] * 6),
+    "received": 8,
+    "received_per_s": 4.0,
+    "data_bytes": 80,
+    "together": 0,
+    "delivered": 8,
+    "expected": 10,
+    "ended_by_client": 0,
+}
+
+
+def test_what_was_delivered_is_a_share_of_what_was_expected_if_anything_was():
+    assert MessagesResult.model_validate(FIGURES).delivered_share == 0.8
+    assert MessagesResult.model_validate(FIGURES | {"expected": None}).delivered_share is None
+
+
+@pytest.mark.parametrize(
+    ("figures", "problem"),
+    [
+        ({"together": 9}, "9 of 8 events arrived together"),
+        ({"delivered": 11}, "11 events of 10 that are expected were delivered"),
+    ],
+)
+def test_figures_that_contradict_each_other_are_refused(figures, problem):
+    with pytest.raises(ValidationError, match=problem):
+        MessagesResult.model_validate(FIGURES | figures)
