@@ -12,7 +12,11 @@ from pathlib import Path
 
 from docs.generate import ROOT
 
+from loadcurve.report.site.build import build_site
+
 DOCUMENTS = ("*.md", "docs/**/*.md", "docs/*.css", "docs/*.ipynb", "docs/pictures/*.*g", "docs/schema/*.json")
+EXAMPLE = Path("docs") / "example-site"
+"""Published results, of which the pages are built here."""
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]+)\]\((?!https?:|#)(?P<target>[^)#\s]+)[^)\s]*\)")
 
 
@@ -20,11 +24,15 @@ def lay_out(folder: Path) -> None:
     """Copy every document into an empty folder."""
     shutil.rmtree(folder, ignore_errors=True)
     files = {path.relative_to(ROOT) for pattern in DOCUMENTS for path in ROOT.glob(pattern)}
+    shutil.copytree(ROOT / EXAMPLE, folder / EXAMPLE)
+    build_site(folder / EXAMPLE)
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".md":
             text = (ROOT / file).read_text(encoding="utf-8")
-            (folder / file).write_text(without_links_to_other_files(text, file, files), encoding="utf-8")
+            (folder / file).write_text(
+                without_links_to_other_files(text, file, {*files, EXAMPLE}), encoding="utf-8"
+            )
         else:
             shutil.copyfile(ROOT / file, folder / file)
 

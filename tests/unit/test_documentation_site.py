@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from docs.generate import ROOT
-from docs.generate.site import lay_out, without_links_to_other_files
+from docs.generate.site import EXAMPLE, lay_out, without_links_to_other_files
+
+from loadcurve.cli.publish import check_command
+from loadcurve.result.publication import files_of, read_published
 
 SITE = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
 
@@ -58,3 +61,27 @@ def test_the_site_takes_nothing_from_other_hosts():
 def test_a_link_to_a_file_that_the_site_lacks_becomes_its_path(link, shown):
     document = Path("docs/tutorial.md")
     assert without_links_to_other_files(link, document, {Path("docs/guides/a.md")}) == shown
+
+
+EXAMPLE_BYTES_MAX = 1_500_000
+
+
+def test_the_example_of_published_results_passes_its_own_check_and_is_small():
+    check_command(ROOT / EXAMPLE)
+    files = [path for path in (ROOT / EXAMPLE).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < EXAMPLE_BYTES_MAX
+
+
+def test_the_site_has_the_pages_of_the_example(pages):
+    results = files_of(ROOT / EXAMPLE)
+    assert results
+    for file in results:
+        assert (pages / EXAMPLE / file.place.replace(".json", ".html")).is_file()
+    assert "Profiles side by side" in (pages / EXAMPLE / "index.html").read_text()
+    assert "](../example-site)" in (pages / "docs" / "guides" / "publishing.md").read_text()
+
+
+def test_the_example_is_of_one_machine_that_it_describes():
+    machines = [read_published(ROOT / EXAMPLE, file.place).machine for file in files_of(ROOT / EXAMPLE)]
+    assert len({one.fingerprint for one in machines}) == 1
+    assert all(one.cpu_model and one.cpus and one.memory_bytes for one in machines)
