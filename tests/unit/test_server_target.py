@@ -1,6 +1,8 @@
 """Where URLs lead: what is looked up, what is sent as `Host`, and where connections go."""
 
 import socket
+import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -137,3 +139,55 @@ def test_connections_to_a_link_local_address_go_through_its_zone(monkeypatch):
 def test_messages_that_this_version_does_not_measure_are_refused_by_their_name(url, protocol):
     with pytest.raises(BadInput, match=f"messages over {protocol} are not measured by this version"):
         read_url(url)
+
+
+@contextmanager
+def udp_alone(answer):
+    """Give a port that is closed for TCP; each datagram to it is answered by ``answer``, if it is."""
+    with (
+        socket.socket(type=socket.SOCK_STREAM) as closed,
+        socket.socket(type=socket.SOCK_DGRAM) as server,
+    ):
+        closed.bind(("127.0.0.1", 0))
+        server.bind(closed.getsockname())
+
+        def serve():
+            while received := server.recvfrom(65536):
+                datagram, client = received
+                if not datagram:
+                    return
+                if (said := answer(datagram)) is not None:
+                    server.sendto(said, client)
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        try:
+            yield closed.getsockname()[1]
+        finally:
+            with socket.socket(type=socket.SOCK_DGRAM) as last:
+                last.sendto(b"", server.getsockname())
+            serving.join()
+
+
+def version_negotiation(first):
+    """Answer as RFC 9000 (17.2.1) has it: no version, both ids the other way round, and the versions."""
+    assert (first[0] & 0x80, len(first)) == (0x80, 1200)
+    length = first[5]
+    destination = first[5 : 6 + length]
+    source = first[6 + length : 7 + length + first[6 + length]]
+    return b"\x80" + bytes(4) + source + destination + b"\0\0\0\1"
+
+
+def test_a_server_that_speaks_quic_alone_is_found_where_that_is_asked_for():
+    with udp_alone(version_negotiation) as port:
+        found = read_url(f"https://127.0.0.1:{port}/")
+        assert reached(found, Way(is_over_quic=True), 5).address == f"127.0.0.1:{port}"
+        with pytest.raises(NothingMeasured, match="no connection"):
+            reached(found, Way(), 5)
+
+
+@pytest.mark.parametrize("answer", [lambda _: None, lambda _: b"hello", lambda first: first])
+def test_a_udp_port_that_does_not_speak_quic_is_named_where_nothing_answers(answer):
+    with udp_alone(answer) as port, pytest.raises(NothingMeasured) as refusal:
+        reached(read_url(f"https://127.0.0.1:{port}/"), Way(is_over_quic=True), 0.2)
+    assert f"Connection refused, and no QUIC on UDP port {port}" in str(refusal.value)

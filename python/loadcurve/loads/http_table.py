@@ -434,7 +434,12 @@ class HttpLoadTable(MessagesTable):
     def way(self) -> Way:
         """Where its connections go."""
         return Way(
-            self.unix_socket, self.connect_to, self.proxy, self.addresses == "all", self.proxy_protocol
+            self.unix_socket,
+            self.connect_to,
+            self.proxy,
+            self.addresses == "all",
+            self.proxy_protocol,
+            self.http == HTTP3,
         )
 
     def paths_of_content(self, seed: int) -> list[str]:

@@ -105,6 +105,8 @@ class Way:
     proxy: str | None = None
     takes_all_addresses: bool = False
     proxy_protocol: ProxyProtocol | None = None
+    is_over_quic: bool = False
+    """Whether they are those of UDP."""
 
     @property
     def is_direct(self) -> bool:

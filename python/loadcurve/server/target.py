@@ -14,6 +14,7 @@ from loadcurve.loads.way import Way, socket_address
 from loadcurve.protocol import MESSAGE_SCHEMES, MESSAGES
 from loadcurve.redaction import without_passwords
 from loadcurve.server.lookup import Endpoint, endpoints_of
+from loadcurve.server.quic_port import speaks_quic
 
 EXPECTED = "expected a URL such as http://127.0.0.1:8080/path or https://127.0.0.1:8443/path"
 LEAST_TIMEOUT_S = 1e-3
@@ -114,10 +115,11 @@ def _zone(written: str) -> str | None:
     return (written[2:] if is_encoded else written) or None
 
 
-def reachable_address(target: Target, timeout_s: float) -> str:
+def reachable_address(target: Target, timeout_s: float, *, is_over_quic: bool = False) -> str:
     """Return the first address of the host that accepts a connection, as ``host:port``.
 
-    Finding the host and all of its addresses together have ``timeout_s``.
+    Over QUIC one that accepts none of TCP is asked by a datagram. Finding the host and all of its addresses
+    together have ``timeout_s``.
 
     Raises ``NothingMeasured``: the host is not found, or nobody answers there.
     """
@@ -142,6 +144,10 @@ def reachable_address(target: Target, timeout_s: float) -> str:
             reasons.append(f"{host}: no connection within {timeout_s:g} s")
         except OSError as error:
             reasons.append(f"{host}: {error.strerror or error}")
+        if is_over_quic:
+            if speaks_quic(host, port, max(LEAST_TIMEOUT_S, deadline_s - time.monotonic())):
+                return _endpoint(host, port)
+            reasons[-1] += f", and no QUIC on UDP port {port}"
     raise NothingMeasured(
         f"{where}: no connection ({'; '.join(dict.fromkeys(reasons))}); "
         + (no_place_in_words() or "check that the server is running and that this is its address")
@@ -173,7 +179,7 @@ def reached(target: Target, way: Way, timeout_s: float) -> Reached:
         host, _, zone = (parts.hostname or "").partition("%")
         target = replace(target, host=host, zone=zone or None, port=parts.port or target.port)
     deadline_s = time.monotonic() + timeout_s
-    first = reachable_address(target, timeout_s)
+    first = reachable_address(target, timeout_s, is_over_quic=way.is_over_quic)
     if way.proxy is not None:
         return Reached(first)
     left_s = max(LEAST_TIMEOUT_S, deadline_s - time.monotonic())
