@@ -174,7 +174,7 @@ fn no_quic(plan: &HttpLoad, limit: Limit<'_>, unanswered: &Unanswered) -> Result
     let port = address.port();
     let Some(there) = tcp_in_words(plan, limit.is_interrupted) else { return Ok(()) };
     let how = match unanswered.failure {
-        Failure::ConnectRefused => "UDP port {port} is closed",
+        Failure::ConnectRefused => "UDP port {port} is closed or rejected by a firewall",
         _ => "nothing answers on UDP port {port} within the timeout",
     };
     let how = how.replace("{port}", &port.to_string());

@@ -72,6 +72,28 @@ fn not_taken(errno: Errno, before: usize, counts: &mut DatagramCounts) -> Taken 
             counts.too_long += 1;
             Taken::All
         }
+        // A firewall of this machine has dropped it, as one elsewhere would have without a word.
+        Errno::PERM => Taken::All,
         errno => Taken::Refused(refused(errno)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loadcurve_record::{DatagramCounts, Failure};
+    use rustix::io::Errno;
+
+    use super::{Taken, not_taken};
+
+    #[test]
+    fn a_datagram_that_this_machine_does_not_let_out_is_lost_and_a_closed_port_is_not() {
+        let mut counts = DatagramCounts::default();
+        // netfilter's verdict on what is sent is EPERM.
+        assert!(matches!(not_taken(Errno::PERM, 0, &mut counts), Taken::All));
+        assert!(matches!(not_taken(Errno::MSGSIZE, 0, &mut counts), Taken::All));
+        assert!(matches!(not_taken(Errno::AGAIN, 7, &mut counts), Taken::Up(7)));
+        let refused = not_taken(Errno::CONNREFUSED, 0, &mut counts);
+        assert!(matches!(refused, Taken::Refused(Failure::ConnectRefused)));
+        assert_eq!((counts.too_long, counts.sends_put_off), (1, 1));
     }
 }
