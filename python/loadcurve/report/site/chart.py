@@ -1,7 +1,8 @@
 """Charts of the site, as SVG that is drawn here: pages by the thousand, without a script and fit to print.
 
-Points stand side by side in the order of the sweep; a line of a server breaks where a point is missing. The
-axis is that of the figures: an interval that goes far beyond all of them is cut at its end.
+Points are side by side in the order of the sweep, and servers where there is a single point. A line of a
+server breaks where a point is missing. The axis is that of the figures: an interval that goes far beyond all
+of them is cut at its end.
 """
 
 import math
@@ -78,7 +79,11 @@ def chart(
         [
             *_grid(scale),
             *_places(places, axis),
-            *(part for line in lines for part in _line(line, scale, len(places))),
+            *(
+                part
+                for row, line in enumerate(lines)
+                for part in _line(line, scale, _columns(row, len(lines), len(places)))
+            ),
         ]
     )
     words = f"{title}: {units.plural(len(lines), 'server')} at {units.plural(len(places), 'point')}"
@@ -144,6 +149,11 @@ def _x(place: int, count: int) -> float:
     return LEFT + inner * ((place + 0.5) / count)
 
 
+def _columns(row: int, lines: int, places: int) -> list[float]:
+    """Return where a server's figures are; those at a single place stand side by side, not in one another."""
+    return [_x(row, lines)] if places == 1 else [_x(place, places) for place in range(places)]
+
+
 def _grid(scale: _Linear | _Logarithmic) -> Iterator[str]:
     for tick in scale.ticks():
         y = f"{scale.y(tick):.1f}"
@@ -163,16 +173,16 @@ def _middle(x: float, y: float, text: str) -> str:
     return f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{escape(text)}</text>'
 
 
-def _line(line: Line, scale: _Linear | _Logarithmic, count: int) -> Iterator[str]:
+def _line(line: Line, scale: _Linear | _Logarithmic, columns: Sequence[float]) -> Iterator[str]:
     """Yield the line through a server's figures, their intervals, and a shape on each."""
     colour, outline, name = escape(line.look.colour), escape(line.look.outline), escape(line.name)
     path, bars, shapes = [], [], []
     has_before = False
-    for place, mark in enumerate(line.marks):
+    for x, mark in zip(columns, line.marks, strict=True):
         if mark.value is None or not math.isfinite(mark.value):
             has_before = False
             continue
-        x, y = _x(place, count), scale.y(mark.value)
+        y = scale.y(mark.value)
         path.append(f"{'L' if has_before else 'M'}{x:.1f} {y:.1f}")
         has_before = True
         if mark.low is not None and mark.high is not None:
