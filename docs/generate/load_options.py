@@ -11,9 +11,8 @@ import annotated_types
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
-from loadcurve.loads.models import LoadTables
+from loadcurve.loads.models import INNER_TABLES, LoadTables
 from loadcurve.loads.option import OF_FIELD, REPEATED, CommandLine, options_of
-from loadcurve.loads.tls import TlsTable
 from loadcurve.toml.expected import Kind
 
 FILE = Path("python/loadcurve/cli/commands/load_options.py")
@@ -36,7 +35,7 @@ LOAD_OPTIONS: Final = (
 def load_options() -> dict[Path, str]:
     """Return the module's text by its path."""
     rows: dict[str, str] = {}
-    for table in (*get_args(LoadTables), TlsTable):
+    for table in (*get_args(LoadTables), *INNER_TABLES.values()):
         for attribute, option in options_of(table):
             rows.setdefault(option.parameter, _row(table.model_fields[attribute], attribute, option))
     return {FILE: f"{HEAD}{''.join(rows.values())})\n"}

@@ -24,6 +24,7 @@ __all__ = [
     "clock_exchanges",
     "count_of",
     "counted_times",
+    "encode_message",
     "encoded_counters",
     "is_expected_status",
     "judge",
@@ -358,17 +359,32 @@ def is_expected_status(expected: int, found: int) -> bool:
 
 def ask(
     plan: str, take_body: Callable[[int, bytes], object]
-) -> list[tuple[tuple[int, int] | None, tuple[str, str] | None]]:
+) -> list[tuple[tuple[int, int, tuple[str, str | None] | None] | None, tuple[str, str] | None]]:
     """Make each request of a plan once, on a separate connection, exactly as its load would make it.
 
     The plan is under ``http``, and its requests are given, not listed in a file. The parts of bodies are
     handed over as they come, with the place of their request. Returns for each request, up to the first that
-    is not answered, its status and the length of its answer's body, or the class of its failure and an
-    explanation. A request has the timeout of the plan, and more for a long body that does not come slowly.
+    is not answered, its status, the length of its answer's body and, of a call of gRPC, the name of its
+    status and what the server says of it; or the class of its failure and an explanation. A request has the
+    timeout of the plan, and more for a long body that does not come slowly.
 
     Raises:
         ValueError: the plan asks for something that cannot be.
         RuntimeError: the server does not agree to how it is to be spoken with.
+
+    """
+
+def encode_message(
+    schema: str | PathLike[str], folders: Sequence[str | PathLike[str]], method: str, json: str
+) -> tuple[bytes, bool, bool]:
+    """Encode the message of a call of ``/package.Service/Method`` that JSON describes.
+
+    The schema is a ``.proto`` file, whose imports are looked for beside it and in the folders, or a
+    descriptor set. Also says whether the method streams requests, and answers.
+
+    Raises:
+        ValueError: the schema cannot be read or has no such method, or the JSON does not fit the message; the
+            text names the file, the field and the line.
 
     """
 

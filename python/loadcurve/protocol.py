@@ -19,9 +19,10 @@ SCHEMES: dict[str, ProtocolName] = {
 }
 """What is spoken under a URL, by its scheme."""
 
-Messages = Literal["events"]
+Messages = Literal["events", "grpc"]
 """What the answers of a load may be streams of."""
 MESSAGES: Final[tuple[str, ...]] = get_args(Messages)
+GRPC: Final = "grpc"
 MESSAGE_SCHEMES: Final[dict[str, tuple[str, Literal["http", "https"]]]] = {
     "ws": ("websocket", "http"),
     "wss": ("websocket", "https"),

@@ -18,15 +18,16 @@ def limit_server(
     within: Sequence[str] = (),
     host: str = "127.0.0.1",
     http2: bool = False,
+    faults: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield the address of a server of the files in ``content``, of TLS where it has a certificate.
 
-    With ``http2`` it speaks that, too.
+    With ``http2`` it speaks that, too; ``faults`` are options of its script of faults.
 
     ``within`` are the words before its command, such as those that lead into a network with the host.
     """
     program = NATIVE_FOLDER / "loadcurve-server"
-    command = [*within, program, "limit", "--listen", f"{host}:0", "--root", content]
+    command = [*within, program, "limit", "--listen", f"{host}:0", "--root", content, *faults]
     if http2:
         command += ["--http2", "true"]
     if certificate is not None and key is not None:

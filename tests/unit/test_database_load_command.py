@@ -204,6 +204,7 @@ def test_every_number_and_text_of_a_load_is_an_option_of_the_command():
         "verify": "there is no content to compare answers with",
         "generator_threads": "by --cpus",
         "tls": "by the options of TLS",
+        "grpc": "by --message and the other options of gRPC",
         "proxy_credentials": "by --proxy-credentials-env",
     }
     keys = {key for model in (*WEB.models, *DATABASE.models) for key in attributes(TABLES[model])}

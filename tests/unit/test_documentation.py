@@ -139,6 +139,15 @@ RECORDED_PATHS = ["/1k.txt", "/2k.txt"]
 """What a file of requests of an example holds."""
 
 
+HELLO_WORLD = """syntax = "proto3";
+package helloworld;
+message Request { string name = 1; }
+message Reply { string message = 1; }
+service Greeter { rpc SayHello (Request) returns (Reply); }
+"""
+"""The schema of gRPC's own examples."""
+
+
 def whole_study(tables):
     """A study of what an example gives, with the tables that it leaves out; one with a title is whole."""
     if "title" in tables:
@@ -152,7 +161,7 @@ def whole_study(tables):
         paths = RECORDED_PATHS if isinstance(requests, str) else requests
         files = {path.strip("/"): "1KiB" for path in paths if isinstance(path, str)}
         sweep = {"timeout": [5]} if "connections" in load else {"connections": [1]}
-        content = {"content": files}
+        content = {} if load.get("messages") == "grpc" else {"content": files}
     servers = tables.get("published", {}).get("servers", {"limit": "limit"}).values()
     left_out = {"title": "An example", "sweep": sweep, "servers": {name: {} for name in servers}, **content}
     return {**left_out, **tables, "load": load if "model" in load else {**missing, **load}}
@@ -181,6 +190,9 @@ def test_each_example_is_accepted_as_a_study_or_a_part_of_one(path, text, tmp_pa
         folder = tmp_path
         lines = (f"{path} @{moment_s}\n" for moment_s, path in enumerate(RECORDED_PATHS))
         (tmp_path / requests).write_text("".join(lines))
+    if proto := tables.get("load", {}).get("grpc", {}).get("proto"):
+        folder = tmp_path
+        (tmp_path / proto).write_text(HELLO_WORLD)
     for server in tables.get("servers", {}).values():
         if "cwd" in server:
             folder = tmp_path

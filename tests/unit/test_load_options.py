@@ -11,7 +11,7 @@ from loadcurve.cli.commands.load import ROWS
 from loadcurve.cli.commands.load_options import LOAD_OPTIONS
 from loadcurve.cli.commands.row import PANELS
 from loadcurve.loads.http import ClosedLoad, ClosedLoadTable
-from loadcurve.loads.models import LoadTables
+from loadcurve.loads.models import INNER_TABLES, LoadTables
 from loadcurve.loads.option import (
     ASKED,
     CommandLine,
@@ -22,11 +22,10 @@ from loadcurve.loads.option import (
     planned_in,
     said_of,
 )
-from loadcurve.loads.tls import TlsTable
 from loadcurve.loads.values import PositiveCount, Timeout
 from loadcurve.tools.exact import only_defaults
 
-TABLES = (*get_args(LoadTables), TlsTable)
+TABLES = (*get_args(LoadTables), *INNER_TABLES.values())
 
 
 class LaterTable(ClosedLoadTable):

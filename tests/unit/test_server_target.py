@@ -132,8 +132,6 @@ def test_connections_to_a_link_local_address_go_through_its_zone(monkeypatch):
     [
         ("ws://127.0.0.1/", "WebSocket"),
         ("wss://127.0.0.1/", "WebSocket"),
-        ("grpc://127.0.0.1/a.B/C", "gRPC"),
-        ("grpcs://127.0.0.1/a.B/C", "gRPC"),
     ],
 )
 def test_messages_that_this_version_does_not_measure_are_refused_by_their_name(url, protocol):

@@ -16,13 +16,26 @@ use crate::visitor::{ExchangeVisitor, Spoken};
 /// What servers of TLS that know HTTP answer a request in clear text.
 const BAD_REQUEST: u16 = 400;
 
+/// How a call of gRPC has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallEnd {
+    /// The name of its status.
+    pub status: &'static str,
+    /// The number of its status.
+    pub code: u8,
+    /// What the server says of it.
+    pub text: Option<String>,
+}
+
 /// What a request was answered with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// The status code, 200 to 599.
     pub status: u16,
     /// Length of the body without its framing.
     pub body_bytes: u64,
+    /// Of a call of gRPC, how it has ended; none where the answer does not say it.
+    pub call: Option<CallEnd>,
 }
 
 /// Makes each of the requests that a plan gives once, on a separate connection, exactly as its load would make it; gives
@@ -89,7 +102,12 @@ impl ExchangeVisitor for Asking<'_> {
             let answered =
                 dialogue.and_then(|dialogue| dialogue.ask(template, &mut |part| take_body(place, part)));
             let is_last = answered.is_err();
-            outcomes.push(answered.map(|Response { status, body_bytes, .. }| Answer { status, body_bytes }));
+            outcomes.push(answered.map(|(response, text)| {
+                let Response { status, body_bytes, grpc_status, .. } = response;
+                let of_call = grpc_status.filter(|_| requests.makes_calls());
+                let call = of_call.map(|end| CallEnd { status: end.name(), code: end.code(), text });
+                Answer { status, body_bytes, call }
+            }));
             if is_last {
                 break;
             }

@@ -100,7 +100,8 @@ impl<'a, I: Carries<E::Carrier>, E: HttpExchange> Dialogue<'a, I, E> {
         Ok(dialogue)
     }
 
-    /// Asks, and hands out the parts of the answer's body as they come.
+    /// Asks, and hands out the parts of the answer's body as they come; gives the answer with what the server has said of it
+    /// in words, where its protocol has a place for that.
     ///
     /// # Errors
     /// There is no answer, or not in time.
@@ -108,15 +109,16 @@ impl<'a, I: Carries<E::Carrier>, E: HttpExchange> Dialogue<'a, I, E> {
         mut self,
         template: &Template<E>,
         take_body: &mut dyn FnMut(&[u8]),
-    ) -> Result<Response, Unanswered> {
+    ) -> Result<(Response, Option<String>), Unanswered> {
         self.exchange.write_output(&mut self.scratch);
         self.exchange.begin(0, &template.request, None, &mut self.scratch);
         let body = template.body.as_deref();
         self.write(body)?;
         loop {
             if let Some(response) = self.turn(body, take_body)? {
+                let said = self.exchange.said().map(Cow::into_owned);
                 self.say_goodbye();
-                return Ok(response);
+                return Ok((response, said));
             }
         }
     }
@@ -351,7 +353,7 @@ fn read<E: HttpExchange>(
 
 /// What is known of an answer of which this many bytes of its body have come, and which continues.
 fn unfinished(status: u16, body_bytes: u64) -> Response {
-    Response { status, header_bytes: 0, body_bytes, framing_bytes: 0, keep_alive: false }
+    Response { status, header_bytes: 0, body_bytes, framing_bytes: 0, keep_alive: false, grpc_status: None }
 }
 
 /// Why a request alone has failed.

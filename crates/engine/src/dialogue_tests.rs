@@ -87,7 +87,7 @@ fn asked<E: HttpExchange<Carrier = Stream>>(
     let mut body_bytes = 0;
     let outcome = Dialogue::<_, E>::open(io, settings, patience)
         .and_then(|dialogue| dialogue.ask(requests.template(0), &mut |part| body_bytes += part.len()));
-    (outcome.map(|response| response.status), body_bytes, now.get() - START)
+    (outcome.map(|(response, _)| response.status), body_bytes, now.get() - START)
 }
 
 fn asked_http1(

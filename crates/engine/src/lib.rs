@@ -97,7 +97,7 @@ pub const NO_TLS: &str =
     "this build has no TLS, which a first demo leaves out: build it with `make setup`, or install the wheel";
 
 pub use activity::{Activity, LATENCY_COUNTS, LatencyCounts, latency_bounds};
-pub use asking::{Answer, ask};
+pub use asking::{Answer, CallEnd, ask};
 pub use capacity::{LocalPorts, allow_connections};
 pub use clock::now;
 pub use dialogue::Unanswered;

@@ -28,15 +28,14 @@ pub struct MessagesSummary {
     pub ended_by_client: u64,
 }
 
-/// The messages of a recording, where the plan asks for any.
+/// The messages of a recording, where the plan asks for streams of them.
 pub(crate) fn summary(plan: &HttpLoad, recorder: &Recorder, length: Nanos) -> Option<Box<MessagesSummary>> {
-    let asked = plan.work.messages?;
+    // A call of gRPC has one answer, whose times are those of its request.
+    let Some(Asked::Events(events)) = plan.work.messages else { return None };
     let messages = &recorder.messages;
     let per_s = messages.received as f64 / length.as_secs_f64();
     Some(Box::new(MessagesSummary {
-        kind: match asked {
-            Asked::Events(_) => "events",
-        },
+        kind: "events",
         first_event_ms: (&messages.first_from_due).into(),
         first_event_from_sent_ms: (&messages.first_from_sent).into(),
         gap_ms: (&messages.gap).into(),
@@ -45,10 +44,7 @@ pub(crate) fn summary(plan: &HttpLoad, recorder: &Recorder, length: Nanos) -> Op
         data_bytes: messages.data_bytes,
         together: messages.together,
         delivered: messages.delivered,
-        expected: asked
-            .events()
-            .and_then(|events| events.events_expected)
-            .map(|each| each * recorder.requests.due),
+        expected: events.events_expected.map(|each| each * recorder.requests.due),
         ended_by_client: messages.ended_by_client,
     }))
 }

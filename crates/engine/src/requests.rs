@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use loadcurve_plan::{
-    Choice, Expectation, HttpLoad, ListedRequests, Model, Pick, Picker, Request, Requests, Weights,
+    Choice, Expectation, Grpc, HttpLoad, ListedRequests, Messages, Model, Pick, Picker, Request, Requests,
+    Weights,
 };
 use loadcurve_record::Failure;
 use loadcurve_wire::HttpExchange;
@@ -16,6 +17,7 @@ use crate::requests::template::{Targets, Templates};
 mod body;
 mod body_lines;
 mod file;
+mod grpc;
 mod line;
 mod lines;
 mod list;
@@ -57,6 +59,8 @@ pub(crate) struct RequestSource<E: HttpExchange> {
     templates: Vec<Template<E>>,
     picker: Picker,
     in_order: bool,
+    /// How calls of gRPC are judged, where that is what the requests are.
+    grpc: Option<Grpc>,
     list: List,
     /// What each tally is called: the requests of a name, or all of them together.
     tally_labels: Vec<String>,
@@ -108,6 +112,7 @@ impl<E: HttpExchange> RequestSource<E> {
                 .map(|request| templates.template(request, Targets::Same))
                 .collect::<Result<_, _>>()?,
             in_order: plan.work.pick == Pick::InOrder,
+            grpc: plan.work.messages.as_ref().and_then(Messages::grpc),
             picker: Picker::new(plan.work.pick, requests.len() as u64, plan.seed),
             tally_labels,
             list: List::Given {
@@ -129,6 +134,7 @@ impl<E: HttpExchange> RequestSource<E> {
                 Templates::of(plan).template(&request_of(listed, "/", None, None), Targets::Varying)?,
             ],
             in_order: plan.work.pick == Pick::InOrder,
+            grpc: plan.work.messages.as_ref().and_then(Messages::grpc),
             picker: Picker::new(plan.work.pick, list.count(), plan.seed),
             list: List::File { list: Arc::new(list), method: listed.method.clone() },
             tally_labels: vec![name],
@@ -155,6 +161,11 @@ impl<E: HttpExchange> RequestSource<E> {
     /// The template of an operation.
     pub(crate) fn template(&self, operation: usize) -> &Template<E> {
         &self.templates[operation]
+    }
+
+    /// Whether its requests are calls of gRPC.
+    pub(crate) fn makes_calls(&self) -> bool {
+        self.grpc.is_some()
     }
 
     /// Which tally an operation counts for.

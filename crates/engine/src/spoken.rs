@@ -1,7 +1,7 @@
 //! What the connections of a load speak: the one place where a plan becomes the type of an exchange.
 
-use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion};
-use loadcurve_wire::{Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream};
+use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion, Messages};
+use loadcurve_wire::{Grpc, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream};
 
 use crate::agreement;
 use crate::error::StartError;
@@ -23,7 +23,11 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
         HttpVersion::Http10 | HttpVersion::Http11 => visitor.visit::<Http1>(HTTP1, ()),
         HttpVersion::Http2 => {
             let scheme = if work.tls.is_some() { Scheme::Https } else { Scheme::Http };
-            visitor.visit::<Http2>(HTTP2, http2_settings(&work.h2, scheme))
+            let settings = http2_settings(&work.h2, scheme);
+            match &work.messages {
+                Some(Messages::Grpc(_)) => visitor.visit::<Grpc>(HTTP2, settings),
+                _ => visitor.visit::<Http2>(HTTP2, settings),
+            }
         }
         HttpVersion::Http3 => visitor.visit_http3(),
     }

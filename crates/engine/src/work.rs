@@ -72,8 +72,8 @@ pub(crate) struct Asked<'a, W: Work + ?Sized> {
 /// What an answer is for results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
-    /// Whether it is another answer than the verified one, so that the request has failed.
-    pub(crate) is_mismatched: bool,
+    /// Why the request has failed, where its answer is not what was asked for.
+    pub(crate) failure: Option<Failure>,
     /// What it shows beside its times, where it shows statuses and bytes.
     pub(crate) shown: Option<Shown>,
 }

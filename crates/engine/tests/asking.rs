@@ -143,7 +143,7 @@ fn requests_of_http_2_are_those_of_the_load_too_in_clear_text_with_prior_knowled
     let (address, peer) = peer(vec![look.clone(), steps.clone()]);
     let plan = plan(address, HttpVersion::Http2, vec![get("/")]);
     let (outcomes, bodies) = asked(&plan).unwrap();
-    let answered = Answer { status: 200, body_bytes: 11 };
+    let answered = Answer { status: 200, body_bytes: 11, call: None };
     assert_eq!((outcomes, bodies), (vec![Ok(answered)], vec![b"hello world".to_vec()]));
     assert_eq!(peer.join().unwrap()[1], read_of_load(&plan, vec![look], steps));
 }

@@ -153,6 +153,9 @@ impl Http {
     fn validate_messages(&self) -> Result<(), InvalidPlan> {
         let Some(messages) = &self.messages else { return Ok(()) };
         messages.validate()?;
+        if messages.grpc().is_some() && self.http != HttpVersion::Http2 {
+            return Err(InvalidPlan("gRPC is spoken over HTTP/2: use http = \"2\"".into()));
+        }
         if messages.events().is_some() && self.conversation.pipeline > 1 {
             let text = "a stream of events holds up what is behind it: use no pipeline with events";
             return Err(InvalidPlan(text.into()));

@@ -18,6 +18,7 @@
 //! ```
 
 mod back_off;
+mod grpc;
 mod http;
 mod http2;
 pub mod limits;
@@ -37,6 +38,7 @@ mod tls;
 mod way;
 
 pub use back_off::BackOff;
+pub use grpc::Grpc;
 pub use http::{Conversation, Http, HttpLoad, HttpVersion};
 pub use http2::{Hpack, Http2};
 pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Waiting, Work};

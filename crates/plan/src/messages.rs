@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::limits::DURATION_S_MAX;
-use crate::{InvalidPlan, Nanos};
+use crate::{Grpc, InvalidPlan, Nanos};
 
 /// What the answers of a load are streams of, with what belongs to that alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,6 +11,8 @@ use crate::{InvalidPlan, Nanos};
 pub enum Messages {
     /// Each body is a stream of events.
     Events(Events),
+    /// Each answer is that of a call of gRPC.
+    Grpc(Grpc),
 }
 
 /// Events in the bodies of answers.
@@ -40,8 +42,19 @@ impl Messages {
     /// The settings of events, where messages are these.
     #[must_use]
     pub fn events(&self) -> Option<&Events> {
-        let Self::Events(events) = self;
-        Some(events)
+        match self {
+            Self::Events(events) => Some(events),
+            Self::Grpc(_) => None,
+        }
+    }
+
+    /// How calls of gRPC are made, where messages are these.
+    #[must_use]
+    pub fn grpc(&self) -> Option<Grpc> {
+        match self {
+            Self::Grpc(grpc) => Some(*grpc),
+            Self::Events(_) => None,
+        }
     }
 
     /// Checks the numbers.
@@ -51,6 +64,7 @@ impl Messages {
     pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
         match self {
             Self::Events(events) => events.validate(),
+            Self::Grpc(grpc) => grpc.validate(),
         }
     }
 }

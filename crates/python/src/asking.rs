@@ -10,8 +10,12 @@ use pyo3::types::PyBytes;
 use crate::interrupts::Interrupts;
 use crate::plan::{Plan, read_plan};
 
-/// Of a request its status and the length of its answer's body, or the class of its failure and an explanation.
-type Outcome = (Option<(u16, u64)>, Option<(&'static str, String)>);
+/// How a call of gRPC has ended: the name of its status, and what the server says of it.
+type Ended = (&'static str, Option<String>);
+
+/// Of a request its status, the length of its answer's body and how it has ended where it is a call, or the class of its
+/// failure and an explanation.
+type Outcome = (Option<(u16, u64, Option<Ended>)>, Option<(&'static str, String)>);
 
 #[pyfunction]
 pub(crate) fn ask(py: Python<'_>, plan: &str, take_body: Bound<'_, PyAny>) -> PyResult<Vec<Outcome>> {
@@ -38,7 +42,9 @@ fn asked(plan: &HttpLoad, take_body: &Py<PyAny>) -> PyResult<Vec<Result<Answer, 
 
 fn shown(outcome: Result<Answer, Unanswered>) -> Outcome {
     match outcome {
-        Ok(Answer { status, body_bytes }) => (Some((status, body_bytes)), None),
+        Ok(Answer { status, body_bytes, call }) => {
+            (Some((status, body_bytes, call.map(|call| (call.status, call.text)))), None)
+        }
         Err(Unanswered { failure, text }) => (None, Some((failure.code(), text))),
     }
 }

@@ -304,6 +304,83 @@ table! {
         happened: "asked for a record that does not exist",
         remark: Some("of a database"),
     }
+    GrpcOk {
+        code: "grpc_ok", origin: Origin::Answer,
+        happened: "were answered with the gRPC status OK",
+        remark: Some("although another one is expected"),
+    }
+    GrpcCancelled {
+        code: "grpc_cancelled", origin: Origin::Answer,
+        happened: "were answered with the gRPC status CANCELLED",
+    }
+    GrpcUnknown {
+        code: "grpc_unknown", origin: Origin::Answer,
+        happened: "were answered with the gRPC status UNKNOWN",
+        remark: Some("also for a number that is no status"),
+    }
+    GrpcInvalidArgument {
+        code: "grpc_invalid_argument", origin: Origin::Answer,
+        happened: "were answered with the gRPC status INVALID_ARGUMENT",
+    }
+    GrpcDeadlineExceeded {
+        code: "grpc_deadline_exceeded", origin: Origin::Answer,
+        happened: "were answered with the gRPC status DEADLINE_EXCEEDED",
+        remark: Some("said by the server; what this client waits for in vain is `timeout`"),
+    }
+    GrpcNotFound {
+        code: "grpc_not_found", origin: Origin::Answer,
+        happened: "were answered with the gRPC status NOT_FOUND",
+    }
+    GrpcAlreadyExists {
+        code: "grpc_already_exists", origin: Origin::Answer,
+        happened: "were answered with the gRPC status ALREADY_EXISTS",
+    }
+    GrpcPermissionDenied {
+        code: "grpc_permission_denied", origin: Origin::Answer,
+        happened: "were answered with the gRPC status PERMISSION_DENIED",
+    }
+    GrpcResourceExhausted {
+        code: "grpc_resource_exhausted", origin: Origin::Answer,
+        happened: "were answered with the gRPC status RESOURCE_EXHAUSTED",
+    }
+    GrpcFailedPrecondition {
+        code: "grpc_failed_precondition", origin: Origin::Answer,
+        happened: "were answered with the gRPC status FAILED_PRECONDITION",
+    }
+    GrpcAborted {
+        code: "grpc_aborted", origin: Origin::Answer,
+        happened: "were answered with the gRPC status ABORTED",
+    }
+    GrpcOutOfRange {
+        code: "grpc_out_of_range", origin: Origin::Answer,
+        happened: "were answered with the gRPC status OUT_OF_RANGE",
+    }
+    GrpcUnimplemented {
+        code: "grpc_unimplemented", origin: Origin::Answer,
+        happened: "were answered with the gRPC status UNIMPLEMENTED",
+        remark: Some("the server has no such method"),
+    }
+    GrpcInternal {
+        code: "grpc_internal", origin: Origin::Answer,
+        happened: "were answered with the gRPC status INTERNAL",
+    }
+    GrpcUnavailable {
+        code: "grpc_unavailable", origin: Origin::Answer,
+        happened: "were answered with the gRPC status UNAVAILABLE",
+    }
+    GrpcDataLoss {
+        code: "grpc_data_loss", origin: Origin::Answer,
+        happened: "were answered with the gRPC status DATA_LOSS",
+    }
+    GrpcUnauthenticated {
+        code: "grpc_unauthenticated", origin: Origin::Answer,
+        happened: "were answered with the gRPC status UNAUTHENTICATED",
+    }
+    GrpcNoStatus {
+        code: "grpc_no_status", origin: Origin::Answer,
+        happened: "were answered with status 200 of HTTP and no status of gRPC",
+        remark: Some("something that speaks no gRPC has answered, or the answer was cut off before its trailers"),
+    }
 }
 
 /// How many requests failed of each class.

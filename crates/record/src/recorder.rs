@@ -383,6 +383,17 @@ impl Recorder {
         })
     }
 
+    /// A request was answered with something else than it had asked for, and so has failed. It is returned as by
+    /// [`Recorder::answered`].
+    #[must_use = "a slow request is kept by Recorder::keep_slow"]
+    pub fn wrong(&mut self, answer: &Answer, failure: Failure) -> Option<SlowCandidate> {
+        if failure == Failure::Mismatch {
+            self.mismatched(answer)
+        } else {
+            self.failed(&answer.failed(failure))
+        }
+    }
+
     /// A request was answered with a body of another length than the verified one, and so has failed. It is returned as
     /// by [`Recorder::answered`].
     #[must_use = "a slow request is kept by Recorder::keep_slow"]

@@ -17,6 +17,8 @@ pub(crate) struct Fields {
     pub(crate) method: Vec<u8>,
     pub(crate) path: Vec<u8>,
     pub(crate) content_length: Option<u64>,
+    /// Whether the content is a call of gRPC.
+    pub(crate) is_grpc: bool,
     authority: Vec<u8>,
     host: Option<Vec<u8>>,
     /// Which pseudo-header fields there were.
@@ -33,6 +35,7 @@ impl Fields {
         self.authority.clear();
         self.host = None;
         self.content_length = None;
+        self.is_grpc = false;
         self.has_pseudo = [false; 4];
         self.has_regular = false;
         self.are_malformed = false;
@@ -83,6 +86,10 @@ impl Fields {
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => false,
             b"host" => self.host.replace(value.to_vec()).is_none_or(|earlier| earlier == value),
             b"te" => value == b"trailers",
+            b"content-type" => {
+                self.is_grpc = value.starts_with(b"application/grpc");
+                true
+            }
             b"content-length" => {
                 let length = decimal(value);
                 let is_other = self.content_length.is_some_and(|earlier| Some(earlier) != length);

@@ -30,6 +30,12 @@ pub enum Outcome {
     WrongLength,
 }
 
+/// A message of gRPC without fields, behind its prefix.
+const EMPTY_MESSAGE: &[u8] = &[0; 5];
+/// The numbers of statuses of gRPC.
+const GRPC_OK: u8 = 0;
+const GRPC_INTERNAL: u8 = 13;
+
 /// How an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -53,13 +59,22 @@ pub struct Reply {
     padding_bytes: usize,
     /// Whether the body follows the head, or only its length is stated.
     has_body: bool,
+    /// How the call of gRPC has ended that this answers; none for other requests.
+    pub grpc_status: Option<u8>,
 }
 
 impl Reply {
     /// A status without a body.
     #[must_use]
     pub fn plain(status: Status) -> Self {
-        Self { status, ending: Ending::Whole, body: None, padding_bytes: 0, has_body: true }
+        Self {
+            status,
+            ending: Ending::Whole,
+            body: None,
+            padding_bytes: 0,
+            has_body: true,
+            grpc_status: None,
+        }
     }
 
     /// The reply to a request of this method and target.
@@ -78,10 +93,19 @@ impl Reply {
         }
     }
 
+    /// The reply to a call of gRPC, whatever its method: a message with no fields.
+    #[must_use]
+    pub fn to_call() -> Self {
+        Self { body: Some(EMPTY_MESSAGE.into()), grpc_status: Some(GRPC_OK), ..Self::plain(Status::Ok) }
+    }
+
     /// The same, as this outcome has it.
     #[must_use]
     pub fn with_outcome(self, outcome: Outcome) -> Self {
         match outcome {
+            Outcome::Error if self.grpc_status.is_some() => {
+                Self { grpc_status: Some(GRPC_INTERNAL), ..Self::plain(Status::Ok) }
+            }
             Outcome::Right => self,
             Outcome::Reset => Self { ending: Ending::Reset, ..self },
             Outcome::Error => Self::plain(Status::InternalServerError),

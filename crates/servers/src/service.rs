@@ -9,6 +9,11 @@ pub trait Service {
     /// The reply to a request; asked once for requests that follow each other and are alike.
     fn reply(&mut self, method: &[u8], target: &[u8]) -> Reply;
 
+    /// The reply to a call of gRPC, over HTTP/2; asked as the other one.
+    fn reply_to_call(&mut self) -> Reply {
+        Reply::to_call()
+    }
+
     /// What becomes of the next request that is whole.
     fn fate(&mut self) -> Fate;
 }

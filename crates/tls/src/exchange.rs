@@ -102,6 +102,10 @@ impl<E: Exchange<Carrier = Stream>> Exchange for Tls<E> {
         self.inner.example()
     }
 
+    fn said(&self) -> Option<Cow<'_, str>> {
+        self.inner.said()
+    }
+
     fn ended_with(&self) -> Option<u16> {
         self.inner.ended_with()
     }

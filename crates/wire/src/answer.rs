@@ -6,6 +6,7 @@ mod meaning;
 use std::num::NonZeroU16;
 
 use crate::error::{AnswerError, Malformed, Section};
+use crate::grpc_status::GrpcStatus;
 
 pub(crate) use meaning::Meaning;
 
@@ -14,6 +15,8 @@ pub(crate) use meaning::Meaning;
 pub(crate) struct Head {
     pub(crate) status: Option<u16>,
     pub(crate) content_length: Option<u64>,
+    /// How a call of gRPC has ended; of two fields, what the last one says.
+    pub(crate) grpc_status: Option<GrpcStatus>,
     /// The first thing that may be in no response.
     pub(crate) problem: Option<Malformed>,
     has_regular: bool,
@@ -22,8 +25,13 @@ pub(crate) struct Head {
 impl Head {
     fn take(&mut self, meaning: Meaning) {
         let problem = match meaning {
-            Meaning::Regular => {
+            Meaning::Regular | Meaning::GrpcMessage => {
                 self.has_regular = true;
+                return;
+            }
+            Meaning::GrpcStatus(status) => {
+                self.has_regular = true;
+                self.grpc_status = Some(status);
                 return;
             }
             Meaning::Status(_) if self.has_regular => Some(AnswerError::LatePseudoField.into()),

@@ -1,6 +1,7 @@
 //! Why a response could not be read.
 
 mod answer;
+mod grpc;
 mod http2;
 mod http3;
 
@@ -8,6 +9,7 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 pub use answer::AnswerError;
+pub use grpc::GrpcError;
 pub(crate) use http2::INITIAL_WINDOW_SIZE;
 pub use http2::{ErrorCode, HpackError, Http2Error};
 pub use http3::{CriticalStream, Http3Code, Http3Error, QpackError, QuicCode};
@@ -91,6 +93,8 @@ pub enum Malformed {
     ChunkDataEnd,
     /// An answer of HTTP/2 or HTTP/3 is malformed.
     Answer(AnswerError),
+    /// The messages of an answer of gRPC are not what was asked for.
+    Grpc(GrpcError),
     /// The server breaks HTTP/2.
     Http2(Http2Error),
     /// The server breaks HTTP/3.
@@ -162,6 +166,7 @@ impl Display for Malformed {
             }
             Self::ChunkSizeLineEnd => "a chunk size line ends in LF alone; CRLF was expected",
             Self::Answer(error) => return error.fmt(formatter),
+            Self::Grpc(error) => return error.fmt(formatter),
             Self::Http2(error) => return error.fmt(formatter),
             Self::Http3(error) => return error.fmt(formatter),
             Self::ChunkDataEnd => "the data of a chunk is not followed by CRLF; its length differs from its stated size",

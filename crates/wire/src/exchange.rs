@@ -100,6 +100,11 @@ pub trait Exchange: Send {
         None
     }
 
+    /// What the peer has said in words of the answer that was reported last, where its protocol has a place for that.
+    fn said(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+
     /// The status of the answer by which the peer has ended the connection while nothing was under way, if it did.
     fn ended_with(&self) -> Option<u16> {
         None

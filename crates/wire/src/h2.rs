@@ -228,6 +228,13 @@ impl Exchange for Http2 {
     }
 }
 
+impl Http2 {
+    /// What a server says of the end of a call of gRPC, in the last header block that came, encoded.
+    pub(crate) fn grpc_message(&self) -> &[u8] {
+        self.heads.grpc_message()
+    }
+}
+
 impl HttpExchange for Http2 {
     fn template(request: &Request<'_>) -> Result<Http2Template, InvalidRequest> {
         Http2Template::new(request)

@@ -3,7 +3,7 @@
 //! An [`Exchange`] is one connection's end of a protocol: it writes requests from templates that are encoded once, and
 //! says which of them ended. [`Http1`] is that of HTTP/1.x, with a [`ResponseParser`] that reads the responses from any
 //! split of the bytes, counts every byte it consumes, and refuses what RFC 9112 calls invalid. [`Http2`] is that of
-//! HTTP/2, with many requests under way at once ([`h2`]). Of HTTP/3 there is what lies on the streams of QUIC ([`h3`]).
+//! HTTP/2, with many requests under way at once ([`h2`]), and [`Grpc`] that of calls over it. Of HTTP/3 there is what lies on the streams of QUIC ([`h3`]).
 //!
 //! # Examples
 //!
@@ -41,6 +41,8 @@ mod error;
 mod events;
 mod exchange;
 mod framing;
+mod grpc;
+mod grpc_status;
 pub mod h2;
 pub mod h3;
 mod head;
@@ -54,12 +56,14 @@ mod response;
 mod template;
 mod tunnel;
 
-pub use error::{AnswerError, ClosedEarly, Malformed, QuicCode, Section};
+pub use error::{AnswerError, ClosedEarly, GrpcError, Malformed, QuicCode, Section};
 pub use events::{EventLines, EventReader, EventStream, Piece};
 pub use exchange::{
     Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
     Readiness, Received, Refusal, Stream, Tag, WrittenBody,
 };
+pub use grpc::Grpc;
+pub use grpc_status::GrpcStatus;
 pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
 pub use h3::{Http3, Http3Code, Http3Error, Http3Settings, Http3Template};
 pub use http1::{Http1, Http1Template};

@@ -41,6 +41,8 @@ pub struct Method<'a>(&'a str);
 impl<'a> Method<'a> {
     /// The GET method.
     pub const GET: Method<'static> = Method("GET");
+    /// POST.
+    pub const POST: Method<'static> = Method("POST");
 
     /// Checks a method.
     ///
@@ -378,6 +380,8 @@ pub enum InvalidRequest {
         /// The name of the header.
         name: String,
     },
+    /// A message of gRPC is longer than its four bytes of length can say, or is not there when the load begins.
+    LongMessage,
     /// The target of a request of HTTP/2 is a URL.
     AbsoluteTarget {
         /// The target that was given.
@@ -433,6 +437,9 @@ impl Display for InvalidRequest {
                 formatter,
                 "the header {name:?} belongs to connections of HTTP/1.1 and cannot be sent over HTTP/2; leave it out"
             ),
+            Self::LongMessage => {
+                formatter.write_str("a message of gRPC is held in memory and has less than 4 GiB; give a shorter one")
+            }
             Self::AbsoluteTarget { target } => write!(
                 formatter,
                 "the target {target:?} is a URL, which requests of HTTP/2 cannot have; give its path, such as \"/\""

@@ -2,6 +2,7 @@
 
 use crate::chunked::{ChunkedDecoder, shorter};
 use crate::error::{ClosedEarly, Malformed, Section};
+use crate::grpc_status::GrpcStatus;
 use crate::head::{BodyFraming, Head, Outline};
 use crate::lines::LineReader;
 use crate::request::RequestKind;
@@ -35,6 +36,8 @@ pub struct Response {
     pub framing_bytes: u64,
     /// Whether the connection may carry another request.
     pub keep_alive: bool,
+    /// How a call of gRPC has ended, where the last header block of an answer of HTTP/2 says so.
+    pub grpc_status: Option<GrpcStatus>,
 }
 
 /// What one slice of bytes brought.
@@ -226,8 +229,14 @@ impl ResponseParser {
 impl ResponseBody {
     fn new(outline: Outline, header_bytes: u64, interim_bytes: u64) -> Self {
         let Outline { status, body, keep_alive } = outline;
-        let response =
-            Response { status, header_bytes, body_bytes: 0, framing_bytes: interim_bytes, keep_alive };
+        let response = Response {
+            status,
+            header_bytes,
+            body_bytes: 0,
+            framing_bytes: interim_bytes,
+            keep_alive,
+            grpc_status: None,
+        };
         let state = match body {
             BodyFraming::Length(remaining_bytes) => BodyState::Length { remaining_bytes },
             BodyFraming::Chunked => BodyState::Chunked(ChunkedDecoder::SizeLine),

@@ -52,7 +52,14 @@ fn events_of(exchange: &mut Http1, mut bytes: &[u8]) -> Result<Vec<Event>, Malfo
 
 fn answered(tag: Tag, body_bytes: u64, header_bytes: usize) -> Event {
     let header_bytes = header_bytes as u64;
-    let response = Response { status: 200, header_bytes, body_bytes, framing_bytes: 0, keep_alive: true };
+    let response = Response {
+        status: 200,
+        header_bytes,
+        body_bytes,
+        framing_bytes: 0,
+        keep_alive: true,
+        grpc_status: None,
+    };
     Event::Answered(tag, response)
 }
 

@@ -85,7 +85,7 @@ class LoadOptions(TypedDict, total=False):
     """Request body, or @FILE: the file's content, of any length."""
     chunked: bool
     """Send bodies in chunks, without their length."""
-    messages: Literal["events"] | None
+    messages: Literal["events", "grpc"] | None
     """What answers are streams of, such as events."""
     event_format: Literal["sse", "lines"] | None
     """Events: sse, or lines such as JSON lines; default sse."""
@@ -93,6 +93,16 @@ class LoadOptions(TypedDict, total=False):
     """Events: how many each answer is to have."""
     stream_for: str | None
     """Events: end each stream after this time."""
+    message: str | None
+    """Message of gRPC calls in JSON; @FILE: encoded."""
+    proto: str | Path | None
+    """Its .proto file, or a descriptor set."""
+    proto_path: str | None
+    """Folders of what the .proto file imports."""
+    grpc_status: str | None
+    """Statuses of gRPC that are right; default OK."""
+    deadline: bool
+    """Tell a gRPC server the timeout of each call."""
     tls_version: Literal["1.2", "1.3"] | None
     """The one version of TLS that is offered; default both."""
     ciphers: str | None

@@ -19,8 +19,12 @@ from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.loads.way import socket_url
 from loadcurve.result.folder import refuse_used_folder
+from loadcurve.server.answers import verify_answers
+from loadcurve.server.asked import Site
+from loadcurve.server.failure import ServerFailure
 from loadcurve.server.presence import announce
 from loadcurve.server.target import Target, reached, read_url
+from loadcurve.server.transport import Transport
 from loadcurve.tools.catalog import tool_named
 from loadcurve.tools.driver import Refused
 from loadcurve.tools.exact import require_exact
@@ -52,6 +56,16 @@ def _without_socket(url: str, options: Options) -> tuple[str, str | None]:
     options.require_none_of(["unix_socket"], "the URL names a socket already")
     socket, path = parts
     return f"http://localhost{path}", socket
+
+
+def _verify_calls(plan: HttpPlan) -> None:
+    """Make each call once, as the load does; raises ``NothingMeasured`` where one does not end well."""
+    transport = Transport(plan.scheme, plan.load.tls, other_addresses=plan.other_addresses)
+    site = Site(plan.address, plan.authority, transport, plan.load.timeout_s)
+    try:
+        verify_answers(site, plan.load.paths_to_verify(plan.seed), None, plan.load)
+    except ServerFailure as failure:
+        raise NothingMeasured(failure.text) from None
 
 
 def load_command(url: str, options: Options, *, json_output: bool) -> int:
@@ -92,6 +106,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         io=options.values["io"],
         waiting=options.values["waiting"],
     )
+    if load.makes_calls:
+        _verify_calls(plan)
     announce()
     warn_of_disturbance(look)
     with followed(options, url, plan) as follower:

@@ -14,12 +14,11 @@ from loadcurve.cli.foreign_options import is_body
 from loadcurve.errors import BadInput
 from loadcurve.loads.http import HTTP_TABLES, HttpLoad
 from loadcurve.loads.kinds import KINDS, LoadKind
-from loadcurve.loads.models import TABLES, LoadTables, keys_of
+from loadcurve.loads.models import INNER_TABLES, TABLES, LoadTables, keys_of
 from loadcurve.loads.option import OF_FIELD, CommandLine, Form, options_of
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.sent import FILE_MARK
 from loadcurve.loads.table import LoadTable, Table, attributes
-from loadcurve.loads.tls import TlsTable
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.redaction import may_be_secret
 from loadcurve.study.model import Study
@@ -50,8 +49,9 @@ def _targets() -> dict[str, _Target]:
     for table in get_args(LoadTables):
         for name, option in options_of(table):
             found.setdefault(option.parameter, _Target(name, None, option))
-    inner = {option.parameter: _Target("tls", name, option) for name, option in options_of(TlsTable)}
-    return found | inner
+    for attribute, inner in INNER_TABLES.items():
+        found |= {option.parameter: _Target(attribute, name, option) for name, option in options_of(inner)}
+    return found
 
 
 _TARGETS = _targets()
@@ -225,8 +225,11 @@ class Options:
             return f"URL: {problem.text}"
         if key == "headers":
             return f"{self._option_of_header(*rest[:1])}: {problem.text}"
-        if key == "tls" and rest:
-            name = next((one for one, target in _TARGETS.items() if target.inner == rest[0]), "tls")
+        if key in INNER_TABLES:
+            ours = [one for one, target in _TARGETS.items() if target.attribute == key]
+            if rest:
+                ours = [one for one in ours if _TARGETS[one].inner == rest[0]]
+            name = next((one for one in ours if one in self._given or rest), key)
             return f"{self._written.get(name, name)}: {problem.text}"
         # Weights are in the file of paths, and it is the pick that asks for them.
         key = "pick" if key == "weights" else key

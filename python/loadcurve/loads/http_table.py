@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import (
     Field,
@@ -36,11 +37,14 @@ from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyCredentials, ProxyProtocol, ProxyUrl, SocketPath, Way
-from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP2, HTTP3, HttpVersion, has_streams
+from loadcurve.protocol import GRPC, HTTP1_0, HTTP1_1, HTTP2, HTTP3, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem
 from loadcurve.toml.quantities import SizeBytes
 from loadcurve.toml.values import SourceAddresses, Text
+
+CALL_METHOD: Final = "POST"
+"""The method of HTTP by which calls of gRPC are made."""
 
 
 def _entries_unless_long(value: object, entries: ValidatorFunctionWrapHandler) -> object:
@@ -382,6 +386,11 @@ class HttpLoadTable(MessagesTable):
         return [*dict.fromkeys(one.label for one in self.asked)]
 
     @property
+    def makes_calls(self) -> bool:
+        """Whether its requests are calls of gRPC."""
+        return self.messages == GRPC
+
+    @property
     def request_places(self) -> tuple[str, ...]:
         """Where each request is in a file of requests, as ``file:line``; empty without such a file."""
         return self._places
@@ -405,10 +414,15 @@ class HttpLoadTable(MessagesTable):
         """Its requests, each with all that is sent; none of a long list, whose requests are in its file."""
         if isinstance(self.requests, LongList):
             return []
-        return asked_of(self.requests, self.weights, self.asked_for("/"))
+        asked = asked_of(self.requests, self.weights, self.asked_for("/"))
+        return [replace(one, name=one.name or one.path[1:]) for one in asked] if self.makes_calls else asked
 
     def asked_for(self, path: str) -> AskedRequest:
         """Return the request for a path of which the list says nothing else."""
+        if self.makes_calls:
+            return AskedRequest(
+                path, CALL_METHOD, self.headers, self.grpc.message, "status", name=path[1:] or None
+            )
         # Streams need not end, so there is nothing that a whole answer could be compared with.
         rule = "status" if self.messages is not None and self.verify == "content" else self.verify
         return AskedRequest(path, self.method, self.headers, self.body, rule, self.chunked)
@@ -476,6 +490,7 @@ class HttpLoadTable(MessagesTable):
         yield from self._idle_threads(at)
         yield from self._weights()
         yield from self._other_version(at)
+        yield from self._calls()
         yield from self._several_ways()
         yield from self._problems_of_messages(at)
 
@@ -485,6 +500,25 @@ class HttpLoadTable(MessagesTable):
         if threads and connections and max(threads) > min(connections):
             text = f"found {max(threads)}; expected no more threads than connections; the lowest point has "
             yield Problem(at.place("threads"), f"{text}{min(connections)}")
+
+    def _calls(self) -> Iterator[Problem]:
+        """Check that calls of gRPC can be made as the load says."""
+        if not self.makes_calls:
+            return
+        if self.http != HTTP2:
+            text = f'found {self.http}, but gRPC is spoken over HTTP/2; expected "{HTTP2}", or nothing'
+            yield Problem(("load", "http"), text)
+        if isinstance(self.requests, LongList):
+            text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
+            yield Problem(("load", "requests"), text)
+        for index, call in enumerate(self.asked):
+            try:
+                self.grpc.encoded(call.path, call.body)
+            except ValueError as error:
+                own = call.body != self.grpc.message
+                yield Problem(
+                    ("load", "requests", str(index)) if own else ("load", "grpc", "message"), str(error)
+                )
 
     def _other_version(self, at: Swept) -> Iterator[Problem]:
         """Check that what belongs to one version of HTTP is not asked of another."""
@@ -561,6 +595,8 @@ class HttpLoadTable(MessagesTable):
     ) -> Self:
         if not isinstance(data, dict):
             return handler(data)
+        if data.get("messages") == GRPC:
+            data = {"http": HTTP2, **data}
         read, places = with_requests_read(data, Path(info.context["folder"] if info.context else ""))
         load = handler(read)
         load._places = places  # noqa: SLF001 -- its own class

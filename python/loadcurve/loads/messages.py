@@ -5,14 +5,15 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from loadcurve.loads.grpc import Grpc, GrpcTable
 from loadcurve.loads.option import CommandLine, OtherTools, Planned
 from loadcurve.loads.table import LoadTable, Swept
 from loadcurve.loads.values import Duration, PositiveCount
-from loadcurve.protocol import Messages
+from loadcurve.protocol import GRPC, Messages
 from loadcurve.toml.problems import Problem
 
 OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
-KEYS: Final = {"events": ("event_format", "events_expected", "stream_for")}
+KEYS: Final = {"events": ("event_format", "events_expected", "stream_for"), GRPC: ("grpc",)}
 """The keys that belong to one kind of messages alone."""
 
 
@@ -28,7 +29,7 @@ class MessagesTable(LoadTable):
         OWN_MESSAGES,
     ] = None
     """What answers are streams of: with `"events"`, of server-sent events, or of lines: each is
-    measured for itself. Unless set, an answer is a whole.
+    measured for itself; with `"grpc"`, requests are calls of gRPC. Unless set, an answer is a whole.
     """
     event_format: Annotated[
         Literal["sse", "lines"] | None,
@@ -72,6 +73,9 @@ class MessagesTable(LoadTable):
     """With events: how long a stream is kept open that the server does not end, after which it counts as
     answered; as long as the load lasts unless set.
     """
+
+    grpc: Annotated[Grpc, Planned("translated"), OWN_MESSAGES] = Field(default_factory=GrpcTable)
+    """With `messages = "grpc"`: the message of the calls, the statuses that are right, the deadline."""
 
     def _problems_of_messages(self, at: Swept) -> Iterator[Problem]:
         """Check that the keys of one kind of messages are not given with another, or without any."""

@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from typing import Annotated, get_args
 
-from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BaseModel, Field, ValidatorFunctionWrapHandler, WrapValidator
 
+from loadcurve.loads.grpc import GrpcTable
 from loadcurve.loads.http import HTTP_TABLES, HttpLoad, HttpLoadTables
 from loadcurve.loads.table import attributes, by_model
+from loadcurve.loads.tls import TlsTable
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 
 LoadTables = HttpLoadTables | DatabaseLoadTable
 """A load as the file gives it."""
 TABLES: Mapping[str, type[LoadTables]] = {**HTTP_TABLES, **by_model([DatabaseLoadTable])}
 """The table of each load model."""
+INNER_TABLES: Mapping[str, type[BaseModel]] = {"grpc": GrpcTable, "tls": TlsTable}
+"""The keys of a load that are tables, each key of which is an option of `loadcurve load`."""
 
 
 def _as_written(table: object, load_of: ValidatorFunctionWrapHandler) -> LoadTables:

@@ -7,7 +7,7 @@ the work.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -156,6 +156,8 @@ class HttpPlan(Plan):
         tls = None
         if self.scheme == "https":
             tls = self.load.tls.trusting(self.verify).planned(self.host, self.load.full_handshakes)
+        if self.load.makes_calls:
+            options["messages"] = {self.load.messages: self.load.grpc.planned}
         return {**address, "tls": tls, "conversation": conversation, "requests": self._requests(), **options}
 
     def _host_and_port(self) -> str:
@@ -177,6 +179,8 @@ class HttpPlan(Plan):
         return {"given": [self._given(one) for one in (load.asked if self.alone is None else self.alone)]}
 
     def _given(self, request: AskedRequest) -> dict[str, Any]:
+        if self.load.makes_calls:
+            request = replace(request, body=self.load.grpc.encoded(request.path, request.body))
         is_verified = request.is_plain and request.is_of_content
         return {
             **_sent(request),
@@ -199,6 +203,8 @@ class HttpPlan(Plan):
         run |= {"scheme": self.scheme} | self.load.model_dump(mode="json", include={"verify"})
         if self.scheme == "https":
             run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes"})
+        if self.load.makes_calls:
+            run |= self.load.model_dump(mode="json", include={"messages", "grpc"})
         if has_streams(self.load.http):
             defaults = planned_in(type(self.load), "h2")
             run |= defaults | self.load.model_dump(include={*defaults}, exclude_none=True)

@@ -18,6 +18,7 @@ from loadcurve.loads.way import SOCKET_HOST, socket_address
 from loadcurve.redaction import own_words
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.asked import Answer, Site, answers_to, plain_load
+from loadcurve.server.calls import require_call
 from loadcurve.server.exchange import Asked, answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import ReadyQuestion
@@ -170,6 +171,9 @@ class _Asking:
 
     def require(self, request: AskedRequest, answer: Answer, file: ContentRecord | None) -> None:
         """Refuse an answer that is not what its request must be answered with."""
+        if self.load.makes_calls:
+            require_call(request.label, answer, self.load.grpc.right)
+            return
         is_own_rule = request.rule != self.load.verify
         if request.expected is not None:
             _require_expected(request.line, answer.status, request.expected, self._advice(answer))

@@ -34,6 +34,8 @@ class Answer:
     record: ContentRecord
     text: str
     """The start of its body."""
+    call: tuple[str, str | None] | None = None
+    """Of a call of gRPC, the name of its status and what the server says of it; ``None`` without a status."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,10 @@ def answers_to(
     for request, body, (answered, failed) in zip(requests, bodies, outcomes, strict=False):
         if answered is None:
             why = "" if failed is None else f": {failed[1]}"
-            raise ServerFailure("wrong_answer", sentence(f"{request.line} was not answered{why}"))
-        answers.append(Answer(answered[0], body.record, body.text))
+            asked = request.label if load.makes_calls else request.line
+            raise ServerFailure("wrong_answer", sentence(f"{asked} was not answered{why}"))
+        status, _, call = answered
+        answers.append(Answer(status, body.record, body.text, call))
     return answers
 
 

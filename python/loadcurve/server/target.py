@@ -18,7 +18,7 @@ from loadcurve.server.quic_port import speaks_quic
 
 EXPECTED = "expected a URL such as http://127.0.0.1:8080/path or https://127.0.0.1:8443/path"
 LEAST_TIMEOUT_S = 1e-3
-MESSAGE_PROTOCOLS = {"websocket": "WebSocket", "grpc": "gRPC"}
+MESSAGE_PROTOCOLS = {"websocket": "WebSocket"}
 
 
 @dataclass(frozen=True)

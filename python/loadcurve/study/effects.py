@@ -155,6 +155,8 @@ _KEYS: Mapping[str, Callable[[object, tuple[str, ...]], Iterator[Effect]]] = {
     "cwd": _file,
     "folder": _file_of_content,
     "body": _file_with_mark,
+    "message": _file_with_mark,
+    "proto": _file,
     "lines": _file,
     "requests": _file,
     "claims": _file,

@@ -148,6 +148,8 @@ def _of_loads(data: Mapping[str, Any], folder: Path) -> Iterator[NamedFile]:
         sent = [table, *((*table, "requests", str(index)) for index in range(count))]
         for one in sent:
             yield from _of_body(data, (*one, "body"), folder)
+        yield from _of_body(data, (*table, "grpc", "message"), folder)
+        yield from _plain(data, (*table, "grpc", "proto"), folder)
         yield from _of_tls(data, (*table, "tls"), folder)
         for one in sent:
             yield from _secrets(data, (*one, "headers"), folder)

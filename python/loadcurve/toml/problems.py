@@ -126,7 +126,11 @@ def _member_with_tag(kind: Kind, tag: str) -> Kind | None:
     """Return the model that ``tag`` stands for, where ``kind`` is a discriminated union."""
     if not kind.is_union:
         return None
-    for member in filter(_is_model, get_args(kind.type)):
+    members = [*filter(_is_model, get_args(kind.type))]
+    if any(tag in (name, field.alias) for one in members for name, field in one.model_fields.items()):
+        # A key, though another key may have it as its value.
+        return None
+    for member in members:
         if any(tag in Kind.of_field(field).choices for field in member.model_fields.values()):
             return Kind(member)
     return None

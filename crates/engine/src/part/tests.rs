@@ -91,7 +91,14 @@ fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
         done,
         connect: None,
         shown: Some(shown(
-            &Response { status, header_bytes: 9, body_bytes, framing_bytes: 0, keep_alive: true },
+            &Response {
+                status,
+                header_bytes: 9,
+                body_bytes,
+                framing_bytes: 0,
+                keep_alive: true,
+                grpc_status: None,
+            },
             None,
             due,
         )),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use loadcurve_plan::{Body, Expectation, HttpLoad, HttpVersion, Request};
+use loadcurve_plan::{Body, Expectation, HttpLoad, HttpVersion, Messages, Request};
 use loadcurve_wire::{
     Body as WireBody, HttpExchange, InvalidRequest, Method, PROXY_AUTHORIZATION, Request as WireRequest,
     RequestKind, Response, Target, Version,
@@ -13,6 +13,7 @@ use loadcurve_wire::{
 use crate::error::StartError;
 use crate::requests::body::BodyFile;
 use crate::requests::body_lines::body_lines;
+use crate::requests::grpc;
 
 /// A request of the plan as its exchange writes it, and what else a worker must know of it.
 pub(crate) struct Template<E: HttpExchange> {
@@ -78,7 +79,13 @@ impl<'a> Templates<'a> {
     ) -> Result<Template<E>, StartError> {
         let lines;
         let mut more_lines: &[Vec<u8>] = &[];
+        let message;
+        let grpc = self.plan.work.messages.as_ref().and_then(Messages::grpc);
         let (body, wire_body) = match &request.body {
+            Body::File(path) if grpc.is_some() => {
+                message = grpc::message_in(path).map_err(StartError::Plan)?;
+                (None, WireBody::Bytes(&message))
+            }
             Body::Empty => (None, WireBody::Bytes(&[])),
             Body::Text(text) => (None, WireBody::Bytes(text.as_bytes())),
             Body::Bytes(bytes) => (None, WireBody::Bytes(bytes)),
@@ -99,14 +106,12 @@ impl<'a> Templates<'a> {
         // Of a proxy, what is asked for in clear text has the form of a URL (RFC 9112, 3.2.2).
         let is_absolute = self.plan.work.way.proxied.is_some() && self.plan.work.tls.is_none();
         let of_proxy = self.plan.work.way.proxy_authorization.as_deref().filter(|_| is_absolute);
-        let headers = fields(request, of_proxy);
+        let timeout = grpc.and_then(|grpc| grpc::timeout_of(grpc, self.plan));
+        let headers = fields(request, of_proxy, timeout.as_deref());
         let prefix = if is_absolute { format!("http://{}", self.plan.work.authority) } else { String::new() };
         let whole = format!("{prefix}{}", request.target);
         let wire = WireRequest {
-            version: match self.plan.work.http {
-                HttpVersion::Http10 => Version::Http10,
-                HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Http3 => Version::Http11,
-            },
+            version: version_of(self.plan.work.http),
             method,
             target: match targets {
                 Targets::Same => Target::Fixed(&whole),
@@ -144,8 +149,21 @@ impl<'a> Templates<'a> {
     }
 }
 
-/// The header fields of a request, and the credentials for a proxy.
-fn fields<'a>(request: &'a Request, of_proxy: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
+/// The version as requests say it in which what the wire does not say is the same.
+fn version_of(http: HttpVersion) -> Version {
+    match http {
+        HttpVersion::Http10 => Version::Http10,
+        HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Http3 => Version::Http11,
+    }
+}
+
+/// The header fields of a request, the credentials for a proxy, and the timeout of a call of gRPC.
+fn fields<'a>(
+    request: &'a Request,
+    of_proxy: Option<&'a str>,
+    timeout: Option<&'a str>,
+) -> Vec<(&'a str, &'a str)> {
     let own = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    own.chain(of_proxy.map(|value| (PROXY_AUTHORIZATION, value))).collect()
+    let of_proxy = of_proxy.map(|value| (PROXY_AUTHORIZATION, value));
+    own.chain(of_proxy).chain(timeout.map(|value| (grpc::TIMEOUT_FIELD, value))).collect()
 }

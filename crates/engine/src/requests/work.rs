@@ -5,7 +5,7 @@ use loadcurve_record::{Failure, Multiplexing, Recorder, Shown, StatusClass};
 use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response};
 
 use super::{RequestSource, TargetReader};
-use super::{quic, redirection};
+use super::{grpc, quic, redirection};
 use crate::places::InFlight;
 use crate::work::{Asked, Judged, Work};
 
@@ -55,13 +55,23 @@ impl<E: HttpExchange> Work for RequestSource<E> {
     #[inline]
     fn judge(&self, request: &InFlight<ExpectedStatus>, response: &Response, now: Nanos) -> Judged {
         let template = self.template(request.operation);
+        if let Some(grpc) = self.grpc {
+            return Judged {
+                failure: grpc::failure(grpc, response),
+                shown: Some(shown(
+                    response,
+                    grpc::is_http_right(response),
+                    request.first_byte.unwrap_or(now),
+                )),
+            };
+        }
         let is_met = match (&request.expected, &template.expected) {
             (Some(of_line), _) => Some(of_line.is_met_by(response.status)),
             (None, Some(of_template)) => Some(of_template.is_met_by(response.status)),
             (None, None) => None,
         };
         Judged {
-            is_mismatched: template.is_mismatched_by(response),
+            failure: template.is_mismatched_by(response).then_some(Failure::Mismatch),
             shown: Some(shown(response, is_met, request.first_byte.unwrap_or(now))),
         }
     }

@@ -97,12 +97,15 @@ impl<W: Work> Reading<'_, W> {
         if let Some(events) = &mut self.events {
             events.answered(self.slot * self.at_once + tag, self.now, self.recorder);
         }
-        let Judged { is_mismatched, shown } = self.work.judge(&request, answer, self.now);
+        let Judged { failure, shown } = self.work.judge(&request, answer, self.now);
         let answer = self.connection.answer(&request, sent, self.now, shown);
         self.patience.answered(answer.done - answer.sent);
-        if is_mismatched {
-            self.slow_requests.extend(self.recorder.mismatched(&answer));
-            self.activity.failed(Failure::Mismatch);
+        if let Some(failure) = failure {
+            if let Some(text) = self.connection.exchange.said() {
+                self.recorder.explained(answer.due, failure, answer.operation, &text, None);
+            }
+            self.slow_requests.extend(self.recorder.wrong(&answer, failure));
+            self.activity.failed(failure);
             self.error_bodies.ended(self.slot, tag);
         } else {
             self.slow_requests.extend(self.recorder.answered(&answer));

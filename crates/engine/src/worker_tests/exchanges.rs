@@ -114,8 +114,14 @@ impl Exchange for Multiplexed {
             b'M' => event = Some(Event::Moved(tag)),
             b'A' => {
                 let (header_bytes, body_bytes, framing_bytes) = (2, 0, 0);
-                let response =
-                    Response { status: 200, header_bytes, body_bytes, framing_bytes, keep_alive: true };
+                let response = Response {
+                    status: 200,
+                    header_bytes,
+                    body_bytes,
+                    framing_bytes,
+                    keep_alive: true,
+                    grpc_status: None,
+                };
                 event = Some(Event::Answered(tag, response));
             }
             _ => return Err(Malformed::Unasked),

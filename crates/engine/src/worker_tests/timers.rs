@@ -114,8 +114,14 @@ impl Exchange for Repeating {
         }
         let tag = usize::from(bytes[1]);
         self.under_way.retain(|request| request.tag != tag);
-        let response =
-            Response { status: 200, header_bytes: 2, body_bytes: 0, framing_bytes: 0, keep_alive: true };
+        let response = Response {
+            status: 200,
+            header_bytes: 2,
+            body_bytes: 0,
+            framing_bytes: 0,
+            keep_alive: true,
+            grpc_status: None,
+        };
         Ok(Received { consumed: 2, event: Some(Event::Answered(tag, response)) })
     }
 

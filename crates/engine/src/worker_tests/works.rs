@@ -117,7 +117,8 @@ impl<C: OnItsWay> Work for Numbers<C> {
     }
 
     fn judge(&self, request: &InFlight<u8>, answer: &u8, _: Nanos) -> Judged {
-        Judged { is_mismatched: request.expected != Some(*answer), shown: None }
+        let failure = (request.expected != Some(*answer)).then_some(Failure::Mismatch);
+        Judged { failure, shown: None }
     }
 
     fn refused(_: &Refusal) -> Failure {

@@ -15,6 +15,10 @@ const CONTENT_LENGTH: [u8; 2] = [0x0f, 28 - 15];
 /// An entry of the static table, and a literal with the name `:status`.
 const INDEXED: u8 = 0x80;
 const STATUS_LITERAL: [u8; 2] = [0x08, 3];
+/// What says that an answer is one of gRPC, its name from the static table.
+const GRPC_CONTENT_TYPE: [u8; 19] = *b"\x0f\x10\x10application/grpc";
+/// The name of the field that ends a call, as a literal that goes into no table.
+const GRPC_STATUS: [u8; 13] = *b"\x00\x0bgrpc-status";
 
 /// A reply with its header block, which puts nothing into the client's table, so that it is the same every time.
 #[derive(Clone, Debug)]
@@ -33,13 +37,22 @@ impl Answer {
             answer.append(&STATUS_LITERAL);
             answer.append_decimal(usize::from(answer.reply.status.code()));
         }
-        answer.append(&CONTENT_LENGTH);
-        let length_at = answer.block_bytes;
-        answer.append(&[0]);
-        answer.append_decimal(answer.reply.stated_bytes());
-        let digits = answer.block_bytes - length_at - 1;
-        answer.block[length_at] = digits.to_le_bytes()[0];
+        if answer.reply.grpc_status.is_some() {
+            answer.append(&GRPC_CONTENT_TYPE);
+        } else {
+            answer.append(&CONTENT_LENGTH);
+            answer.append_counted(answer.reply.stated_bytes());
+        }
         answer
+    }
+
+    /// Appends a number behind how many digits it has.
+    fn append_counted(&mut self, number: usize) {
+        let length_at = self.block_bytes;
+        self.append(&[0]);
+        self.append_decimal(number);
+        let digits = self.block_bytes - length_at - 1;
+        self.block[length_at] = digits.to_le_bytes()[0];
     }
 
     fn append(&mut self, bytes: &[u8]) {
@@ -68,10 +81,14 @@ impl Answer {
     pub(super) fn write_head(&self, stream: u32, prefix: &[u8], to: &mut Vec<u8>) -> bool {
         let is_all = self.reply.ending == Ending::Whole && self.reply.body_bytes() == 0;
         let flags = flag::END_HEADERS | if is_all { flag::END_STREAM } else { 0 };
-        let length = prefix.len() + self.block_bytes;
+        // A call that ends without a message has its status in the one block that there is.
+        let call_end = self.reply.grpc_status.filter(|_| is_all).map(call_end);
+        let call_end = call_end.as_ref().map_or(&[][..], CallEnd::bytes);
+        let length = prefix.len() + self.block_bytes + call_end.len();
         to.extend_from_slice(&FrameHeader { length, kind: kind::HEADERS, flags, stream }.bytes());
         to.extend_from_slice(prefix);
         to.extend_from_slice(&self.block[..self.block_bytes]);
+        to.extend_from_slice(call_end);
         is_all
     }
 
@@ -79,11 +96,40 @@ impl Answer {
     #[inline]
     pub(super) fn write_data(&self, stream: u32, part: Range<usize>, to: &mut Vec<u8>) -> bool {
         let is_last = self.reply.ending == Ending::Whole && part.end == self.reply.body_bytes();
-        let flags = if is_last { flag::END_STREAM } else { 0 };
+        let call_end = self.reply.grpc_status.filter(|_| is_last).map(call_end);
+        let flags = if is_last && call_end.is_none() { flag::END_STREAM } else { 0 };
         to.extend_from_slice(&FrameHeader { length: part.len(), kind: kind::DATA, flags, stream }.bytes());
         self.reply.append_body(part, to);
+        if let Some(call_end) = call_end {
+            let flags = flag::END_HEADERS | flag::END_STREAM;
+            frame::write(kind::HEADERS, flags, stream, call_end.bytes(), to);
+        }
         is_last
     }
+}
+
+/// The block that ends a call of gRPC: its status.
+struct CallEnd {
+    block: [u8; GRPC_STATUS.len() + 3],
+    length: usize,
+}
+
+impl CallEnd {
+    fn bytes(&self) -> &[u8] {
+        &self.block[..self.length]
+    }
+}
+
+/// The end of a call with a status of this number, which has two digits at most.
+fn call_end(status: u8) -> CallEnd {
+    let mut block = [0; GRPC_STATUS.len() + 3];
+    let (name, value) = block.split_at_mut(GRPC_STATUS.len());
+    name.copy_from_slice(&GRPC_STATUS);
+    let digits = [b'0' + status / 10 % 10, b'0' + status % 10];
+    let given = if status < 10 { &digits[1..] } else { &digits[..] };
+    value[0] = given.len().to_le_bytes()[0];
+    value[1..][..given.len()].copy_from_slice(given);
+    CallEnd { length: GRPC_STATUS.len() + 1 + given.len(), block }
 }
 
 /// Appends a frame that ends a stream.

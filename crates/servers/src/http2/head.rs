@@ -65,9 +65,9 @@ impl HeadReader {
         if !self.fields.are_a_request() {
             return Ok(Err(Malformed));
         }
-        let Fields { method, path, content_length, .. } = &self.fields;
-        self.last =
-            Head { answer: Answer::new(service.reply(method, path)), content_length: *content_length };
+        let Fields { method, path, content_length, is_grpc, .. } = &self.fields;
+        let reply = if *is_grpc { service.reply_to_call() } else { service.reply(method, path) };
+        self.last = Head { answer: Answer::new(reply), content_length: *content_length };
         if self.decoder.changes() == changes && block.len() <= LONGEST_REMEMBERED {
             self.last_block.clear();
             self.last_block.extend_from_slice(block);

@@ -14,7 +14,7 @@ Faults of limit, all off by default (0):
   --stall-every TIME          the interval after which the server stalls, repeatedly: 2s
   --stall-for TIME            how long each stall lasts: 300ms
   --reset-share SHARE         the share of requests whose connection is reset
-  --error-share SHARE         the share of answers with the status 500
+  --error-share SHARE         the share of answers with the status 500; of calls of gRPC with INTERNAL
   --truncated-share SHARE     the share of answers that lack their last byte and end the connection
   --wrong-length-share SHARE  the share of answers whose body is one byte too long
   --seed N                    the seed from which the shares are drawn (default 1)

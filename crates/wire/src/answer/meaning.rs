@@ -3,12 +3,17 @@
 use crate::bytes::{is_text, is_token};
 use crate::error::{AnswerError, Malformed};
 use crate::framing::FramingFields;
+use crate::grpc_status::GrpcStatus;
 
 /// What one field says to a client. A field of the dynamic table is understood once, when it is put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     Status(u16),
     ContentLength(u64),
+    /// How a call of gRPC has ended.
+    GrpcStatus(GrpcStatus),
+    /// What the server says of that.
+    GrpcMessage,
     Regular,
     /// It may be in no response.
     Forbidden(Malformed),
@@ -34,6 +39,8 @@ impl Meaning {
                 forbidden(AnswerError::ConnectionField)
             }
             b"content-length" => content_length(value).map_or_else(Self::Forbidden, Self::ContentLength),
+            b"grpc-status" => Self::GrpcStatus(GrpcStatus::of_field(value)),
+            b"grpc-message" => Self::GrpcMessage,
             _ => Self::Regular,
         }
     }

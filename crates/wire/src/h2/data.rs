@@ -88,6 +88,6 @@ impl Http2 {
         let (tag, id) = stream?;
         // The request may have been given up meanwhile.
         let is_open = self.streams.get_mut(tag).is_some_and(|stream| stream.id == id);
-        (ends_stream && is_open).then(|| self.answered(tag)).flatten()
+        (ends_stream && is_open).then(|| self.answered(tag, None)).flatten()
     }
 }

@@ -1,7 +1,7 @@
 //! The header blocks of a connection.
 
 use super::hpack::Decoder;
-use crate::answer::{Head, HeadUnderWay, LastHead};
+use crate::answer::{Head, HeadUnderWay, LastHead, Meaning};
 use crate::error::HpackError;
 
 /// Reads the blocks of a connection.
@@ -10,16 +10,32 @@ pub(crate) struct HeadReader {
     decoder: Decoder,
     limit_bytes: usize,
     last: LastHead,
+    /// What `grpc-message` of the last block says, encoded, up to a limit.
+    grpc_message: Vec<u8>,
 }
+
+/// How much of what a server says of the end of a call is kept.
+const GRPC_MESSAGE_BYTES_MAX: usize = 1024;
 
 impl HeadReader {
     pub(crate) fn new(table_bytes: usize, limit_bytes: usize) -> Self {
-        Self { decoder: Decoder::new(table_bytes), limit_bytes, last: LastHead::default() }
+        Self {
+            decoder: Decoder::new(table_bytes),
+            limit_bytes,
+            last: LastHead::default(),
+            grpc_message: Vec::new(),
+        }
     }
 
     pub(crate) fn reset(&mut self) {
         self.decoder.reset();
         self.last.forget();
+        self.grpc_message.clear();
+    }
+
+    /// What `grpc-message` of the last block says, encoded; empty without one.
+    pub(crate) fn grpc_message(&self) -> &[u8] {
+        &self.grpc_message
     }
 
     /// What a complete block says. A block that is decoded and still says something wrong leaves the connection in order.
@@ -29,8 +45,17 @@ impl HeadReader {
             return Ok(head);
         }
         let mut under_way = HeadUnderWay::default();
-        self.decoder
-            .decode_with_meaning(block, |decoded| under_way.take(decoded.field.bytes(), decoded.meaning))?;
+        // A block that is not read again says what the last one that was read has said.
+        self.grpc_message.clear();
+        let message = &mut self.grpc_message;
+        self.decoder.decode_with_meaning(block, |decoded| {
+            under_way.take(decoded.field.bytes(), decoded.meaning);
+            if decoded.meaning == Meaning::GrpcMessage {
+                let value = decoded.field.value;
+                message.clear();
+                message.extend_from_slice(&value[..value.len().min(GRPC_MESSAGE_BYTES_MAX)]);
+            }
+        })?;
         let head = under_way.end(self.limit_bytes);
         if self.decoder.changes() == changes {
             self.last.remember(changes, block, head);

@@ -7,6 +7,7 @@ use super::streams::{LAST_ID, Named};
 use crate::answer::{self, Block};
 use crate::error::{AnswerError, ErrorCode, Http2Error, Malformed, Section};
 use crate::exchange::{Event, Received, Refusal, Tag};
+use crate::grpc_status::GrpcStatus;
 use crate::request::RequestKind;
 use crate::response::Response;
 
@@ -241,14 +242,14 @@ impl Http2 {
             Ok(Block::Trailers | Block::Interim) => stream.framing_bytes += bytes.len() as u64,
         }
         if ends_stream {
-            return Ok(self.answered(tag));
+            return Ok(self.answered(tag, head.grpc_status));
         }
         Ok((!ends_directly(following, id)).then_some(Event::Begun(tag)))
     }
 
-    /// Ends a stream whose answer is complete.
+    /// Ends a stream whose answer is complete; how a call of gRPC has ended is said in its last header block.
     #[inline]
-    pub(super) fn answered(&mut self, tag: Tag) -> Option<Event> {
+    pub(super) fn answered(&mut self, tag: Tag, grpc_status: Option<GrpcStatus>) -> Option<Event> {
         let stream = self.streams.get_mut(tag)?;
         self.counts.answers_behind_long += u64::from(self.run.has_delayed(stream));
         let received_bytes = stream.body_bytes;
@@ -264,6 +265,7 @@ impl Http2 {
             body_bytes: received_bytes,
             framing_bytes: stream.framing_bytes + std::mem::take(&mut self.framing_bytes),
             keep_alive: self.last_answered.is_none(),
+            grpc_status,
         };
         if stream.is_uploading {
             // The server has answered without the rest of the body, which nobody needs any more.

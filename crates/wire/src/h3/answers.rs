@@ -223,6 +223,7 @@ impl Answer {
             body_bytes: self.body_bytes,
             framing_bytes: self.framing_bytes,
             keep_alive: !shared.is_leaving,
+            grpc_status: None,
         })
     }
 }

@@ -5,6 +5,7 @@ mod corpus;
 mod counts;
 mod differential;
 mod endings;
+mod grpc;
 mod hostile;
 mod hpack_examples;
 #[path = "../support/refused_fields.rs"]

@@ -9,7 +9,17 @@ use crate::support::{
 };
 
 fn answered(tag: usize, header_bytes: u64, body_bytes: u64, framing_bytes: u64) -> Event {
-    Event::Answered(tag, Response { status: 200, header_bytes, body_bytes, framing_bytes, keep_alive: true })
+    Event::Answered(
+        tag,
+        Response {
+            status: 200,
+            header_bytes,
+            body_bytes,
+            framing_bytes,
+            keep_alive: true,
+            grpc_status: None,
+        },
+    )
 }
 
 fn ok(flags: u8, stream: u32) -> Vec<u8> {
@@ -46,7 +56,7 @@ fn padding_priorities_interim_responses_and_trailers_are_framing() {
     let mut exchange = with_requests(&["GET"]);
     let padded_headers = [&[3_u8][..], &[0, 0, 0, 0, 16], &[STATUS_200], &[0; 3]].concat();
     let interim = headers(0, 1, &[(":status", "103"), ("link", "</a>")]);
-    let trailers = headers(END_STREAM, 1, &[("grpc-status", "0")]);
+    let trailers = headers(END_STREAM, 1, &[("x-checksum", "0")]);
     let bytes = [
         interim.clone(),
         frame(HEADERS, END_HEADERS | PADDED | WITH_PRIORITY, 1, &padded_headers),

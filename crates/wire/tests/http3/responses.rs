@@ -78,8 +78,14 @@ fn answers_end_in_any_order() {
     let mut http3 = with_requests(&["GET", "GET", "GET"]);
     for tag in [2, 0, 1] {
         let events = ends(&mut http3, tag, &ok(), true).unwrap();
-        let response =
-            Response { status: 200, header_bytes: 3, body_bytes: 0, framing_bytes: 2, keep_alive: true };
+        let response = Response {
+            status: 200,
+            header_bytes: 3,
+            body_bytes: 0,
+            framing_bytes: 2,
+            keep_alive: true,
+            grpc_status: None,
+        };
         assert_eq!(events, [Event::Answered(tag, response)]);
         // Its tag is free: what comes for it is nobody's.
         assert_eq!(events_and_rest(&mut http3, tag, b"more", true), Ok((vec![], 0)));

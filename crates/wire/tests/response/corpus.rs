@@ -46,6 +46,7 @@ impl Entry {
             body_bytes: data as u64,
             framing_bytes: (self.interim.len() + framing) as u64,
             keep_alive: self.keep_alive,
+            grpc_status: None,
         }
     }
 

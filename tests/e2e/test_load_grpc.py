@@ -1,0 +1,73 @@
+"""`loadcurve load grpc://…`: calls that `limit` answers, and what is said where something is wrong."""
+
+import json
+
+import pytest
+
+from support.limit_server import limit_server
+from support.recording_server import recording_server
+
+SCHEMA = """syntax = "proto3";
+package h;
+message Who { string name = 1; }
+message Nothing {}
+service Hello { rpc Say (Who) returns (Nothing); }
+"""
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    file = tmp_path_factory.mktemp("schema") / "hello.proto"
+    file.write_text(SCHEMA)
+    return file
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with limit_server(tmp_path_factory.mktemp("content"), http2=True) as address:
+        yield address
+
+
+def test_calls_are_counted_by_their_status_and_named_by_their_method(sandbox, call):
+    finished = sandbox.run(*call, "--message", '{"name": "x"}', "-c", 2, "-n", 100, "--json")
+    result = json.loads(finished.stdout)
+    assert (result["requests"]["answered"], result["requests"]["failed"]) == (100, 0)
+    assert [one["operation"] for one in result["operations"]] == ["h.Hello/Say"]
+    # A message without fields is five bytes.
+    assert result["bytes"]["body"] == 500
+    assert (result["load"]["messages"], result["load"]["http"]) == ("grpc", "2")
+
+
+def test_calls_that_fail_are_failures_of_the_class_of_their_status(sandbox, tmp_path):
+    faults = ("--error-share", "1", "--spared-requests", "1")
+    with limit_server(tmp_path, http2=True, faults=faults) as address:
+        finished = sandbox.run("load", f"grpc://{address}/h.Hello/Say", "-c", 2, "-n", 50, "--json")
+    result = json.loads(finished.stdout)
+    # The first one is what the server is verified by.
+    assert (result["requests"]["answered"], result["errors"]["grpc_internal"]) == (0, 50)
+    assert finished.returncode == 4
+
+
+@pytest.fixture
+def call(address, schema):
+    return ("load", f"grpc://{address}/h.Hello/Say", "--proto", schema)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--message", '{"nam": 1}'), 2, "--message: line 1, column 6: unrecognized field name 'nam'"),
+        (("--grpc-status", "NOT_FOUND"), 4, "h.Hello/Say was answered with OK; expected NOT_FOUND"),
+    ],
+)
+def test_what_does_not_fit_is_named_and_nothing_is_measured(sandbox, call, options, code, said):
+    finished = sandbox.run(*call, *options)
+    assert (finished.returncode, finished.stdout) == (code, "")
+    assert said in " ".join(finished.stderr.split())
+
+
+def test_a_server_of_http_1_alone_is_named(sandbox):
+    with recording_server() as server:
+        finished = sandbox.run("load", f"grpc://{server.authority}/h.Hello/Say")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert "HTTP/2 in clear text failed with" in finished.stderr

@@ -1,0 +1,136 @@
+"""What a study says of calls of gRPC, what becomes of their messages, and what is said of misfits."""
+
+import json
+
+import pytest
+
+from loadcurve.loads.grpc import STATUSES, GrpcTable
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.plan import HttpPlan
+from loadcurve.redaction import HIDDEN
+from loadcurve.result.outcomes import FAILURES
+from loadcurve.server.asked import Answer
+from loadcurve.server.calls import require_call
+from loadcurve.server.failure import ServerFailure
+from loadcurve.server.target import read_url
+from loadcurve.server.transport import scheme_of
+from support.http_load_study import CLOSED, load_of, problems_in
+
+SCHEMA = """syntax = "proto3";
+package h;
+message Who { string name = 1; }
+message Nothing {}
+service Hello { rpc Say (Who) returns (Nothing); rpc Listen (Who) returns (stream Nothing); }
+"""
+CALLS = CLOSED.replace('["/a", "/b"]', '["/h.Hello/Say"]') + 'messages = "grpc"\n'
+SAID = '[load.grpc]\nproto = "hello.proto"\nmessage = \'{"name": "x"}\'\n'
+
+
+@pytest.fixture(autouse=True)
+def schema(tmp_path):
+    (tmp_path / "hello.proto").write_text(SCHEMA)
+
+
+def work(load: ClosedLoad) -> dict:
+    plan = HttpPlan(load=load, address="127.0.0.1:1", authority="a", threads=1)
+    return json.loads(plan.to_json())["http"]["work"]
+
+
+def test_calls_are_posts_of_the_encoded_message_over_http_2_named_by_their_method(tmp_path):
+    planned = work(load_of(tmp_path, CALLS + SAID).with_values({}, ClosedLoad))
+    (given,) = planned["requests"]["given"]
+    assert (given["method"], given["target"], given["name"]) == ("POST", "/h.Hello/Say", "h.Hello/Say")
+    # Field 1 of type 2, one byte long (protobuf's encoding).
+    assert given["body"] == {"bytes": [0x0A, 1, ord("x")]}
+    assert planned["http"] == "2"
+    assert planned["messages"] == {"grpc": {"right_statuses": 1, "deadline": False}}
+
+
+def test_a_load_of_plain_requests_says_nothing_of_calls(tmp_path):
+    assert work(load_of(tmp_path, CLOSED).with_values({}, ClosedLoad)).get("messages") is None
+
+
+def test_a_message_may_be_in_a_file_as_it_is_sent(tmp_path):
+    (tmp_path / "message.bin").write_bytes(b"\x0a\x01x")
+    load = load_of(tmp_path, f'{CALLS}[load.grpc]\nmessage = "@message.bin"\n')
+    (given,) = work(load.with_values({}, ClosedLoad))["requests"]["given"]
+    assert given["body"] == {"file": str(tmp_path / "message.bin")}
+
+
+def test_a_request_may_have_another_message_than_the_load(tmp_path):
+    two = '[{ path = "/h.Hello/Say", body = \'{"name": "y"}\' }, "/h.Hello/Say"]'
+    load = load_of(tmp_path, CALLS.replace('["/h.Hello/Say"]', two) + SAID)
+    bodies = [
+        one["body"]["bytes"][-1:] for one in work(load.with_values({}, ClosedLoad))["requests"]["given"]
+    ]
+    assert bodies == [[ord("y")], [ord("x")]]
+
+
+def test_a_message_is_no_part_of_a_record_and_statuses_are(tmp_path):
+    load = load_of(tmp_path, f'{CALLS}{SAID}statuses = ["not_found"]\ndeadline = true\n')
+    recorded = load.model_dump(mode="json")["grpc"]
+    assert recorded["message"] == HIDDEN
+    assert (recorded["statuses"], recorded["deadline"]) == (["NOT_FOUND"], True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({'"name"': '"nam"'}, ["load.grpc.message", "line 1, column 6", "'nam'", "h.Who has name"]),
+        ({"Hello/Say": "Hello/Shout"}, ["load.grpc.message", 'no method "Shout"', "h.Hello/Say"]),
+        ({"Hello/Say": "Hello/Listen"}, ["load.grpc.message", "streams its answers"]),
+        ({'proto = "hello.proto"\n': ""}, ["load.grpc.message", "requires the .proto file"]),
+        ({"hello.proto": "other.proto"}, ["load.grpc.message", "other.proto"]),
+        ({'messages = "grpc"\n': 'messages = "grpc"\nhttp = "1.1"\n'}, ["load.http", "over HTTP/2"]),
+        ({'messages = "grpc"\n': ""}, ["load.grpc", "only used with messages"]),
+        (
+            {"[load.grpc]\n": '[load.grpc]\nstatuses = ["FINE"]\n'},
+            ["load.grpc.statuses", "FINE", "NOT_FOUND"],
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_by_its_key(tmp_path, changes, parts):
+    text = CALLS + SAID
+    for before, after in changes.items():
+        assert before in text
+        text = text.replace(before, after)
+    problems = problems_in(tmp_path, text)
+    assert any(all(part in problem for part in parts) for problem in problems), problems
+
+
+def test_urls_of_grpc_lead_where_those_of_http_do():
+    clear, protected = read_url("grpc://127.0.0.1:50051/h.Hello/Say"), read_url("grpcs://localhost:50051/")
+    assert (clear.scheme, clear.port, clear.path) == ("http", 50051, "/h.Hello/Say")
+    assert (protected.scheme, protected.port) == ("https", 50051)
+    assert scheme_of({}, {}, "GRPCS://localhost:1") == "https"
+
+
+def test_every_status_has_its_class_of_failures():
+    classes = {code for code in FAILURES if code.startswith("grpc_")}
+    assert classes == {f"grpc_{name.lower()}" for name in STATUSES} | {"grpc_no_status"}
+
+
+def answer(call, status=200, text=""):
+    return Answer(status, record=None, text=text, call=call)
+
+
+def test_a_call_that_ends_as_expected_is_right():
+    require_call("h.Hello/Say", answer(("OK", None)), GrpcTable().right)
+    require_call("h.Hello/Say", answer(("NOT_FOUND", "no such user")), ["NOT_FOUND"])
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "parts"),
+    [
+        (answer(("UNIMPLEMENTED", None)), ["OK"], ["UNIMPLEMENTED; expected OK.", "no such method"]),
+        (answer(("NOT_FOUND", "no user")), ["OK"], ['NOT_FOUND: "no user"; expected OK.']),
+        (answer(("OK", None)), ["ABORTED", "INTERNAL"], ["with OK; expected ABORTED or INTERNAL."]),
+        (answer(None, 404, "<h1>lost</h1>"), ["OK"], ["status 404 of HTTP and no status of gRPC"]),
+        (answer(None), ["OK"], ["status 200 of HTTP and no status of gRPC"]),
+    ],
+)
+def test_a_call_that_ends_otherwise_is_refused_with_what_came(given, right, parts):
+    with pytest.raises(ServerFailure) as refused:
+        require_call("h.Hello/Say", given, right)
+    assert refused.value.code == "wrong_answer"
+    assert all(part in refused.value.text for part in parts), refused.value.text
