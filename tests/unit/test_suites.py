@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.runs.planned import not_installed_record
 from loadcurve.runs.prepare import checked_studies
@@ -162,6 +162,33 @@ def test_an_interrupted_suite_says_how_to_resume_it_and_does_not_go_on(command, 
     assert done.returncode == EXIT_INTERRUPTED
     assert ran.found == [("one", None)]
     assert "run mine/suite.toml --resume out" in done.stderr
+
+
+def test_an_error_of_one_study_ends_the_suite_which_can_be_resumed(command, ran, monkeypatch):
+    def refused(*_, **__):
+        raise BadInput("the disk is full")
+
+    write_suite_of(command, {"one": "[servers.limit]", "two": "[servers.limit]"})
+    monkeypatch.setattr("loadcurve.cli.suite.run_command", refused)
+    done = command.run("run", "mine", "--out", "out")
+    assert done.returncode == 2
+    assert "run mine/suite.toml --resume out" in done.stderr
+    assert done.stderr.endswith("loadcurve: the disk is full\n")
+
+
+def test_a_study_all_trials_of_which_fail_is_no_success_and_the_next_one_is_run(command, ran, monkeypatch):
+    def run(argument, options, *_, **__):
+        if Path(argument).stem == "two":
+            return EXIT_DONE
+        synthetic.write_run(options.out)
+        raise NothingMeasured("no point could be measured")
+
+    write_suite_of(command, {"one": "[servers.limit]", "two": "[servers.limit]"})
+    monkeypatch.setattr("loadcurve.cli.suite.run_command", run)
+    done = command.run("run", "mine", "--out", "out")
+    assert done.returncode == EXIT_INVALID
+    assert "\nno point could be measured\n" in done.stderr
+    assert "2 of 2 studies measured" in done.stderr
 
 
 def test_a_resumed_suite_runs_what_is_left_with_the_options_that_it_began_with(command, ran):

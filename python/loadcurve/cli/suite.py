@@ -12,7 +12,7 @@ from loadcurve.cli.agreement import require_agreement
 from loadcurve.cli.console import new_console
 from loadcurve.cli.run import Followers, program_name, run_command
 from loadcurve.errors import BadInput, NothingMeasured
-from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
 from loadcurve.result.folder import require_new_folder
 from loadcurve.result.inputs import LeftOut
@@ -84,11 +84,15 @@ def suite_command(
     codes: list[int] = []
     for place, one in enumerate(planned, start=1):
         talk.print(Text(f"\n{place} of {len(planned)}: {one.study.title}", style="bold"), soft_wrap=True)
-        code = _run_one(one, folder / one.name, options, followers, talk, is_strict=is_strict)
+        code: int | None = EXIT_INTERRUPTED
+        try:
+            code = _run_one(one, folder / one.name, options, followers, talk, is_strict=is_strict)
+        finally:
+            if code == EXIT_INTERRUPTED:
+                words = [program_name(), "run", _argument(suite.name, file), "--resume", str(folder)]
+                _show_next(talk, "the studies that are left", words)
         codes += [] if code is None else [code]
         if code == EXIT_INTERRUPTED:
-            words = [program_name(), "run", _argument(suite.name, file), "--resume", str(folder)]
-            _show_next(talk, "the studies that are left", words)
             return EXIT_INTERRUPTED
     if not codes:
         raise NothingMeasured("no study of the suite could be measured: none of their servers is installed")
@@ -154,7 +158,10 @@ def _run_one(
     *,
     is_strict: bool,
 ) -> int | None:
-    """Run a study of a suite, or what is left of it; ``None`` where it cannot be measured here."""
+    """Run a study of a suite, or what is left of it; return its exit code.
+
+    ``None`` where none of its servers is here.
+    """
     if (folder / RUN_FILE).exists():
         if is_complete(folder):
             talk.print(Text(f"measured already: {folder}"), soft_wrap=True)
@@ -172,8 +179,9 @@ def _run_one(
     try:
         return run_command(str(one.file), own, followers, is_strict=is_strict, suggests=False)
     except NothingMeasured as error:
-        talk.print(Text(f"left out: {error}"), soft_wrap=True)
-        return None
+        has_failed = (folder / RUN_FILE).exists()
+        talk.print(Text(f"{'' if has_failed else 'left out: '}{error}"), soft_wrap=True)
+        return EXIT_INVALID if has_failed else None
 
 
 def _show_plan(
