@@ -94,7 +94,7 @@ impl ExchangeVisitor for Asking<'_> {
             let patience = Patience {
                 timeout: plan.timeout(),
                 counted_bytes_max: template.expected_body_bytes.unwrap_or(0).saturating_add(sent_bytes),
-                is_stream: plan.work.messages.is_some(),
+                is_stream: plan.work.events().is_some(),
                 is_interrupted,
             };
             let io = E::Carrier::alone(plan)?;

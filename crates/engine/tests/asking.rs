@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, spawn};
 
-use loadcurve_engine::{Answer, Begins, StartError, Unanswered, ask, start, start_to_begin};
-use loadcurve_plan::{Body, HttpLoad, HttpVersion, IoChoice, Request, Requests, Tls, Verify};
+use loadcurve_engine::{Answer, Begins, CallEnd, StartError, Unanswered, ask, start, start_to_begin};
+use loadcurve_plan::{Body, Grpc, HttpLoad, HttpVersion, IoChoice, Messages, Request, Requests, Tls, Verify};
 use loadcurve_record::Failure;
 use plans::get;
 
@@ -101,6 +101,23 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
 
 fn ok(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+#[test]
+fn a_call_of_grpc_is_answered_with_its_trailers_however_late_they_come() {
+    let agreeing = vec![ReadTo(PREFACE), WriteAll(SETTINGS.to_vec())];
+    // A literal without a table: its name and its value behind their lengths (RFC 7541, 6.2.2).
+    let trailers = b"\x00\x0bgrpc-status\x015\x00\x0cgrpc-message\x07no%20id";
+    let begin = [frame(1, 0x4, 1, &[0x88]), frame(0, 0, 1, &[0; 5]), frame(6, 0, 0, &[0; 8])].concat();
+    // The ping is answered when what came before it has been read.
+    let answering = vec![ReadFrame(0), WriteAll(begin), ReadFrame(6), WriteAll(frame(1, 0x5, 1, trailers))];
+    let (address, peer) = peer(vec![agreeing.clone(), [agreeing, answering].concat()]);
+    let plan = plan(address, HttpVersion::Http2, vec![get("/a.B/C")])
+        .with(|http| http.messages = Some(Messages::Grpc(Grpc::default())));
+    let (outcomes, _) = asked(&plan).unwrap();
+    let end = CallEnd { status: "NOT_FOUND", code: 5, text: Some("no id".into()) };
+    assert_eq!(outcomes, [Ok(Answer { status: 200, body_bytes: 5, call: Some(end) })]);
+    peer.join().unwrap();
 }
 
 /// What a peer of a load of one request reads on its only connection, after `looks` of them.
