@@ -31,7 +31,6 @@ pub(crate) fn encode_message<'py>(
 /// Refuses to read a schema in a build that knows none.
 #[cfg(not(feature = "protobuf"))]
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "as with schemas")]
 pub(crate) fn encode_message<'py>(
     _py: Python<'py>,
     _schema: PathBuf,
