@@ -94,6 +94,37 @@ def test_handshakes_with_requests_in_the_first_datagrams_among_others_are_a_find
     assert found(lambda record, *_: plant(record, 19)) == {}
 
 
+@pytest.mark.parametrize(
+    ("certificate_bytes", "group", "full", "is_found"),
+    # RFC 9000 §8.1: three times 1,200 bytes, and of a client whose key takes two datagrams twice as much.
+    [
+        (3600, "x25519", 20, False),
+        (3601, "x25519", 20, True),
+        (3601, "x25519", 19, False),
+        (7200, "X25519MLKEM768", 20, False),
+        (7201, "X25519MLKEM768", 20, True),
+    ],
+)
+def test_certificates_beyond_what_an_unknown_address_may_be_sent_are_a_finding(
+    certificate_bytes: int, group: str, full: int, is_found: bool
+):
+    def plant(record: Data, *_: float) -> None:
+        speak_http3(
+            record,
+            certificate_bytes={"max": certificate_bytes},
+            handshakes_ms={"full": distribution_of([2.0] * full)},
+        )
+        record["load"]["tls"] = tls_result(full, 0, full_ms=[2.0] * full, resumed_ms=[])
+        for agreed in record["load"]["tls"]["agreed"]:
+            agreed["group"] = group
+
+    findings = found(plant)
+    assert [*findings] == (["long_chain"] if is_found else [])
+    if is_found:
+        seen = evidence(findings["long_chain"])
+        assert (seen["bytes of certificates"], seen["full handshakes"]) == (certificate_bytes, 20)
+
+
 def test_lost_packets_are_shown_to_be_the_servers_buffer_only_where_it_dropped_them():
     # 0.5 % of 10,000.
     [finding] = found(lambda record, *_: speak_http3(record, packets={"lost": 50})).values()

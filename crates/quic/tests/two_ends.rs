@@ -37,8 +37,12 @@ fn base() -> Instant {
     Instant::now()
 }
 
-fn server_tls(protocol: &str) -> Arc<rustls::ServerConfig> {
-    let made = make(Kind::Ecdsa, &["localhost".into()]).unwrap();
+/// With a certificate of this many names.
+fn server_tls(protocol: &str, names: usize) -> Arc<rustls::ServerConfig> {
+    let others =
+        (1..names).map(|number| format!("{number:04}.a-name-of-fifty-bytes-that-makes-it-long.example"));
+    let names: Vec<_> = std::iter::once("localhost".into()).chain(others).collect();
+    let made = make(Kind::Ecdsa, &names).unwrap();
     let certificate = CertificateDer::from_pem_slice(made.certificate.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(made.key.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -95,6 +99,10 @@ struct Ends {
 
 impl Ends {
     fn new(most: usize, windows: Windows, protocol: &str, full_handshakes: f64) -> Self {
+        Self::with_names(most, windows, protocol, full_handshakes, 1)
+    }
+
+    fn with_names(most: usize, windows: Windows, protocol: &str, full_handshakes: f64, names: usize) -> Self {
         let tls = Tls { verify: Verify::None, full_handshakes, ..Tls::of("localhost") };
         let client = Client::new(&tls, 4, "h3", true).unwrap();
         let base = base();
@@ -104,7 +112,7 @@ impl Ends {
         Self {
             now: Duration::ZERO,
             client,
-            socket: Socket::server(server_tls(protocol), &windows, base).unwrap(),
+            socket: Socket::server(server_tls(protocol, names), &windows, base).unwrap(),
             server: None,
             to_server: VecDeque::new(),
             to_client: VecDeque::new(),
@@ -425,5 +433,18 @@ fn a_second_connection_resumes_the_session_where_that_is_asked_for() {
         ends.ask(0, &request(0));
         ends.run(SECOND);
         assert_eq!(ends.statuses(), [(0, 200, 2)]);
+    }
+}
+
+#[test]
+fn certificates_longer_than_three_times_the_first_datagram_cost_a_round_trip() {
+    // RFC 9000 §8.1: three times what has come from an address, before that has answered. The first flight is 1,200 bytes.
+    for names in [1, 40, 80, 200] {
+        let mut ends = Ends::with_names(1, WINDOWS, "h3", 1.0, names);
+        ends.run(SECOND);
+        let handshake = ends.client.take_http3_counts().unwrap().handshake.unwrap();
+        let round_trips = if handshake.certificate_bytes > 3 * 1200 { 2 } else { 1 };
+        assert_eq!(handshake.length, round_trips * 2 * WAY, "{handshake:?}");
+        assert_eq!(handshake.certificate_bytes > 3 * 1200, names >= 80, "{handshake:?}");
     }
 }
