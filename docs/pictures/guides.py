@@ -38,6 +38,54 @@ SERVED: Final = '"1k.txt" = "1KiB"\n"page.html" = "16KiB"'
 LOAD: Final = 'model = "closed"\nrequests = ["/1k.txt"]\nwarmup = "0.3s"\nduration = "1s"'
 
 
+EVENTS: Final = """\
+// Ten events, 20 ms apart.
+require('http').createServer((request, answer) => {
+  answer.writeHead(200, {'Content-Type': 'text/event-stream'});
+  let sent = 0;
+  const timer = setInterval(() => {
+    answer.write(`data: ${++sent}\\n\\n`);
+    if (sent === 10) { clearInterval(timer); answer.end(); }
+  }, 20);
+}).listen(Number(process.argv[2]), '127.0.0.1');
+"""
+EVENT_STUDY: Final = """\
+title = "A stream of events, and a proxy that buffers it"
+[load]
+model = "open"
+connections = 50
+requests = ["/"]
+messages = "events"
+events_expected = 10
+warmup = "0.5s"
+duration = "3s"
+[sweep]
+rate = [20, 40, 80]
+[trials]
+count = 3
+[servers.direct]
+version = "1"
+start = ["node", "events.js", "{port}"]
+[servers.buffered]
+version = "1"
+[[servers.buffered.programs]]
+name = "app"
+start = ["node", "events.js", "{port}"]
+[[servers.buffered.programs]]
+name = "proxy"
+start = ["sh", "-c", "sed 's|PRIVATE|{private}|g; s|LISTEN|{port}|; s|APP|{app.port}|' buffering.conf \
+> {private}/nginx.conf && exec nginx -c {private}/nginx.conf"]
+"""
+BUFFERING: Final = """\
+daemon off; pid PRIVATE/nginx.pid; error_log stderr; events {}
+http {
+  access_log off; proxy_temp_path PRIVATE/proxy; client_body_temp_path PRIVATE/body;
+  fastcgi_temp_path PRIVATE/f; uwsgi_temp_path PRIVATE/u; scgi_temp_path PRIVATE/s;
+  server { listen 127.0.0.1:LISTEN; location / { proxy_pass http://127.0.0.1:APP; proxy_buffering on; } }
+}
+"""
+
+
 def _web(load: str, sweep: str, servers: str, more: str = "") -> str:
     return (
         f'title = "Web servers"\nquestion = "Which answers most, and up to which load?"\n{more}\n'
@@ -76,6 +124,7 @@ STUDIES: Final = {
         "connections = [4, 16]",
         '[servers.nginx]\n[servers.wrk]\nuse = "nginx"\n[servers.wrk.load]\ngenerator = "wrk"',
     ),
+    "events": EVENT_STUDY,
     "settings": _web(
         LOAD,
         "connections = [16]\nkeepalive_requests = [1, 10, 1000]\naccess_log = [false, true]",
@@ -109,6 +158,7 @@ PICTURES: Final = {
     "imports": Picture("imported", "answer"),
     "limits": Picture("limited", "resources"),
     "loads": Picture("mix", "operations"),
+    "messages": Picture("events", "messages"),
     "machines": Picture("limited", "both"),
     "many": Picture("mix", "latency"),
     "publishing": Picture("web", "numbers"),
@@ -127,6 +177,8 @@ PICTURES: Final = {
 
 def make_runs(folder: Path) -> None:
     """Run the studies that have not been run there, and make the pages that compare, import and list."""
+    (folder / "events.js").write_text(EVENTS, encoding="utf-8")
+    (folder / "buffering.conf").write_text(BUFFERING, encoding="utf-8")
     for name, text in STUDIES.items():
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
         if not (folder / name).exists():

@@ -11,6 +11,7 @@ from loadcurve.units import ABSENT
 from support import synthetic_database_run, terminal
 from support import synthetic_run as synthetic
 from support.encrypted_run import http2_result, tls_result
+from support.synthetic_run import distribution
 
 
 def printed(**changes: Any) -> list[str]:
@@ -285,3 +286,29 @@ def test_connections_that_the_server_has_ended_by_goaway_are_shown_with_its_reas
     lines = [line.rstrip() for line in printed(http2=http2)]
     assert "HTTP/2       79 connections ended by GOAWAY: 76 NO_ERROR, 3 ENHANCE_YOUR_CALM" in lines
     assert "             1,308 requests left unanswered on them, despite the GOAWAY" in lines
+
+
+def test_a_stream_of_events_has_rows_of_its_own_times_and_says_how_many_came():
+    messages = {
+        "kind": "events",
+        "first_event_ms": distribution([30.0] * 40),
+        "first_event_from_sent_ms": distribution([29.0] * 40),
+        "gap_ms": distribution([*[0.0] * 10, *[20.0] * 350]),
+        "received": 400,
+        "received_per_s": 200.0,
+        "data_bytes": 2000,
+        "together": 10,
+        "delivered": 400,
+        "expected": 410,
+        "ended_by_client": 1,
+    }
+    lines = [line.rstrip() for line in printed(messages=messages)]
+    assert any(line.startswith("first event") and "30.0" in line for line in lines), lines
+    assert any(line.startswith("between events") and "20.0" in line for line in lines), lines
+    at = next(at for at, line in enumerate(lines) if line.startswith("events"))
+    assert [line.removeprefix("events").strip() for line in lines[at : at + 4]] == [
+        "400 received, 200 per second, 2 kB of data",
+        "400 of 410 expected ones delivered",
+        "10 arrived together with the one before",
+        "1 stream ended by the client",
+    ]

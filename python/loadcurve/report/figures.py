@@ -26,6 +26,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import (
     LOADING,
     MEASURES,
+    MESSAGE_MEASURES,
     Measure,
     PointKey,
     is_usable,
@@ -67,6 +68,8 @@ class Part:
     resources: dict[str, Figure]
     connections: dict[str, Figure]
     """Of handshakes and streams, by their titles."""
+    messages: dict[str, Figure]
+    """Of answers that are streams of messages, by their titles."""
     errors: Figure | None
     throughput_latency: Figure | None
     """Throughput and latency on one figure with two axes."""
@@ -107,7 +110,9 @@ def curve_parts(
     shown, named = slices(run.sweep_points), measures(run.kind)
     resources = {named[name].heading: named[name] for name in SHOWN_RESOURCES}
     operations = _operations(run, found)
-    connections = {measure.heading: measure for measure in protocol_measures_in(found)}
+    spoken = protocol_measures_in(found)
+    connections = {one.heading: one for one in spoken if one not in MESSAGE_MEASURES}
+    messages = {one.heading: one for one in spoken if one in MESSAGE_MEASURES}
     found_parts = []
     for one in shown:
         overlay = overlay_of(one)
@@ -131,6 +136,7 @@ def curve_parts(
                 latency=known,
                 resources=_figures(resources, one, found, looks),
                 connections=_figures(connections, one, found, looks),
+                messages=_figures(messages, one, found, looks),
                 errors=errors_figure(one, found, looks, run.kind),
                 throughput_latency=throughput_latency_figure(one, found, looks, run.kind),
                 operations={
@@ -303,6 +309,9 @@ LATENCY: Section[list[Part]] = Section(
 )
 OPERATIONS: Section[list[Part]] = Section(
     "operations", "the figures of operations", _parts_with("operations"), []
+)
+MESSAGES: Section[list[Part]] = Section(
+    "messages", "the figures of messages", _parts_with("messages"), [], page="messages"
 )
 LOADING_RECORDS: Section[list[Part]] = Section(
     "loading", "the figures of loading", _parts_with("loading"), [], page="loading"

@@ -362,16 +362,7 @@ def _protocol_times(
         yield Measure(f"{name}_{one}", column, f"{one} of {words}", heading, "ms", "lower", False, value)  # noqa: FBT003
 
 
-PROTOCOL_MEASURES = (
-    *(
-        measure
-        for kind in ("full", "resumed")
-        for measure in (
-            _rate(kind),
-            *_protocol_times(f"{kind}_handshake", f"{kind} handshakes", partial(_handshakes_ms, kind=kind)),
-        )
-    ),
-    *_protocol_times("stream_wait", "the waits for a stream", _stream_waits_ms),
+MESSAGE_MEASURES = (
     *_protocol_times(
         "first_event", "the time to the first event", partial(_messages_ms, times="first_event_ms")
     ),
@@ -396,6 +387,19 @@ PROTOCOL_MEASURES = (
         from_zero=True,
         value=_delivered_share,
     ),
+)
+"""Of answers that are streams of messages, in the order in which they are shown."""
+PROTOCOL_MEASURES = (
+    *(
+        measure
+        for kind in ("full", "resumed")
+        for measure in (
+            _rate(kind),
+            *_protocol_times(f"{kind}_handshake", f"{kind} handshakes", partial(_handshakes_ms, kind=kind)),
+        )
+    ),
+    *_protocol_times("stream_wait", "the waits for a stream", _stream_waits_ms),
+    *MESSAGE_MEASURES,
     Measure(
         "moved_share",
         column="requests_moved_share",
