@@ -4,6 +4,7 @@ mod answer;
 mod grpc;
 mod http2;
 mod http3;
+mod websocket;
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -13,6 +14,7 @@ pub use grpc::GrpcError;
 pub(crate) use http2::INITIAL_WINDOW_SIZE;
 pub use http2::{ErrorCode, HpackError, Http2Error};
 pub use http3::{CriticalStream, Http3Code, Http3Error, QpackError, QuicCode};
+pub use websocket::WebSocketError;
 
 /// A part of a response that is read line by line and whose length is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +101,8 @@ pub enum Malformed {
     Http2(Http2Error),
     /// The server breaks HTTP/3.
     Http3(Http3Error),
+    /// The server breaks WebSocket, or refuses it.
+    WebSocket(WebSocketError),
 }
 
 impl Malformed {
@@ -169,6 +173,7 @@ impl Display for Malformed {
             Self::Grpc(error) => return error.fmt(formatter),
             Self::Http2(error) => return error.fmt(formatter),
             Self::Http3(error) => return error.fmt(formatter),
+            Self::WebSocket(error) => return error.fmt(formatter),
             Self::ChunkDataEnd => "the data of a chunk is not followed by CRLF; its length differs from its stated size",
         })
     }

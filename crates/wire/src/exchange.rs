@@ -335,6 +335,8 @@ pub enum Refusal {
     ResetHttp3(Http3Code),
     /// What the peer has answered is no answer.
     Malformed(Malformed),
+    /// The peer has closed the WebSocket with this code before the answer was complete (RFC 6455 §7.4).
+    Closed(u16),
 }
 
 /// What one slice of bytes brought.

@@ -101,7 +101,7 @@ impl FramingFields {
 
 /// The elements of a comma-separated list, without the whitespace around them. In a value without control characters
 /// ASCII whitespace is spaces and tabs only.
-fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 

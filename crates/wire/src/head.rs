@@ -6,7 +6,7 @@ use crate::framing::{FramingFields, TransferEncoding};
 use crate::lines::LineReader;
 use crate::request::RequestKind;
 
-const PROTOCOL: &[u8] = b"HTTP/1.";
+pub(crate) const PROTOCOL: &[u8] = b"HTTP/1.";
 
 /// What is known of a header block so far.
 #[derive(Debug, Clone, Default)]
@@ -133,7 +133,7 @@ pub(crate) fn is_end_of_trailers(line: &[u8]) -> Result<bool, Malformed> {
 
 /// A single LF is a line end too (RFC 9112 §2.2).
 #[inline]
-fn without_line_end(line: &[u8]) -> &[u8] {
+pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
@@ -164,7 +164,7 @@ fn parse_status_line(line: &[u8]) -> Result<StatusLine, Malformed> {
 
 /// Splits one field line, which may be folded, and hands its name and value on.
 #[inline]
-fn parse_field(
+pub(crate) fn parse_field(
     line: &[u8],
     mut interpret: impl FnMut(&[u8], &[u8]) -> Result<(), Malformed>,
 ) -> Result<(), Malformed> {

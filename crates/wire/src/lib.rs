@@ -4,6 +4,7 @@
 //! says which of them ended. [`Http1`] is that of HTTP/1.x, with a [`ResponseParser`] that reads the responses from any
 //! split of the bytes, counts every byte it consumes, and refuses what RFC 9112 calls invalid. [`Http2`] is that of
 //! HTTP/2, with many requests under way at once ([`h2`]), and [`Grpc`] that of calls over it. Of HTTP/3 there is what lies on the streams of QUIC ([`h3`]).
+//! [`WebSocket`] is that of messages, each of which is a request ([`websocket`]).
 //!
 //! # Examples
 //!
@@ -55,8 +56,9 @@ mod request;
 mod response;
 mod template;
 mod tunnel;
+pub mod websocket;
 
-pub use error::{AnswerError, ClosedEarly, GrpcError, Malformed, QuicCode, Section};
+pub use error::{AnswerError, ClosedEarly, GrpcError, Malformed, QuicCode, Section, WebSocketError};
 pub use events::{EventLines, EventReader, EventStream, Piece};
 pub use exchange::{
     Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
@@ -73,3 +75,4 @@ pub use proxy_protocol::{Ends, proxy_header, proxy_line};
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};
 pub use tunnel::{PROXY_AUTHORIZATION, Tunnel, connect_request};
+pub use websocket::{Handshake, MessageKind, WebSocket, WebSocketSettings, WebSocketTemplate};

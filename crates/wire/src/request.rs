@@ -382,6 +382,11 @@ pub enum InvalidRequest {
     },
     /// A message of gRPC is longer than its four bytes of length can say, or is not there when the load begins.
     LongMessage,
+    /// A field of the handshake of WebSocket was given, which is made for each connection.
+    WebSocketField {
+        /// The name of the header.
+        name: String,
+    },
     /// The target of a request of HTTP/2 is a URL.
     AbsoluteTarget {
         /// The target that was given.
@@ -440,6 +445,11 @@ impl Display for InvalidRequest {
             Self::LongMessage => {
                 formatter.write_str("a message of gRPC is held in memory and has less than 4 GiB; give a shorter one")
             }
+            Self::WebSocketField { name } => write!(
+                formatter,
+                "the header {name:?} belongs to the handshake of WebSocket, which is made for each connection; \
+                 leave it out"
+            ),
             Self::AbsoluteTarget { target } => write!(
                 formatter,
                 "the target {target:?} is a URL, which requests of HTTP/2 cannot have; give its path, such as \"/\""

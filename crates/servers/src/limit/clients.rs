@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use loadcurve_servers::http2;
+use loadcurve_servers::websocket::Echo;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{SocketFlags, sockopt};
 
@@ -30,6 +31,7 @@ pub(super) enum Protocol {
     Http1(Http1),
     /// Boxed so that a connection of HTTP/1.x has next to nothing of it.
     Http2(Box<http2::Connection>),
+    WebSocket(Echo),
 }
 
 /// One client's connection.
@@ -68,7 +70,7 @@ impl Connection {
         match &self.protocol {
             Protocol::Http1(http1) => http1.is_ending(&self.transport),
             // What still comes is read, so that the client can close without losing what it was sent.
-            Protocol::Undecided(_) | Protocol::Http2(_) => false,
+            Protocol::Undecided(_) | Protocol::Http2(_) | Protocol::WebSocket(_) => false,
         }
     }
 
@@ -78,6 +80,7 @@ impl Connection {
             Protocol::Undecided(_) => true,
             Protocol::Http1(http1) => http1.is_idle(),
             Protocol::Http2(http2) => http2.is_idle(),
+            Protocol::WebSocket(echo) => echo.is_idle(),
         };
         waits_for_nothing && self.transport.is_clear()
     }
@@ -85,7 +88,7 @@ impl Connection {
     /// When the next answer is due of those that wait for their time.
     pub(super) fn next_due(&self) -> Option<Duration> {
         match &self.protocol {
-            Protocol::Undecided(_) => None,
+            Protocol::Undecided(_) | Protocol::WebSocket(_) => None,
             Protocol::Http1(http1) => http1.next_due(),
             Protocol::Http2(http2) => http2.next_due(),
         }
@@ -96,6 +99,7 @@ impl Connection {
         match &mut self.protocol {
             Protocol::Undecided(_) => Step::Break(()),
             Protocol::Http1(http1) => http1.end_of_requests(),
+            Protocol::WebSocket(_) => super::websocket::end_of_messages(&mut self.transport),
             Protocol::Http2(http2) => super::http2::end_of_requests(http2, &mut self.transport),
         }
     }
@@ -106,7 +110,7 @@ impl Connection {
             self.transport.send_unsent()?;
         }
         match &mut self.protocol {
-            Protocol::Undecided(_) | Protocol::Http1(_) => Step::Continue(()),
+            Protocol::Undecided(_) | Protocol::Http1(_) | Protocol::WebSocket(_) => Step::Continue(()),
             Protocol::Http2(http2) => super::http2::go_on(http2, &mut self.transport, batch),
         }
     }
@@ -115,7 +119,7 @@ impl Connection {
     pub(super) fn release(&mut self, now: Duration, batch: &mut Vec<u8>) -> Step {
         self.last_active = now;
         match &mut self.protocol {
-            Protocol::Undecided(_) => Step::Continue(()),
+            Protocol::Undecided(_) | Protocol::WebSocket(_) => Step::Continue(()),
             Protocol::Http1(http1) => http1.release(now, &mut self.transport),
             Protocol::Http2(http2) => super::http2::release(http2, now, &mut self.transport, batch),
         }
@@ -124,7 +128,7 @@ impl Connection {
     /// Closes it, because nobody uses it.
     pub(super) fn close(&mut self, batch: &mut Vec<u8>) -> Step {
         match &mut self.protocol {
-            Protocol::Undecided(_) | Protocol::Http1(_) => Step::Break(()),
+            Protocol::Undecided(_) | Protocol::Http1(_) | Protocol::WebSocket(_) => Step::Break(()),
             Protocol::Http2(http2) => super::http2::close(http2, &mut self.transport, batch),
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use loadcurve_servers::http::Status;
 use loadcurve_servers::reply::{Content, Ending, Outcome, Reply};
+use loadcurve_servers::websocket;
 use memchr::memmem;
 
 use super::script::Played;
@@ -21,6 +22,8 @@ pub(super) struct Http1 {
     partial: Vec<u8>,
     /// Used by scripts alone: the answers that wait for their time, in order.
     held: VecDeque<Held>,
+    /// Whether the last request has switched to WebSocket, so that what follows it is of that.
+    is_upgraded: bool,
 }
 
 /// An answer that waits for its time.
@@ -57,7 +60,11 @@ impl Http1 {
             joined.drain(..consumed);
             self.partial = joined;
         }
-        if self.partial.len() > LONGEST_HEADER_BYTES { Step::Break(()) } else { Step::Continue(()) }
+        if self.partial.len() > LONGEST_HEADER_BYTES && !self.is_upgraded {
+            Step::Break(())
+        } else {
+            Step::Continue(())
+        }
     }
 
     /// Answers the complete requests of `bytes`, up to one that ends the connection; returns how many bytes they have.
@@ -91,6 +98,10 @@ impl Http1 {
             if answer.close {
                 return Step::Continue(bytes.len());
             }
+            if answer.upgrades {
+                self.is_upgraded = true;
+                break;
+            }
         }
         if !batch.is_empty() {
             transport.write(batch)?;
@@ -110,6 +121,11 @@ impl Http1 {
         let mut consumed = 0;
         while let Some(length) = answers.prepare(&bytes[consumed..]) {
             consumed += length;
+            if answers.last().upgrades {
+                self.is_upgraded = true;
+                transport.write(&answers.last().bytes)?;
+                break;
+            }
             let held = scripted_answer(answers, played);
             self.held.push_back(held);
             let is_last = self.is_ending(transport);
@@ -119,6 +135,11 @@ impl Http1 {
             }
         }
         Step::Continue(consumed)
+    }
+
+    /// What has come behind a request that has switched to WebSocket, once there was one.
+    pub(super) fn take_behind_upgrade(&mut self) -> Option<Vec<u8>> {
+        self.is_upgraded.then(|| std::mem::take(&mut self.partial))
     }
 
     /// Whether its last answer is made, so that nothing more is read.
@@ -178,6 +199,8 @@ pub(super) struct Answer {
     body: Option<LongBody>,
     /// Whether it is the last one of its connection.
     close: bool,
+    /// Whether it switches to WebSocket.
+    upgrades: bool,
 }
 
 /// The content, and the answer to the latest request: one that equals it, byte for byte, is not read again.
@@ -198,7 +221,7 @@ impl Answers {
             return Some(self.last_request.len());
         }
         let length = memmem::find(bytes, b"\r\n\r\n")? + 4;
-        self.last_answer = Directed::to(&bytes[..length], &self.content).encoded();
+        self.last_answer = answer_to(&bytes[..length], &self.content);
         self.last_request = bytes[..length].to_vec();
         Some(length)
     }
@@ -225,6 +248,14 @@ impl Answers {
             answer.close = true;
         }
         answer
+    }
+}
+
+/// The answer to one request header.
+fn answer_to(request: &[u8], content: &Content) -> Answer {
+    match websocket::upgrade(&String::from_utf8_lossy(request)) {
+        Some(upgrade) => Answer { bytes: upgrade.into_bytes(), upgrades: true, ..Answer::default() },
+        None => Directed::to(request, content).encoded(),
     }
 }
 
@@ -292,10 +323,11 @@ impl Directed {
         let (mut bytes, body) = (head.into_bytes(), 0..self.reply.body_bytes());
         let close = self.connection == Persistence::Close;
         if body.len() > BATCH_BYTES {
-            return Answer { bytes, body: Some(LongBody { reply: self.reply.clone(), rest: body }), close };
+            let body = Some(LongBody { reply: self.reply.clone(), rest: body });
+            return Answer { bytes, body, close, upgrades: false };
         }
         self.reply.append_body(body, &mut bytes);
-        Answer { bytes, body: None, close }
+        Answer { bytes, body: None, close, upgrades: false }
     }
 }
 

@@ -12,6 +12,7 @@ use std::os::fd::AsFd as _;
 
 use loadcurve_servers::http2::{Connection as Http2, PREFACE};
 use loadcurve_servers::reply::Content;
+use loadcurve_servers::websocket::Echo;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketFlags};
@@ -50,6 +51,7 @@ mod tls;
 #[path = "no_tls.rs"]
 mod tls;
 mod transport;
+mod websocket;
 
 const EVENTS_PER_WAIT: usize = 64;
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -283,11 +285,16 @@ impl Server {
             Protocol::Http1(http1) => {
                 let mut answering = Answering { answers: &mut self.answers, played, batch: &mut self.batch };
                 http1.answer(transport, bytes, &mut answering)?;
+                if let Some(behind) = http1.take_behind_upgrade() {
+                    connection.protocol = Protocol::WebSocket(Echo::default());
+                    return self.answer(connection, &behind);
+                }
             }
             Protocol::Http2(http2) => {
                 let mut streams = Streams { content: &self.answers.content, played };
                 http2::answer(http2, transport, bytes, &mut streams, &mut self.batch)?;
             }
+            Protocol::WebSocket(echo) => websocket::answer(echo, transport, bytes, &mut self.batch)?,
         }
         if let Some(playback) = &mut self.playback {
             playback.watch(connection);

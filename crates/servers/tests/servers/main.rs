@@ -19,3 +19,4 @@ mod processes;
 mod response;
 mod splits;
 mod streams;
+mod websocket;

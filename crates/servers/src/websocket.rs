@@ -1,0 +1,237 @@
+//! WebSocket from memory (RFC 6455), as a server that echoes: each message goes back as it came, frame by frame.
+//!
+//! Nothing of a message is held, however long it is: what comes of its body goes back at once, without its mask. What a text
+//! says is not looked at. Pings are answered, and a close is answered with its code and ends the connection, as does a frame that breaks the
+//! rules.
+
+use loadcurve_wire::websocket::accept_of;
+
+/// The longest header of a client's frame.
+const HEADER_BYTES_MAX: usize = 14;
+const CONTROL_BYTES_MAX: usize = 125;
+const PROTOCOL_ERROR: u16 = 1002;
+
+const FIN: u8 = 0x80;
+const MASKED: u8 = 0x80;
+const OPCODE: u8 = 0x0f;
+const CONTINUATION: u8 = 0;
+const TEXT: u8 = 1;
+const BINARY: u8 = 2;
+const CLOSE: u8 = 8;
+const PING: u8 = 9;
+const PONG: u8 = 10;
+
+/// The answer to the head of a request of HTTP/1.1, where that asks for an upgrade to WebSocket; none for any other one.
+#[must_use]
+pub fn upgrade(request: &str) -> Option<String> {
+    let mut lines = request.split("\r\n");
+    let is_get = lines.next()?.strip_prefix("GET ")?.ends_with(" HTTP/1.1");
+    let fields = lines.filter_map(|line| line.split_once(':'));
+    let value = |wanted: &str| {
+        let mut found = fields.clone().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.next().map(|(_, value)| value.trim())
+    };
+    let lists = |name: &str, token: &str| {
+        value(name).is_some_and(|value| value.split(',').any(|one| one.trim().eq_ignore_ascii_case(token)))
+    };
+    let is_upgrade = is_get
+        && lists("Upgrade", "websocket")
+        && lists("Connection", "upgrade")
+        && value("Sec-WebSocket-Version") == Some("13");
+    let key = value("Sec-WebSocket-Key").filter(|_| is_upgrade)?;
+    Some(format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n\r\n",
+        accept_of(key.as_bytes())
+    ))
+}
+
+/// One connection's end of WebSocket, which echoes.
+#[derive(Debug, Default)]
+pub struct Echo {
+    header: [u8; HEADER_BYTES_MAX],
+    have: usize,
+    frame: Option<Frame>,
+    /// The body of the control frame under way.
+    control: Vec<u8>,
+    /// Whether a message has begun, and its last frame has not.
+    is_in_message: bool,
+    is_over: bool,
+}
+
+/// A frame whose header has come.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    opcode: u8,
+    key: [u8; 4],
+    /// How far its body has come.
+    offset: u64,
+    length: u64,
+}
+
+impl Echo {
+    /// Whether the last that is said has been said.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether nothing is under way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.have == 0 && self.frame.is_none() && !self.is_in_message
+    }
+
+    /// Takes bytes of a client, and appends what answers them; nothing behind a close is looked at.
+    pub fn receive(&mut self, mut bytes: &[u8], to: &mut Vec<u8>) {
+        while !self.is_over {
+            if self.frame.is_none() {
+                bytes = &bytes[self.read_header(bytes)..];
+                if self.have < wanted(&self.header, self.have) {
+                    return;
+                }
+                self.have = 0;
+                self.begin(to);
+                continue;
+            }
+            let taken = self.read_body(bytes, to);
+            bytes = &bytes[taken..];
+            if self.frame.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Takes what comes of a header; gives how much it was.
+    fn read_header(&mut self, bytes: &[u8]) -> usize {
+        let mut consumed = 0;
+        loop {
+            let missing = wanted(&self.header, self.have) - self.have;
+            let taken = missing.min(bytes.len() - consumed);
+            if taken == 0 {
+                return consumed;
+            }
+            self.header[self.have..self.have + taken].copy_from_slice(&bytes[consumed..consumed + taken]);
+            self.have += taken;
+            consumed += taken;
+        }
+    }
+
+    /// The header is whole: begins to echo what it is of.
+    fn begin(&mut self, to: &mut Vec<u8>) {
+        let [first, second, ..] = self.header;
+        let (opcode, is_last) = (first & OPCODE, first & FIN != 0);
+        let end = wanted(&self.header, 2);
+        let short = second & !MASKED;
+        let length = match short {
+            126 | 127 => {
+                self.header[2..end - 4].iter().fold(0, |length, byte| length << 8 | u64::from(*byte))
+            }
+            short => u64::from(short),
+        };
+        let is_control = opcode >= CLOSE;
+        let is_sound = first & !(FIN | OPCODE) == 0
+            && second & MASKED != 0
+            && match opcode {
+                CONTINUATION => self.is_in_message,
+                TEXT | BINARY => !self.is_in_message,
+                CLOSE | PING | PONG => is_last && length <= CONTROL_BYTES_MAX as u64,
+                _ => false,
+            };
+        if !is_sound {
+            self.close(&PROTOCOL_ERROR.to_be_bytes(), to);
+            return;
+        }
+        let mut key = [0; 4];
+        key.copy_from_slice(&self.header[end - 4..end]);
+        if !is_control {
+            self.is_in_message = !is_last;
+            write_header(first, length, to);
+        }
+        self.frame = Some(Frame { opcode, key, offset: 0, length });
+    }
+
+    /// Takes what comes of a body; gives how much it was.
+    fn read_body(&mut self, bytes: &[u8], to: &mut Vec<u8>) -> usize {
+        let Some(frame) = &mut self.frame else { return 0 };
+        let left = frame.length - frame.offset;
+        let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+        let is_control = frame.opcode >= CLOSE;
+        let into = if is_control { &mut self.control } else { &mut *to };
+        let begin = into.len();
+        into.extend_from_slice(&bytes[..taken]);
+        unmask(&mut into[begin..], frame.key, frame.offset);
+        frame.offset += taken as u64;
+        if frame.offset == frame.length {
+            let opcode = frame.opcode;
+            self.frame = None;
+            if is_control {
+                self.answer_control(opcode, to);
+            }
+        }
+        taken
+    }
+
+    /// A control frame is whole.
+    fn answer_control(&mut self, opcode: u8, to: &mut Vec<u8>) {
+        let mut body = std::mem::take(&mut self.control);
+        match opcode {
+            PING => {
+                write_header(FIN | PONG, body.len() as u64, to);
+                to.extend_from_slice(&body);
+            }
+            CLOSE => {
+                body.truncate(2);
+                self.close(&body, to);
+            }
+            _ => {}
+        }
+        body.clear();
+        self.control = body;
+    }
+
+    /// Says the last that is said.
+    fn close(&mut self, body: &[u8], to: &mut Vec<u8>) {
+        write_header(FIN | CLOSE, body.len() as u64, to);
+        to.extend_from_slice(body);
+        self.is_over = true;
+    }
+}
+
+/// How long a header is of which this much has come, as far as that is known.
+fn wanted(header: &[u8; HEADER_BYTES_MAX], have: usize) -> usize {
+    if have < 2 {
+        return 2;
+    }
+    let length = match header[1] & !MASKED {
+        126 => 2,
+        127 => 8,
+        _ => 0,
+    };
+    2 + length + 4
+}
+
+/// Appends the header of a server's frame.
+fn write_header(first: u8, length: u64, to: &mut Vec<u8>) {
+    let bytes = length.to_be_bytes();
+    match length {
+        0..126 => to.extend_from_slice(&[first, bytes[7]]),
+        126..0x1_0000 => to.extend_from_slice(&[first, 126, bytes[6], bytes[7]]),
+        _ => {
+            to.extend_from_slice(&[first, 127]);
+            to.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// Takes the mask off bytes where they lie, the first of which is that many bytes behind the beginning of its body.
+fn unmask(bytes: &mut [u8], mut key: [u8; 4], offset: u64) {
+    // As many bytes at once as the compiler makes a few instructions of.
+    const AT_ONCE: usize = 32;
+    key.rotate_left((offset % 4) as usize);
+    let keys: [u8; AT_ONCE] = std::array::from_fn(|place| key[place % 4]);
+    for chunk in bytes.chunks_mut(AT_ONCE) {
+        for (byte, key) in chunk.iter_mut().zip(&keys) {
+            *byte ^= key;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! WebSocket of `limit`: in memory with RFC 6455's own examples, and as the real program.
+
+use std::io::{Read, Write};
+
+use loadcurve_servers::websocket::{Echo, upgrade};
+
+use crate::process::Server;
+
+const UPGRADE: &str = "GET /echo HTTP/1.1\r\nHost: a\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n\
+                       Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+/// The answer to the key of RFC 6455 §1.3.
+const UPGRADED: &str = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+/// "Hello" with a mask, and without one (§5.7).
+const HELLO: &[u8] = &[0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58];
+const HELLO_BACK: &[u8] = &[0x81, 5, b'H', b'e', b'l', b'l', b'o'];
+
+/// A client's frame by its first byte, with a mask.
+fn frame(first: u8, body: &[u8]) -> Vec<u8> {
+    let key = [1, 2, 3, 4];
+    let length = match body.len() {
+        short @ 0..126 => vec![0x80 | short.to_be_bytes()[7]],
+        long => [&[0xfe], &u16::try_from(long).unwrap().to_be_bytes()[..]].concat(),
+    };
+    let masked: Vec<u8> = body.iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key).collect();
+    [&[first], &length[..], &key, &masked].concat()
+}
+
+/// What is echoed to pieces, and whether the server has said its last.
+fn echoed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, bool) {
+    let (mut echo, mut written) = (Echo::default(), Vec::new());
+    pieces.into_iter().for_each(|piece| echo.receive(piece, &mut written));
+    (written, echo.is_over())
+}
+
+#[test]
+fn messages_come_back_frame_by_frame_whatever_the_split() {
+    let long = vec![b'x'; 300];
+    let sent = [
+        HELLO.to_vec(),
+        frame(0x02, b"in "),
+        frame(0x89, b"ping"),
+        frame(0x80, b"two"),
+        frame(0x8a, b"unasked"),
+        frame(0x82, &long),
+        frame(0x81, b""),
+        frame(0x88, b"\x03\xe8bye"),
+        frame(0x81, b"late"),
+    ]
+    .concat();
+    let expected = [
+        HELLO_BACK,
+        b"\x02\x03in \x8a\x04ping\x80\x03two",
+        b"\x82\x7e\x01\x2c",
+        &long,
+        b"\x81\0\x88\x02\x03\xe8",
+    ]
+    .concat();
+    assert_eq!(echoed([&sent[..]]), (expected.clone(), true));
+    for split in 0..sent.len() {
+        let (left, right) = sent.split_at(split);
+        assert_eq!(echoed([left, right]), (expected.clone(), true), "{split}");
+    }
+    assert_eq!(echoed(sent.chunks(1)), (expected, true));
+}
+
+#[test]
+fn what_breaks_the_rules_is_answered_by_a_close_that_says_so() {
+    let protocol_error = [0x88, 2, 0x03, 0xea];
+    for wrong in [
+        HELLO_BACK.to_vec(),
+        frame(0xc1, b"x"),
+        frame(0x83, b"x"),
+        frame(0x80, b"x"),
+        frame(0x09, b"x"),
+        frame(0x89, &[0; 126]),
+    ] {
+        assert_eq!(echoed([&wrong[..]]), (protocol_error.to_vec(), true), "{wrong:x?}");
+    }
+    let interrupted = [frame(0x01, b"x"), frame(0x81, b"y")].concat();
+    let (written, is_over) = echoed([&interrupted[..]]);
+    assert!(is_over && written.ends_with(&protocol_error));
+}
+
+#[test]
+fn only_a_request_for_an_upgrade_of_this_version_is_upgraded() {
+    assert_eq!(upgrade(UPGRADE).as_deref(), Some(UPGRADED));
+    for (part, other) in [
+        ("GET ", "POST "),
+        ("HTTP/1.1", "HTTP/1.0"),
+        ("WebSocket\r", "h2c\r"),
+        (", Upgrade", ""),
+        ("Key:", "Kay:"),
+        ("13", "8"),
+    ] {
+        assert_eq!(upgrade(&UPGRADE.replace(part, other)), None, "{other}");
+    }
+}
+
+#[test]
+fn limit_upgrades_and_echoes_on_the_port_on_which_it_answers() {
+    let server = Server::start("limit", &[]);
+    for split in [0, 1, UPGRADE.len() - 1, UPGRADE.len(), UPGRADE.len() + 3] {
+        let sent = [b"HEAD /a.txt HTTP/1.1\r\nHost: a\r\n\r\n", UPGRADE.as_bytes(), HELLO].concat();
+        let mut client = server.connect();
+        client.stream.set_nodelay(true).unwrap();
+        for part in [&sent[..split], &sent[split..], &frame(0x88, b"\x03\xe8")] {
+            client.stream.write_all(part).unwrap();
+        }
+        let mut heard = Vec::new();
+        client.stream.read_to_end(&mut heard).unwrap();
+        let expected = [UPGRADED.as_bytes(), HELLO_BACK, b"\x88\x02\x03\xe8"].concat();
+        assert!(heard.ends_with(&expected), "{}", heard.escape_ascii());
+        assert!(heard.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    }
+}

@@ -1,0 +1,9 @@
+//! One connection's end of WebSocket: its handshake, its messages and how it ends, whatever the server does.
+
+mod closing;
+mod frames;
+mod handshake;
+mod hostile;
+mod messages;
+mod splits;
+mod support;
