@@ -19,9 +19,8 @@ SCHEMES: dict[str, ProtocolName] = {
 }
 """What is spoken under a URL, by its scheme."""
 
-Messages = Literal["events", "grpc"]
+Messages = Literal["events", "grpc", "websocket"]
 """What the answers of a load may be streams of."""
-MESSAGES: Final[tuple[str, ...]] = get_args(Messages)
 GRPC: Final = "grpc"
 MESSAGE_SCHEMES: Final[dict[str, tuple[str, Literal["http", "https"]]]] = {
     "ws": ("websocket", "http"),

@@ -127,18 +127,6 @@ def test_connections_to_a_link_local_address_go_through_its_zone(monkeypatch):
     assert (asked, tried) == (["fe80::a%eth0"], [("fe80::a%3", 8080)])
 
 
-@pytest.mark.parametrize(
-    ("url", "protocol"),
-    [
-        ("ws://127.0.0.1/", "WebSocket"),
-        ("wss://127.0.0.1/", "WebSocket"),
-    ],
-)
-def test_messages_that_this_version_does_not_measure_are_refused_by_their_name(url, protocol):
-    with pytest.raises(BadInput, match=f"messages over {protocol} are not measured by this version"):
-        read_url(url)
-
-
 @contextmanager
 def udp_alone(answer):
     """Give a port that is closed for TCP; each datagram to it is answered by ``answer``, if it is."""

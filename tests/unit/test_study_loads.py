@@ -105,7 +105,7 @@ closed: messages = "events"\npipeline = 2
     :10: load.pipeline: cannot be combined with messages = "events", because a stream holds up what is behind
     it; remove it, or use streams over HTTP/2
 closed: messages = "telegrams"
-    :9: load.messages: found "telegrams"; expected "events" or "grpc"
+    :9: load.messages: found "telegrams"; expected "events", "grpc" or "websocket"
 open: hpack = "literal"
     :10: load.hpack: only used over HTTP/2; set http to 2 as well, or remove it
 closed: http = "2"\nstreams = 1025

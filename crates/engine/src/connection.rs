@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{BackOff, Nanos};
 use loadcurve_record::{Answer, BrokenOff, FailedRequest, Failure, PipelineEnd, Shown};
-use loadcurve_wire::{Event, Exchange, Readiness, Tag};
+use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Tag, WebSocketError};
 
 use crate::places::{InFlight, Places};
 use crate::work::{AnswerOf, Work};
@@ -345,5 +345,16 @@ pub(crate) fn failure_of<W: Work>(event: &Event<AnswerOf<W>>) -> Failure {
         Event::Moved(_) => W::REFUSED_TWICE,
         Event::Dropped(_) => Failure::ClosedEarly,
         Event::Begun(_) | Event::Answered(..) => Failure::Malformed,
+    }
+}
+
+/// The class of the failures for which bytes were refused.
+pub(crate) fn refused(malformed: Malformed) -> Failure {
+    match malformed {
+        Malformed::Protection => Failure::TlsFailed,
+        Malformed::Unasked => Failure::Unasked,
+        Malformed::WebSocket(WebSocketError::Refused { .. }) => Failure::UpgradeRefused,
+        Malformed::WebSocket(_) => Failure::WebSocketFault,
+        _ => Failure::Malformed,
     }
 }

@@ -10,7 +10,7 @@ use loadcurve_wire::{
     Refusal, Response,
 };
 
-use crate::connection::failure_of;
+use crate::connection::{failure_of, refused};
 use crate::io::{Carries, Event, Notify, Slot};
 use crate::requests::quic::{closed, reset_in_words};
 use crate::requests::{BodyFile, RequestSource, Template};
@@ -258,7 +258,8 @@ impl<'a, I: Carries<E::Carrier>, E: HttpExchange> Dialogue<'a, I, E> {
     }
 
     fn failed(&self, failure: Failure, text: Option<String>) -> Unanswered {
-        let complaint = self.exchange.complaint().map(Cow::into_owned);
+        let complaint =
+            self.exchange.complaint().map(|complaint| with_example(&complaint, self.exchange.example()));
         let text = text.or(complaint).unwrap_or_else(|| self.in_words(failure));
         Unanswered { failure, text }
     }
@@ -326,9 +327,8 @@ fn read<E: HttpExchange>(
                 Ok(received) => received,
                 Err(Malformed::Protection) => return Some(Outcome::Failed(Failure::TlsFailed, None)),
                 Err(malformed) => {
-                    let example =
-                        exchange.example().map(|example| format!(": \"{example}\"")).unwrap_or_default();
-                    return Some(Outcome::Failed(Failure::Malformed, Some(format!("{malformed}{example}"))));
+                    let text = with_example(&malformed.to_string(), exchange.example());
+                    return Some(Outcome::Failed(refused(malformed), Some(text)));
                 }
             };
         bytes = &bytes[consumed..];
@@ -337,7 +337,7 @@ fn read<E: HttpExchange>(
             Some(event @ (wire::Event::Refused(..) | wire::Event::Moved(_) | wire::Event::Dropped(_))) => {
                 return Some(Outcome::Failed(
                     failure_of::<RequestSource<E>>(&event),
-                    Some(refusal_in_words(event)),
+                    refusal_in_words(event),
                 ));
             }
             Some(wire::Event::Begun(_)) | None => {}
@@ -356,9 +356,16 @@ fn unfinished(status: u16, body_bytes: u64) -> Response {
     Response { status, header_bytes: 0, body_bytes, framing_bytes: 0, keep_alive: false, grpc_status: None }
 }
 
-/// Why a request alone has failed.
-fn refusal_in_words(event: wire::Event) -> String {
-    match event {
+/// What is wrong, with a part of what it is about where there is one.
+fn with_example(text: &str, example: Option<&str>) -> String {
+    let example = example.map(|example| format!(": \"{example}\"")).unwrap_or_default();
+    format!("{text}{example}")
+}
+
+/// Why a request alone has failed; none where the exchange says it.
+fn refusal_in_words(event: wire::Event) -> Option<String> {
+    Some(match event {
+        wire::Event::Refused(_, Refusal::Closed(_)) => return None,
         wire::Event::Refused(_, Refusal::Malformed(malformed)) => malformed.to_string(),
         wire::Event::Refused(
             _,
@@ -369,7 +376,7 @@ fn refusal_in_words(event: wire::Event) -> String {
         }
         wire::Event::Refused(_, Refusal::ResetHttp3(code)) => reset_in_words(code),
         _ => "the server closed the connection without processing the request".into(),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub(crate) mod quic;
 mod reader;
 mod redirection;
 mod template;
+mod websocket;
 mod work;
 
 pub(crate) use body::BodyFile;
@@ -33,6 +34,7 @@ pub use body_lines::body_lines;
 pub use list::{ListedRequest, RequestList};
 pub use reader::{expected_statuses, sample};
 pub(crate) use template::Template;
+pub(crate) use websocket::websocket_settings;
 #[cfg(test)]
 pub(crate) use work::shown;
 

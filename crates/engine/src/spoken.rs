@@ -1,15 +1,19 @@
 //! What the connections of a load speak: the one place where a plan becomes the type of an exchange.
 
 use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion, Messages};
-use loadcurve_wire::{Grpc, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream};
+use loadcurve_wire::{Grpc, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream, WebSocket};
 
 use crate::agreement;
 use crate::error::StartError;
 use crate::limit::Limit;
 use crate::protection;
+use crate::requests::websocket_settings;
 use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
 
 const HTTP1: Protocol = Protocol { title: "HTTP/1.1", name: "http/1.1", is_required: false };
+
+/// Over TLS it is HTTP/1.1 that is agreed on, by which it begins.
+const WEBSOCKET: Protocol = Protocol { title: "WebSocket", name: "http/1.1", is_required: false };
 
 /// Nobody has agreed to HTTP/2 who does not name it.
 const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: true };
@@ -19,6 +23,9 @@ const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: tru
 /// # Errors
 /// As the visitor says.
 pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Result<V::Outcome, StartError> {
+    if let Some(Messages::WebSocket(websocket)) = &work.messages {
+        return visitor.visit::<WebSocket>(WEBSOCKET, websocket_settings(work, *websocket)?);
+    }
     match work.http {
         HttpVersion::Http10 | HttpVersion::Http11 => visitor.visit::<Http1>(HTTP1, ()),
         HttpVersion::Http2 => {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{REQUESTS_AT_ONCE_MAX, THINK_S_MAX};
 use crate::{
-    Destination, Events, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Requests, Stop, Tls, Unit,
-    Way, Work,
+    Destination, Events, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Request, Requests, Stop,
+    Tls, Unit, Way, Work,
 };
 
 /// A load on a web server.
@@ -160,7 +160,34 @@ impl Http {
             let text = "a stream of events holds up what is behind it: use no pipeline with events";
             return Err(InvalidPlan(text.into()));
         }
-        Ok(())
+        if messages.websocket().is_some() { self.validate_websocket() } else { Ok(()) }
+    }
+
+    fn validate_websocket(&self) -> Result<(), InvalidPlan> {
+        let refuse = |text: &str| Err(InvalidPlan(text.into()));
+        if self.http != HttpVersion::Http11 {
+            return refuse("a WebSocket begins with a request of HTTP/1.1: use no other version with it");
+        }
+        if self.way.proxied.is_some() && self.tls.is_none() {
+            return refuse("a WebSocket in clear text goes through no proxy here: use wss://");
+        }
+        let Requests::Given(requests) = &self.requests else {
+            return refuse("a list of paths has no messages: give each message as the body of a request");
+        };
+        let Some(first) = requests.first() else { return Ok(()) };
+        if requests.iter().any(|request| request.chunked) {
+            return refuse("a message of a WebSocket has no chunks: remove chunked");
+        }
+        let is_other =
+            |request: &&Request| (&request.target, &request.headers) != (&first.target, &first.headers);
+        match requests.iter().find(is_other) {
+            Some(other) => Err(InvalidPlan(format!(
+                "all messages of a load go to one WebSocket, that of the first request ({:?}), but another request has the \
+                 target {:?} or other headers",
+                first.target, other.target
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn validate_version(&self) -> Result<(), InvalidPlan> {
@@ -243,7 +270,7 @@ mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
     use crate::{
         Arrivals, Body, Events, Http2, IoChoice, Messages, Model, Nanos, Pick, Rate, RateStretch, Recording,
-        Request, Requests, Stop, Tls, Waiting,
+        Request, Requests, Stop, Tls, Waiting, WebSocket,
     };
 
     fn plan() -> HttpLoad {
@@ -334,6 +361,35 @@ mod tests {
         };
         assert!(refused(Some(0), 1).contains("at least 1 event"));
         assert!(refused(None, 2).contains("no pipeline with events"));
+    }
+
+    #[test]
+    fn messages_of_a_websocket_go_to_one_target_by_http_1_1() {
+        let speaking = |change: fn(&mut Http)| {
+            plan().with(|http| {
+                http.messages = Some(Messages::WebSocket(WebSocket::default()));
+                change(http);
+            })
+        };
+        assert_eq!(speaking(|http| http.conversation.pipeline = 10).validate(), Ok(()));
+        for (load, part) in [
+            (speaking(|http| http.http = HttpVersion::Http10), "a request of HTTP/1.1"),
+            (
+                speaking(|http| {
+                    let other = Request { target: "/other".into(), ..request(1.0) };
+                    http.requests = Requests::Given(vec![request(1.0), other]);
+                }),
+                "go to one WebSocket",
+            ),
+            (
+                speaking(|http| {
+                    http.requests = Requests::Given(vec![Request { chunked: true, ..request(1.0) }]);
+                }),
+                "no chunks",
+            ),
+        ] {
+            assert!(load.validate().unwrap_err().to_string().contains(part), "{part}");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub use grpc::Grpc;
 pub use http::{Conversation, Http, HttpLoad, HttpVersion};
 pub use http2::{Hpack, Http2};
 pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Waiting, Work};
-pub use messages::{EventFormat, Events, Messages};
+pub use messages::{EventFormat, Events, MessageType, Messages, WebSocket};
 pub use nanos::Nanos;
 pub use pace::{Arriving, Pace, Unit};
 pub use picker::{Choice, Pick, Picker, Weights};

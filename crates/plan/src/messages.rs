@@ -7,12 +7,33 @@ use crate::{Grpc, InvalidPlan, Nanos};
 
 /// What the answers of a load are streams of, with what belongs to that alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "lowercase")]
 pub enum Messages {
     /// Each body is a stream of events.
     Events(Events),
     /// Each answer is that of a call of gRPC.
     Grpc(Grpc),
+    /// Each body is a message of a WebSocket, which the server's next message answers.
+    WebSocket(WebSocket),
+}
+
+/// Messages of WebSocket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WebSocket {
+    /// What the messages that are sent are.
+    pub message_type: MessageType,
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageType {
+    /// Text of UTF-8.
+    #[default]
+    Text,
+    /// Bytes.
+    Binary,
 }
 
 /// Events in the bodies of answers.
@@ -44,7 +65,7 @@ impl Messages {
     pub fn events(&self) -> Option<&Events> {
         match self {
             Self::Events(events) => Some(events),
-            Self::Grpc(_) => None,
+            Self::Grpc(_) | Self::WebSocket(_) => None,
         }
     }
 
@@ -53,7 +74,16 @@ impl Messages {
     pub fn grpc(&self) -> Option<Grpc> {
         match self {
             Self::Grpc(grpc) => Some(*grpc),
-            Self::Events(_) => None,
+            Self::Events(_) | Self::WebSocket(_) => None,
+        }
+    }
+
+    /// The settings of WebSocket, where messages are its.
+    #[must_use]
+    pub fn websocket(&self) -> Option<&WebSocket> {
+        match self {
+            Self::WebSocket(websocket) => Some(websocket),
+            Self::Events(_) | Self::Grpc(_) => None,
         }
     }
 
@@ -65,6 +95,7 @@ impl Messages {
         match self {
             Self::Events(events) => events.validate(),
             Self::Grpc(grpc) => grpc.validate(),
+            Self::WebSocket(_) => Ok(()),
         }
     }
 }
@@ -93,7 +124,7 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
-    use super::{EventFormat, Events, Messages};
+    use super::{EventFormat, Events, MessageType, Messages, WebSocket};
     use crate::Nanos;
 
     #[test]
@@ -107,6 +138,12 @@ mod tests {
         assert_eq!(given.stream_for(), Nanos::from_millis(500));
         assert_eq!(Events::default().stream_for(), Nanos::NEVER);
         assert!(read(r#"{"events": {"no_such_key": 1}}"#).is_err());
+        assert_eq!(read(r#"{"websocket": {}}"#).unwrap(), Messages::WebSocket(WebSocket::default()));
+        let binary = WebSocket { message_type: MessageType::Binary };
+        assert_eq!(
+            read(r#"{"websocket": {"message_type": "binary"}}"#).unwrap(),
+            Messages::WebSocket(binary)
+        );
     }
 
     #[test]

@@ -381,6 +381,51 @@ table! {
         happened: "were answered with status 200 of HTTP and no status of gRPC",
         remark: Some("something that speaks no gRPC has answered, or the answer was cut off before its trailers"),
     }
+    UpgradeRefused {
+        code: "upgrade_refused", origin: Origin::Answer,
+        happened: "got no WebSocket, because the server refused the upgrade",
+        remark: Some("it answered with another status than 101"),
+    }
+    WebSocketFault {
+        code: "websocket_fault", origin: Origin::Answer,
+        happened: "got an answer that breaks the rules of WebSocket",
+        remark: Some("a wrong Sec-WebSocket-Accept is one, and a frame or a text that may not be"),
+    }
+    ClosedNormally {
+        code: "closed_normally", origin: Origin::Server,
+        happened: "had their WebSocket closed by the server without an error",
+        remark: Some("with code 1000, or without one, before the answer was complete"),
+    }
+    ClosedGoingAway {
+        code: "closed_going_away", origin: Origin::Server,
+        happened: "had their WebSocket closed by a server that goes away",
+        remark: Some("with code 1001 or 1012"),
+    }
+    ClosedProtocolError {
+        code: "closed_protocol_error", origin: Origin::Server,
+        happened: "had their WebSocket closed by the server because of what they sent",
+        remark: Some("with code 1002, 1003, 1007 or 1010"),
+    }
+    ClosedPolicy {
+        code: "closed_policy", origin: Origin::Server,
+        happened: "had their WebSocket closed by a policy of the server",
+        remark: Some("with code 1008"),
+    }
+    ClosedTooBig {
+        code: "closed_too_big", origin: Origin::Server,
+        happened: "had their WebSocket closed because a message was too big for the server",
+        remark: Some("with code 1009"),
+    }
+    ClosedInternalError {
+        code: "closed_internal_error", origin: Origin::Server,
+        happened: "had their WebSocket closed because of an error in the server",
+        remark: Some("with code 1011, 1013 or 1014"),
+    }
+    ClosedOther {
+        code: "closed_other", origin: Origin::Server,
+        happened: "had their WebSocket closed by the server with another code",
+        remark: Some("the result's explanations name it"),
+    }
 }
 
 /// How many requests failed of each class.

@@ -204,9 +204,14 @@ impl<E: Exchange<Carrier = Stream>> Exchange for Tls<E> {
     }
 
     fn end(&mut self, to: &mut Vec<u8>) {
-        if let Some(session) = &mut self.session {
-            session.end(to);
+        let Some(session) = &mut self.session else { return };
+        let (mut last, mut notice) = (Vec::new(), Vec::new());
+        if self.agreement.is_some() {
+            self.inner.end(&mut last);
+            session.protect(&mut last);
         }
+        session.end(&mut notice);
+        to.extend([last, notice].concat());
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {

@@ -85,7 +85,7 @@ class LoadOptions(TypedDict, total=False):
     """Request body, or @FILE: the file's content, of any length."""
     chunked: bool
     """Send bodies in chunks, without their length."""
-    messages: Literal["events", "grpc"] | None
+    messages: Literal["events", "grpc", "websocket"] | None
     """What answers are streams of, such as events."""
     event_format: Literal["sse", "lines"] | None
     """Events: sse, or lines such as JSON lines; default sse."""
@@ -103,6 +103,8 @@ class LoadOptions(TypedDict, total=False):
     """Statuses of gRPC that are right; default OK."""
     deadline: bool
     """Tell a gRPC server the timeout of each call."""
+    message_type: Literal["text", "binary"] | None
+    """WebSocket: text or binary messages; default text."""
     tls_version: Literal["1.2", "1.3"] | None
     """The one version of TLS that is offered; default both."""
     ciphers: str | None

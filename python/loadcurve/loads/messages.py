@@ -13,7 +13,11 @@ from loadcurve.protocol import GRPC, Messages
 from loadcurve.toml.problems import Problem
 
 OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
-KEYS: Final = {"events": ("event_format", "events_expected", "stream_for"), GRPC: ("grpc",)}
+KEYS: Final = {
+    "events": ("event_format", "events_expected", "stream_for"),
+    GRPC: ("grpc",),
+    "websocket": ("message_type",),
+}
 """The keys that belong to one kind of messages alone."""
 
 
@@ -29,7 +33,8 @@ class MessagesTable(LoadTable):
         OWN_MESSAGES,
     ] = None
     """What answers are streams of: with `"events"`, of server-sent events, or of lines: each is
-    measured for itself; with `"grpc"`, requests are calls of gRPC. Unless set, an answer is a whole.
+    measured for itself; with `"grpc"`, requests are calls of gRPC; with `"websocket"`, each body is a message
+    of a WebSocket, which the server's next message answers. Unless set, an answer is a whole.
     """
     event_format: Annotated[
         Literal["sse", "lines"] | None,
@@ -76,6 +81,18 @@ class MessagesTable(LoadTable):
 
     grpc: Annotated[Grpc, Planned("translated"), OWN_MESSAGES] = Field(default_factory=GrpcTable)
     """With `messages = "grpc"`: the message of the calls, the statuses that are right, the deadline."""
+    message_type: Annotated[
+        Literal["text", "binary"] | None,
+        CommandLine(
+            "--message-type",
+            help="WebSocket: text or binary messages; default text.",
+            panel="Messages",
+            place=100,
+        ),
+        Planned("messages"),
+        OWN_MESSAGES,
+    ] = None
+    """With WebSocket: whether messages are sent as text, which is UTF-8 (the default), or as bytes."""
 
     def _problems_of_messages(self, at: Swept) -> Iterator[Problem]:
         """Check that the keys of one kind of messages are not given with another, or without any."""

@@ -11,14 +11,13 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.tracking import no_place_in_words
 from loadcurve.loads.tls import DEFAULT_PORTS, Scheme
 from loadcurve.loads.way import Way, socket_address
-from loadcurve.protocol import MESSAGE_SCHEMES, MESSAGES
+from loadcurve.protocol import MESSAGE_SCHEMES
 from loadcurve.redaction import without_passwords
 from loadcurve.server.lookup import Endpoint, endpoints_of
 from loadcurve.server.quic_port import speaks_quic
 
 EXPECTED = "expected a URL such as http://127.0.0.1:8080/path or https://127.0.0.1:8443/path"
 LEAST_TIMEOUT_S = 1e-3
-MESSAGE_PROTOCOLS = {"websocket": "WebSocket"}
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,7 @@ def read_url(url: str) -> Target:
         raise BadInput(text) from None
     messages, scheme_of_http = MESSAGE_SCHEMES.get(parts.scheme, (None, parts.scheme))
     parts = parts._replace(scheme=scheme_of_http)
-    fault = _fault(parts) if messages is None or messages in MESSAGES else _not_measured(messages)
-    if fault:
+    if fault := _fault(parts):
         raise BadInput(f"{without_passwords(url)}: {fault}; {EXPECTED}")
     if parts.username is not None:
         text = "a URL with a user is not supported; set the header with -H 'Authorization: …'"
@@ -73,11 +71,6 @@ def read_url(url: str) -> Target:
         path=f"{path}?{parts.query}" if parts.query else path,
         messages=messages,
     )
-
-
-def _not_measured(messages: str) -> str:
-    """Say that this version does not measure what a scheme names."""
-    return f"messages over {MESSAGE_PROTOCOLS[messages]} are not measured by this version"
 
 
 def _fault(parts: SplitResult) -> str | None:

@@ -158,7 +158,7 @@ fn version_of(http: HttpVersion) -> Version {
 }
 
 /// The header fields of a request, the credentials for a proxy, and the timeout of a call of gRPC.
-fn fields<'a>(
+pub(super) fn fields<'a>(
     request: &'a Request,
     of_proxy: Option<&'a str>,
     timeout: Option<&'a str>,

@@ -84,7 +84,7 @@ impl<E: HttpExchange> Work for RequestSource<E> {
             Refusal::Reset(code) => reset(*code),
             Refusal::ResetHttp3(code) => quic::reset(*code),
             Refusal::Malformed(_) => Failure::Malformed,
-            Refusal::Closed(_) => Failure::ClosedEarly,
+            Refusal::Closed(code) => closed(*code),
         }
     }
 
@@ -121,6 +121,20 @@ fn reset(code: ErrorCode) -> Failure {
         | ErrorCode::InadequateSecurity
         | ErrorCode::Http11Required
         | ErrorCode::Other(_) => Failure::StreamReset,
+    }
+}
+
+/// The class of a WebSocket that its server has closed with this code (RFC 6455, section 7.4, and IANA's later ones).
+fn closed(code: u16) -> Failure {
+    match code {
+        // The last one stands for no code.
+        1000 | 1005 => Failure::ClosedNormally,
+        1001 | 1012 => Failure::ClosedGoingAway,
+        1002 | 1003 | 1007 | 1010 => Failure::ClosedProtocolError,
+        1008 => Failure::ClosedPolicy,
+        1009 => Failure::ClosedTooBig,
+        1011 | 1013 | 1014 => Failure::ClosedInternalError,
+        _ => Failure::ClosedOther,
     }
 }
 

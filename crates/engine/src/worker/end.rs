@@ -146,8 +146,14 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// request before it closed, or has answered on this one: each connection that is tried then gets on.
     fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
         match failure {
-            Failure::Malformed => self.send_goodbye(slot),
-            _ if failure.is_broken_off() => self.record_end(slot),
+            Failure::Malformed | Failure::WebSocketFault | Failure::Unasked => self.send_goodbye(slot),
+            _ if failure.is_broken_off() => {
+                self.record_end(slot);
+                // What answers the peer's own goodbye.
+                if !is_end && self.connections[slot].exchange.has_output() {
+                    self.send_goodbye(slot);
+                }
+            }
             _ => {}
         }
         let is_broken_off = failure.is_broken_off();
@@ -162,8 +168,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.replace(slot, failure);
         } else if connection.requests.is_empty() && is_open {
             self.leave_idle(slot);
-            self.connections[slot].spoiled_by =
-                Some(failure).filter(|failure| matches!(failure, Failure::Malformed | Failure::Unasked));
+            self.connections[slot].spoiled_by = Some(failure).filter(|failure| {
+                matches!(failure, Failure::Malformed | Failure::Unasked | Failure::WebSocketFault)
+            });
         } else {
             self.fail(slot, failure);
         }
@@ -437,7 +444,14 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if let Some(since) = limited_since {
             self.recorder.waited_for_stream(failed.due, self.now - since);
         }
-        let is_explained = matches!(failure, Failure::TlsFailed | Failure::Malformed | Failure::Unasked);
+        let is_explained = matches!(
+            failure,
+            Failure::TlsFailed
+                | Failure::Malformed
+                | Failure::Unasked
+                | Failure::UpgradeRefused
+                | Failure::WebSocketFault
+        );
         if (is_explained || failure.has_ended_quic())
             && let Some(text) = connection.exchange.complaint()
         {

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use loadcurve_plan::Nanos;
-use loadcurve_record::{Failure, Recorder, SlowCandidate};
-use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Received, Refusal, Tag};
+use loadcurve_record::{FailedRequest, Failure, Recorder, SlowCandidate};
+use loadcurve_wire::{Event, Exchange, Readiness, Received, Refusal, Tag};
 
 use super::error_bodies::ErrorBodies;
 use super::events::EventStreams;
 use super::patience::Patience;
 use crate::activity::Activity;
-use crate::connection::{Connection, Unanswered};
+use crate::connection::{Connection, Unanswered, refused};
 use crate::deadlines::Deadlines;
 use crate::io::Slot;
 use crate::places::InFlight;
@@ -131,9 +131,7 @@ impl<W: Work> Reading<'_, W> {
         match self.connection.take_unanswered(tag, event, self.now) {
             Some(Unanswered::Failed(failed)) => {
                 self.has_ended = true;
-                if let Some(text) = refusal_in_words(event) {
-                    self.recorder.explained(failed.due, failed.failure, failed.operation, &text, None);
-                }
+                self.explain(event, &failed);
                 self.recorder.broken_off(failed.due, self.connection.broken_off(&failed));
                 self.slow_requests.extend(self.recorder.failed(&failed));
                 self.activity.failed(failed.failure);
@@ -149,22 +147,19 @@ impl<W: Work> Reading<'_, W> {
         }
         true
     }
-}
 
-/// Why the peer does not answer a request, where more can be said than its class.
-fn refusal_in_words<A>(event: &Event<A>) -> Option<String> {
-    match event {
-        Event::Refused(_, Refusal::ResetHttp3(code)) => Some(reset_in_words(*code)),
-        Event::Refused(_, Refusal::Malformed(malformed)) => Some(malformed.to_string()),
-        _ => None,
-    }
-}
-
-/// The class of the failures for which bytes were refused.
-fn refused(malformed: Malformed) -> Failure {
-    match malformed {
-        Malformed::Protection => Failure::TlsFailed,
-        Malformed::Unasked => Failure::Unasked,
-        _ => Failure::Malformed,
+    /// Records why a request alone has failed, where more can be said than its class.
+    fn explain(&mut self, event: &Event<AnswerOf<W>>, failed: &FailedRequest) {
+        let Event::Refused(_, refusal) = event else { return };
+        let exchange = &self.connection.exchange;
+        let (text, example) = match refusal {
+            Refusal::ResetHttp3(code) => (Some(reset_in_words(*code).into()), None),
+            Refusal::Malformed(malformed) => (Some(malformed.to_string().into()), None),
+            Refusal::Closed(_) => (exchange.complaint(), exchange.example()),
+            Refusal::Reset(_) => (None, None),
+        };
+        if let Some(text) = text {
+            self.recorder.explained(failed.due, failed.failure, failed.operation, &text, example);
+        }
     }
 }

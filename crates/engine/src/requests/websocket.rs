@@ -1,0 +1,99 @@
+//! The requests of a load as messages of WebSocket: the first one's target and fields are those of the handshake, and the body
+//! of each is a message.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::str;
+
+use loadcurve_plan::{self as plan, Http, MessageType, Request, Requests};
+use loadcurve_wire::{
+    Body, Handshake, InvalidRequest, MessageKind, Method, Request as WireRequest, Target, Version,
+    WebSocketSettings,
+};
+
+use super::body::BodyFile;
+use super::body_lines::body_lines;
+use super::template::fields;
+use crate::error::StartError;
+
+/// How much of a file is looked at at once.
+const PART_BYTES: usize = 64 * 1024;
+
+/// How an exchange speaks WebSocket as a plan has it.
+///
+/// # Errors
+/// The handshake cannot be sent, or a message that is to be text is none.
+pub(crate) fn websocket_settings(
+    work: &Http,
+    websocket: plan::WebSocket,
+) -> Result<WebSocketSettings, StartError> {
+    let Requests::Given(requests) = &work.requests else {
+        return Err(StartError::Plan(
+            "messages are the bodies of requests, which a list does not have".into(),
+        ));
+    };
+    let Some(first) = requests.first() else {
+        return Err(StartError::Plan("a load requires at least one request".into()));
+    };
+    let kind = match websocket.message_type {
+        MessageType::Text => {
+            requests.iter().try_for_each(require_text)?;
+            MessageKind::Text
+        }
+        MessageType::Binary => MessageKind::Binary,
+    };
+    let headers = fields(first, None, None);
+    let request = WireRequest {
+        version: Version::Http11,
+        method: Method::GET,
+        target: Target::Fixed(&first.target),
+        authority: &work.authority,
+        headers: &headers,
+        body: Body::Bytes(&[]),
+        is_chunked: false,
+    };
+    let handshake =
+        Handshake::new(&request).map_err(|invalid: InvalidRequest| StartError::Plan(invalid.to_string()))?;
+    // Another key and another mask each time, also where a load is repeated.
+    let seed = RandomState::new().hash_one(&first.target);
+    Ok(WebSocketSettings::new(handshake, kind, seed))
+}
+
+/// Sees that the message of a request is UTF-8: a server closes the connection of a text that is not.
+fn require_text(request: &Request) -> Result<(), StartError> {
+    let is_text = match &request.body {
+        plan::Body::Empty | plan::Body::Text(_) => true,
+        plan::Body::Bytes(bytes) => str::from_utf8(bytes).is_ok(),
+        plan::Body::Lines { file } => {
+            let lines = body_lines(file).map_err(StartError::Plan)?;
+            lines.iter().all(|line| str::from_utf8(line).is_ok())
+        }
+        plan::Body::File(path) => {
+            let file = BodyFile::open(path).map_err(StartError::Plan)?;
+            is_text_file(&file)
+                .ok_or_else(|| StartError::Plan(format!("{}: cannot be read", path.display())))?
+        }
+    };
+    if is_text {
+        return Ok(());
+    }
+    Err(StartError::Plan(
+        "a message is not UTF-8, which text must be: send it as bytes (message_type = \"binary\")".into(),
+    ))
+}
+
+/// Whether a file is UTF-8; none where it cannot be read.
+fn is_text_file(file: &BodyFile) -> Option<bool> {
+    let (mut offset, mut part) = (0, Vec::new());
+    while offset < file.length() {
+        let bytes = usize::try_from(file.length() - offset).unwrap_or(usize::MAX).min(PART_BYTES);
+        file.append(offset, bytes, &mut part).ok()?;
+        offset += bytes as u64;
+        match str::from_utf8(&part) {
+            Ok(_) => part.clear(),
+            // A character may continue in the next part.
+            Err(error) if error.error_len().is_none() => drop(part.drain(..error.valid_up_to())),
+            Err(_) => return Some(false),
+        }
+    }
+    Some(part.is_empty())
+}
