@@ -264,7 +264,7 @@ def _secrets_in(table: dict[str, Any], *, keys_are_names: bool = False) -> Itera
 def _secrets_of(key: str, value: object) -> Iterator[str]:
     """Yield what a key of a study holds that is a secret."""
     if isinstance(value, str):
-        if key == "password" or (key == "body" and not value.startswith("@")):
+        if key == "password" or (key in {"body", "message"} and not value.startswith("@")):
             yield value
     elif isinstance(value, dict) and (is_secret := _SECRET_MEMBERS.get(key)):
         of_names = [one for name, one in value.items() if is_secret(name)]

@@ -279,7 +279,7 @@ def _point(
 
 
 def _add_up(load: dict[str, Any]) -> None:
-    """Make counts agree: what was due, what became of it, what machines did, and answers by status."""
+    """Make counts agree: of what was due and became of it, of machines, of answers by status, of events."""
     machines = (load.get("machines") or {}).get("parts", ())
     parts = [part["requests"] for part in machines if part["requests"]]
     whole = load["requests"]
@@ -288,6 +288,10 @@ def _add_up(load: dict[str, Any]) -> None:
     if load.get("statuses") is not None:
         counts = ((int(code[0]), count) for code, count in (load["status"] or {}).items() if count)
         load["statuses"] = [{"status": 100 * code, "answered": n, "wrong": 0} for code, n in counts]
+    if events := load.get("messages"):
+        events["together"] = min(events["together"], events["received"])
+        if events["expected"] is not None:
+            events["delivered"] = min(events["delivered"], events["expected"])
     for counts in (*parts, whole):
         counts["due"] = sum(counts[end] or 0 for end in ENDS)
 

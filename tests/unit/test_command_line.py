@@ -55,7 +55,7 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
         ),
         (
             "load http://x --foo 1",
-            "there is no option --foo (did you mean --from or --io or --out?); see loadcurve load --help",
+            "there is no option --foo (did you mean --from or --io or --proto?); see loadcurve load --help",
         ),
         (
             "load http://x --data a",

@@ -159,9 +159,10 @@ def whole_study(tables):
         missing = {"model": "closed", "requests": ["/1k.txt"], "duration": "1s"}
         requests = load.get("requests", missing["requests"])
         paths = RECORDED_PATHS if isinstance(requests, str) else requests
-        files = {path.strip("/"): "1KiB" for path in paths if isinstance(path, str)}
+        is_of_files = "messages" not in load
+        files = {path.strip("/"): "1KiB" for path in paths if isinstance(path, str) and is_of_files}
         sweep = {"timeout": [5]} if "connections" in load else {"connections": [1]}
-        content = {} if load.get("messages") == "grpc" else {"content": files}
+        content = {"content": files} if files else {}
     servers = tables.get("published", {}).get("servers", {"limit": "limit"}).values()
     left_out = {"title": "An example", "sweep": sweep, "servers": {name: {} for name in servers}, **content}
     return {**left_out, **tables, "load": load if "model" in load else {**missing, **load}}

@@ -61,7 +61,7 @@ STARTED = {
 }
 ECHO = {"arrived_ns": 1_000, "sent_ns": 2_000}
 PART = {"part": "{}", "steal_s": 0.1, "throttling": None, "suspended_s": 0.0, "link": None}
-SHOWN = [1.5, 100, {"timeout": 1}, [1.0, 50, [1.0, 2.0, 3.0]], 0.5]
+SHOWN = [1.5, 100, {"timeout": 1}, [1.0, 50, [1.0, 2.0, 3.0]], 0.5, [[60, 40], 0.25]]
 SERVERS = {
     "servers.prepare": [{"result": PREPARED}],
     "servers.knock": [{"event": 8080}, {"result": INTERFACE}],

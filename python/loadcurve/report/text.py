@@ -34,6 +34,7 @@ _KEY_TITLES = {
     "warmup": "warm-up (s)",
     "duration": "duration (s)",
     "timeout": "timeout (s)",
+    "stream_for": "stream for (s)",
 }
 
 _LOAD_UNITS = {"rate": "per second", "speed": "times as recorded", "connection_rate": "connections/s"}

@@ -27,7 +27,7 @@ TESTED = {
     "jmeter-csv": ("4.0", "5.5", "5.6.3"),
     "jmeter-xml": ("4.0", "5.6.3"),
     "jmeter-statistics": ("5.6.3",),
-    "jmeter-summary": ("5.6.3",),
+    "jmeter-summary": ("5.5", "5.6.3"),
 }
 """By format, the versions whose real output it is tested with."""
 _USED = {
