@@ -12,8 +12,7 @@ CODE = FindingCode(
     "mixed_handshakes",
     title="Handshakes of several classes were timed together",
     seen_where="over HTTP/3, at least 20 handshakes carried requests in their first datagrams (0-RTT) and "
-    "at least "
-    "20 did not",
+    "at least 20 did not",
     because="a request in the first datagrams waits for no handshake, so a mean over both is the time of "
     "neither",
 )
@@ -58,8 +57,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Mixed]]) -> Explanatio
         cause="The load continued earlier sessions with requests in the first datagrams for a part of its "
         "connections.",
         advice="Read the classes of handshakes apart, as http3.handshakes_ms has them, and compare "
-        "servers at the same "
-        "early_data and full_handshakes.",
+        "servers at the same full_handshakes.",
     )
 
 
