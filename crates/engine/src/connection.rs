@@ -354,7 +354,7 @@ pub(crate) fn refused(malformed: Malformed) -> Failure {
         Malformed::Protection => Failure::TlsFailed,
         Malformed::Unasked => Failure::Unasked,
         Malformed::WebSocket(WebSocketError::Refused { .. }) => Failure::UpgradeRefused,
-        Malformed::WebSocket(_) => Failure::WebSocketFault,
+        Malformed::WebSocket(_) => Failure::WebsocketFault,
         _ => Failure::Malformed,
     }
 }

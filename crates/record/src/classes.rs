@@ -386,7 +386,7 @@ table! {
         happened: "got no WebSocket, because the server refused the upgrade",
         remark: Some("it answered with another status than 101"),
     }
-    WebSocketFault {
+    WebsocketFault {
         code: "websocket_fault", origin: Origin::Answer,
         happened: "got an answer that breaks the rules of WebSocket",
         remark: Some("a wrong Sec-WebSocket-Accept is one, and a frame or a text that may not be"),

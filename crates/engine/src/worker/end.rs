@@ -146,7 +146,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// request before it closed, or has answered on this one: each connection that is tried then gets on.
     fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
         match failure {
-            Failure::Malformed | Failure::WebSocketFault | Failure::Unasked => self.send_goodbye(slot),
+            Failure::Malformed | Failure::WebsocketFault | Failure::Unasked => self.send_goodbye(slot),
             _ if failure.is_broken_off() => {
                 self.record_end(slot);
                 // What answers the peer's own goodbye.
@@ -169,7 +169,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         } else if connection.requests.is_empty() && is_open {
             self.leave_idle(slot);
             self.connections[slot].spoiled_by = Some(failure).filter(|failure| {
-                matches!(failure, Failure::Malformed | Failure::Unasked | Failure::WebSocketFault)
+                matches!(failure, Failure::Malformed | Failure::Unasked | Failure::WebsocketFault)
             });
         } else {
             self.fail(slot, failure);
@@ -450,7 +450,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
                 | Failure::Malformed
                 | Failure::Unasked
                 | Failure::UpgradeRefused
-                | Failure::WebSocketFault
+                | Failure::WebsocketFault
         );
         if (is_explained || failure.has_ended_quic())
             && let Some(text) = connection.exchange.complaint()
