@@ -135,32 +135,35 @@ fn add(counter: &AtomicU64, more: u64) {
 
 /// Latencies of all threads in coarse buckets, and their sum: for a display, never for a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CoarseLatencies([u64; BUCKETS], Nanos);
+pub(crate) struct CoarseLatencies {
+    counts: [u64; BUCKETS],
+    sum: Nanos,
+}
 
 impl CoarseLatencies {
-    pub(crate) const NONE: Self = Self([0; BUCKETS], Nanos::ZERO);
+    pub(crate) const NONE: Self = Self { counts: [0; BUCKETS], sum: Nanos::ZERO };
 
     /// Those that the threads have shown until now.
     pub(crate) fn of<'a>(activities: impl Iterator<Item = &'a Activity>) -> Self {
         let mut all = Self::NONE;
         for activity in activities {
-            for (count, shown) in all.0.iter_mut().zip(&activity.latencies) {
+            for (count, shown) in all.counts.iter_mut().zip(&activity.latencies) {
                 *count += shown.load(Ordering::Relaxed);
             }
-            all.1 = all.1 + activity.latency_sum();
+            all.sum = all.sum + activity.latency_sum();
         }
         all
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.0.iter().sum()
+        self.counts.iter().sum()
     }
 
     /// Those that came since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let mut latest = self.clone();
-        latest.1 = latest.1 - earlier.1;
-        for (count, before) in latest.0.iter_mut().zip(earlier.0) {
+        latest.sum = latest.sum - earlier.sum;
+        for (count, before) in latest.counts.iter_mut().zip(earlier.counts) {
             *count -= before;
         }
         latest
@@ -170,11 +173,11 @@ impl CoarseLatencies {
     pub(crate) fn counts(&self) -> LatencyCounts {
         let bounds = latency_bounds();
         let mut counts = [0; LATENCY_COUNTS];
-        for (bucket, count) in self.0.iter().enumerate() {
+        for (bucket, count) in self.counts.iter().enumerate() {
             let middle = middle_of(bucket);
             counts[bounds.partition_point(|bound| *bound <= middle)] += count;
         }
-        LatencyCounts { counts, sum: self.1 }
+        LatencyCounts { counts, sum: self.sum }
     }
 
     /// The latency that a share of them, from 0 to 1, does not exceed, by its nearest rank; `None` if there are none.
@@ -188,7 +191,7 @@ impl CoarseLatencies {
         let count = self.count();
         let rank = ((share * count as f64).ceil() as u64).clamp(1, count.max(1));
         let mut up_to = 0;
-        let bucket = self.0.iter().position(|count| {
+        let bucket = self.counts.iter().position(|count| {
             up_to += count;
             up_to >= rank
         })?;

@@ -160,7 +160,7 @@ impl Socket {
         Some(Connection { inner, handle, base: self.base })
     }
 
-    /// Refuses a client's connection, which [`reply`](Self::reply) tells the client.
+    /// Refuses a client's connection, by what [`reply`](Self::reply) then sends.
     pub fn refuse(&mut self, incoming: Incoming) {
         self.reply.clear();
         // Where it goes is known to who has heard of it.

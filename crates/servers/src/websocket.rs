@@ -4,11 +4,10 @@
 //! says is not looked at. Pings are answered, and a close is answered with its code and ends the connection, as does a frame that breaks the
 //! rules.
 
-use loadcurve_wire::websocket::accept_of;
+use loadcurve_wire::websocket::{CONTROL_BYTES_MAX, accept_of, mask};
 
 /// The longest header of a client's frame.
 const HEADER_BYTES_MAX: usize = 14;
-const CONTROL_BYTES_MAX: usize = 125;
 const PROTOCOL_ERROR: u16 = 1002;
 
 const FIN: u8 = 0x80;
@@ -159,7 +158,7 @@ impl Echo {
         let into = if is_control { &mut self.control } else { &mut *to };
         let begin = into.len();
         into.extend_from_slice(&bytes[..taken]);
-        unmask(&mut into[begin..], frame.key, frame.offset);
+        mask(&mut into[begin..], frame.key, frame.offset);
         frame.offset += taken as u64;
         if frame.offset == frame.length {
             let opcode = frame.opcode;
@@ -219,19 +218,6 @@ fn write_header(first: u8, length: u64, to: &mut Vec<u8>) {
         _ => {
             to.extend_from_slice(&[first, 127]);
             to.extend_from_slice(&bytes);
-        }
-    }
-}
-
-/// Takes the mask off bytes where they lie, the first of which is that many bytes behind the beginning of its body.
-fn unmask(bytes: &mut [u8], mut key: [u8; 4], offset: u64) {
-    // As many bytes at once as the compiler makes a few instructions of.
-    const AT_ONCE: usize = 32;
-    key.rotate_left((offset % 4) as usize);
-    let keys: [u8; AT_ONCE] = std::array::from_fn(|place| key[place % 4]);
-    for chunk in bytes.chunks_mut(AT_ONCE) {
-        for (byte, key) in chunk.iter_mut().zip(&keys) {
-            *byte ^= key;
         }
     }
 }

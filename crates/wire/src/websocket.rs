@@ -32,14 +32,15 @@ use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
 use close::Close;
-use frame::{CONTROL_BYTES_MAX, Header, HeaderReader, Opcode, mask, write_control, write_header};
+use frame::{Header, HeaderReader, Opcode, write_control, write_header};
 use handshake::{Progress, Upgrading};
 use random::Random;
-use text::Text;
 
 pub use accept::accept_of;
+pub use frame::{CONTROL_BYTES_MAX, mask};
 pub use handshake::Handshake;
 pub use template::WebSocketTemplate;
+pub use text::Text;
 
 /// What waits to be sent is no more than this: of more pings than it has room for, the last ones are answered (RFC 6455 §5.5.3).
 pub const PONGS_BYTES_MAX: usize = 16 * 1024;

@@ -7,7 +7,7 @@ use std::str;
 use loadcurve_plan::{self as plan, Http, MessageType, Request, Requests};
 use loadcurve_wire::{
     Body, Handshake, InvalidRequest, MessageKind, Method, Request as WireRequest, Target, Version,
-    WebSocketSettings,
+    WebSocketSettings, websocket::Text,
 };
 
 use super::body::BodyFile;
@@ -83,17 +83,15 @@ fn require_text(request: &Request) -> Result<(), StartError> {
 
 /// Whether a file is UTF-8; none where it cannot be read.
 fn is_text_file(file: &BodyFile) -> Option<bool> {
-    let (mut offset, mut part) = (0, Vec::new());
+    let (mut offset, mut part, mut text) = (0, Vec::new(), Text::default());
     while offset < file.length() {
         let bytes = usize::try_from(file.length() - offset).unwrap_or(usize::MAX).min(PART_BYTES);
+        part.clear();
         file.append(offset, bytes, &mut part).ok()?;
         offset += bytes as u64;
-        match str::from_utf8(&part) {
-            Ok(_) => part.clear(),
-            // A character may continue in the next part.
-            Err(error) if error.error_len().is_none() => drop(part.drain(..error.valid_up_to())),
-            Err(_) => return Some(false),
+        if !text.read(&part) {
+            return Some(false);
         }
     }
-    Some(part.is_empty())
+    Some(text.is_whole())
 }

@@ -55,7 +55,7 @@ enum Behaviour {
     Leaves,
     /// It takes no connection.
     Refuses,
-    /// It ends each connection before the handshake is over, which QUIC says with a code of its own.
+    /// It ends each connection before the handshake is over, for which QUIC has a separate code.
     ClosesAtOnce,
     /// It answers the first request of each connection, and forgets the connection when the second one comes, as one does that was
     /// started afresh.

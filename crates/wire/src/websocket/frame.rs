@@ -7,7 +7,7 @@ const HEADER_BYTES_MAX: usize = 10;
 /// The same of a client's.
 const MASKED_HEADER_BYTES_MAX: usize = HEADER_BYTES_MAX + 4;
 /// The longest body of a control frame.
-pub(super) const CONTROL_BYTES_MAX: usize = 125;
+pub const CONTROL_BYTES_MAX: usize = 125;
 
 const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
@@ -176,9 +176,9 @@ pub(super) fn write_control(opcode: Opcode, body: &[u8], key: [u8; 4], to: &mut 
     mask(&mut to[begin..], key, 0);
 }
 
-/// Masks bytes where they lie, of which the first is that many bytes behind the beginning of its body.
+/// Masks bytes where they lie, or takes their mask off; the first of them is that many bytes behind the beginning of its body.
 #[inline]
-pub(super) fn mask(bytes: &mut [u8], mut key: [u8; 4], offset: u64) {
+pub fn mask(bytes: &mut [u8], mut key: [u8; 4], offset: u64) {
     // As many bytes at once as the compiler makes a few instructions of.
     const AT_ONCE: usize = 32;
     key.rotate_left((offset % 4) as usize);

@@ -7,7 +7,7 @@ const CHARACTER_BYTES_MAX: usize = 4;
 
 /// What has come of a text so far is UTF-8, but for the beginning of a character at its end.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Text {
+pub struct Text {
     begun: [u8; CHARACTER_BYTES_MAX],
     have: usize,
 }
@@ -15,7 +15,7 @@ pub(super) struct Text {
 impl Text {
     /// Reads on; false where no text of UTF-8 continues like this.
     #[inline]
-    pub(super) fn read(&mut self, mut bytes: &[u8]) -> bool {
+    pub fn read(&mut self, mut bytes: &[u8]) -> bool {
         while self.have > 0 && !bytes.is_empty() {
             self.begun[self.have] = bytes[0];
             self.have += 1;
@@ -35,7 +35,8 @@ impl Text {
     }
 
     /// Whether the text can end here.
-    pub(super) fn is_whole(self) -> bool {
+    #[must_use]
+    pub fn is_whole(self) -> bool {
         self.have == 0
     }
 }

@@ -7,7 +7,7 @@ use crate::support::{
 };
 
 /// The error for which bytes are refused, of a connection with a message under way, at once and byte by byte; and the code of
-/// the close that tells the server.
+/// the close that reports it.
 fn refused(bytes: &[u8]) -> (Malformed, u16) {
     let each = [bytes.len(), 1].map(|length| {
         let mut exchange = with_messages(1);
