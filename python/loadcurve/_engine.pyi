@@ -26,6 +26,7 @@ __all__ = [
     "counted_times",
     "encode_message",
     "encoded_counters",
+    "grpc_statuses",
     "is_expected_status",
     "judge",
     "latency_bounds_s",
@@ -495,6 +496,9 @@ def toml_positions(text: str) -> list[tuple[list[str], int, int]]:
         ValueError: the text is not TOML; its arguments are the message, the line and the column.
 
     """
+
+def grpc_statuses() -> list[str]:
+    """Return the names of the statuses of gRPC, each in the place of its number."""
 
 def latency_bounds_s() -> list[float]:
     """Return the bounds in s between which a load under way shows how many answers there were, ascending."""

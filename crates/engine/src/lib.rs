@@ -108,6 +108,7 @@ pub use kernel::TcpCounters;
 pub use last_second::LastSecond;
 pub use levels::{RunningLevels, start_levels};
 pub use load::{result_of, start, start_part, start_to_begin, uring_refusal};
+pub use loadcurve_wire::GrpcStatus;
 pub use part::{CpuUse, Finished, InvalidPart, Part, Polling, WaitedBy};
 pub use part_row::{PartFigures, PartRow};
 pub use reach::{Heard, Reach};

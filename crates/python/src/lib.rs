@@ -51,6 +51,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::count_of, module)?)?;
     module.add_function(wrap_pyfunction!(table::encoded_counters, module)?)?;
     module.add_function(wrap_pyfunction!(table::table_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::grpc_statuses, module)?)?;
     module.add_function(wrap_pyfunction!(tables::tables, module)?)?;
     module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::judge, module)?)?;

@@ -102,7 +102,7 @@ class LoadOptions(TypedDict, total=False):
     grpc_status: str | None
     """Statuses of gRPC that are right; default OK."""
     deadline: bool
-    """Tell a gRPC server the timeout of each call."""
+    """Send the timeout of each call to the gRPC server."""
     message_type: Literal["text", "binary"] | None
     """WebSocket: text or binary messages; default text."""
     tls_version: Literal["1.2", "1.3"] | None

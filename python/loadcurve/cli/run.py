@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,11 @@ def next_steps(argument: str, study_file: Path, folder: Path, options: RunOption
         steps["run", argument] = "the full study, with narrower intervals"
     if is_bundled:
         steps["init",] = "a study of your own, for the servers found here"
+    return shown_steps(steps)
+
+
+def shown_steps(steps: Mapping[tuple[str, ...], str]) -> Text:
+    """Return commands as a person may enter them next, by their words, each under what it is for."""
     program = program_name()
     lines = [Text("Next", style="bold")]
     for words, meaning in steps.items():

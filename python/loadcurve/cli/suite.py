@@ -1,6 +1,5 @@
 """``loadcurve run`` of a suite: its plan, and its studies in turn, each with a run folder in the suite's."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from rich.text import Text
 
 from loadcurve.cli.agreement import require_agreement
 from loadcurve.cli.console import new_console
-from loadcurve.cli.run import Followers, program_name, run_command
+from loadcurve.cli.run import Followers, run_command, shown_steps
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
@@ -89,15 +88,16 @@ def suite_command(
             code = _run_one(one, folder / one.name, options, followers, talk, is_strict=is_strict)
         finally:
             if code == EXIT_INTERRUPTED:
-                words = [program_name(), "run", _argument(suite.name, file), "--resume", str(folder)]
-                _show_next(talk, "the studies that are left", words)
+                words = ("run", _argument(suite.name, file), "--resume", str(folder))
+                talk.print(shown_steps({words: "the studies that are left"}), soft_wrap=True)
         codes += [] if code is None else [code]
         if code == EXIT_INTERRUPTED:
             return EXIT_INTERRUPTED
     if not codes:
         raise NothingMeasured("no study of the suite could be measured: none of their servers is installed")
     talk.print(Text(f"\n{suite.title}: {len(codes)} of {len(planned)} studies measured"))
-    _show_next(talk, "one site of all of them", [program_name(), "publish", str(folder), "--to", "results"])
+    publish = ("publish", str(folder), "--to", "results")
+    talk.print(shown_steps({publish: "one site of all of them"}), soft_wrap=True)
     return next((code for code in codes if code != EXIT_DONE), EXIT_DONE)
 
 
@@ -214,9 +214,3 @@ def _left_out(planned: Iterable[PlannedStudy], rows: Mapping[str, CatalogRow]) -
     used = [one.study.servers[name].use for one in planned for name in one.only or one.study.servers]
     missing = [name for name in dict.fromkeys(used) if not _is_here(rows.get(name))]
     return not_installed_record({name: rows[name].entry.description.install for name in missing})
-
-
-def _show_next(talk: Console, meaning: str, words: Sequence[str]) -> None:
-    talk.print(Text("Next", style="bold"))
-    talk.print(Text(f"  {meaning}:", style="dim"))
-    talk.print(Text(f"    {shlex.join(words)}"), soft_wrap=True)

@@ -1,39 +1,23 @@
 """What a load says of calls of gRPC: their message, the statuses that are right, the deadline."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationInfo
 from pydantic.functional_validators import AfterValidator
 
-from loadcurve._engine import body_length, encode_message
+from loadcurve._engine import encode_message, grpc_statuses
+from loadcurve.loads.asked import AskedRequest
 from loadcurve.loads.option import CommandLine
-from loadcurve.loads.sent import FILE_MARK, LEAST_HIDDEN, BodyLines
-from loadcurve.redaction import HIDDEN, remember
+from loadcurve.loads.requests import LongList
+from loadcurve.loads.sent import FILE_MARK, BodyLines, recorded_text, require_not_hidden, text_or_file
+from loadcurve.protocol import HTTP2, HttpVersion
 from loadcurve.toml.expected import Expected, show
-from loadcurve.toml.problems import own_problem
+from loadcurve.toml.problems import Problem, own_problem
+from loadcurve.toml.values import from_study_folder
 
-STATUSES: Final = (
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-)
+STATUSES: Final = (*grpc_statuses(),)
 """The statuses by which calls end, each in the place of its number."""
 OK: Final = STATUSES[0]
 _MESSAGE_IN_WORDS = (
@@ -42,30 +26,10 @@ _MESSAGE_IN_WORDS = (
 
 
 def _message(value: object, info: ValidationInfo) -> object:
-    """Count the name of a file from the folder of the study, and keep a message out of errors of others."""
-    if value == HIDDEN:
-        text = f"found {HIDDEN}, which a run folder has in place of a message; expected the message"
-        raise own_problem(text)
+    require_not_hidden(value, "message")
     if not isinstance(value, str):
         raise own_problem(f"found {show(value)}; expected {_MESSAGE_IN_WORDS}")
-    if not value.startswith(FILE_MARK):
-        if len(value) >= LEAST_HIDDEN:
-            remember(value)
-        return value
-    file = _from_folder(value.removeprefix(FILE_MARK), info)
-    try:
-        body_length(file)
-    except ValueError as error:
-        raise own_problem(str(error)) from None
-    return f"{FILE_MARK}{file}"
-
-
-def _from_folder(name: str, info: ValidationInfo) -> str:
-    return str(Path(info.context["folder"] if info.context else "", name))
-
-
-def _recorded_message(message: str) -> str:
-    return HIDDEN if message and not message.startswith(FILE_MARK) else message
+    return text_or_file(value, info)
 
 
 def _status(value: object) -> object:
@@ -79,7 +43,7 @@ Status = Annotated[str, BeforeValidator(_status), Expected('a status of gRPC, su
 FileName = Annotated[
     str,
     Field(min_length=1),
-    AfterValidator(_from_folder),
+    AfterValidator(from_study_folder),
     Expected('the name of a file, such as "api.proto"'),
 ]
 
@@ -92,7 +56,7 @@ class GrpcTable(BaseModel):
     message: Annotated[
         str,
         BeforeValidator(_message),
-        PlainSerializer(_recorded_message),
+        PlainSerializer(recorded_text),
         Expected(_MESSAGE_IN_WORDS),
         CommandLine(
             "--message",
@@ -148,12 +112,12 @@ class GrpcTable(BaseModel):
         bool,
         CommandLine(
             "--deadline",
-            help="Tell a gRPC server the timeout of each call.",
+            help="Send the timeout of each call to the gRPC server.",
             panel="Messages",
             place=90,
         ),
     ] = False
-    """Whether each call tells the server the load's `timeout` as its deadline (`grpc-timeout`)."""
+    """Whether each call carries the load's `timeout` as its deadline (`grpc-timeout`)."""
 
     @property
     def right(self) -> Sequence[str]:
@@ -203,3 +167,23 @@ Grpc = Annotated[
     Expected('a table about calls of gRPC, such as { message = "{}", proto = "api.proto" }'),
 ]
 """A record has what the study gives, without the message."""
+
+
+def problems_of_calls(
+    grpc: GrpcTable, http: HttpVersion, requests: object, calls: Sequence[AskedRequest]
+) -> Iterator[Problem]:
+    """Check that calls of gRPC can be made as a load says: over this version, with these requests."""
+    if http != HTTP2:
+        text = f'found {http}, but gRPC is spoken over HTTP/2; expected "{HTTP2}", or nothing'
+        yield Problem(("load", "http"), text)
+    if isinstance(requests, LongList):
+        text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
+        yield Problem(("load", "requests"), text)
+    for index, call in enumerate(calls):
+        try:
+            grpc.encoded(call.path, call.body)
+        except ValueError as error:
+            own = call.body != grpc.message
+            yield Problem(
+                ("load", "requests", str(index)) if own else ("load", "grpc", "message"), str(error)
+            )

@@ -20,6 +20,7 @@ from pydantic import (
 
 from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
 from loadcurve.loads.entries import Entry, path_of, source_of
+from loadcurve.loads.grpc import problems_of_calls
 from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.limits import (
     CONNECTION_WINDOW_BYTES_MIN,
@@ -490,7 +491,8 @@ class HttpLoadTable(MessagesTable):
         yield from self._idle_threads(at)
         yield from self._weights()
         yield from self._other_version(at)
-        yield from self._calls()
+        if self.makes_calls:
+            yield from problems_of_calls(self.grpc, self.http, self.requests, self.asked)
         yield from self._several_ways()
         yield from self._problems_of_messages(at)
 
@@ -500,25 +502,6 @@ class HttpLoadTable(MessagesTable):
         if threads and connections and max(threads) > min(connections):
             text = f"found {max(threads)}; expected no more threads than connections; the lowest point has "
             yield Problem(at.place("threads"), f"{text}{min(connections)}")
-
-    def _calls(self) -> Iterator[Problem]:
-        """Check that calls of gRPC can be made as the load says."""
-        if not self.makes_calls:
-            return
-        if self.http != HTTP2:
-            text = f'found {self.http}, but gRPC is spoken over HTTP/2; expected "{HTTP2}", or nothing'
-            yield Problem(("load", "http"), text)
-        if isinstance(self.requests, LongList):
-            text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
-            yield Problem(("load", "requests"), text)
-        for index, call in enumerate(self.asked):
-            try:
-                self.grpc.encoded(call.path, call.body)
-            except ValueError as error:
-                own = call.body != self.grpc.message
-                yield Problem(
-                    ("load", "requests", str(index)) if own else ("load", "grpc", "message"), str(error)
-                )
 
     def _other_version(self, at: Swept) -> Iterator[Problem]:
         """Check that what belongs to one version of HTTP is not asked of another."""

@@ -13,6 +13,7 @@ from loadcurve.redaction import HIDDEN, may_be_secret, remember
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
 from loadcurve.toml.secret import GIVEN_IN_WORDS, SecretText, read_secret
+from loadcurve.toml.values import from_study_folder
 
 HeaderValues = tuple[SecretText, ...]
 """The values of the fields of one name, in their order."""
@@ -94,33 +95,52 @@ def with_headers(headers: FieldsByName, more: FieldsByName) -> FieldsByName:
     return {name: values for name, values in headers.items() if name.lower() not in replaced} | more
 
 
+def recorded_text(text: str) -> str:
+    """Return what records have of a text that is sent: the name of its file, or nothing of it."""
+    return HIDDEN if text and not text.startswith(FILE_MARK) else text
+
+
 def _recorded_body(body: str | BodyLines) -> object:
-    if isinstance(body, BodyLines):
-        return {"lines": str(body.file)}
-    return HIDDEN if body and not body.startswith(FILE_MARK) else body
+    return {"lines": str(body.file)} if isinstance(body, BodyLines) else recorded_text(body)
 
 
-def _existing_file(value: object, info: ValidationInfo) -> object:
-    """Count the name of a file from the folder of the study, and refuse one that cannot be a body."""
-    folder = info.context["folder"] if info.context else ""
+def require_not_hidden(value: object, what: str) -> None:
+    """Refuse what a run folder has in place of a text that is sent, which is a ``what``."""
     if value == HIDDEN:
-        raise own_problem(f"found {HIDDEN}, which a run folder has in place of a body; expected the body")
+        raise own_problem(f"found {HIDDEN}, which a run folder has in place of a {what}; expected the {what}")
+
+
+def text_or_file(value: str, info: ValidationInfo) -> str:
+    """Return a text that is sent, or the mark and the name of its file, from the folder of the study.
+
+    A file that cannot be sent is refused, and a text is kept out of errors of others.
+    """
+    if not value.startswith(FILE_MARK):
+        if len(value) >= LEAST_HIDDEN:
+            remember(value)
+        return value
+    file = from_study_folder(value.removeprefix(FILE_MARK), info)
     try:
-        if isinstance(value, dict) and [*value] == ["lines"] and isinstance(value["lines"], str):
-            file = Path(folder, value["lines"])
-            body_lines(file)
-            return BodyLines(file)
-        if isinstance(value, str) and value.startswith(FILE_MARK):
-            file = Path(folder, value.removeprefix(FILE_MARK))
-            body_length(file)
-            return f"{FILE_MARK}{file}"
+        body_length(file)
     except ValueError as error:
         raise own_problem(str(error)) from None
-    if not isinstance(value, str | BodyLines):
+    return f"{FILE_MARK}{file}"
+
+
+def _body(value: object, info: ValidationInfo) -> object:
+    """Read a body, and refuse a file that cannot be one."""
+    require_not_hidden(value, "body")
+    if isinstance(value, str):
+        return text_or_file(value, info)
+    if isinstance(value, dict) and [*value] == ["lines"] and isinstance(value["lines"], str):
+        file = Path(from_study_folder(value["lines"], info))
+        try:
+            body_lines(file)
+        except ValueError as error:
+            raise own_problem(str(error)) from None
+        return BodyLines(file)
+    if not isinstance(value, BodyLines):
         raise own_problem(f"found {show(value)}; expected {BODY_IN_WORDS}")
-    if isinstance(value, str) and len(value) >= LEAST_HIDDEN:
-        # An error may repeat it.
-        remember(value)
     return value
 
 
@@ -154,7 +174,7 @@ if TYPE_CHECKING:
 else:
     Body = Annotated[
         str | InstanceOf[BodyLines],
-        BeforeValidator(_existing_file),
+        BeforeValidator(_body),
         PlainSerializer(_recorded_body),
         Expected(BODY_IN_WORDS),
     ]

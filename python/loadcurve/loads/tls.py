@@ -1,6 +1,5 @@
 """What a load asks for in the handshakes of TLS."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, model_validator
@@ -9,23 +8,22 @@ from pydantic.functional_validators import AfterValidator
 from loadcurve.loads.option import CommandLine
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.toml.values import from_study_folder
 
 Scheme = Literal["http", "https"]
 """Whether the connections of a load carry clear text."""
 DEFAULT_PORTS: dict[Scheme, int] = {"http": 80, "https": 443}
 
 
-def _from_folder(name: str, info: ValidationInfo) -> str:
-    """Count the name of a file from the folder of the study."""
-    return str(Path(info.context["folder"] if info.context else "", name))
-
-
 def _file_unless_named(name: str, info: ValidationInfo) -> str:
-    return name if name in ("system", "none") else _from_folder(name, info)
+    return name if name in ("system", "none") else from_study_folder(name, info)
 
 
 FileName = Annotated[
-    str, Field(min_length=1), AfterValidator(_from_folder), Expected('the name of a file, such as "ca.pem"')
+    str,
+    Field(min_length=1),
+    AfterValidator(from_study_folder),
+    Expected('the name of a file, such as "ca.pem"'),
 ]
 Verify = Annotated[
     str,

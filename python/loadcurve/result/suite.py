@@ -22,7 +22,7 @@ class SuiteRecord(Record):
     options: Many[str]
     """Those that change its studies, as they are given on the command line."""
     seed: int | None
-    """That of all its runs; ``None`` where each has one of its own."""
+    """That of all its runs; ``None`` where each draws another one."""
 
 
 def write_suite(folder: Path, record: SuiteRecord) -> None:

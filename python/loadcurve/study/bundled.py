@@ -6,7 +6,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "studies"
 STUDY_FILE = "study.toml"
 """The study's own file, in a folder with what belongs to it: published figures, claims, a description."""
 SUITE_FILE = "suite.toml"
-"""The file of a suite, in a folder with its studies, each a file of its own."""
+"""The file of a suite, in a folder with its studies, each in a separate file."""
 
 
 def bundled_studies() -> dict[str, Path]:

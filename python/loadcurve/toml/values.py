@@ -11,6 +11,11 @@ from loadcurve.toml.problems import without_repetition
 Text = Annotated[str, Field(min_length=1), Expected("a text in quotes, not empty")]
 
 
+def from_study_folder(name: str, info: ValidationInfo) -> str:
+    """Return the name of a file, counted from the folder of the study file."""
+    return str(Path(info.context["folder"] if info.context else "", name))
+
+
 def _from_the_studys_folder(value: object, info: ValidationInfo) -> object:
     """Return a path in quotes as an absolute one, which counts from the folder of the study file."""
     if not isinstance(value, str):

@@ -126,7 +126,7 @@ LOAD_OPTIONS: Final = (
         panel="Messages", place=70),
     Row("grpc_status", "--grpc-status", str, help="Statuses of gRPC that are right; default OK.",
         metavar="LIST", panel="Messages", place=80),
-    Row("deadline", "--deadline", bool, help="Tell a gRPC server the timeout of each call.",
+    Row("deadline", "--deadline", bool, help="Send the timeout of each call to the gRPC server.",
         panel="Messages", place=90, default=False),
     Row("tls_version", "--tls-version", Literal["1.2", "1.3"],
         help="The one version of TLS that is offered; default both.", panel="TLS", place=10),

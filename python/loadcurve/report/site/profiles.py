@@ -1,4 +1,4 @@
-"""Profiles side by side: the newest run of each study on one machine, each with a ranking of its own.
+"""Profiles side by side: the newest run of each study on one machine, each with a separate ranking.
 
 A column is one question, and no figure is made of several. Servers stand in the order of their names.
 """
