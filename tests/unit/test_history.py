@@ -211,6 +211,13 @@ def test_the_terminal_has_a_line_for_each_series_within_80_columns_and_its_chang
     assert line.endswith("1 change")
     assert "throughput of nginx at connections = 10: +" in printed
     assert max(map(len, printed.splitlines())) <= 80
+    assert "loadcurve gate runs both" in printed
+
+
+def test_what_would_confirm_a_change_is_only_said_where_there_is_one(tmp_path: Path):
+    console = Console(file=io.StringIO(), width=80)
+    console.print(history_lines(*history_of(tmp_path, [100.0, 101, 99, 100, 101, 99, 100, 101])))
+    assert "loadcurve gate" not in console.file.getvalue()
 
 
 def test_the_page_has_a_figure_by_the_measures_heading_and_the_change(tmp_path: Path):

@@ -18,6 +18,7 @@ LINE_RUNS_MAX = 32
 """A line shows at most this many of the newest runs."""
 COMMIT_CHARACTERS = 12
 MEASURE_WIDTH = 20
+TO_CONFIRM = "A machine that becomes slower looks like a change, too: loadcurve gate runs both sides in turn."
 _OF_COLUMN = {one.column: one for one in MEASURES.values()}
 
 
@@ -42,7 +43,14 @@ def history_lines(found: History, studies: Sequence[StudyHistory]) -> Renderable
     words = sentences(studies)
     parts.append(Text("\nchanges" if words else "\nNo change is shown.", style="bold" if words else ""))
     parts += [Text(one) for one in words]
+    if has_change(studies):
+        parts.append(Text(f"\n{TO_CONFIRM}"))
     return Group(*parts)
+
+
+def has_change(studies: Sequence[StudyHistory]) -> bool:
+    """Whether any series has a change that is no longer pending."""
+    return any(one.changes is not None and one.changes.points for study in studies for one in study.series)
 
 
 def _grouped(

@@ -13,7 +13,15 @@ from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.history import history_figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.files import write_part
-from loadcurve.report.history import changes_in_words, commit_words, heading_of, measure_words, sentences
+from loadcurve.report.history import (
+    TO_CONFIRM,
+    changes_in_words,
+    commit_words,
+    has_change,
+    heading_of,
+    measure_words,
+    sentences,
+)
 from loadcurve.report.page import figure_scripts, rendered
 from loadcurve.result.history import History, HistoryEntry
 from loadcurve.result.run_files import REPORT_FILE
@@ -65,6 +73,7 @@ def render_history(found: History, studies: Sequence[StudyHistory]) -> str:
         "found": found,
         "studies": [(study.title, _arms(study)) for study in studies],
         "changes": sentences(studies),
+        "to_confirm": TO_CONFIRM if has_change(studies) else None,
         "entries": [_listed(found.folder, entry) for entry in reversed(found.entries)],
         "plural": units.plural,
         "with_columns": with_columns,
