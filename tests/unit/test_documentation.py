@@ -63,22 +63,6 @@ def test_each_document_is_reached_from_the_readme():
     assert {path for path in DOCUMENTS if "studies" not in path.parts} <= reached
 
 
-def anchors_of(path):
-    """The anchors of a document's headings, as GitHub and the site make them, and its own."""
-    text = FENCE.sub("", path.read_text())
-    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    words = [re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", title)).strip() for title in titles]
-    return {title.lower().replace(" ", "-") for title in words} | set(re.findall(r'id="([^"]+)"', text))
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_each_link_to_a_part_of_a_document_names_one_that_is_there(path):
-    for target, part in re.findall(r"\]\(((?!https?:)[^)#\s]*)#([^)\s]+)\)", FENCE.sub("", path.read_text())):
-        document = (path.parent / target).resolve() if target else path
-        if document.suffix == ".md":
-            assert part in anchors_of(document), f"{target}#{part}"
-
-
 GUIDES_OF_ONE_TABLE = {"hidden.md", "which-tool.md"}
 """Guides that are short texts around a table."""
 

@@ -43,14 +43,18 @@ def text_of(path: Path) -> str:
 
 @cache
 def anchors(path: Path) -> frozenset[str]:
-    """What the headings of a document are called in links, by the rules of GitHub."""
+    """What the headings of a document are called in links, by the rules of GitHub and of the site alike.
+
+    GitHub leaves several hyphens in a row, and the site makes one of them.
+    """
     found: list[str] = []
     for heading in re.findall(r"^#{1,6} +(.*?) *#*$", text_of(path), re.MULTILINE):
         shown = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         name = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
         repeated = sum(re.fullmatch(rf"{re.escape(name)}(-\d+)?", other) is not None for other in found)
         found.append(f"{name}-{repeated}" if repeated else name)
-    return frozenset(found) | frozenset(HTML_ANCHOR.findall(text_of(path)))
+    alike = frozenset(name for name in found if "--" not in name)
+    return alike | frozenset(HTML_ANCHOR.findall(text_of(path)))
 
 
 def targets(path: Path) -> list[str]:
