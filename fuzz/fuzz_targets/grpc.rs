@@ -10,7 +10,7 @@ use std::iter;
 
 use loadcurve_fuzz::target;
 use loadcurve_wire::{
-    Body, Event, Exchange, Grpc, Http2Settings, HttpExchange, Malformed, Method, Request, Target, Version,
+    Body, Event, Exchange, Grpc, GrpcAnswer, GrpcSettings, Http2Settings, HttpExchange, Malformed, Method, Request, Target, Version,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};
@@ -22,16 +22,20 @@ const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
 
 target!(|input: &[u8]| {
     let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
-    let whole = read(iter::once(bytes));
-    assert_eq!(read(pieces(bytes, *piece_lengths)), whole);
-    assert_eq!(read(bytes.chunks(1)), whole);
+    for answer in [GrpcAnswer::One, GrpcAnswer::Stream] {
+        let whole = read(iter::once(bytes), answer);
+        assert_eq!(read(pieces(bytes, *piece_lengths), answer), whole);
+        assert_eq!(read(bytes.chunks(1), answer), whole);
+    }
 });
 
 /// How calls end, each with what the server says of it, and why the connection is of no more use.
 type Ends = (Vec<(Event, Option<String>)>, Option<Malformed>);
 
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Ends {
-    let mut exchange = Grpc::new(CALLS, &Http2Settings { header_bytes: 300, ..Http2Settings::default() });
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, answer: GrpcAnswer) -> Ends {
+    let http2 = Http2Settings { header_bytes: 300, ..Http2Settings::default() };
+    let settings = GrpcSettings { http2, answer };
+    let mut exchange = Grpc::new(CALLS, &settings);
     exchange.open();
     exchange.receive(SETTINGS).expect("settings are sound");
     let call = Request {
@@ -40,7 +44,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Ends {
         target: Target::Fixed("/a.B/C"),
         authority: "localhost",
         headers: &[],
-        body: Body::Bytes(b"abc"),
+        body: Body::Bytes(b"\0\0\0\0\x03abc"),
         is_chunked: false,
     };
     let template = Grpc::template(&call).expect("it is sound");

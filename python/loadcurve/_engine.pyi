@@ -32,6 +32,7 @@ __all__ = [
     "latency_bounds_s",
     "make_certificates",
     "merge_parts",
+    "method_streams",
     "pause_delays",
     "percentile_curve",
     "table_columns",
@@ -377,16 +378,24 @@ def ask(
 
 def encode_message(
     schema: str | PathLike[str], folders: Sequence[str | PathLike[str]], method: str, json: str
-) -> tuple[bytes, bool, bool]:
+) -> bytes:
     """Encode the message of a call of ``/package.Service/Method`` that JSON describes.
 
     The schema is a ``.proto`` file, whose imports are looked for beside it and in the folders, or a
-    descriptor set. Also says whether the method streams requests, and answers.
+    descriptor set.
 
     Raises:
         ValueError: the schema cannot be read or has no such method, or the JSON does not fit the message; the
             text names the file, the field and the line.
 
+    """
+
+def method_streams(
+    schema: str | PathLike[str], folders: Sequence[str | PathLike[str]], method: str
+) -> tuple[bool, bool]:
+    """Return whether a method streams its requests, and its answers, by the schema of a file.
+
+    Raises ``ValueError``: the schema cannot be read or has no such method; the text names the file.
     """
 
 def body_lines(path: str | PathLike[str]) -> int:

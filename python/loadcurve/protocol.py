@@ -21,6 +21,7 @@ SCHEMES: dict[str, ProtocolName] = {
 
 Messages = Literal["events", "grpc", "websocket"]
 """What the answers of a load may be streams of."""
+EVENTS: Final = "events"
 GRPC: Final = "grpc"
 MESSAGE_SCHEMES: Final[dict[str, tuple[str, Literal["http", "https"]]]] = {
     "ws": ("websocket", "http"),

@@ -11,7 +11,7 @@ SCHEMA = """syntax = "proto3";
 package h;
 message Who { string name = 1; }
 message Nothing {}
-service Hello { rpc Say (Who) returns (Nothing); }
+service Hello { rpc Say (Who) returns (Nothing); rpc Listen (Who) returns (stream Nothing); }
 """
 
 
@@ -46,6 +46,17 @@ def test_calls_that_fail_are_failures_of_the_class_of_their_status(sandbox, tmp_
     # The first one is what the server is verified by.
     assert (result["requests"]["answered"], result["errors"]["grpc_internal"]) == (0, 50)
     assert finished.returncode == 4
+
+
+def test_messages_of_streamed_answers_are_counted(sandbox, tmp_path, schema):
+    options = ("--proto", schema, "-c", 2, "-n", 50, "--events-expected", 4, "--json")
+    with limit_server(tmp_path, http2=True, faults=("--call-messages", "4")) as address:
+        finished = sandbox.run("load", f"grpc://{address}/h.Hello/Listen", *options)
+    result = json.loads(finished.stdout)
+    messages = result["messages"]
+    assert (result["requests"]["answered"], result["requests"]["failed"]) == (50, 0)
+    assert (messages["kind"], messages["delivered"], messages["expected"]) == ("grpc", 200, 200)
+    assert messages["first_event_ms"]["count"] == 50
 
 
 @pytest.fixture

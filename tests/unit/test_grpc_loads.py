@@ -20,7 +20,11 @@ SCHEMA = """syntax = "proto3";
 package h;
 message Who { string name = 1; }
 message Nothing {}
-service Hello { rpc Say (Who) returns (Nothing); rpc Listen (Who) returns (stream Nothing); }
+service Hello {
+  rpc Say (Who) returns (Nothing);
+  rpc Listen (Who) returns (stream Nothing);
+  rpc Chat (stream Who) returns (stream Nothing);
+}
 """
 CALLS = CLOSED.replace('["/a", "/b"]', '["/h.Hello/Say"]') + 'messages = "grpc"\n'
 SAID = '[load.grpc]\nproto = "hello.proto"\nmessage = \'{"name": "x"}\'\n'
@@ -43,7 +47,16 @@ def test_calls_are_posts_of_the_encoded_message_over_http_2_named_by_their_metho
     # Field 1 of type 2, one byte long (protobuf's encoding).
     assert given["body"] == {"bytes": [0x0A, 1, ord("x")]}
     assert planned["http"] == "2"
-    assert planned["messages"] == {"grpc": {"right_statuses": 1, "deadline": False}}
+    assert planned["messages"] == {"grpc": {"right_statuses": 1, "deadline": False, "call": "unary"}}
+
+
+@pytest.mark.parametrize(("path", "said"), [("Listen", ""), ("Say", 'call = "server_stream"\n')])
+def test_answers_are_streams_where_the_schema_says_so_or_the_load_without_one(tmp_path, path, said):
+    given = SAID if not said else f"[load.grpc]\n{said}"
+    text = CALLS.replace("Hello/Say", f"Hello/{path}") + 'events_expected = 3\nstream_for = "2s"\n' + given
+    planned = work(load_of(tmp_path, text).with_values({}, ClosedLoad))["messages"]["grpc"]
+    assert (planned["call"], planned["events_expected"]) == ("server_stream", 3)
+    assert planned["stream_for_s"] == 2
 
 
 def test_a_load_of_plain_requests_says_nothing_of_calls(tmp_path):
@@ -77,10 +90,13 @@ def test_a_message_is_no_part_of_a_record_and_statuses_are(tmp_path):
     ("changes", "parts"),
     [
         ({'"name"': '"nam"'}, ["load.grpc.message", "line 1, column 6", "'nam'", "h.Who has name"]),
-        ({"Hello/Say": "Hello/Shout"}, ["load.grpc.message", 'no method "Shout"', "h.Hello/Say"]),
-        ({"Hello/Say": "Hello/Listen"}, ["load.grpc.message", "streams its answers"]),
+        ({"Hello/Say": "Hello/Shout"}, ["load.grpc.call", 'no method "Shout"', "h.Hello/Say"]),
+        ({"Hello/Say": "Hello/Chat"}, ["load.grpc.call", "streams its requests"]),
+        ({"[load.grpc]\n": '[load.grpc]\ncall = "server_stream"\n'}, ["load.grpc.call", "Say is unary"]),
+        ({'["/h.Hello/Say"]': '["/h.Hello/Say", "/h.Hello/Listen"]'}, ["load.grpc.call", "of one kind"]),
+        ({'messages = "grpc"\n': 'messages = "grpc"\nstream_for = "1s"\n'}, ["load.stream_for", "unary"]),
         ({'proto = "hello.proto"\n': ""}, ["load.grpc.message", "requires the .proto file"]),
-        ({"hello.proto": "other.proto"}, ["load.grpc.message", "other.proto"]),
+        ({"hello.proto": "other.proto"}, ["load.grpc.call", "other.proto"]),
         ({'messages = "grpc"\n': 'messages = "grpc"\nhttp = "1.1"\n'}, ["load.http", "over HTTP/2"]),
         ({'messages = "grpc"\n': ""}, ["load.grpc", "only used with messages"]),
         (
@@ -108,6 +124,14 @@ def test_urls_of_grpc_lead_where_those_of_http_do():
 def test_every_status_has_its_class_of_failures():
     classes = {code for code in FAILURES if code.startswith("grpc_")}
     assert classes == {f"grpc_{name.lower()}" for name in STATUSES} | {"grpc_no_status"}
+
+
+def test_a_stream_that_has_begun_with_a_message_is_right_before_it_has_ended():
+    begun = answer(None, text="\0\0\0\0\3abc")
+    require_call("h.Hello/Listen", begun, ["OK"], is_stream=True)
+    for wrong in (answer(None, text="<h1>lost</h1>"), answer(("NOT_FOUND", None)), answer(None)):
+        with pytest.raises(ServerFailure):
+            require_call("h.Hello/Listen", wrong, ["OK"], is_stream=True)
 
 
 def answer(call, status=200, text=""):

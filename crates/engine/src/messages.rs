@@ -1,6 +1,6 @@
 //! What the result of a load has whose answers are streams of messages.
 
-use loadcurve_plan::{HttpLoad, Messages as Asked, Nanos};
+use loadcurve_plan::{HttpLoad, Nanos};
 use loadcurve_record::{Distribution, Recorder};
 use serde::Serialize;
 
@@ -30,12 +30,12 @@ pub struct MessagesSummary {
 
 /// The messages of a recording, where the plan asks for streams of them.
 pub(crate) fn summary(plan: &HttpLoad, recorder: &Recorder, length: Nanos) -> Option<Box<MessagesSummary>> {
-    // A call of gRPC has one answer, whose times are those of its request.
-    let Some(Asked::Events(events)) = plan.work.messages else { return None };
+    let asked = plan.work.messages.as_ref()?;
+    let events = asked.events()?;
     let messages = &recorder.messages;
     let per_s = messages.received as f64 / length.as_secs_f64();
     Some(Box::new(MessagesSummary {
-        kind: "events",
+        kind: if asked.grpc().is_some() { "grpc" } else { "events" },
         first_event_ms: (&messages.first_from_due).into(),
         first_event_from_sent_ms: (&messages.first_from_sent).into(),
         gap_ms: (&messages.gap).into(),

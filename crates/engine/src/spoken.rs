@@ -1,7 +1,10 @@
 //! What the connections of a load speak: the one place where a plan becomes the type of an exchange.
 
-use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion, Messages};
-use loadcurve_wire::{Grpc, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream, WebSocket};
+use loadcurve_plan::{self as plan, Call, Http, HttpLoad, HttpVersion, Messages};
+use loadcurve_wire::{
+    Grpc, GrpcAnswer, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream,
+    WebSocket,
+};
 
 use crate::agreement;
 use crate::error::StartError;
@@ -30,10 +33,16 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
         HttpVersion::Http10 | HttpVersion::Http11 => visitor.visit::<Http1>(HTTP1, ()),
         HttpVersion::Http2 => {
             let scheme = if work.tls.is_some() { Scheme::Https } else { Scheme::Http };
-            let settings = http2_settings(&work.h2, scheme);
+            let http2 = http2_settings(&work.h2, scheme);
             match &work.messages {
-                Some(Messages::Grpc(_)) => visitor.visit::<Grpc>(HTTP2, settings),
-                _ => visitor.visit::<Http2>(HTTP2, settings),
+                Some(Messages::Grpc(grpc)) => {
+                    let answer = match grpc.call {
+                        Call::Unary => GrpcAnswer::One,
+                        Call::ServerStream => GrpcAnswer::Stream,
+                    };
+                    visitor.visit::<Grpc>(HTTP2, GrpcSettings { http2, answer })
+                }
+                _ => visitor.visit::<Http2>(HTTP2, http2),
             }
         }
         HttpVersion::Http3 => visitor.visit_http3(),

@@ -2,25 +2,48 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::InvalidPlan;
+use crate::{EventFormat, Events, InvalidPlan};
 
 /// How many statuses there are.
 const STATUSES: u32 = 17;
 
+/// What a call consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// One message, which one answers.
+    #[default]
+    Unary,
+    /// One message, which any number of them answers.
+    ServerStream,
+}
+
 /// How calls of gRPC are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grpc {
     /// The statuses that are right: the bit of each one's number.
     pub right_statuses: u32,
     /// Whether calls tell the server their timeout (`grpc-timeout`).
     pub deadline: bool,
+    /// What each call consists of.
+    pub call: Call,
+    /// How many messages a streamed answer is to have; none where nobody knows.
+    pub events_expected: Option<u64>,
+    /// How long a streamed answer is awaited that the server does not end; none for as long as the load lasts.
+    pub stream_for_s: Option<f64>,
 }
 
 impl Default for Grpc {
-    /// OK is right.
+    /// Unary calls, of which OK is right.
     fn default() -> Self {
-        Self { right_statuses: 1, deadline: false }
+        Self {
+            right_statuses: 1,
+            deadline: false,
+            call: Call::Unary,
+            events_expected: None,
+            stream_for_s: None,
+        }
     }
 }
 
@@ -31,10 +54,18 @@ impl Grpc {
         u32::from(status) < STATUSES && self.right_statuses >> status & 1 == 1
     }
 
+    /// How answers are divided into messages; none where each has one.
+    #[must_use]
+    pub fn streams(self) -> Option<Events> {
+        let Self { events_expected, stream_for_s, .. } = self;
+        let events = Events { event_format: EventFormat::Grpc, events_expected, stream_for_s };
+        (self.call == Call::ServerStream).then_some(events)
+    }
+
     /// Checks the numbers.
     ///
     /// # Errors
-    /// No status is right, or a bit is that of no status.
+    /// No status is right, or a bit is that of no status; or something is said of streams of which there are none.
     pub(crate) fn validate(self) -> Result<(), InvalidPlan> {
         let bits = self.right_statuses;
         if bits == 0 || bits >> STATUSES > 0 {
@@ -42,13 +73,21 @@ impl Grpc {
                 "the right statuses of gRPC have the bits {bits:#b}; expected at least one of the lowest {STATUSES}"
             )));
         }
-        Ok(())
+        let says_of_streams = self.events_expected.is_some() || self.stream_for_s.is_some();
+        match self.streams() {
+            Some(streams) => streams.validate(),
+            None if says_of_streams => Err(InvalidPlan(
+                "only an answer that is a stream has a number of messages and a time for which it is awaited"
+                    .into(),
+            )),
+            None => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Grpc;
+    use super::{Call, EventFormat, Events, Grpc};
 
     #[test]
     fn ok_is_right_unless_others_are_named() {
@@ -56,6 +95,24 @@ mod tests {
         assert_eq!(right(Grpc::default()), [0]);
         assert_eq!(right(Grpc { right_statuses: 0b10_0001, ..Grpc::default() }), [0, 5]);
         assert_eq!(right(Grpc { right_statuses: 1 << 16, ..Grpc::default() }), [16]);
+    }
+
+    #[test]
+    fn answers_of_calls_that_stream_them_are_divided_into_messages() {
+        let stream = Grpc {
+            call: Call::ServerStream,
+            events_expected: Some(3),
+            stream_for_s: Some(0.5),
+            ..Grpc::default()
+        };
+        let events =
+            Events { event_format: EventFormat::Grpc, events_expected: Some(3), stream_for_s: Some(0.5) };
+        assert_eq!(stream.streams(), Some(events));
+        assert!(stream.validate().is_ok());
+        assert!(Grpc { events_expected: Some(0), ..stream }.validate().is_err());
+        let unary = Grpc { call: Call::Unary, ..stream };
+        assert_eq!(unary.streams(), None);
+        assert!(unary.validate().unwrap_err().to_string().contains("only an answer that is a stream"));
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Http {
     /// How answers are divided into events; none where they are not.
     #[must_use]
     pub fn events(&self) -> Option<Events> {
-        self.messages.as_ref().and_then(Messages::events).copied()
+        self.messages.as_ref().and_then(Messages::events)
     }
 
     fn validate_messages(&self) -> Result<(), InvalidPlan> {

@@ -38,7 +38,7 @@ mod tls;
 mod way;
 
 pub use back_off::BackOff;
-pub use grpc::Grpc;
+pub use grpc::{Call, Grpc};
 pub use http::{Conversation, Http, HttpLoad, HttpVersion};
 pub use http2::{Hpack, Http2};
 pub use load::{InvalidPlan, IoChoice, Load, Model, Rate, Stop, Waiting, Work};

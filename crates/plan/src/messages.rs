@@ -57,15 +57,19 @@ pub enum EventFormat {
     Sse,
     /// Each line that is not empty is one, such as JSON lines.
     Lines,
+    /// Each message of an answer of gRPC is one.
+    #[serde(skip)]
+    Grpc,
 }
 
 impl Messages {
-    /// The settings of events, where messages are these.
+    /// How answers are divided into events, where they are streams of them.
     #[must_use]
-    pub fn events(&self) -> Option<&Events> {
+    pub fn events(&self) -> Option<Events> {
         match self {
-            Self::Events(events) => Some(events),
-            Self::Grpc(_) | Self::WebSocket(_) => None,
+            Self::Events(events) => Some(*events),
+            Self::Grpc(grpc) => grpc.streams(),
+            Self::WebSocket(_) => None,
         }
     }
 
@@ -107,7 +111,7 @@ impl Events {
         self.stream_for_s.map_or(Nanos::NEVER, Nanos::from_secs_f64)
     }
 
-    fn validate(&self) -> Result<(), InvalidPlan> {
+    pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
         if self.events_expected == Some(0) {
             return Err(InvalidPlan("an answer is expected to have at least 1 event".into()));
         }

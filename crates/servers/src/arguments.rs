@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lexopt::prelude::*;
+use loadcurve_servers::reply::Reply;
 use loadcurve_servers::{persistent, pipelined, simple};
 
 use crate::forking::{ServeClient, Settings};
@@ -34,11 +35,18 @@ Options:
                             knowledge in clear text (default false)
   --http3 BOOLEAN           whether limit speaks HTTP/3 besides, on the UDP port of the same number; it requires
                             --certificate (default false)
+  --call-messages N         with how many messages limit answers each call of gRPC (default 1)
   --version                 the version
 ";
 
 const ADDRESS: Quantity<SocketAddr> =
     Quantity { read: parsed, expected: "an address with a port, such as 127.0.0.1:8080" };
+const CALL_MESSAGES: Quantity<usize> = Quantity {
+    read: |text| text.parse().ok().filter(|messages| *messages <= CALL_MESSAGES_MAX),
+    expected: "a whole number of at most a million",
+};
+/// More messages are held in memory by nobody.
+const CALL_MESSAGES_MAX: usize = 1_000_000;
 const DEFAULT_BACKLOG: i32 = 4096;
 const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -64,6 +72,7 @@ struct Given {
     certificate_key: PathBuf,
     speaks_http2: Option<bool>,
     speaks_http3: Option<bool>,
+    call_messages: Option<usize>,
     /// What it asks to be printed, instead of anything else.
     printed: Option<String>,
 }
@@ -84,6 +93,7 @@ impl Given {
             certificate_key: PathBuf::new(),
             speaks_http2: None,
             speaks_http3: None,
+            call_messages: None,
             printed: None,
         };
         while given.printed.is_none()
@@ -103,6 +113,9 @@ impl Given {
                 Long("certificate-key") => given.certificate_key = PathBuf::from(parser.value()?),
                 Long("http2") => given.speaks_http2 = Some(value_of(parser, "http2", &TRUTH)?),
                 Long("http3") => given.speaks_http3 = Some(value_of(parser, "http3", &TRUTH)?),
+                Long("call-messages") => {
+                    given.call_messages = Some(value_of(parser, "call-messages", &CALL_MESSAGES)?);
+                }
                 Long("help") | Short('h') => given.printed = Some(format!("{USAGE}{}", options::USAGE)),
                 Long("version") => {
                     given.printed = Some(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION")));
@@ -137,6 +150,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         certificate_key,
         speaks_http2,
         speaks_http3,
+        call_messages,
         printed,
     } = Given::read(&mut parser)?;
     if let Some(text) = printed {
@@ -145,31 +159,28 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
     let kind = kind.ok_or("missing KIND")?;
     let listen = listen.ok_or("missing --listen")?;
     let root = root.ok_or("missing --root")?;
-    if kind != "limit" {
-        let of_limit = [
-            ("certificate", !certificate.as_os_str().is_empty()),
-            ("http2", speaks_http2.is_some()),
-            ("http3", speaks_http3.is_some()),
-        ];
-        refuse_options_of_limit(&kind, &of_limit)?;
-    }
+    let of_limit = [
+        ("certificate", !certificate.as_os_str().is_empty()),
+        ("http2", speaks_http2.is_some()),
+        ("http3", speaks_http3.is_some()),
+        ("call-messages", call_messages.is_some()),
+    ];
+    refuse_options_of_limit(&kind, &of_limit)?;
     let (serve_client, default_buffer_bytes): (ServeClient, usize) = match kind.as_str() {
         "limit" if buffer_bytes.is_some() => return Err("limit has no option --buffer-bytes".into()),
         "limit" => {
             let faults = fault_options.faults(idle_timeout)?;
             let [speaks_http2, speaks_http3] = [speaks_http2, speaks_http3].map(Option::unwrap_or_default);
             let identity = identity(&certificate, &certificate_key, speaks_http2, speaks_http3)?;
-            let settings = limit::Settings { listen, backlog, faults, identity, speaks_http2, speaks_http3 };
+            let to_call = Reply::to_call(call_messages.unwrap_or(1));
+            let settings =
+                limit::Settings { listen, backlog, faults, identity, speaks_http2, speaks_http3, to_call };
             return Ok(Asked::Limit { settings, root });
         }
         "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
         "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),
         "pipelined" => (pipelined::serve_client, pipelined::DEFAULT_BUFFER_BYTES),
-        _ => {
-            return Err(
-                format!("unknown kind {kind:?}; expected limit, simple, persistent or pipelined").into()
-            );
-        }
+        _ => return Err(unknown(&kind)),
     };
     if let Some(option) = fault_option {
         return Err(format!("{kind} has no option --{option}; only limit has it").into());
@@ -186,9 +197,13 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
     })
 }
 
-/// Refuses what only `limit` has, where one of it is given.
+fn unknown(kind: &str) -> lexopt::Error {
+    format!("unknown kind {kind:?}; expected limit, simple, persistent or pipelined").into()
+}
+
+/// Refuses what only `limit` has, where one of it is given to another kind.
 fn refuse_options_of_limit(kind: &str, options: &[(&str, bool)]) -> Result<(), String> {
-    match options.iter().find(|(_, is_given)| *is_given) {
+    match options.iter().find(|(_, is_given)| *is_given && kind != "limit") {
         Some((option, _)) => Err(format!("{kind} has no option --{option}; only limit has it")),
         None => Ok(()),
     }

@@ -93,10 +93,11 @@ impl Reply {
         }
     }
 
-    /// The reply to a call of gRPC, whatever its method: a message with no fields.
+    /// The reply to a call of gRPC, whatever its method: this many messages with no fields.
     #[must_use]
-    pub fn to_call() -> Self {
-        Self { body: Some(EMPTY_MESSAGE.into()), grpc_status: Some(GRPC_OK), ..Self::plain(Status::Ok) }
+    pub fn to_call(messages: usize) -> Self {
+        let body = EMPTY_MESSAGE.repeat(messages);
+        Self { body: Some(body.into()), grpc_status: Some(GRPC_OK), ..Self::plain(Status::Ok) }
     }
 
     /// The same, as this outcome has it.

@@ -11,7 +11,7 @@ pub trait Service {
 
     /// The reply to a call of gRPC, over HTTP/2; asked as the other one.
     fn reply_to_call(&mut self) -> Reply {
-        Reply::to_call()
+        Reply::to_call(1)
     }
 
     /// What becomes of the next request that is whole.

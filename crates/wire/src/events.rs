@@ -6,6 +6,8 @@
 
 use memchr::{memchr, memchr2};
 
+use crate::grpc::GrpcMessages;
+
 /// More than an `id` has anywhere: a longer one is not kept, as if it had not come.
 const ID_BYTES_MAX: usize = 256;
 const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
@@ -26,6 +28,8 @@ pub enum EventReader {
     Sse(EventStream),
     /// As lines.
     Lines(EventLines),
+    /// As messages of gRPC.
+    Grpc(GrpcMessages),
 }
 
 impl EventReader {
@@ -34,6 +38,7 @@ impl EventReader {
         match self {
             Self::Sse(stream) => stream.reset(),
             Self::Lines(lines) => *lines = EventLines::default(),
+            Self::Grpc(messages) => *messages = GrpcMessages::default(),
         }
     }
 
@@ -42,6 +47,7 @@ impl EventReader {
         match self {
             Self::Sse(stream) => stream.read(bytes, take),
             Self::Lines(lines) => lines.read(bytes, take),
+            Self::Grpc(messages) => messages.read(bytes, take),
         }
     }
 

@@ -1,7 +1,7 @@
-//! gRPC over HTTP/2, as a client, for calls with one message and one answer ("unary").
+//! gRPC over HTTP/2, as a client.
 //!
-//! [`Grpc`] is [`Http2`] with what gRPC adds: a request is `POST` with a message behind five bytes, and an answer is complete
-//! with the status in its trailers. Messages of answers are counted and skipped, not kept.
+//! [`Grpc`] is [`Http2`] with what gRPC adds: a request is `POST` with messages, each behind five bytes, and an answer is
+//! complete with the status in its trailers. Messages of answers are counted and skipped, not kept.
 
 mod message;
 
@@ -17,27 +17,67 @@ use crate::http2_counts::Http2Counts;
 use crate::request::{Body, InvalidRequest, Method, Request};
 use crate::response::Response;
 
-use message::{Messages, PREFIX_BYTES};
+use message::PREFIX_BYTES;
+
+pub use message::GrpcMessages;
 
 /// What says that a request or an answer is one of gRPC, where it does not say the form of the messages, too.
 const CONTENT_TYPE: &str = "application/grpc";
+
+/// What the answer to a call is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GrpcAnswer {
+    /// One message.
+    #[default]
+    One,
+    /// Any number of messages, until the server ends them.
+    Stream,
+}
+
+/// How calls are made.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GrpcSettings {
+    /// What is spoken below.
+    pub http2: Http2Settings,
+    /// What is expected of each call with status OK.
+    pub answer: GrpcAnswer,
+}
 
 /// One connection's end of gRPC.
 #[derive(Debug)]
 pub struct Grpc {
     http2: Http2,
+    answer: GrpcAnswer,
     /// What has come of the messages of each answer, by tag.
-    messages: Box<[Messages]>,
+    messages: Box<[GrpcMessages]>,
+}
+
+/// A message as it is sent: behind five bytes, which say that it is not compressed, and how long it is.
+///
+/// # Errors
+/// It is longer than a message can be.
+pub fn framed(message: &[u8]) -> Result<Vec<u8>, InvalidRequest> {
+    let length = u32::try_from(message.len()).map_err(|_| InvalidRequest::LongMessage)?;
+    let mut framed = Vec::with_capacity(PREFIX_BYTES + message.len());
+    framed.push(0);
+    framed.extend_from_slice(&length.to_be_bytes());
+    framed.extend_from_slice(message);
+    Ok(framed)
 }
 
 impl Grpc {
-    /// What an event of HTTP/2 is of gRPC: an answer of status OK has one whole message.
+    /// What an event of HTTP/2 is of gRPC: an answer of status OK has one whole message, or whole ones.
     fn judged(&mut self, event: Event) -> Event {
         let Event::Answered(tag, response) = event else { return event };
-        if response.grpc_status == Some(GrpcStatus::Ok)
-            && let Err(error) = self.messages[tag].require_one()
-        {
-            return Event::Refused(tag, Refusal::Malformed(error.into()));
+        if response.grpc_status == Some(GrpcStatus::Ok) {
+            let messages = &self.messages[tag];
+            let judged = match self.answer {
+                GrpcAnswer::One => messages.require_one(),
+                GrpcAnswer::Stream => messages.require_whole(),
+            };
+            if let Err(error) = judged {
+                return Event::Refused(tag, Refusal::Malformed(error.into()));
+            }
         }
         event
     }
@@ -47,12 +87,13 @@ impl Exchange for Grpc {
     type Template = Http2Template;
     type Carrier = Stream;
     type Answer = Response;
-    type Settings = Http2Settings;
+    type Settings = GrpcSettings;
 
-    fn new(most: usize, settings: &Http2Settings) -> Self {
+    fn new(most: usize, settings: &GrpcSettings) -> Self {
         Self {
-            http2: Http2::new(most, settings),
-            messages: std::iter::repeat_with(Messages::default).take(most).collect(),
+            http2: Http2::new(most, &settings.http2),
+            answer: settings.answer,
+            messages: vec![GrpcMessages::default(); most].into(),
         }
     }
 
@@ -85,7 +126,7 @@ impl Exchange for Grpc {
     }
 
     fn begin(&mut self, tag: Tag, template: &Http2Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
-        self.messages[tag] = Messages::default();
+        self.messages[tag] = GrpcMessages::default();
         self.http2.begin(tag, template, target, to);
     }
 
@@ -113,7 +154,7 @@ impl Exchange for Grpc {
     ) -> Result<Received, Malformed> {
         let messages = &mut self.messages;
         let Received { consumed, event } = self.http2.receive_with(bytes, &mut |tag, status, part| {
-            messages[tag].take(part);
+            messages[tag].read(part, &mut |_| ());
             take_body(tag, status, part);
         })?;
         Ok(Received { consumed, event: event.map(|event| self.judged(event)) })
@@ -133,28 +174,16 @@ impl Exchange for Grpc {
 }
 
 impl HttpExchange for Grpc {
-    /// The template of a call, whose body is the message; its method is POST, and it has no Content-Length.
+    /// The template of a call, whose body is its messages, each [`framed`]; its method is POST, and it has no Content-Length.
     fn template(request: &Request<'_>) -> Result<Http2Template, InvalidRequest> {
-        let Body::Bytes(message) = request.body else { return Err(InvalidRequest::LongMessage) };
-        let length = u32::try_from(message.len()).map_err(|_| InvalidRequest::LongMessage)?;
-        let mut body = Vec::with_capacity(PREFIX_BYTES + message.len());
-        // It is not compressed.
-        body.push(0);
-        body.extend_from_slice(&length.to_be_bytes());
-        body.extend_from_slice(message);
+        let Body::Bytes(_) = request.body else { return Err(InvalidRequest::LongMessage) };
         let is_given = |name: &str| request.headers.iter().any(|header| header.0.eq_ignore_ascii_case(name));
         let mut headers = Vec::with_capacity(request.headers.len() + 2);
         headers.extend(
             [("te", "trailers"), ("content-type", CONTENT_TYPE)].iter().filter(|header| !is_given(header.0)),
         );
         headers.extend_from_slice(request.headers);
-        Http2::template(&Request {
-            method: Method::POST,
-            headers: &headers,
-            body: Body::Bytes(&body),
-            is_chunked: true,
-            ..*request
-        })
+        Http2::template(&Request { method: Method::POST, headers: &headers, is_chunked: true, ..*request })
     }
 
     fn take_counts(&mut self) -> Option<Http2Counts> {

@@ -90,9 +90,9 @@ class LoadOptions(TypedDict, total=False):
     event_format: Literal["sse", "lines"] | None
     """Events: sse, or lines such as JSON lines; default sse."""
     events_expected: int | None
-    """Events: how many each answer is to have."""
+    """How many events or messages an answer is to have."""
     stream_for: str | None
-    """Events: end each stream after this time."""
+    """Events, gRPC: end each stream after this time."""
     message: str | None
     """Message of gRPC calls in JSON; @FILE: encoded."""
     proto: str | Path | None
@@ -103,6 +103,8 @@ class LoadOptions(TypedDict, total=False):
     """Statuses of gRPC that are right; default OK."""
     deadline: bool
     """Send the timeout of each call to the gRPC server."""
+    call: Literal["unary", "server_stream"] | None
+    """What a gRPC call consists of; else as --proto says."""
     message_type: Literal["text", "binary"] | None
     """WebSocket: text or binary messages; default text."""
     tls_version: Literal["1.2", "1.3"] | None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
+from loadcurve.protocol import EVENTS
 from loadcurve.result.records import PointRecord
 from loadcurve.units import percent, rounded
 
@@ -36,7 +37,10 @@ class Together:
 
 def _together(record: PointRecord) -> Together | None:
     messages = record.load.messages
-    if messages is None or messages.received < EVENTS_MIN or not messages.gap_ms.count:
+    if messages is None or messages.kind != EVENTS:
+        # A proxy that speaks gRPC hands its messages on.
+        return None
+    if messages.received < EVENTS_MIN or not messages.gap_ms.count:
         return None
     share = messages.together / messages.gap_ms.count
     first_ms, longest_ms = messages.first_event_from_sent_ms.p50, messages.gap_ms.max or 0.0

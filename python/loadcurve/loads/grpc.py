@@ -1,22 +1,31 @@
 """What a load says of calls of gRPC: their message, the statuses that are right, the deadline."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationInfo
 from pydantic.functional_validators import AfterValidator
 
-from loadcurve._engine import encode_message, grpc_statuses
+from loadcurve._engine import encode_message, grpc_statuses, method_streams
 from loadcurve.loads.asked import AskedRequest
 from loadcurve.loads.option import CommandLine
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK, BodyLines, recorded_text, require_not_hidden, text_or_file
 from loadcurve.protocol import HTTP2, HttpVersion
 from loadcurve.toml.expected import Expected, show
-from loadcurve.toml.problems import Problem, own_problem
+from loadcurve.toml.problems import KeyPath, Problem, own_problem
 from loadcurve.toml.values import from_study_folder
 
+CallKind = Literal["unary", "server_stream"]
+"""What a call consists of: one message that one answers, or any number of them."""
+UNARY: Final = "unary"
+SERVER_STREAM: Final = "server_stream"
+_STREAMED: Final[Mapping[tuple[bool, bool], CallKind]] = {
+    (False, False): UNARY,
+    (False, True): SERVER_STREAM,
+}
+"""Which kind of calls a method is of that streams its requests, and its answers."""
 STATUSES: Final = (*grpc_statuses(),)
 """The statuses by which calls end, each in the place of its number."""
 OK: Final = STATUSES[0]
@@ -119,16 +128,48 @@ class GrpcTable(BaseModel):
     ] = False
     """Whether each call carries the load's `timeout` as its deadline (`grpc-timeout`)."""
 
+    call: Annotated[
+        CallKind | None,
+        CommandLine(
+            "--call",
+            help="What a gRPC call consists of; else as --proto says.",
+            panel="Messages",
+            place=95,
+        ),
+    ] = None
+    """What a call consists of: one message that one answers ("unary"), or that a stream of them answers
+    ("server_stream"). Unless set it is what `proto` says of the method, and unary without `proto`.
+    """
+
     @property
     def right(self) -> Sequence[str]:
         """The statuses that are right."""
         return self.statuses or [OK]
 
-    @property
-    def planned(self) -> dict[str, Any]:
-        """What the engine reads of it."""
+    def planned(self, paths: Iterable[str]) -> dict[str, Any]:
+        """Return what the engine reads of it, of calls of these paths."""
         bits = {1 << STATUSES.index(name) for name in self.right}
-        return {"right_statuses": sum(bits), "deadline": self.deadline}
+        return {"right_statuses": sum(bits), "deadline": self.deadline, "call": self.kind(paths)}
+
+    def kind(self, paths: Iterable[str]) -> CallKind:
+        """Return what calls of these paths consist of.
+
+        Raises ``ValueError``: they are of several kinds, of another than `call` says, or of one that a load
+        does not make; or the schema is none, or has no such method.
+        """
+        kinds = {path: self._kind(path) for path in paths}
+        for path, kind in kinds.items():
+            if self.call not in (None, kind):
+                raise ValueError(f"found {self.call}, but {path} is {kind}; remove call, or correct it")
+        if len({*kinds.values()}) > 1:
+            found = ", ".join(f"{path} is {kind}" for path, kind in kinds.items())
+            raise ValueError(f"{found}; expected methods of one kind in a load")
+        return next(iter(kinds.values()), UNARY)
+
+    def _kind(self, path: str) -> CallKind:
+        if self.proto is None:
+            return self.call or UNARY
+        return _kind_of(self.proto, tuple(self.proto_folders), path)
 
     def encoded(self, path: str, message: str | bytes | BodyLines) -> str | bytes:
         """Return the message of a call of a path as a body: bytes, or a file of them behind ``@``.
@@ -154,11 +195,15 @@ class GrpcTable(BaseModel):
 
 @cache
 def _encoded(proto: str, folders: tuple[str, ...], path: str, message: str) -> bytes:
-    encoded, streams_requests, streams_answers = encode_message(proto, folders, path, message)
-    if streams_requests or streams_answers:
-        what = "requests" if streams_requests else "answers"
-        raise ValueError(f"{path} streams its {what}; a load calls methods of one message and one answer")
-    return encoded
+    return encode_message(proto, folders, path, message)
+
+
+@cache
+def _kind_of(proto: str, folders: tuple[str, ...], path: str) -> CallKind:
+    kind = _STREAMED.get(method_streams(proto, folders, path))
+    if kind is None:
+        raise ValueError(f"{path} streams its requests; a load calls methods that take one message")
+    return kind
 
 
 Grpc = Annotated[
@@ -170,15 +215,30 @@ Grpc = Annotated[
 
 
 def problems_of_calls(
-    grpc: GrpcTable, http: HttpVersion, requests: object, calls: Sequence[AskedRequest]
+    grpc: GrpcTable,
+    http: HttpVersion,
+    requests: object,
+    calls: Sequence[AskedRequest],
+    of_streams: Sequence[KeyPath],
 ) -> Iterator[Problem]:
-    """Check that calls of gRPC can be made as a load says: over this version, with these requests."""
+    """Check that calls of gRPC can be made as a load says: over this version, with these requests.
+
+    ``of_streams`` are the places of what a study says of streamed answers.
+    """
     if http != HTTP2:
         text = f'found {http}, but gRPC is spoken over HTTP/2; expected "{HTTP2}", or nothing'
         yield Problem(("load", "http"), text)
     if isinstance(requests, LongList):
         text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
         yield Problem(("load", "requests"), text)
+    try:
+        kind = grpc.kind(call.path for call in calls)
+    except ValueError as error:
+        yield Problem(("load", "grpc", "call"), str(error))
+        return
+    if kind != SERVER_STREAM:
+        for place in of_streams:
+            yield Problem(place, f"only used with methods that stream their answers; found {kind}; remove it")
     for index, call in enumerate(calls):
         try:
             grpc.encoded(call.path, call.body)

@@ -40,7 +40,7 @@ from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyCredentials, ProxyProtocol, ProxyUrl, SocketPath, Way
 from loadcurve.protocol import GRPC, HTTP1_0, HTTP1_1, HTTP2, HTTP3, HttpVersion, has_streams
 from loadcurve.toml.expected import Expected, nearest, show
-from loadcurve.toml.problems import Problem
+from loadcurve.toml.problems import KeyPath, Problem
 from loadcurve.toml.quantities import SizeBytes
 from loadcurve.toml.values import SourceAddresses, Text
 
@@ -492,9 +492,16 @@ class HttpLoadTable(MessagesTable):
         yield from self._weights()
         yield from self._other_version(at)
         if self.makes_calls:
-            yield from problems_of_calls(self.grpc, self.http, self.requests, self.asked)
+            yield from problems_of_calls(
+                self.grpc, self.http, self.requests, self.asked, self._of_streams(at)
+            )
         yield from self._several_ways()
         yield from self._problems_of_messages(at)
+
+    def _of_streams(self, at: Swept) -> list[KeyPath]:
+        """Return what is said of streamed answers, by its place in the study."""
+        said = ("events_expected", "stream_for")
+        return [at.place(key) for key in said if at.gives(key) or key in at.sweep]
 
     def _idle_threads(self, at: Swept) -> Iterator[Problem]:
         """Check that every thread has a connection at every point."""

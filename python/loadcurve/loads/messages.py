@@ -1,6 +1,6 @@
 """The options of a load whose answers are streams of messages, and which of them belong together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -9,16 +9,18 @@ from loadcurve.loads.grpc import Grpc, GrpcTable
 from loadcurve.loads.option import CommandLine, OtherTools, Planned
 from loadcurve.loads.table import LoadTable, Swept
 from loadcurve.loads.values import Duration, PositiveCount
-from loadcurve.protocol import GRPC, Messages
+from loadcurve.protocol import EVENTS, GRPC, Messages
 from loadcurve.toml.problems import Problem
 
 OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
-KEYS: Final = {
-    "events": ("event_format", "events_expected", "stream_for"),
-    GRPC: ("grpc",),
-    "websocket": ("message_type",),
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "event_format": (EVENTS,),
+    "events_expected": (EVENTS, GRPC),
+    "stream_for": (EVENTS, GRPC),
+    "grpc": (GRPC,),
+    "message_type": ("websocket",),
 }
-"""The keys that belong to one kind of messages alone."""
+"""The kinds of messages to which keys belong that do not belong to all."""
 
 
 class MessagesTable(LoadTable):
@@ -54,7 +56,7 @@ class MessagesTable(LoadTable):
         PositiveCount | None,
         CommandLine(
             "--events-expected",
-            help="Events: how many each answer is to have.",
+            help="How many events or messages an answer is to have.",
             metavar="N",
             panel="Messages",
             place=30,
@@ -62,12 +64,14 @@ class MessagesTable(LoadTable):
         Planned("messages"),
         OWN_MESSAGES,
     ] = None
-    """With events: how many each answer is to have; what is delivered is compared with it."""
+    """With events, or a call that streams its answers: how many of them each is to have; what is delivered is
+    compared with it.
+    """
     stream_for_s: Annotated[
         Duration | None,
         CommandLine(
             "--stream-for",
-            help="Events: end each stream after this time.",
+            help="Events, gRPC: end each stream after this time.",
             metavar="TIME",
             panel="Messages",
             place=40,
@@ -75,8 +79,8 @@ class MessagesTable(LoadTable):
         Planned("messages"),
         OWN_MESSAGES,
     ] = Field(None, alias="stream_for")
-    """With events: how long a stream is kept open that the server does not end, after which it counts as
-    answered; as long as the load lasts unless set.
+    """With events, or a call that streams its answers: how long a stream is kept open that the server does
+    not end, after which it counts as answered; as long as the load lasts unless set.
     """
 
     grpc: Annotated[Grpc, Planned("translated"), OWN_MESSAGES] = Field(default_factory=GrpcTable)
@@ -96,12 +100,13 @@ class MessagesTable(LoadTable):
 
     def _problems_of_messages(self, at: Swept) -> Iterator[Problem]:
         """Check that the keys of one kind of messages are not given with another, or without any."""
-        for kind, keys in KEYS.items():
-            for key in keys:
-                if self.messages != kind and (at.gives(key) or key in at.sweep):
-                    text = f'only used with messages = "{kind}"; set it as well, or remove it'
-                    yield Problem(at.place(key), text)
-        if self.messages == "events" and max(at.values("pipeline"), default=1) > 1:
+        for key, kinds in KEYS.items():
+            if self.messages not in kinds and (at.gives(key) or key in at.sweep):
+                named = " or ".join(f'"{kind}"' for kind in kinds)
+                yield Problem(
+                    at.place(key), f"only used with messages = {named}; set it as well, or remove it"
+                )
+        if self.messages == EVENTS and max(at.values("pipeline"), default=1) > 1:
             text = (
                 'cannot be combined with messages = "events", because a stream holds up what is behind it; '
                 "remove it, or use streams over HTTP/2"

@@ -145,7 +145,8 @@ class HttpPlan(Plan):
             options["h2"] = http2
         messages = self._taken(options, "messages")
         if (kind := messages.pop("messages", None)) is not None:
-            options["messages"] = {kind: messages}
+            calls = self.load.grpc.planned(one.path for one in self._asked) if self.load.makes_calls else {}
+            options["messages"] = {kind: messages | calls}
         way = planned_way(
             self._taken(options, "way"),
             [*self.other_addresses],
@@ -156,8 +157,6 @@ class HttpPlan(Plan):
         tls = None
         if self.scheme == "https":
             tls = self.load.tls.trusting(self.verify).planned(self.host, self.load.full_handshakes)
-        if self.load.makes_calls:
-            options["messages"] = {self.load.messages: self.load.grpc.planned}
         return {**address, "tls": tls, "conversation": conversation, "requests": self._requests(), **options}
 
     def _host_and_port(self) -> str:
@@ -176,7 +175,11 @@ class HttpPlan(Plan):
         load = self.load
         if self.alone is None and isinstance(load.requests, LongList):
             return {"listed": {"file": str(load.requests.file), **_sent(load.asked_for("/"))}}
-        return {"given": [self._given(one) for one in (load.asked if self.alone is None else self.alone)]}
+        return {"given": [self._given(one) for one in self._asked]}
+
+    @property
+    def _asked(self) -> Sequence[AskedRequest]:
+        return self.load.asked if self.alone is None else self.alone
 
     def _given(self, request: AskedRequest) -> dict[str, Any]:
         if self.load.makes_calls:

@@ -1,7 +1,8 @@
 """The result of one load, for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -12,6 +13,7 @@ from loadcurve.explain import delayed_ack
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
+from loadcurve.protocol import Messages
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
@@ -168,8 +170,9 @@ def _latency_table(result: LoadResult) -> Table:
         "connection": result.connections.lifetime_ms,
     }
     if result.messages is not None:
-        observed["first event"] = result.messages.first_event_ms
-        observed["between events"] = result.messages.gap_ms
+        one = _STREAMED[result.messages.kind]
+        observed[f"first {one}"] = result.messages.first_event_ms
+        observed[f"between {one}s"] = result.messages.gap_ms
     rows |= {name: times for name, times in observed.items() if times is not None and times.count != 0}
     if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
@@ -273,7 +276,7 @@ def _of_protocols(result: LoadResult) -> Iterator[tuple[str, str]]:
     if result.http3 is not None:
         yield "HTTP/3", "\n".join(quic_lines(result.http3))
     if result.messages is not None:
-        yield "events", _events(result.messages)
+        yield f"{_STREAMED[result.messages.kind]}s", _events(result.messages)
 
 
 def _statuses(result: LoadResult) -> str:
@@ -321,6 +324,10 @@ def _http2(http2: Http2Result, streams: int) -> str:
     if http2.bodies_delayed:
         facts.append(f"{http2.bodies_delayed:,} bodies that waited for windows")
     return "\n".join(facts)
+
+
+_STREAMED: Final[Mapping[Messages, str]] = {"events": "event", "grpc": "message", "websocket": "message"}
+"""What one of a stream is called, by the kind of messages."""
 
 
 def _events(messages: MessagesResult) -> str:

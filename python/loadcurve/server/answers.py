@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from loadcurve.errors import BadInput
 from loadcurve.loads.asked import AskedRequest, ExpectedStatuses
+from loadcurve.loads.grpc import SERVER_STREAM
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
@@ -172,7 +173,8 @@ class _Asking:
     def require(self, request: AskedRequest, answer: Answer, file: ContentRecord | None) -> None:
         """Refuse an answer that is not what its request must be answered with."""
         if self.load.makes_calls:
-            require_call(request.label, answer, self.load.grpc.right)
+            is_stream = self.load.grpc.kind([request.path]) == SERVER_STREAM
+            require_call(request.label, answer, self.load.grpc.right, is_stream=is_stream)
             return
         is_own_rule = request.rule != self.load.verify
         if request.expected is not None:

@@ -15,13 +15,19 @@ _ADVICE: Final = {
     "DEADLINE_EXCEEDED": "The deadline is the timeout of the load.",
 }
 """What to do about a status, where that is known."""
+_UNCOMPRESSED: Final = "\0"
+"""How each message begins on the wire that is not compressed."""
 
 
-def require_call(line: str, answer: Answer, right: Sequence[str]) -> None:
+def require_call(line: str, answer: Answer, right: Sequence[str], *, is_stream: bool = False) -> None:
     """Refuse the answer to a call that has not ended with one of the statuses that are right.
+
+    Of a stream it is enough that a message has begun: it need not end.
 
     Raises ``ServerFailure`` ("wrong_answer").
     """
+    if is_stream and answer.call is None and answer.text[:1] == _UNCOMPRESSED:
+        return
     if answer.call is None:
         status = answer.status
         said = own_words(answer.text) if status != http.HTTPStatus.OK else ""

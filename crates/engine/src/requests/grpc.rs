@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use loadcurve_plan::{Grpc, HttpLoad, Nanos};
+use loadcurve_plan::{Body, Grpc, HttpLoad, Nanos};
 use loadcurve_record::Failure;
 use loadcurve_wire::{GrpcStatus, Response};
 
@@ -73,11 +73,32 @@ fn timeout_field(timeout: Nanos) -> String {
     format!("{}{unit}", timeout.0.div_ceil(*nanos).min(TIMEOUT_MAX))
 }
 
+/// The messages of a call as they are sent, given what its body is.
+///
+/// # Errors
+/// Its file cannot be read, or it is too long to be held in memory, or it is lines of a file.
+pub(crate) fn messages(body: &Body) -> Result<Vec<u8>, String> {
+    let of_file;
+    let message = match body {
+        Body::Empty => &[],
+        Body::Text(text) => text.as_bytes(),
+        Body::Bytes(bytes) => bytes,
+        Body::File(path) => {
+            of_file = message_in(path)?;
+            &of_file
+        }
+        Body::Lines { file } => {
+            return Err(format!("{}: a message of gRPC is no line of a file", file.display()));
+        }
+    };
+    loadcurve_wire::framed(message).map_err(|invalid| invalid.to_string())
+}
+
 /// The message that a file holds.
 ///
 /// # Errors
 /// It cannot be read, or is too long to be held in memory; the text names the file.
-pub(crate) fn message_in(path: &Path) -> Result<Vec<u8>, String> {
+fn message_in(path: &Path) -> Result<Vec<u8>, String> {
     let file = BodyFile::open(path)?;
     let length = file.length();
     if length > MESSAGE_BYTES_MAX {
@@ -112,7 +133,7 @@ mod tests {
     #[test]
     fn an_answer_is_judged_by_the_status_of_grpc_and_without_one_by_that_of_http() {
         let strict = Grpc::default();
-        let expecting = Grpc { right_statuses: 1 << 5, deadline: false };
+        let expecting = Grpc { right_statuses: 1 << 5, ..Grpc::default() };
         for (answer, plain, expected, is_right) in [
             (response(200, Some(GrpcStatus::Ok)), None, Some(Failure::GrpcOk), None),
             (response(200, Some(GrpcStatus::NotFound)), Some(Failure::GrpcNotFound), None, None),

@@ -79,12 +79,12 @@ impl<'a> Templates<'a> {
     ) -> Result<Template<E>, StartError> {
         let lines;
         let mut more_lines: &[Vec<u8>] = &[];
-        let message;
+        let messages;
         let grpc = self.plan.work.messages.as_ref().and_then(Messages::grpc);
         let (body, wire_body) = match &request.body {
-            Body::File(path) if grpc.is_some() => {
-                message = grpc::message_in(path).map_err(StartError::Plan)?;
-                (None, WireBody::Bytes(&message))
+            body if grpc.is_some() => {
+                messages = grpc::messages(body).map_err(StartError::Plan)?;
+                (None, WireBody::Bytes(&messages))
             }
             Body::Empty => (None, WireBody::Bytes(&[])),
             Body::Text(text) => (None, WireBody::Bytes(text.as_bytes())),

@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{EventFormat, Events, Nanos};
 use loadcurve_record::{Arrival, Recorder, Shown, StatusClass};
-use loadcurve_wire::{EventLines, EventReader, EventStream, Exchange, Piece, Tag};
+use loadcurve_wire::{EventLines, EventReader, EventStream, Exchange, GrpcMessages, Piece, Tag};
 
 use super::Worker;
 use crate::deadlines::Deadlines;
@@ -39,6 +39,7 @@ impl EventStreams {
         let reader = || match settings.event_format {
             EventFormat::Sse => EventReader::Sse(EventStream::default()),
             EventFormat::Lines => EventReader::Lines(EventLines::default()),
+            EventFormat::Grpc => EventReader::Grpc(GrpcMessages::default()),
         };
         let place = || Place {
             reader: reader(),

@@ -66,9 +66,9 @@ impl Peer for Server {
     }
 }
 
-type Frame<'a> = (u8, u8, [u8; 4], &'a [u8]);
+pub(super) type Frame<'a> = (u8, u8, [u8; 4], &'a [u8]);
 
-fn frames_of(mut bytes: &[u8]) -> Vec<Frame<'_>> {
+pub(super) fn frames_of(mut bytes: &[u8]) -> Vec<Frame<'_>> {
     let mut frames = Vec::new();
     while let [l0, l1, l2, kind, flags, s0, s1, s2, s3, behind @ ..] = bytes {
         let (payload, next) = behind.split_at(u32::from_be_bytes([0, *l0, *l1, *l2]) as usize);

@@ -12,12 +12,18 @@ use super::transport::{BATCH_BYTES, Transport};
 /// What streams are answered with, and how that goes.
 pub(super) struct Streams<'a> {
     pub(super) content: &'a Content,
+    /// What calls of gRPC are answered with, over HTTP/2.
+    pub(super) to_call: Option<&'a Reply>,
     pub(super) played: Option<Played<'a>>,
 }
 
 impl Service for Streams<'_> {
     fn reply(&mut self, method: &[u8], target: &[u8]) -> Reply {
         Reply::to(method, target, self.content)
+    }
+
+    fn reply_to_call(&mut self) -> Reply {
+        self.to_call.cloned().unwrap_or_else(|| Reply::to_call(1))
     }
 
     #[inline]

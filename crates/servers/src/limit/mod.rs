@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 
 use loadcurve_servers::http2::{Connection as Http2, PREFACE};
-use loadcurve_servers::reply::Content;
+use loadcurve_servers::reply::{Content, Reply};
 use loadcurve_servers::websocket::Echo;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::io::Errno;
@@ -67,6 +67,8 @@ pub(crate) struct Settings {
     pub(crate) speaks_http2: bool,
     /// Whether they may speak HTTP/3 as well, on the UDP port of the same number.
     pub(crate) speaks_http3: bool,
+    /// What calls of gRPC are answered with.
+    pub(crate) to_call: Reply,
 }
 
 /// Serves `content` until the process is ended: in clear text, or with an identity in TLS.
@@ -75,10 +77,10 @@ pub(crate) struct Settings {
 /// When the address cannot be listened on, or the kernel refuses to wait.
 pub(crate) fn serve(settings: Settings, content: Content) -> io::Result<Infallible> {
     let (listener, mut datagrams) = listen_on_both(&settings)?;
-    let Settings { faults, identity, speaks_http2, .. } = settings;
+    let Settings { faults, identity, speaks_http2, to_call, .. } = settings;
     listening::announce(&listener)?;
     let mut clients = Clients::new(listener)?;
-    let mut server = Server { identity, speaks_http2, ..Server::new(content, Playback::of(faults)) };
+    let mut server = Server { identity, speaks_http2, to_call, ..Server::new(content, Playback::of(faults)) };
     if let Some(datagrams) = &datagrams {
         datagrams.watch(clients.set.as_fd())?;
     }
@@ -152,6 +154,7 @@ struct Server {
     /// What clients are shown where they are to speak TLS.
     identity: Option<Identity>,
     speaks_http2: bool,
+    to_call: Reply,
     /// What was decrypted last.
     plain: Vec<u8>,
 }
@@ -164,6 +167,7 @@ impl Server {
             playback,
             identity: None,
             speaks_http2: false,
+            to_call: Reply::to_call(1),
             plain: Vec::new(),
         }
     }
@@ -291,7 +295,8 @@ impl Server {
                 }
             }
             Protocol::Http2(http2) => {
-                let mut streams = Streams { content: &self.answers.content, played };
+                let mut streams =
+                    Streams { content: &self.answers.content, to_call: Some(&self.to_call), played };
                 http2::answer(http2, transport, bytes, &mut streams, &mut self.batch)?;
             }
             Protocol::WebSocket(echo) => websocket::answer(echo, transport, bytes, &mut self.batch)?,

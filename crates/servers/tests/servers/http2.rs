@@ -7,8 +7,8 @@ use loadcurve_servers::reply::Outcome;
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{flag, kind};
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Grpc, GrpcStatus, Hpack, Http2, Http2Settings, HttpExchange as _, Method,
-    Request, Target, Version,
+    Body, Event, Exchange as _, Grpc, GrpcSettings, GrpcStatus, Hpack, Http2, Http2Settings,
+    HttpExchange as _, Method, Request, Target, Version,
 };
 use proptest::prelude::*;
 
@@ -64,7 +64,7 @@ fn each_request_is_answered_on_its_stream() {
 fn a_call_of_grpc_is_answered_with_an_empty_message_and_its_status_behind_it() {
     let mut memory = files();
     memory.fates = vec![Fate::default(), Fate { outcome: Outcome::Error, ..Fate::default() }];
-    let mut client = Grpc::new(2, &Http2Settings::default());
+    let mut client = Grpc::new(2, &GrpcSettings::default());
     client.open();
     let mut sent = Vec::new();
     client.write_output(&mut sent);
@@ -74,7 +74,7 @@ fn a_call_of_grpc_is_answered_with_an_empty_message_and_its_status_behind_it() {
         target: Target::Fixed("/package.Service/Method"),
         authority: "a",
         headers: &[],
-        body: Body::Bytes(b"abc"),
+        body: Body::Bytes(b"\0\0\0\0\x03abc"),
         is_chunked: false,
     };
     let template = Grpc::template(&call).unwrap();

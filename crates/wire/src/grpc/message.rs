@@ -1,13 +1,14 @@
-//! The messages of an answer, from any split of its body.
+//! The messages of a body, from any split of it.
 
 use crate::error::GrpcError;
+use crate::events::Piece;
 
 /// What precedes each message: whether it is compressed, and its length.
 pub(super) const PREFIX_BYTES: usize = 5;
 
-/// The messages of one answer, counted as their bytes come.
+/// Divides a body of gRPC into its messages, and keeps nothing of them but five bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Messages {
+pub struct GrpcMessages {
     /// Those whose prefix has come.
     begun: u64,
     /// The prefix under way, and how much of it has come.
@@ -18,16 +19,20 @@ pub(super) struct Messages {
     is_compressed: bool,
 }
 
-impl Messages {
-    /// Takes a part of the body.
+impl GrpcMessages {
+    /// Reads the next part of the body: gives the parts of messages, without what precedes each, and their ends.
     #[inline]
-    pub(super) fn take(&mut self, mut part: &[u8]) {
+    pub fn read(&mut self, mut part: &[u8], take: &mut impl FnMut(Piece<'_>)) {
         while !part.is_empty() {
             if self.missing_bytes > 0 {
-                let skipped = part.len().min(self.missing_bytes as usize);
+                let taken = part.len().min(self.missing_bytes as usize);
                 // It is not longer than what is missing.
-                self.missing_bytes -= u32::try_from(skipped).unwrap_or(self.missing_bytes);
-                part = &part[skipped..];
+                self.missing_bytes -= u32::try_from(taken).unwrap_or(self.missing_bytes);
+                take(Piece::Data(&part[..taken]));
+                part = &part[taken..];
+                if self.missing_bytes == 0 {
+                    take(Piece::Event);
+                }
                 continue;
             }
             let taken = part.len().min(PREFIX_BYTES - self.prefix_bytes);
@@ -40,38 +45,58 @@ impl Messages {
                 self.missing_bytes = u32::from_be_bytes(length);
                 self.prefix_bytes = 0;
                 self.begun += 1;
+                if self.missing_bytes == 0 {
+                    take(Piece::Event);
+                }
             }
         }
     }
 
-    /// Whether the body that has come is one message, which can be read.
+    /// Whether a message has begun, and has not ended.
+    #[must_use]
+    pub fn is_within(&self) -> bool {
+        self.missing_bytes > 0 || self.prefix_bytes > 0
+    }
+
+    /// Whether the body that has come is messages that are whole and can be read.
+    ///
+    /// # Errors
+    /// It is not.
+    #[inline]
+    pub(super) fn require_whole(&self) -> Result<(), GrpcError> {
+        if self.is_compressed {
+            Err(GrpcError::Compressed)
+        } else if self.is_within() {
+            Err(GrpcError::CutOff)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The same of one message.
     ///
     /// # Errors
     /// It is not.
     #[inline]
     pub(super) fn require_one(&self) -> Result<(), GrpcError> {
-        if self.is_compressed {
-            Err(GrpcError::Compressed)
-        } else if self.missing_bytes > 0 || self.prefix_bytes > 0 {
-            Err(GrpcError::CutOff)
-        } else if self.begun != 1 {
-            Err(GrpcError::Count { messages: self.begun })
-        } else {
-            Ok(())
-        }
+        self.require_whole()?;
+        if self.begun == 1 { Ok(()) } else { Err(GrpcError::Count { messages: self.begun }) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GrpcError, Messages};
+    use super::{GrpcError, GrpcMessages, Piece};
 
-    fn judged(body: &[u8], at_once: usize) -> Result<(), GrpcError> {
-        let mut messages = Messages::default();
+    fn read(body: &[u8], at_once: usize) -> (GrpcMessages, Vec<Vec<u8>>) {
+        let (mut messages, mut found, mut under_way) = (GrpcMessages::default(), Vec::new(), Vec::new());
         for part in body.chunks(at_once) {
-            messages.take(part);
+            messages.read(part, &mut |piece| match piece {
+                Piece::Data(part) => under_way.extend_from_slice(part),
+                Piece::Event => found.push(std::mem::take(&mut under_way)),
+            });
         }
-        messages.require_one()
+        (messages, found)
     }
 
     #[test]
@@ -88,8 +113,20 @@ mod tests {
         ];
         for (body, expected) in cases {
             for at_once in 1..=12 {
-                assert_eq!(judged(body, at_once), expected, "{body:?} by {at_once}");
+                assert_eq!(read(body, at_once).0.require_one(), expected, "{body:?} by {at_once}");
             }
         }
+    }
+
+    #[test]
+    fn messages_are_found_with_their_bytes_however_the_body_is_cut() {
+        let body = b"\0\0\0\0\x03abc\0\0\0\0\0\0\0\0\0\x02de\0\0\0\0\x04f";
+        for at_once in 1..=body.len() {
+            let (messages, found) = read(body, at_once);
+            assert_eq!(found, [&b"abc"[..], b"", b"de"], "by {at_once}");
+            assert_eq!(messages.require_whole(), Err(GrpcError::CutOff));
+        }
+        assert_eq!(read(&body[..20], 3).0.require_whole(), Ok(()));
+        assert_eq!(read(b"", 1).0.require_whole(), Ok(()));
     }
 }

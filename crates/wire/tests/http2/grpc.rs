@@ -2,7 +2,7 @@
 
 use loadcurve_wire::h2::hpack::Decoder;
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Grpc, GrpcError, GrpcStatus, Http2Settings, HttpExchange as _,
+    Body, Event, Exchange as _, Grpc, GrpcAnswer, GrpcError, GrpcSettings, GrpcStatus, HttpExchange as _,
     InvalidRequest, Malformed, Received, Refusal, Request, Response,
 };
 
@@ -16,10 +16,10 @@ const ANSWER_HEAD: [(&str, &str); 2] = [(":status", "200"), ("content-type", "ap
 
 /// An exchange with calls under way, with tags from 0 and streams from 1 on.
 fn calling(calls: usize) -> Grpc {
-    let mut exchange = Grpc::new(calls.max(1), &Http2Settings::default());
+    let mut exchange = Grpc::new(calls.max(1), &GrpcSettings::default());
     exchange.open();
     exchange.receive(&settings(&[])).unwrap();
-    let template = Grpc::template(&request("POST", &[], b"abc")).unwrap();
+    let template = Grpc::template(&request("POST", &[], MESSAGE)).unwrap();
     for tag in 0..calls {
         exchange.begin(tag, &template, None, &mut Vec::new());
     }
@@ -65,8 +65,8 @@ fn answer(body: &[u8], trailers: &[(&str, &str)]) -> Vec<u8> {
 
 #[test]
 fn a_call_is_a_post_of_a_message_behind_its_length_without_a_content_length() {
-    let template = Grpc::template(&request("GET", &[("x-user", "me")], b"abc")).unwrap();
-    let mut exchange = Grpc::new(1, &Http2Settings::default());
+    let template = Grpc::template(&request("GET", &[("x-user", "me")], MESSAGE)).unwrap();
+    let mut exchange = Grpc::new(1, &GrpcSettings::default());
     exchange.open();
     exchange.receive(&settings(&[])).unwrap();
     let mut sent = Vec::new();
@@ -159,8 +159,36 @@ fn an_answer_of_status_ok_has_one_whole_message_that_can_be_read() {
 }
 
 #[test]
+fn an_answer_that_is_a_stream_has_any_number_of_whole_messages() {
+    let settings = GrpcSettings { answer: GrpcAnswer::Stream, ..GrpcSettings::default() };
+    let template = Grpc::template(&request("POST", &[], MESSAGE)).unwrap();
+    for (body, expected) in [
+        (&b""[..], Ok(())),
+        (MESSAGE, Ok(())),
+        (&[MESSAGE, b"\0\0\0\0\0", MESSAGE].concat(), Ok(())),
+        (b"\0\0\0\0\0\0", Err(GrpcError::CutOff)),
+        (b"\x01\0\0\0\x01a", Err(GrpcError::Compressed)),
+    ] {
+        let mut exchange = Grpc::new(1, &settings);
+        exchange.open();
+        exchange.receive(&super::support::settings(&[])).unwrap();
+        exchange.begin(0, &template, None, &mut Vec::new());
+        let found = events(&mut exchange, &answer(body, &[("grpc-status", "0")]), 3);
+        match expected {
+            Ok(()) => {
+                let statuses: Vec<_> = found.iter().copied().map(status_of).collect();
+                assert_eq!(statuses, [Some(GrpcStatus::Ok)]);
+            }
+            Err(error) => {
+                assert_eq!(found, [Event::Refused(0, Refusal::Malformed(Malformed::Grpc(error)))]);
+            }
+        }
+    }
+}
+
+#[test]
 fn messages_of_one_answer_do_not_count_for_the_next_one_under_its_tag() {
-    let template = Grpc::template(&request("POST", &[], b"abc")).unwrap();
+    let template = Grpc::template(&request("POST", &[], MESSAGE)).unwrap();
     let mut exchange = calling(1);
     for stream in [1, 3, 5] {
         let bytes = [

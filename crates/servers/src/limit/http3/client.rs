@@ -169,7 +169,7 @@ impl Client {
         }
         let played =
             turn.script.as_mut().map(|script| Played { script, answers: &mut self.answers, came: turn.now });
-        let mut service = Streams { content: turn.content, played };
+        let mut service = Streams { content: turn.content, to_call: None, played };
         let is_end = read_to == ReadTo::End;
         loop {
             let chunk = self.chunks.pop_front().unwrap_or_default();
