@@ -196,8 +196,8 @@ def test_a_table_of_another_program_is_not_taken_for_one_because_of_its_names(tm
 def test_a_log_that_is_too_long_to_take_its_times_off_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pasted, "LOGGED_BYTES_MAX", 9)
-    with pytest.raises(Unreadable, match="a log of more than 9 bytes, with a time or a name on each line"):
+    monkeypatch.setattr(pasted, "PASTED_BYTES_MAX", 9)
+    with pytest.raises(Unreadable, match="more than 9 bytes of a log, or of what was copied"):
         as_read(with_times((DATA / "wrk.txt").read_bytes()), tmp_path)
 
 

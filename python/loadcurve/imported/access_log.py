@@ -10,6 +10,7 @@ from loadcurve.imported import log_json, log_text
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.imported.log_line import Line, Odd
 from loadcurve.tools.blocks import blocks
+from loadcurve.tools.prefixes import prefix_of
 from loadcurve.tools.source import Source
 
 _STATUS_MIN, _STATUS_MAX = 100, 599
@@ -52,10 +53,13 @@ def requests_of(source: Source, wanted: RequestFilter, left_out: LeftOut) -> Ite
     Raises ``BadInput`` where too many lines are not those of an access log.
     """
     method = wanted.method.encode()
+    prefix = prefix_of(source.head(), _is_line)
     with source.opened() as file:
         read = None
         for first, block in blocks(source, file, 1, log_text.WHAT, ends_lines=False, has_quotes=False):
             lines = block.removesuffix(b"\n").split(b"\n")
+            if prefix is not None:
+                lines = [line[one.end() :] if (one := prefix.match(line)) else line for line in lines]
             if read is None:
                 read = log_json.read if _is_json(lines) else log_text.read
                 left_out.expected = log_json.WHAT if read is log_json.read else log_text.WHAT
@@ -67,6 +71,11 @@ def requests_of(source: Source, wanted: RequestFilter, left_out: LeftOut) -> Ite
                     left_out.add(found, number, text)
             left_out.count_lines(first + len(lines) - 1)
             left_out.require_few()
+
+
+def _is_line(text: bytes) -> bool:
+    """Say whether a line is one of an access log, of either form."""
+    return any(isinstance(read(text), Line) for read in (log_text.read, log_json.read))
 
 
 def _is_json(lines: list[bytes]) -> bool:

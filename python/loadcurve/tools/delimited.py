@@ -89,6 +89,8 @@ class Table:
     used: Mapping[str, Column]
     has_header: bool = True
     separator: str = ","
+    is_of_one_load: bool = False
+    """Whether its moments count from the start of its load, so that they fit no other one."""
 
 
 def header_of(source: Source, separator: str = ",") -> list[str]:
@@ -232,6 +234,9 @@ class _Lines:
             fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=self.form.separator), [])
         except csv.Error as error:
             return self._problem(number, str(error), rows=rows)
+        if self.form.is_of_one_load and tuple(fields) == self.form.columns:
+            expected = "the requests of one load; split the file into one per load"
+            raise self._problem(number, "the names of the columns once more", expected, rows)
         if len(fields) != len(self.form.columns):
             found = f"{len(fields)} columns, {shown(self.form.separator.join(fields))}"
             names = ",".join(self.form.columns)

@@ -1,5 +1,6 @@
 """The formats of other load generators' files: how each is recognised by its content, and read."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,12 +34,12 @@ from loadcurve.tools.not_read import what_instead
 from loadcurve.tools.oha import reader as oha
 from loadcurve.tools.oha import text as oha_text
 from loadcurve.tools.own import reader as own
-from loadcurve.tools.pasted import LINES_BEFORE_MAX, Around, is_command, logged, without
+from loadcurve.tools.pasted import LINES_BEFORE_MAX, Around, changes_of, is_command, without_end
 from loadcurve.tools.percentiles import ImpossibleTimeError
 from loadcurve.tools.possible import impossible
 from loadcurve.tools.siege import reader as siege
 from loadcurve.tools.source import Source, shown
-from loadcurve.tools.text_lines import without_colours
+from loadcurve.tools.terminal import without_colours
 from loadcurve.tools.vegeta import reader as vegeta
 from loadcurve.tools.vegeta import text as vegeta_text
 from loadcurve.tools.wrk import reader as wrk
@@ -198,37 +199,86 @@ def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format
 
 
 def pasted(source: Source) -> Source:
-    """Return a file without what a terminal or a log has around it; raises as :meth:`Source.head`."""
+    """Return a file without what a terminal, a page or a log has around it; raises as :meth:`Source.head`."""
     head = source.head()
-    of_each_line = logged(head)
-    lines = without(of_each_line, head).split(b"\n")
+    changes = changes_of(head, _format_in)
+    for change in changes:
+        head = change(head)
+    before = _lines_before(head.split(b"\n"))
+    if (changes or before) and source.is_short():
+        changes = (*changes, without_end)
+    return replace(source, around=Around(before, changes))
+
+
+def _format_in(head: bytes) -> str | None:
+    """Return the format of a start, behind what other programs said; ``None`` where it is not known."""
+    lines = head.split(b"\n")
+    return _known(lines[_lines_before(lines) :])
+
+
+def _lines_before(lines: Sequence[bytes]) -> int:
+    """Return how many lines are of other programs: a prompt with a command, warnings, blank ones."""
     blank = next((place for place, line in enumerate(lines) if line.strip()), 0)
-    before = blank
     begins = range(blank + 1, min(blank + 1 + LINES_BEFORE_MAX, len(lines)))
+    if _is_log_entry(lines[blank:]):
+        behind = (place for place in begins if _is_begin(lines[place:]))
+        return next((place for place in behind if not _is_log_entry(lines[place:])), blank)
     if is_command(lines[blank].decode(errors="replace")):
-        before = next((place for place in begins if lines[place].strip() and _known(lines[place:])), blank)
-    elif not lines[blank].lstrip().startswith(_BEGINS) and _known(lines[blank:]) in {None, *_WITH_BEGIN}:
-        before = next((place for place in begins if _is_begin(lines[place:])), blank)
-    return replace(source, around=Around(before, of_each_line))
+        behind = (place for place in begins if lines[place].strip())
+        return next((place for place in behind if _is_known_from(lines[place:])), blank)
+    if not _begins(lines[blank]) and _known(lines[blank:]) in {None, *_WITH_BEGIN}:
+        behind = (place for place in begins if lines[place].strip())
+        return next((place for place in behind if _is_begin(lines[place:])), blank)
+    return blank
 
 
 _BEGINS = (
     b"{", b"<?xml", b"<testResults", b"response-time,", b"request-start,", b"metric_name,", b"timeStamp",
     b"Type,Name", b"Timestamp,", b'"Type","Name', b'"Method","Name', b'"Timestamp"',
+    b"operation,timestamp_us", b"starttime\t", b"RUN\t", b"ASSERTION\t", b"REQUEST\t", b"#[",
 )  # fmt: skip
 """How documents, and tables with the names of their columns, begin."""
-_WITH_BEGIN = frozenset(
+_DOCUMENTS = frozenset(
     {
         "loadcurve-json", "h2load-json", "oha-json", "vegeta-report", "bombardier-json", "autocannon-json",
         "artillery-json", "k6-summary", "jmeter-statistics", "fortio-json", "zrk-json", "gatling-stats",
+        "siege-json",
+    }
+)  # fmt: skip
+"""Formats of one JSON object."""
+_FOUND_ANYWHERE = frozenset({"h2load-json", "bombardier-json", "siege-json", "jmeter-xml", "gatling-log"})
+"""Formats that are recognised behind other lines, too."""
+_WITH_BEGIN = _DOCUMENTS | frozenset(
+    {
         "jmeter-xml", "hey-csv", "oha-csv", "k6-csv", "jmeter-csv", "locust-csv", "locust-history",
+        "k6-json", "vegeta-json", "go-ycsb-csv", "ab-requests", "gatling-log", "ycsb-hdr",
     }
 )  # fmt: skip
 """Formats that begin so. In front of a row, or of a text, a line may be one of its tool."""
 
 
+def _is_log_entry(lines: Sequence[bytes]) -> bool:
+    """Say whether the first line is an object by itself in front of a document of a tool, which it is not."""
+    if not lines[0].lstrip().startswith(b"{") or _known(lines) not in _DOCUMENTS:
+        return False
+    try:
+        return isinstance(json.loads(lines[0]), dict) and _known(lines[:1]) is None
+    except (ValueError, RecursionError):
+        return False
+
+
 def _is_begin(lines: Sequence[bytes]) -> bool:
-    return lines[0].lstrip().startswith(_BEGINS) and _known(lines) in _WITH_BEGIN
+    return _begins(lines[0]) and _known(lines) in _WITH_BEGIN
+
+
+def _is_known_from(lines: Sequence[bytes]) -> bool:
+    """Say whether a format begins with the first of these lines."""
+    name = _known(lines)
+    return name is not None and (name not in _FOUND_ANYWHERE or _begins(lines[0]))
+
+
+def _begins(line: bytes) -> bool:
+    return line.lstrip().startswith(_BEGINS) or b"\tRUN\t" in line
 
 
 def _known(lines: Sequence[bytes]) -> str | None:

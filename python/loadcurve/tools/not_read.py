@@ -1,5 +1,6 @@
 """Files that are recognised and not read, each with what is read in its place."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from loadcurve.tools.ab import reader as ab
@@ -31,6 +32,40 @@ def _is_refused_by_wrk(head: bytes) -> bool:
 
 def _is_unfinished_h2load(head: bytes) -> bool:
     return head.startswith(b"starting benchmark...") and b"spawning thread #" in head
+
+
+def _is_histogram_of_vegeta(head: bytes) -> bool:
+    return re.search(rb"^Bucket +# +% +Histogram", head, re.MULTILINE) is not None
+
+
+def _is_page_of_vegeta(head: bytes) -> bool:
+    return b"<title>Vegeta Plot" in head
+
+
+def _is_text_of_gatling(head: bytes) -> bool:
+    return b"---- Global Information ---" in head and b"> request count" in head
+
+
+def _is_text_of_locust(head: bytes) -> bool:
+    return re.search(rb"^ ?(?:Type +)?Name +# reqs +# fails", head, re.MULTILINE) is not None
+
+
+def _is_other_table_of_locust(head: bytes) -> bool:
+    first = head.replace(b'"', b"")
+    return first.startswith((b"Method,Name,Error,Occurrences", b"Count,Message,Traceback"))
+
+
+def _is_json_of_locust(head: bytes) -> bool:
+    return head.lstrip().startswith(b"[") and b'"num_none_requests"' in head and b'"num_requests"' in head
+
+
+def _is_table_of_jmeter_without_moments(head: bytes) -> bool:
+    names = re.split(rb"[,;\t|]", head.split(b"\n", 1)[0].strip())
+    return {b"elapsed", b"responseCode", b"success"} <= {*names} and b"timeStamp" not in names
+
+
+def _is_plan_of_jmeter(head: bytes) -> bool:
+    return b"<jmeterTestPlan" in head
 
 
 def _is_text_of_fortio(head: bytes) -> bool:
@@ -67,6 +102,29 @@ _UNFINISHED_H2LOAD = (
     "h2load's text ends before its figures: it was interrupted, is still running, or has crashed (what it "
     "prints last says so)"
 )
+_HISTOGRAM_OF_VEGETA = (
+    "vegeta's histogram says neither when its requests were made nor which failed; import what vegeta report "
+    "-type json or vegeta encode -to csv makes of the same results"
+)
+_PAGE_OF_VEGETA = (
+    "this is a page that vegeta plot made; import what vegeta encode -to csv makes of the results"
+)
+_TEXT_OF_GATLING = (
+    "Gatling's text is not read; import js/stats.json of its report, or simulation.log, which are in the "
+    "folder that it names at its end"
+)
+_TEXT_OF_LOCUST = "locust's text is not read; import PREFIX_stats.csv, which locust --csv PREFIX writes"
+_OTHER_TABLE_OF_LOCUST = (
+    "this is locust's table of failures or exceptions; import PREFIX_stats.csv, which is beside it"
+)
+_JSON_OF_LOCUST = "locust's JSON is not read; import PREFIX_stats.csv, which locust --csv PREFIX writes"
+_NO_MOMENTS_OF_JMETER = (
+    "JMeter's CSV has no column timeStamp, so that it is not known how long the load took; save it with "
+    "jmeter.save.saveservice.timestamp_format=ms, which is the default"
+)
+_PLAN_OF_JMETER = (
+    "this is JMeter's test plan, which holds no results; import what jmeter -n -t PLAN -l FILE writes to FILE"
+)
 _TEXT_OF_FORTIO = "fortio's text is not read; import its JSON (fortio load -json FILE)"
 _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (hdr.is_log, _LOG),
@@ -79,4 +137,12 @@ _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (_is_refused_by_wrk, _REFUSED_BY_WRK),
     (_is_unfinished_h2load, _UNFINISHED_H2LOAD),
     (_is_text_of_fortio, _TEXT_OF_FORTIO),
+    (_is_histogram_of_vegeta, _HISTOGRAM_OF_VEGETA),
+    (_is_page_of_vegeta, _PAGE_OF_VEGETA),
+    (_is_text_of_gatling, _TEXT_OF_GATLING),
+    (_is_text_of_locust, _TEXT_OF_LOCUST),
+    (_is_other_table_of_locust, _OTHER_TABLE_OF_LOCUST),
+    (_is_json_of_locust, _JSON_OF_LOCUST),
+    (_is_table_of_jmeter_without_moments, _NO_MOMENTS_OF_JMETER),
+    (_is_plan_of_jmeter, _PLAN_OF_JMETER),
 )

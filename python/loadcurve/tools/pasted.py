@@ -1,41 +1,66 @@
-"""What is around a tool's output that was copied from a terminal, or is in the log of another program.
+"""What is around a tool's output that was copied from a terminal or a page, or is in the log of another one.
 
 A prompt with the command is in front, a prompt behind; a log has a time, or a container's name, in front of
-each line, a quotation its mark. In front of a document, or of the names of columns, other programs' lines may
-be, and behind a document, too. Nothing else is taken off.
+each line, a quotation its mark, an issue its fence. In front of a document, or of the names of columns, other
+programs' lines may be, and behind a document, too. Nothing else is taken off.
 """
 
 import io
 import json
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+from loadcurve.tools.fences import unfenced
 from loadcurve.tools.figures import Unreadable
+from loadcurve.tools.objects import lines_of_objects
+from loadcurve.tools.prefixes import logged
+from loadcurve.tools.terminal import (
+    has_latin_micro,
+    has_odd_line_ends,
+    has_odd_spaces,
+    is_indented,
+    is_padded,
+    is_spaced_oddly,
+    is_steered,
+    unsteered,
+    with_line_ends,
+    with_micro,
+    with_plain_spaces,
+    without_indentation,
+    without_padding,
+)
 
-LOGGED_BYTES_MAX: Final = 64 * 2**20
+PASTED_BYTES_MAX: Final = 64 * 2**20
+_BEGIN_BYTES: Final = 4096
 LINES_BEFORE_MAX: Final = 50
-_SHELL = (
+_ROUNDS_MAX: Final = 4
+"""How often something may be around what something else is around: a fence around the lines of a log."""
+_SHELL: Final = (
     r"(?:\([^()\n]{1,60}\) ?)?"
     r"(?:\[[^\[\]\n]{1,100}\]|[^\s,\"<{}$#%>]{0,100}(?: [^\s,\"<{}$#%>]{1,100})?)"
-    r"[$#%>\u276f]"
+    r"[$#%>\u276f\u03bb]"
 )
 """The name of an environment; user, host and folder; the last character of bash, zsh, PowerShell or fish."""
-_COMMAND = re.compile(_SHELL + r" {1,4}[^\s\d]\S")
-_PROMPT = re.compile(_SHELL + r"\s{0,9}")
-_TIME = rb"\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]?(?:[ \t]|$)"
-_CONTAINER = rb"[\w.-]{1,80} {0,80}\|(?: |$)"
-_POD = rb"\[pod/[^\]\s]{1,300}\] "
-_SYSLOG = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,100} [\w./-]{1,100}(?:\[\d{1,10}\])?:(?: |$)"
-_LEVEL = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? \[?[A-Z]{4,8}\]?:?(?: |$)"
-_QUOTED = rb">(?: |$)"
-_LOGGED = [
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (_QUOTED, _LEVEL, _SYSLOG, _POD, _TIME, _CONTAINER, _CONTAINER + _TIME, _POD + _TIME)
-]
-_REST_CHARACTERS_MAX = 2_000
-_DATA = re.compile(r'^\s{0,99}[\[\]{},":\d-]', re.MULTILINE)
+_SHELL_OF_THEME: Final = r"\u279c {1,4}[^\s,\"<{}]{1,100}(?: git:\([^()\n]{1,100}\))?(?: \u2717)?"
+"""The prompt of zsh's most frequent theme."""
+_COMMAND: Final = re.compile(
+    rf"(?:{_SHELL} {{1,4}}|{_SHELL_OF_THEME} {{1,4}}|[A-Z]:\\[^>\n]{{0,200}}>|\+{{1,4}} )[^\s\d]\S"
+    r"|Script started on |##\[group\]Run "
+)
+_PROMPT: Final = re.compile(rf"(?:{_SHELL}|{_SHELL_OF_THEME}|[A-Z]:\\[^>\n]{{0,200}}>)\s{{0,9}}")
+_REST_CHARACTERS_MAX: Final = 2_000
+_DATA: Final = re.compile(r'^\s{0,99}[\[\]{},":\d-]', re.MULTILINE)
 """A line that may be of another document."""
+_SAID_BEHIND: Final = re.compile(
+    rb"\s{0,99}|(?:real|user|sys)\s\d{1,9}m[\d.]{1,12}s\s{0,9}|Script done on [^\n]{0,200}"
+    rb"|Process finished with exit code \d{1,3}\s{0,9}"
+    rb"|##\[[a-z]{1,20}\][^\n]{0,200}|Post job cleanup\.\s{0,9}"
+)
+"""What shells, ``time``, ``script``, editors and GitHub's runners say behind a program."""
+
+Change = Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +68,100 @@ class Around:
     """What is taken off."""
 
     lines_before: int = 0
-    of_each_line: re.Pattern[bytes] | None = None
-    """What a log has in front of each line."""
+    changes: tuple[Change, ...] = ()
+    """What has to be done with all of the file first, one after the other; lines keep their numbers."""
 
     def taken_off(self, name: str, file: BinaryIO) -> BinaryIO:
-        """Return a file that is at its start without it; raises ``Unreadable`` where a log is too long."""
-        if self.of_each_line is not None:
-            data = file.read(LOGGED_BYTES_MAX + 1)
-            if len(data) > LOGGED_BYTES_MAX:
-                found = f"a log of more than {LOGGED_BYTES_MAX:,} bytes, with a time or a name on each line"
-                raise Unreadable(name, None, found, "a tool's output without them")
-            file = io.BytesIO(_without(self.of_each_line, data))
+        """Return a file that is at its start without it; raises ``Unreadable`` where that is too long."""
+        if self.changes:
+            data = file.read(PASTED_BYTES_MAX + 1)
+            if len(data) > PASTED_BYTES_MAX:
+                found = f"more than {PASTED_BYTES_MAX:,} bytes of a log, or of what was copied from a page"
+                raise Unreadable(name, None, found, "a tool's output as it wrote it")
+            for change in self.changes:
+                data = change(data)
+            file = io.BytesIO(data)
         for _ in range(self.lines_before):
             file.readline()
         return file
 
 
 NOTHING: Final = Around()
+_OF_CHARACTERS: Final[Sequence[tuple[Callable[[bytes], bool], Change]]] = (
+    (has_odd_line_ends, with_line_ends),
+    (is_steered, unsteered),
+    (has_latin_micro, with_micro),
+)
+_TEXTS: Final = frozenset(
+    {
+        "wrk-text", "wrk2-text", "ab-text", "ab-html", "httperf-text", "h2load-text", "hey-text", "oha-text",
+        "vegeta-text", "bombardier-text", "siege-text", "k6-text", "jmeter-summary", "ycsb-text",
+        "go-ycsb-summary",
+    }
+)  # fmt: skip
+"""Formats for people, whose spaces mean nothing."""
+_WITH_BLANK_FIELDS: Final = ("gatling-log",)
+"""Formats whose last column may be a space."""
 
 
-def logged(head: bytes) -> re.Pattern[bytes] | None:
-    """Return what each line has in front, of the whole lines of a file's start; ``None`` without that."""
-    lines = [line for line in head.split(b"\n")[: -1 if b"\n" in head else None] if line.strip()]
-    if not lines:
-        return None
-    found = (pattern for pattern in reversed(_LOGGED) if all(map(pattern.match, lines)))
-    return next(found, None)
+def changes_of(head: bytes, format_of: Callable[[bytes], str | None]) -> tuple[Change, ...]:
+    """Return what has to be done with a file that begins so, before it can be read.
+
+    ``format_of`` names the format of a start, ``None`` where it is not known.
+    """
+    changes: list[Change] = []
+    for _ in range(_ROUNDS_MAX):
+        more = list(_changes_in_turn(head, format_of))
+        for change in more:
+            head = change(head)
+        if not more:
+            break
+        changes += more
+    return tuple(changes)
 
 
-def without(pattern: re.Pattern[bytes] | None, head: bytes) -> bytes:
-    """Return a start without what each line has in front."""
-    return head if pattern is None else _without(pattern, head)
+def _changes_in_turn(head: bytes, format_of: Callable[[bytes], str | None]) -> Iterator[Change]:
+    """Yield what is to be done next, each with what the ones before it have left."""
+    if b"\0" in head:
+        return
+    for is_needed, change in _OF_CHARACTERS:
+        if is_needed(head):
+            yield change
+            head = change(head)
+    name = format_of(head)
+    # In documents and tables a name may have such a space.
+    if has_odd_spaces(head) and (is_spaced_oddly(head) or name is None or name in _TEXTS):
+        yield with_plain_spaces
+        head = with_plain_spaces(head)
+    if is_padded(head) and name not in _WITH_BLANK_FIELDS:
+        yield without_padding
+        head = without_padding(head)
+    if is_indented(head) and format_of(without_indentation(head)) is not None:
+        yield without_indentation
+        head = without_indentation(head)
+
+    def is_known(part: bytes) -> bool:
+        return format_of(part) is not None
+
+    found = unfenced(head, is_known) or logged(head, is_known) or lines_of_objects(head, format_of)
+    if found is not None:
+        yield found
 
 
-def _without(pattern: re.Pattern[bytes], data: bytes) -> bytes:
-    lines = data.split(b"\n")
-    found = map(pattern.match, lines)
-    return b"\n".join(line[one.end() :] if one else line for line, one in zip(lines, found, strict=True))
+def without_end(data: bytes) -> bytes:
+    """Return a copied text without what a shell said behind it; one of binary data is returned as it is."""
+    end = len(data)
+    while b"\0" not in data[:_BEGIN_BYTES] and end > 0:
+        begin = data.rfind(b"\n", 0, end - 1) + 1
+        line = data[begin:end].rstrip(b"\n")
+        if not (_SAID_BEHIND.fullmatch(line) or _is_of_shell(line.decode(errors="replace"))):
+            break
+        end = begin
+    return data[:end]
+
+
+def _is_of_shell(line: str) -> bool:
+    return is_command(line) or _PROMPT.fullmatch(line[:400].strip()) is not None
 
 
 def is_command(line: str) -> bool:
@@ -92,15 +174,25 @@ def without_rest(text: str) -> str:
 
     Another document may be no such rest, and is left there for the reader to refuse.
     """
-    if text.rstrip()[-1:] in {"}", ""}:
+    end = None if text.rstrip()[-1:] in {"}", ""} else _end_of_document(text)
+    if end is None:
         return text
-    try:
-        _, end = json.JSONDecoder().raw_decode(text.lstrip())
-    except (ValueError, RecursionError):
-        return text
-    end += len(text) - len(text.lstrip())
     same, _, others = text[end:].partition("\n")
     if _PROMPT.fullmatch(text[end:].strip()):
         return text[:end]
     is_rest = len(others) <= _REST_CHARACTERS_MAX and not same.strip() and not _DATA.search(others)
     return text[:end] if is_rest else text
+
+
+def another_behind(text: str) -> bool:
+    """Say whether a second JSON document follows the first one, which a shell loop may have appended."""
+    end = _end_of_document(text)
+    return end is not None and text[end:].lstrip().startswith("{")
+
+
+def _end_of_document(text: str) -> int | None:
+    try:
+        _, end = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return None
+    return end + len(text) - len(text.lstrip())

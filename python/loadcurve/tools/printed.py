@@ -74,18 +74,20 @@ def contradiction_of(count: int, rate: Printed, time_s: Printed, *, counted: str
     return f"{found}, and it says {rate.value:,.10g}/s"
 
 
-_UNITS_MS = {
+UNITS_MS = {
     "ns": Decimal("0.000001"), "µs": Decimal("0.001"), "μs": Decimal("0.001"), "us": Decimal("0.001"),
     "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000), "h": Decimal(3_600_000),
 }  # fmt: skip
-_PART = r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|μs|us|ms|s|m|h)"
-GO_TIME = r"(?:\d{1,12}(?:\.\d{1,9})?(?:ns|µs|μs|us|ms|s|m|h)){1,3}"
+"""By the ways in which a unit is written, of which µ has two characters in Unicode."""
+UNIT = "ns|µs|μs|us|ms|s|m|h"
+_PART = rf"(\d{{1,12}}(?:\.\d{{1,9}})?)({UNIT})"
+GO_TIME = rf"(?:\d{{1,12}}(?:\.\d{{1,9}})?(?:{UNIT})){{1,3}}"
 """A pattern of such a time, without a group."""
 
 
 def milliseconds(text: str, decimals: int) -> Printed:
     """Return a time that matches :data:`GO_TIME`, with the decimals that its last unit may have."""
-    parts = [(Decimal(number), _UNITS_MS[unit]) for number, unit in re.findall(_PART, text)]
+    parts = [(Decimal(number), UNITS_MS[unit]) for number, unit in re.findall(_PART, text)]
     step = parts[-1][1].scaleb(-decimals)
     return Printed(float(sum(number * unit for number, unit in parts)), float(step))
 

@@ -1,6 +1,7 @@
 """A file of another tool: opened as what a stranger may have made, and bounded before it is believed."""
 
 import io
+import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,12 +16,13 @@ from loadcurve.files import open_regular
 from loadcurve.redaction import hidden_start
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.packed import GZIP, MAGIC_BYTES, packer_of, unpacked
-from loadcurve.tools.pasted import NOTHING, Around, without_rest
+from loadcurve.tools.pasted import NOTHING, Around, another_behind, without_rest
 
 TEXT_BYTES_MAX = 64 * 2**20
 """Of what is read as a whole; files with a line for each request are read in blocks and have no limit."""
 UTF16_BYTES_MAX = 64 * 2**20
 """Of a text that Windows PowerShell wrote by ``>``, which is read as a whole."""
+SHORT_BYTES_MAX = 8 * 2**20
 HEAD_BYTES = 64 * 2**10
 """By which a format is recognised."""
 SHOWN_CHARACTERS_MAX = 60
@@ -75,6 +77,11 @@ class Source:
         if len(data) > TEXT_BYTES_MAX:
             raise BadInput(f"{self.name} cannot be read: it has more than {TEXT_BYTES_MAX:,} bytes.")
         return as_text(self.name, data)
+
+    def is_short(self) -> bool:
+        """Say whether it can be read as a whole where it was copied; raises as :meth:`as_it_is`."""
+        with self.as_it_is() as file:
+            return file.seek(0, io.SEEK_END) <= SHORT_BYTES_MAX
 
     def head(self) -> bytes:
         """Return its start; raises as :meth:`opened`."""
@@ -135,16 +142,20 @@ def json_of(
 ) -> Document:
     """Return a file as the JSON document that ``what`` names; raises ``Unreadable``.
 
-    ``begin`` is how the document begins where a tool may print other lines in front of it. ``today``
-    translates one of an older format.
+    ``begin`` is a pattern of how the document begins where a tool may print other lines in front of it.
+    ``today`` translates one of an older format.
     """
     text = without_rest(source.text())
-    text = text[max(text.find(begin), 0) :]
+    found_begin = re.search(begin, text)
+    text = text[found_begin.start() if found_begin else 0 :]
     try:
         return model.model_validate_json(today(text))
     except ValidationError as error:
         problem: Any = error.errors(include_url=False, include_context=False)[0]
         place = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "json_invalid" and another_behind(text):
+            expected = f"{what} once; split the file into one per load"
+            raise source.unreadable(None, "another document behind the first one", expected) from error
         if problem["type"] == "json_invalid":
             raise source.unreadable(None, f"incomplete or invalid JSON ({problem['msg']})", what) from error
         value = shown(str(problem["input"])) if not isinstance(problem["input"], dict | list) else "that"

@@ -9,9 +9,8 @@ from decimal import Decimal
 
 from loadcurve.tools.printed import Printed
 from loadcurve.tools.source import Source, shown
+from loadcurve.tools.terminal import CLEAR, restored, without_colours
 
-_CLEAR = "\x1b[2J"
-_STEERING = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 Found = tuple[int, re.Match[str]]
 """The number of a line, from 1, and what it matches."""
 
@@ -27,10 +26,10 @@ class Lines:
         """
         self.source = source
         text = source.text()
-        if shown_again is not None and _CLEAR in text:
+        if shown_again is not None and CLEAR in text:
             begin = max(text.rfind(shown_again), 0)
             text = "\n" * text.count("\n", 0, begin) + text[begin:]
-        text = without_colours(text)
+        text = restored(without_colours(text))
         lines = [line.rstrip() for line in text.splitlines()]
         # What is quoted is indented as a whole; the first line of some tools is not, and those below are.
         indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
@@ -122,11 +121,6 @@ class Lines:
     def read(self, line: int) -> str:
         """Say how many lines precede one."""
         return f"{max(line - 1, 0):,} lines"
-
-
-def without_colours(text: str) -> str:
-    """Return a text without what steers a terminal."""
-    return _STEERING.sub("", text)
 
 
 def _counted(label: str) -> str:

@@ -13,7 +13,7 @@ from loadcurve.protocol import HTTP1_1, HTTP2
 from loadcurve.tools.errors import errors_of
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
-from loadcurve.tools.printed import GO_TIME, milliseconds
+from loadcurve.tools.printed import GO_TIME, UNIT, milliseconds
 from loadcurve.tools.source import Json, Source, json_of
 from loadcurve.tools.text_lines import Lines
 
@@ -25,7 +25,7 @@ TESTED = {
 NO_TIMES = "latencies of answers: bombardier summarises those of failures with them"
 _US_PER_MS = 1e3
 _PERCENTILES = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99"}
-_TIME = r"(\d{1,12}\.\d\d(?:us|ms|s|m|h))"
+_TIME = rf"(\d{{1,12}}\.\d\d(?:{UNIT}))"
 _DECIMALS = 2
 _CLASSES = "1xx - (\\d{1,15}), 2xx - (\\d{1,15}), 3xx - (\\d{1,15}), 4xx - (\\d{1,15}), 5xx - (\\d{1,15})"
 
@@ -83,7 +83,7 @@ def is_text(head: bytes) -> bool:
 
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of ``bombardier -o json``; raises ``Unreadable``."""
-    document = json_of(source, _Document, "the JSON of bombardier (-o json)", begin='{"spec":')
+    document = json_of(source, _Document, "the JSON of bombardier (-o json)", begin=r'\{\s*"spec"\s*:')
     spec, result = document.spec, document.result
     status = {f"{digit}xx": getattr(result, f"of_{digit}xx") for digit in range(1, 6)}
     errors = {one.description: one.count for one in result.errors}
@@ -145,14 +145,14 @@ def _latency_of_json(latency: _Latency | None, count: int) -> Times | None:
 def read_text(source: Source) -> ToolFigures:
     """Return the figures of the text of bombardier; raises ``Unreadable``."""
     lines = Lines(source)
-    number, codes = lines.once(rf"\s*{_CLASSES}\s*$", "bombardier's answers by class of their status")
+    _, codes = lines.once(rf"\s*{_CLASSES}\s*$", "bombardier's answers by class of their status")
     status = {f"{digit}xx": int(count) for digit, count in enumerate(codes.groups(), start=1)}
-    _, others = lines.once(r"\s*others - (\d{1,15})\s*$", "bombardier's line others")
+    behind, others = lines.once(r"\s*others - (\d{1,15})\s*$", "bombardier's line others")
     end, _ = lines.once(r"\s*Throughput:\s+\d[\d.]*[KMGTP]?B?/s\s*$", "bombardier's last line Throughput")
     errors = {
         found[1]: int(found[2])
         for place, found in lines.all_of(r"\s*(\S.{0,1000}) - (\d{1,15})\s*$")
-        if number + 1 < place < end
+        if behind < place < end
     }
     answered, failed = _outcomes(source, status, int(others[1]), errors)
     asked = _asked(lines)

@@ -12,12 +12,13 @@ from pydantic import BeforeValidator, Field
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, contradiction_of
-from loadcurve.tools.source import Json, Source, json_of
+from loadcurve.tools.source import Json, Source, json_of, shown
 
 TESTED = {
     "fortio-json": ("1.3.1", "1.17.1", "1.38.4", "1.63.10"),
 }
 """By format, the versions whose real output it is tested with."""
+_OTHER_KINDS = {"TCP", "UDP", "GRPC"}
 _NS_PER_S = 1e9
 _MS_PER_S = 1e3
 _PERCENTILES = {
@@ -59,6 +60,7 @@ class _Run(Json):
     codes: dict[str, _Count] = Field(alias="RetCodes")
     sockets: _Count | None = Field(None, alias="SocketCount", ge=0)
     url: str | None = Field(None, alias="URL")
+    kind: str = Field("HTTP", alias="RunType")
 
 
 def is_json(head: bytes) -> bool:
@@ -69,6 +71,8 @@ def is_json(head: bytes) -> bool:
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of a run of fortio against a web server."""
     run = json_of(source, _Run, "the JSON of a run of fortio over HTTP (-json FILE)")
+    if run.kind.split(" ")[0] in _OTHER_KINDS:
+        raise source.unreadable(None, f"RunType = {shown(run.kind)}", "a run over HTTP; others are not read")
     status: dict[str, int] = {}
     failed = 0
     for code, count in run.codes.items():

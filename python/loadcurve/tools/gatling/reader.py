@@ -85,6 +85,8 @@ class _Log:
             self.left_out.end(problem)
 
     def _record(self, number: int, line: str) -> None:
+        if not line.strip():
+            return
         fields = line.split("\t")
         if self.version is None and fields[_KIND_UNTIL_2_1:][:1] == ["RUN"]:
             self.place_of_kind = _KIND_UNTIL_2_1

@@ -13,6 +13,7 @@ from loadcurve.tools.delimited import ANY_TEXT, WHOLE_NUMBER, Table, tables
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.left_out import LeftOut
 from loadcurve.tools.percentiles import distribution
+from loadcurve.tools.printed import UNIT, UNITS_MS
 from loadcurve.tools.requests import (
     ANSWERED,
     BEGIN,
@@ -57,7 +58,6 @@ _DURATION_CHARACTERS_MAX = 60
 _LINE = re.compile(r"([A-Z_]{1,40}) *- (Takes\(s\): .*)")
 _FINISHED = "Run finished, takes "
 _JSON = TypeAdapter(list[dict[str, str]])
-_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 Row = dict[str, float]
 """The figures of an operation by their names."""
@@ -259,10 +259,11 @@ def _duration(text: str) -> float | None:
     """Return a duration as Go writes it, such as ``1m2.5s``, in seconds."""
     if len(text) > _DURATION_CHARACTERS_MAX:
         return None
-    parts = re.findall(r"(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s|µs|ns)", text, re.ASCII)
+    parts = re.findall(rf"(\d{{1,9}}(?:\.\d{{1,9}})?)({UNIT})", text, re.ASCII)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
-    return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in parts)).total_seconds()
+    found_ms = sum(float(number) * float(UNITS_MS[unit]) for number, unit in parts)
+    return timedelta(milliseconds=found_ms).total_seconds()
 
 
 def _times(row: Row) -> Times:

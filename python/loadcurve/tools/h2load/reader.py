@@ -15,9 +15,9 @@ from loadcurve.tools.counts import NS_PER_US, times_of_counts
 from loadcurve.tools.delimited import WHOLE_NUMBER, Table, tables
 from loadcurve.tools.figures import Asked, Times, ToolFigures
 from loadcurve.tools.left_out import LeftOut
-from loadcurve.tools.pasted import without_rest
+from loadcurve.tools.pasted import another_behind, without_rest
 from loadcurve.tools.percentiles import distribution
-from loadcurve.tools.printed import Printed, Window, window_of
+from loadcurve.tools.printed import UNITS_MS, Printed, Window, window_of
 from loadcurve.tools.requests import (
     BEGIN,
     STATUS,
@@ -35,12 +35,9 @@ TESTED = {
     "h2load-log": ("1.52.0", "1.70.90"),
 }
 """By format, the versions whose real output it is tested with."""
-_UNITS_MS = {
-    "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
-    "min": Decimal(60_000), "h": Decimal(3_600_000),
-}  # fmt: skip
+_UNITS_MS = {**UNITS_MS, "min": UNITS_MS["m"]}
 _COUNT = r"(\d{1,18})"
-_TIME = r"(\d[\d.]*[a-z]+)"
+_TIME = r"(\d[\d.]*[a-zµμ]+)"
 _HTTP: Mapping[str, HttpVersion] = {"http/1.1": HTTP1_1, "h2": HTTP2, "h2c": HTTP2}
 """By the names of the protocols in TLS and in clear text."""
 _PERCENTILES = {"median": "p50", "p95": "p95", "p99": "p99"}
@@ -196,8 +193,12 @@ def _window(answered: int, rate: Printed, took: Printed, spawned: _Spawned) -> W
 
 def read_json(source: Source) -> ToolFigures:
     """Return the figures of the JSON, whose times are in s; raises ``Unreadable``."""
+    text = without_rest(source.text())
+    if another_behind(text):
+        expected = "that of one load of h2load; split the file into one per load"
+        raise source.unreadable(None, "another document behind the first one", expected)
     try:
-        written = json.loads(without_rest(source.text()))
+        written = json.loads(text)
         measured = written["measurements"]
         requests, traffic, times = measured["requests"], measured["traffic"], measured["performance"]
         status = {name: int(measured["status_codes"].get(name, 0)) for name in ("2xx", "3xx", "4xx", "5xx")}
@@ -308,7 +309,7 @@ def _figures(
 
 def _time(lines: Lines, number: int, text: str, per_unit: Decimal | int) -> Printed:
     """Return a time as it is printed, where 1 is ``per_unit`` ms."""
-    found = re.fullmatch(r"(\d[\d.]*)([a-z]+)", text, re.ASCII)
+    found = re.fullmatch(r"(\d[\d.]*)([a-zµμ]+)", text, re.ASCII)
     what = "a time with its unit, such as 1.50s"
     if found is None or found[2] not in _UNITS_MS:
         raise lines.source.unreadable(number, shown(text), what, lines.read(number))

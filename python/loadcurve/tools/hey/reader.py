@@ -52,6 +52,7 @@ CSV = Table(
         "status-code": WHOLE_NUMBER,
         "offset": DECIMAL,
     },
+    is_of_one_load=True,
 )
 _HISTOGRAM, _STATUSES, _ERRORS = (
     "Response time histogram:",

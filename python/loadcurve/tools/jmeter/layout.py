@@ -49,6 +49,8 @@ _FORMS = (
     (r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d", "%m/%d/%y %H:%M:%S", 1e3),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}", "%Y-%m-%dT%H:%M:%S%.3f", 1.0),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "%Y-%m-%dT%H:%M:%S", 1e3),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:?\d\d", "%Y-%m-%dT%H:%M:%S%.3f%z", 1.0),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:?\d\d", "%Y-%m-%dT%H:%M:%S%z", 1e3),
 )
 """Times that JMeter reads itself, and those of ISO 8601, with their step in ms; others may be of any form."""
 

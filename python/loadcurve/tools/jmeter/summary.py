@@ -2,7 +2,7 @@
 
 Each line that sums up all samples so far replaces the one before it. Its times are whole milliseconds, cut
 off, and those of failures are among them; its elapsed time is rounded to a second, in older versions to a
-tenth of one; its rate has one decimal.
+tenth of one; its rate has one decimal, behind a comma where the language of the machine wants that.
 """
 
 import re
@@ -17,10 +17,10 @@ from loadcurve.tools.text_lines import Found, Lines
 NO_TIMES = "latencies of answers: JMeter's summary has those of failures among them"
 _WHAT = "JMeter's line that sums up all samples (summary =)"
 _BEHIND = (
-    r"(\d{1,15}) in\s{1,10}([\d:.]{1,20})s? =\s{0,10}([\d.]{1,20}|\*{6})/s"
+    r"(\d{1,15}) in\s{1,10}([\d:.]{1,20})s? =\s{0,10}([\d.,]{1,20}|\*{6})/s"
     r" Avg:\s{1,10}(\d{1,15}) Min:\s{1,10}(\d{1,15})"
 )
-_END = r" Max:\s{1,10}(\d{1,15}) Err:\s{1,10}(\d{1,15}) \(\d[\d.]{0,10}%\)"
+_END = r" Max:\s{1,10}(\d{1,15}) Err:\s{1,10}(\d{1,15}) \(\d[\d.,]{0,10}%\)"
 _LINE = rf"[^=+]{{0,300}} (=|\+)\s{{1,10}}{_BEHIND}{_END}"
 _STARTS = re.compile(rf"^{_LINE}".encode(), re.MULTILINE)
 _CLOCK = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d)")
@@ -42,7 +42,7 @@ def read_summary(source: Source) -> ToolFigures:
             number, f"{failed:,} failures of {count:,} samples", "the samples of a load", lines.read(number)
         )
     took = _elapsed(lines, number, last[3])
-    rate = None if "*" in last[4] else lines.printed(number, last[4], "samples per second")
+    rate = None if "*" in last[4] else lines.printed(number, last[4].replace(",", "."), "samples per second")
     if took.value <= 0 or rate is None:
         raise source.unreadable(number, "a load shorter than a second", "a longer one", lines.read(number))
     window = window_of(count, rate, took, counted="samples")

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import polars
 
+from loadcurve.tools.blocks import LINE_BYTES_MAX
 from loadcurve.tools.delimited import ANY_TEXT, OPTIONAL_NUMBER, TRUE_OR_FALSE, WHOLE_NUMBER
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.jmeter.figures import Read, figures_of_samples, sums_of_parts
@@ -37,6 +39,7 @@ _REFERENCE = re.compile(rb"&#(x[0-9A-Fa-f]{1,8}|[0-9]{1,10});")
 _REFERENCE_BYTES_MAX = 16
 _ENDED_EARLY = (3, 5)
 """Errors of the parser where a document ends before its root does, or within an element."""
+_ROOT = b"<testResults"
 _WHAT = "a sample of JMeter's XML (JTL), with its attributes ts, t, rc and s"
 
 _Row = dict[str, object]
@@ -44,7 +47,7 @@ _Row = dict[str, object]
 
 def is_xml(head: bytes) -> bool:
     """Say whether a file begins as a JTL in XML."""
-    return b"<testResults" in head
+    return _ROOT in head
 
 
 def read_xml(source: Source) -> ToolFigures:
@@ -105,10 +108,12 @@ class _Reader:
     def requests(self, file: "_Possible") -> Iterator[polars.DataFrame]:
         """Yield the samples without parts, some at once."""
         root: Element | None = None
+        is_over = False
         number = 0
         try:
             for event, element in self._events(file):
                 root = element if root is None else root
+                is_over = event == "end" and element is root
                 if element.tag not in _SAMPLES:
                     continue
                 if event == "start":
@@ -121,14 +126,33 @@ class _Reader:
                     if len(self._rows) >= _ROWS:
                         yield self._block()
         except ParseError as error:
-            problem = self.left_out.source.unreadable(
-                error.position[0], f"XML that ends or is broken ({error.msg})", _WHAT, f"{number:,} samples"
-            )
-            if error.code not in _ENDED_EARLY:
-                raise problem from error
-            del self._rows[self._begins[0] if self._begins else len(self._rows) :]
-            self.left_out.end(problem)
+            if is_over:
+                self._require_one(error.position[0], number)
+            else:
+                self._broken(error, number)
         yield self._block()
+
+    def _broken(self, error: ParseError, number: int) -> None:
+        """Leave out the end of a document that is cut off; raises ``Unreadable`` where it is broken."""
+        problem = self.left_out.source.unreadable(
+            error.position[0], f"XML that ends or is broken ({error.msg})", _WHAT, f"{number:,} samples"
+        )
+        if error.code not in _ENDED_EARLY:
+            raise problem from error
+        del self._rows[self._begins[0] if self._begins else len(self._rows) :]
+        self.left_out.end(problem)
+
+    def _require_one(self, line: int, number: int) -> None:
+        """Raise ``Unreadable`` where what follows the root, on this line, are the results of another load."""
+        with self.left_out.source.opened() as file:
+            roots = sum(_ROOT in text for text in iter(partial(file.readline, LINE_BYTES_MAX), b""))
+        if roots > 1:
+            raise self.left_out.source.unreadable(
+                line,
+                "another document behind the first one",
+                "the results of one load; split the file into one per load",
+                f"{number:,} samples",
+            )
 
     def _events(self, file: "_Possible") -> Iterator[tuple[str, Element]]:
         try:

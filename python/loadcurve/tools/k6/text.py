@@ -37,11 +37,14 @@ def read_text(source: Source) -> ToolFigures:
     if not counted or rate <= 0:
         raise source.unreadable(number, "no request", "the requests of a load")
     line, _ = lines.once(rf"{DURATION}\.*: \S+=", DURATION)
-    expected = lines.all.lines[line].strip() if line < len(lines.all.lines) else ""
+    behind = next(
+        (one for one, text in enumerate(lines.all.lines[line:], start=line + 1) if text.strip()), line
+    )
+    expected = lines.all.lines[behind - 1].strip()
     has_expected = re.match(r"\{ ?expected_response:true ?\}\.*: ", expected) is not None
     latency = None
     if not failed or has_expected:
-        latency = _times(lines.all, line + 1 if failed else line, counted - failed)
+        latency = _times(lines.all, behind if failed else line, counted - failed)
     return ToolFigures(
         tool="k6",
         basis="send",

@@ -47,6 +47,7 @@ CSV = Table(
         "bytes": WHOLE_NUMBER,
         "status": WHOLE_NUMBER,
     },
+    is_of_one_load=True,
 )
 PERCENTILES = {
     "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99",

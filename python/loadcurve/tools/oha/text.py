@@ -12,7 +12,7 @@ from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
 
 _UNITS_MS = {
-    "ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3, "secs": 1e3,
+    "ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3, "secs": 1e3,
     "10 sec": 1e4, "min": 6e4, "10 min": 6e5, "hr": 3.6e6,
 }  # fmt: skip
 _UNIT = f"({'|'.join(sorted(_UNITS_MS, key=len, reverse=True))})"
@@ -96,8 +96,10 @@ def _percentiles(lines: Lines) -> dict[str, Printed]:
     percentiles: dict[str, Printed] = {}
     for number, line in enumerate(lines.lines[begin:], start=begin + 1):
         found = re.fullmatch(rf"\s*(\d{{1,2}}(?:\.\d\d)?)% in (\S+) {_UNIT}", line, re.ASCII)
-        if not found:
+        if not found and line.strip():
             break
+        if not found:
+            continue
         name = PERCENTILES.get(f"p{float(found[1]):g}")
         if name is not None:
             percentiles[name] = _in_ms(lines, number, found)

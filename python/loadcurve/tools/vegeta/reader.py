@@ -31,6 +31,7 @@ TESTED = {
 }
 """By format, the versions whose real output it is tested with."""
 NO_TIMES = "latencies of answers: vegeta summarises those of failures with them"
+_OF_REPORT = (b'"latencies":', b'"bytes_in":', b'"earliest":', b'"status_codes":')
 _STATUS_TEXT = re.compile(r"[1-5]\d\d(?: |$)")
 COLUMNS = (
     "timestamp", "code", "latency", "bytes_out", "bytes_in", "error", "body", "attack", "seq", "method",
@@ -91,14 +92,14 @@ def is_csv(head: bytes) -> bool:
 
 def is_json(head: bytes) -> bool:
     """Say whether a file begins as vegeta's JSON, with a request on each line."""
-    begins = head.startswith(b'{"attack":') and b'"seq":' in head
-    begins_as_7 = head.startswith(b'{"code":') and b'"bytes_out":' in head
+    begins = re.match(rb'\{\s?"attack"\s?:', head) is not None and b'"seq":' in head
+    begins_as_7 = re.match(rb'\{\s?"code"\s?:', head) is not None and b'"bytes_out":' in head
     return (begins or begins_as_7) and b'"latency":' in head
 
 
 def is_report(head: bytes) -> bool:
     """Say whether a file begins as a report of vegeta in JSON."""
-    return head.lstrip().startswith(b'{"latencies":') and b'"bytes_in":' in head
+    return head.lstrip().startswith(b"{") and all(name in head for name in _OF_REPORT)
 
 
 def read_csv(source: Source) -> ToolFigures:

@@ -13,7 +13,7 @@ from typing import Final
 from loadcurve.protocol import HTTP1_1
 from loadcurve.tools.figures import Asked, LatencyBasis, Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
-from loadcurve.tools.printed import Printed, window_of
+from loadcurve.tools.printed import UNIT, UNITS_MS, Printed, window_of
 from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Lines
 
@@ -21,12 +21,7 @@ TESTED = {
     "wrk-text": ("1.0.0", "2.0.0", "4.1.0"),
 }
 """By format, the versions whose real output it is tested with."""
-_UNITS: Final = {
-    "us": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000),
-    "h": Decimal(3_600_000),
-}  # fmt: skip
-"""Each in ms."""
-_TIME: Final = r"(\d{1,15}(?:\.\d{1,9})?)(us|ms|s|m|h)"
+_TIME: Final = rf"(\d{{1,15}}(?:\.\d{{1,9}})?)({UNIT})"
 _SHOWN: Final = {"50": "p50", "75": "p75", "90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9"}
 _SHOWN_OF_WRK2: Final = {**_SHOWN, "99.99": "p99_99"}
 _OF_WRK2: Final = (b"HdrHistogram", b"Thread calibration")
@@ -73,7 +68,7 @@ def _read(source: Source, tool: str, basis: LatencyBasis, names: dict[str, str])
     rate_rps = lines.printed(rate_line, rate[1], "requests per second")
     lines.once(r"Transfer/sec:\s+\d\S*B$", f'{tool}\'s last line "Transfer/sec:"')
     requests = int(total[1])
-    window = window_of(requests, rate_rps, Printed.of(total[2], _UNITS[total[3]] / 1000))
+    window = window_of(requests, rate_rps, Printed.of(total[2], UNITS_MS[total[3]] / 1000))
     # Version 1 counts timeouts as wrk2 does.
     answered, failed = outcomes(tool if made is None else "wrk2", requests, errors)
     latency = _latency(lines, names, answered)
@@ -128,12 +123,12 @@ def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
     _, stats = lines.once(rf"\s*Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s", "the line Latency")
     mean_ms, _, longest_ms = (_ms(stats[place], stats[place + 1]) for place in (1, 3, 5))
     percentiles: dict[str, float] = {}
-    steps_ms = [Printed.of(stats[place], _UNITS[stats[place + 1]]).step for place in (1, 5)]
+    steps_ms = [Printed.of(stats[place], UNITS_MS[stats[place + 1]]).step for place in (1, 5)]
     for _, found in lines.all_of(rf"\s*(\d{{2,3}}(?:\.\d+)?)%\s+{_TIME}$"):
         name = names.get(f"{float(found[1]):g}")
         if name is not None and name not in percentiles:
             percentiles[name] = _ms(found[2], found[3])
-            steps_ms.append(Printed.of(found[2], _UNITS[found[3]]).step)
+            steps_ms.append(Printed.of(found[2], UNITS_MS[found[3]]).step)
     return Times(
         # Versions before 3 sample, and print 0 where they have no sample.
         distribution=distribution(
@@ -146,4 +141,4 @@ def _latency(lines: Lines, names: dict[str, str], answered: int) -> Times:
 
 
 def _ms(number: str, unit: str) -> float:
-    return float(Decimal(number) * _UNITS[unit])
+    return float(Decimal(number) * UNITS_MS[unit])
