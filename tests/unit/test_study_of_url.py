@@ -37,6 +37,12 @@ def test_the_study_searches_between_the_ends_that_were_asked_for():
     assert tomllib.loads(study_of_url("http://h/", "p99 < 1s"))["sweep"] == {"rate": [100, 100_000]}
 
 
+def test_a_server_that_names_no_version_has_an_unknown_one():
+    unknown = tomllib.loads(study_of_url("http://h/", "p99 < 1s", names_its_version=False))
+    assert unknown["servers"]["h"]["version"] == "unknown"
+    assert "version" not in tomllib.loads(study_of_url("http://h/", "p99 < 1s"))["servers"]["h"]
+
+
 def test_a_path_cannot_add_keys_to_the_study():
     text = study_of_url('http://h/"]\nmodel = "closed', "p99 < 1s")
     assert tomllib.loads(text)["load"]["model"] == "open"

@@ -21,6 +21,7 @@ from loadcurve.result.folder import Run
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
 from loadcurve.runs.capacity import SearchOptions
 from loadcurve.runs.study import RunOptions, StudyRun
+from loadcurve.server.running import names_its_version
 from loadcurve.server.target import read_url
 from loadcurve.server.temporary import temporary_folder
 from loadcurve.stats.slo import Objective, parse_objective
@@ -115,7 +116,9 @@ def _study_at(argument: str, slo: str | None, low: float | None, high: float | N
         raise BadInput('--slo: missing; of a URL it names the limits, such as --slo "p99 < 10ms"')
     with temporary_folder("study") as folder:
         file = Path(folder, f"{name_of_url(argument)}.toml")
-        file.write_text(study_of_url(argument, parse_objective(slo).text, low, high), encoding="utf-8")
+        limits = parse_objective(slo).text
+        study = study_of_url(argument, limits, low, high, names_its_version=names_its_version(argument))
+        file.write_text(study, encoding="utf-8")
         yield file
 
 

@@ -209,6 +209,23 @@ def _target(url: str) -> Target:
     return target
 
 
+def names_its_version(url: str, timeout_s: float = ANSWER_TIMEOUT_S) -> bool:
+    """Say whether a web server that runs at a URL names its version in an answer.
+
+    One that cannot be asked counts as one that does: what looks for it says why it cannot be reached.
+    """
+    target = read_url(url)
+    try:
+        where = reached(target, Way(), timeout_s)
+        transport = Transport(target.scheme, other_addresses=where.others)
+        _announced_version(url, target, where.address, transport, timeout_s)
+    except ServerFailure as failure:
+        return failure.code != "version_unknown"
+    except NothingMeasured:
+        return True
+    return True
+
+
 def _require_direct(url: str, way: Way) -> None:
     """Raise ``ServerFailure`` where a server cannot be asked as if nothing were between."""
     if not way.is_direct:

@@ -36,6 +36,7 @@ duration = "2s"
 use = "url"
 url = {url}
 """
+UNKNOWN_VERSION = 'version = "unknown"         # its answers name none: write the one that it has\n'
 
 
 def is_web_url(argument: str) -> bool:
@@ -43,11 +44,21 @@ def is_web_url(argument: str) -> bool:
     return argument.startswith(SCHEMES)
 
 
-def study_of_url(url: str, limits: str, low: float | None = None, high: float | None = None) -> str:
-    """Return the text of a study that asks the server of a web URL for its path, from low to high rates."""
+def study_of_url(
+    url: str,
+    limits: str,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    names_its_version: bool = True,
+) -> str:
+    """Return the text of a study that asks the server of a web URL for its path, from low to high rates.
+
+    The version of one that does not name it is unknown, as nobody has written the study who could know it.
+    """
     parts = urlsplit(url)
     path = parts.path or "/"
-    return STUDY.format(
+    study = STUDY.format(
         limits=_quoted(limits),
         title=_quoted(f"Capacity of {url}"),
         low=LOWEST if low is None else low,
@@ -56,6 +67,7 @@ def study_of_url(url: str, limits: str, low: float | None = None, high: float | 
         name=name_of_url(url),
         url=_quoted(f"{parts.scheme}://{parts.netloc}"),
     )
+    return study if names_its_version else study + UNKNOWN_VERSION
 
 
 def name_of_url(url: str) -> str:
