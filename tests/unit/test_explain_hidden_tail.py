@@ -34,3 +34,13 @@ def test_a_wait_that_is_the_generators_own_is_not_attributed_to_the_server():
         record["load"]["generator"]["lateness_ms"] = {"p50": 1, "p99": 100, "p99_9": 110, "max": 120}
 
     assert found(plant) == {}
+
+
+def test_a_short_load_of_a_late_generator_is_not_attributed_to_the_server_either():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        open_load(record, 120, 3)
+        record["load"]["latency_ms"] |= {"p99": None, "p95": 120}
+        record["load"]["service_time_ms"] |= {"p99": None, "p95": 3}
+        record["load"]["generator"]["lateness_ms"] = {"p50": 1, "p99": None, "p99_9": None, "max": 120}
+
+    assert found(plant) == {}

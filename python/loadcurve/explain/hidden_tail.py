@@ -7,6 +7,7 @@ from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.distribution import Distribution
+from loadcurve.result.generator import Lateness
 from loadcurve.result.records import PointRecord
 from loadcurve.units import rounded
 
@@ -42,8 +43,7 @@ def _hidden(record: PointRecord) -> Hidden | None:
     load = record.load
     if not load.load.is_open_loop:
         return None
-    lateness = load.generator.lateness_ms
-    own_ms = (lateness.p99 if lateness else None) or 0.0
+    own_ms = _own_lateness_ms(load.generator.lateness_ms)
     for percentile in PERCENTILES:
         latency_ms = _value(load.latency_ms, percentile)
         service_ms = _value(load.service_time_ms, percentile)
@@ -54,6 +54,13 @@ def _hidden(record: PointRecord) -> Hidden | None:
         if counts and own_ms <= OWN_LATENESS_SHARE * difference_ms:
             return Hidden(percentile, latency_ms, service_ms)
     return None
+
+
+def _own_lateness_ms(lateness: Lateness | None) -> float:
+    """Return how late the generator was; of too few requests for a percentile, how late at most."""
+    if lateness is None:
+        return 0.0
+    return (lateness.max if lateness.p99 is None else lateness.p99) or 0.0
 
 
 def _value(distribution: Distribution | None, percentile: str) -> float | None:
