@@ -23,6 +23,7 @@ Messages = Literal["events", "grpc", "websocket"]
 """What the answers of a load may be streams of."""
 EVENTS: Final = "events"
 GRPC: Final = "grpc"
+WEBSOCKET: Final = "websocket"
 MESSAGE_SCHEMES: Final[dict[str, tuple[str, Literal["http", "https"]]]] = {
     "ws": ("websocket", "http"),
     "wss": ("websocket", "https"),

@@ -1,7 +1,10 @@
 """Events that arrive together: where that is a finding, and where it is none."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from loadcurve.explain.events_missing import missing_in
 from support.explained_run import Data, evidence, found
 from support.synthetic_run import distribution
 
@@ -54,3 +57,27 @@ def test_a_buffer_that_is_emptied_when_it_is_full_shows_long_gaps_among_many_of_
 )
 def test_events_that_come_one_by_one_or_at_once_or_hardly_any_are_no_finding(gaps_ms, first_ms):
     assert found(lambda record, *_: stream(record, gaps_ms=gaps_ms, first_ms=first_ms)) == {}
+
+
+def test_answers_that_lack_events_are_named_with_how_many():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stream(record, gaps_ms=[20.0] * 38, first_ms=5)
+        requests = record["load"]["requests"]
+        record["load"]["messages"] |= {
+            "delivered": 10 * requests["answered"],
+            "expected": 12 * requests["due"],
+        }
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.weight) == ("events_missing", "distorts")
+    assert "each answer had 10 events of 12 expected, so 17 % are missing" in finding.seen
+
+
+@pytest.mark.parametrize(("delivered", "answered", "share"), [(120, 10, None), (96, 8, None), (84, 8, 1 / 8)])
+def test_events_of_requests_that_failed_are_not_missing_twice(delivered, answered, share):
+    load = SimpleNamespace(
+        messages=SimpleNamespace(delivered=delivered, expected=120),
+        requests=SimpleNamespace(due=10, answered=answered),
+    )
+    missing = missing_in(load)
+    assert (missing and missing.share) == (share and pytest.approx(share))

@@ -72,6 +72,23 @@ def test_answers_are_counted_by_single_statuses_with_what_the_errors_say():
     ]
 
 
+@pytest.mark.parametrize(
+    ("messages", "line"), [("grpc", "status {:,} of gRPC, all right"), ("websocket", None)]
+)
+def test_messages_have_no_status_of_http(messages, line):
+    load = synthetic.load_result("nginx", 1)
+    answered = load["requests"]["answered"]
+    statuses = [{"status": 200, "answered": answered, "wrong": 0}]
+    lines = printed(load=load["load"] | {"messages": messages}, statuses=statuses)
+    found = [" ".join(one.split()) for one in lines if one.startswith("status")]
+    assert found == ([] if line is None else [line.format(answered)])
+
+
+def test_long_names_of_slow_requests_keep_both_their_ends_on_one_line():
+    lines = printed_slowest({"operation": "helloworld.Greeter/SayHello"})
+    assert any(line.startswith("helloworl") and "SayHello" in line.split()[0] for line in lines), lines
+
+
 def test_a_record_whose_single_statuses_are_not_those_of_its_classes_is_refused():
     with pytest.raises(ValidationError, match="single statuses come to"):
         printed(statuses=[{"status": 404, "answered": 1, "wrong": 1}])

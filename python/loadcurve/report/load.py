@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadcurve.explain import delayed_ack
+from loadcurve.explain import delayed_ack, events_missing
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
-from loadcurve.protocol import Messages
+from loadcurve.protocol import GRPC, WEBSOCKET, Messages
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
@@ -27,6 +27,7 @@ from loadcurve.report.terminal_tables import (
     Column,
     column_table,
 )
+from loadcurve.report.text import shortened
 from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness, LoadMachines, MachinePart
@@ -89,6 +90,10 @@ PERCENTILES = {
     "p99_99": "p99.99",
 }
 SLOWEST_SHOWN = 5
+SLOWEST_WIDTH = 20
+"""Characters of the name of a slow request, beside the other columns at 80."""
+OF_ANSWERED_MESSAGES = "200"
+"""The status under which messages count that are answered, whatever they are of."""
 MESSAGES_SHOWN = 5
 BODIES_SHOWN = 3
 VERDICT_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red"}
@@ -105,7 +110,7 @@ def load_summary(result: LoadResult) -> RenderableType:
     if result.error_messages:
         tables.append(column_table(result.error_messages[:MESSAGES_SHOWN], _MESSAGES))
     if result.slowest:
-        tables.append(column_table(result.slowest[:SLOWEST_SHOWN], _SLOWEST))
+        tables.append(_slowest_table(result.slowest[:SLOWEST_SHOWN]))
     bars = latency_bars(result)
     parts: list[RenderableType] = [_headline(result), Text()]
     for table in [*tables, bars] if bars else tables:
@@ -236,8 +241,8 @@ def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
         table.add_row("waiting", _waited_through(result.waited_through, kind))
     if errors := result.errors.nonzero():
         table.add_row("failed", ", ".join(f"{count:,} {name}" for name, count in errors.items()))
-    if result.status is not None:
-        table.add_row("status", _statuses(result))
+    if result.status is not None and (statuses := _statuses(result)):
+        table.add_row("status", statuses)
     table.add_row("connections", _connections(result.connections))
     if result.tls is not None:
         table.add_row("TLS", _tls(result.tls))
@@ -280,12 +285,22 @@ def _of_protocols(result: LoadResult) -> Iterator[tuple[str, str]]:
 
 
 def _statuses(result: LoadResult) -> str:
-    """Say how many answers had which status, where that is known, and what the errors say."""
+    """Say how many answers had which status, where that is known, and what the errors say.
+
+    An answered call of gRPC has ended with a status that is right, and messages of a WebSocket have none.
+    """
     if result.statuses is not None:
         counts = {f"{one.status}": one.answered for one in result.statuses}
     else:
         counts = result.status.nonzero() if result.status is not None else {}
-    lines = [", ".join(f"{count:,} of {name}" for name, count in counts.items()) or ABSENT]
+    messages = result.load.messages if isinstance(result.load, HttpAsRun) else None
+    answered = counts.pop(OF_ANSWERED_MESSAGES, 0) if messages in {GRPC, WEBSOCKET} else 0
+    listed = [f"{count:,} of {name}" for name, count in counts.items()]
+    if messages == GRPC and answered:
+        listed.insert(0, f"{answered:,} of gRPC, all right")
+    if messages == WEBSOCKET and not listed:
+        return ""
+    lines = [", ".join(listed) or ABSENT]
     lines += [f'{one.status} says: "{one.body}"' for one in result.wrong_statuses if one.body]
     return "\n".join(lines[: 1 + BODIES_SHOWN])
 
@@ -371,8 +386,7 @@ def _waited_through(waited: WaitedThrough, kind: LoadKind) -> str:
     return f"{plural(waited.requests, kind.request)}, {where}, waited through the whole window; {oldest}"
 
 
-_SLOWEST: Sequence[Column[SlowRequest]] = (
-    Column("slowest, ms", lambda slow: _with_red(slow.operation, slow.error), WORDS),
+_TIMES_OF_SLOWEST: Sequence[Column[SlowRequest]] = (
     Column("due, s", lambda slow: f"{slow.due_s:,.3f}"),
     Column("latency", lambda slow: milliseconds(slow.latency_ms)),
     # It shows what a request waited for: a connection or, once it was sent, the server.
@@ -382,6 +396,14 @@ _SLOWEST: Sequence[Column[SlowRequest]] = (
     Column("SYNs\nresent", lambda slow: whole(slow.syn_retransmits)),
     Column("segments\nresent", lambda slow: whole(slow.retransmits)),
 )
+
+
+def _slowest_table(slowest: Sequence[SlowRequest]) -> Table:
+    names = shortened((slow.operation for slow in slowest), SLOWEST_WIDTH)
+    name: Column[SlowRequest] = Column(
+        "slowest, ms", lambda slow: _with_red(names[slow.operation], slow.error), WORDS
+    )
+    return column_table(slowest, [name, *_TIMES_OF_SLOWEST])
 
 
 def _verdict_lines(result: LoadResult) -> list[RenderableType]:
@@ -394,9 +416,14 @@ def _verdict_lines(result: LoadResult) -> list[RenderableType]:
 
 def _findings(result: LoadResult) -> list[str]:
     """Return what one load alone shows of its server's ways."""
-    delayed = delayed_ack.delayed_in(result)
-    if delayed is None:
-        return []
-    is_shown = delayed.acknowledgements is not None
-    certainty = "" if is_shown else "likely, "
-    return [f"{delayed_ack.CODE.code}: {certainty}{delayed_ack.briefly(delayed)}. {delayed_ack.ADVICE}"]
+    lines = []
+    if (missing := events_missing.missing_in(result)) is not None:
+        lines.append(
+            f"{events_missing.CODE.code}: {events_missing.briefly(missing)}. {events_missing.ADVICE}"
+        )
+    if (delayed := delayed_ack.delayed_in(result)) is not None:
+        certainty = "" if delayed.acknowledgements is not None else "likely, "
+        lines.append(
+            f"{delayed_ack.CODE.code}: {certainty}{delayed_ack.briefly(delayed)}. {delayed_ack.ADVICE}"
+        )
+    return lines
