@@ -1,5 +1,6 @@
 """A run that is measured again: when its figures are reproduced, when not, and when nobody can tell."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -148,6 +149,16 @@ def test_it_fits_80_columns_and_is_plain_data_for_programs(base, tmp_path):
     assert "not reproduced" in shown
     assert "0.50" in shown
     assert rerun_json(rerun)["outcome"] == "not_reproduced"
+
+
+def test_long_names_that_begin_alike_are_told_apart_at_80_columns(base, tmp_path):
+    rerun = judge_rerun(base, analysed(tmp_path, nginx_by(0.5)), 0.1)
+    [one, *_] = rerun.figures
+    names = [f"nginx-workers-{workers}-access_log-{log}" for workers in (1, 2) for log in ("true", "false")]
+    figures = [dataclasses.replace(one, server=name) for name in names]
+    shown = terminal.printed(rerun_lines(dataclasses.replace(rerun, figures=figures)))
+    of_rows = {line.split()[0] for line in shown.splitlines() if line.startswith("nginx-wo…")}
+    assert len(of_rows) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """``loadcurve servers``: the catalogue, as it is on this machine."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -28,9 +28,14 @@ from loadcurve.toml.expected import show
 from loadcurve.toml.problems import problems_of
 
 INDENT = "    "
+WIDTH_OF_PLACES = 30
+"""What long versions leave of a line to the place of a program, with the gaps between the columns."""
+LEAST_WIDTH = 10
 
 
-class _Listed(NamedTuple):
+class Listed(NamedTuple):
+    """A server as the list shows it."""
+
     name: str
     version: str
     where: str
@@ -43,18 +48,29 @@ def list_command(catalogs: Sequence[Path]) -> None:
     rows = {
         kind: _rows((entry for entry in entries if kind in entry.description.kinds), here) for kind in KINDS
     }
-    names, versions = (max(map(len, cells)) for cells in list(zip(*chain(*rows.values()), strict=True))[:2])
     out = new_console(is_list=True)
-    for kind, cells in rows.items():
-        if kind is not KINDS[0]:
+    tables = server_tables({kind.server.partition(" ")[2]: cells for kind, cells in rows.items()}, out.width)
+    for number, table in enumerate(tables):
+        if number:
             out.print()
-        columns: list[Column[_Listed]] = [
-            Column(kind.server.partition(" ")[2], lambda row: row.name, {"min_width": names}),
-            Column("version", lambda row: row.version, {"min_width": versions}),
+        out.print(table)
+    _print_installation([row for row in here if row.found is None], out)
+
+
+def server_tables(rows: Mapping[str, Sequence[Listed]], width: int) -> Iterator[Table]:
+    """Yield a table of each kind of servers, by its title, with the same columns; each place is whole.
+
+    What has no room in ``width`` characters continues in the next line.
+    """
+    names, versions = (max(map(len, cells)) for cells in list(zip(*chain(*rows.values()), strict=True))[:2])
+    versions = max(LEAST_WIDTH, min(versions, width - names - WIDTH_OF_PLACES))
+    for title, cells in rows.items():
+        columns: list[Column[Listed]] = [
+            Column(title, lambda row: row.name, {"min_width": names}),
+            Column("version", lambda row: row.version, {"width": versions}),
             Column("where", lambda row: row.where, WORDS),
         ]
-        out.print(column_table(cells, columns))
-    _print_installation([row for row in here if row.found is None], out)
+        yield column_table(cells, columns)
 
 
 def _print_installation(missing: Sequence[CatalogRow], out: Console) -> None:
@@ -72,16 +88,16 @@ def _print_installation(missing: Sequence[CatalogRow], out: Console) -> None:
             out.print(Text(f"{INDENT}{line}"), soft_wrap=True)
 
 
-def _rows(entries: Iterable[CatalogEntry], here: Iterable[CatalogRow]) -> list[_Listed]:
+def _rows(entries: Iterable[CatalogEntry], here: Iterable[CatalogRow]) -> list[Listed]:
     """Return a row for each server: what is here, then what a study names, then the rest."""
     entries = list(entries)
     rows = [row for row in here if row.entry in entries]
     named = [
-        _Listed(entry.name, "any", f"set in the study with {entry.description.from_study} = …")
+        Listed(entry.name, "any", f"set in the study with {entry.description.from_study} = …")
         for entry in entries
         if entry.description.from_study is not None
     ]
-    cells = {row.name: _Listed(row.name, row.version or row.status, _where(row)) for row in rows}
+    cells = {row.name: Listed(row.name, row.version or row.status, _where(row)) for row in rows}
     found = [cells[row.name] for row in rows if row.found is not None]
     missing = [cells[row.name] for row in rows if row.found is None]
     return [*found, *named, *missing]

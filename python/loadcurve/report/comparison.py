@@ -21,11 +21,11 @@ from loadcurve.report import text
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import (
-    SERVERS,
     WORDS,
     Column,
     Layout,
     column_table,
+    server_column,
 )
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
@@ -287,7 +287,7 @@ def _of_operations(changes: Sequence[Change]) -> list[RenderableType]:
     if not shown:
         return []
     columns: list[Column[OperationRow]] = [
-        Column("server", lambda row: row[0][0], SERVERS),
+        server_column(shown.items(), lambda row: row[0][0]),
         Column("request", lambda row: row[0][1], WORDS),
         *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in LATENCIES),
     ]

@@ -10,7 +10,7 @@ from loadcurve import units
 from loadcurve.analysis.rerun import RankOrder, Refigured, Rerun, RerunOutcome
 from loadcurve.report import text
 from loadcurve.report.comparison import comparison_json, difference_line
-from loadcurve.report.terminal_tables import SERVERS, WORDS, Column, Layout, column_table
+from loadcurve.report.terminal_tables import WORDS, Column, Layout, column_table, server_column
 
 _RATIOS: Layout = {"justify": "right", "width": 22, "overflow": "fold"}
 _IN_WORDS: dict[RerunOutcome, str] = {
@@ -25,7 +25,7 @@ def rerun_lines(rerun: Rerun) -> RenderableType:
     """Return each server's ratio to its published figure, and what follows; fits 80 columns."""
     title = rerun.measure.title
     columns: list[Column[Refigured]] = [
-        Column("server", lambda one: one.server, SERVERS),
+        server_column(rerun.figures, lambda one: one.server),
         Column(f"{title}, second run over the published one", _ratio, _RATIOS),
         Column("", lambda one: _IN_WORDS[one.outcome], WORDS),
     ]

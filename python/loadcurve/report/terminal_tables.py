@@ -129,6 +129,12 @@ def figures_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Table
     return column_table(rows, [Column(titles[0], lambda row: names[row[0]], SERVERS), *figures])
 
 
+def server_column(rows: Iterable[Item], server_of: Callable[[Item], str]) -> Column[Item]:
+    """Return the column of the server of each row, by a short name that no other server of the table has."""
+    names = text.shortened(map(server_of, rows), SERVER_WIDTH)
+    return Column("server", lambda row: names[server_of(row)], SERVERS)
+
+
 def point_column(keys: Sequence[str], cell: Callable[[Item], str], width: int = 0) -> Column[Item]:
     """Return the column of :func:`text.point_values`, at least ``width`` wide; its heading may break."""
     title = text.keys_title(keys)
