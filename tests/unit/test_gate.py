@@ -275,6 +275,16 @@ def test_a_folder_takes_the_place_of_the_studys(tmp_path: Path):
     assert found["cwd"] == str(folder)
 
 
+def test_a_folder_without_the_working_folder_of_the_study_is_refused_by_its_option(tmp_path: Path):
+    (tmp_path / "before/app").mkdir(parents=True)
+    own = OWN + '\ncwd = "app"'
+    assert sides(tmp_path, own, str(tmp_path / "before"), "mine")["base"]["cwd"] == f"{tmp_path}/before/app"
+    with pytest.raises(
+        BadInput, match=r'^--base .*/before/app: has no folder "app", which is the cwd of .*mine'
+    ):
+        sides(tmp_path, own, str(tmp_path / "before/app"), "mine")
+
+
 def test_a_command_takes_the_place_of_the_studys(tmp_path: Path):
     found = sides(tmp_path, OWN, "mine", "server2 --listen '{port}' --quick")
     assert found["head"]["start"] == ["server2", "--listen", "{port}", "--quick"]

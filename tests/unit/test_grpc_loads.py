@@ -95,6 +95,7 @@ def test_a_message_is_no_part_of_a_record_and_statuses_are(tmp_path):
         ({"[load.grpc]\n": '[load.grpc]\ncall = "server_stream"\n'}, ["load.grpc.call", "Say is unary"]),
         ({'["/h.Hello/Say"]': '["/h.Hello/Say", "/h.Hello/Listen"]'}, ["load.grpc.call", "of one kind"]),
         ({'messages = "grpc"\n': 'messages = "grpc"\nstream_for = "1s"\n'}, ["load.stream_for", "unary"]),
+        ({'"/h.Hello/Say"': '"/"'}, ["load.requests", "names no method", "expected /package.Service/Method"]),
         ({'proto = "hello.proto"\n': ""}, ["load.grpc.message", "requires the .proto file"]),
         ({"hello.proto": "other.proto"}, ["load.grpc.call", "other.proto"]),
         ({'messages = "grpc"\n': 'messages = "grpc"\nhttp = "1.1"\n'}, ["load.http", "over HTTP/2"]),

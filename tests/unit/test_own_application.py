@@ -121,6 +121,21 @@ def test_what_only_a_shell_can_do_is_refused_with_how_to_name_one(tmp_path, text
     )
 
 
+def test_a_variable_in_front_of_the_program_is_refused_with_where_variables_are_set(tmp_path):
+    said = refusal(tmp_path, 'start = "API_TOKEN=geheim run {port}"')
+    assert "found API_TOKEN=… in front of the program: no shell sets it" in said
+    assert 'environment = { API_TOKEN = "…" } beside start' in said
+    assert "geheim" not in said
+
+
+def test_a_slip_in_the_name_of_a_table_of_a_server_is_named(tmp_path):
+    said = refusal(tmp_path, 'start = "run {port}"\nenviroment = { A = "1" }')
+    assert (
+        "servers.mine.enviroment: found a table; expected a text in quotes, a number, true or false" in said
+    )
+    assert said.strip().endswith('; did you mean "environment"?')
+
+
 def test_a_quotation_without_end_is_no_command(tmp_path):
     assert "which is not a command: no closing quotation" in refusal(tmp_path, 'start = "run \'x {port}"')
 
@@ -303,6 +318,20 @@ def test_init_writes_a_study_of_a_command_that_a_run_would_accept(tmp_path, has_
     [study] = checked_studies(file, load_catalog())
     assert study.servers["mine"].start == ["run", "two words", "x", "{port}"]
     assert study.servers["mine"].version == (None if has_revision else "1")
+
+
+def test_the_mix_that_init_writes_as_a_comment_can_be_used(tmp_path):
+    file = tmp_path / "own.toml"
+    text = own_study_text("own.toml", "run --workers {workers} {port}", has_revision=False)
+    before, mix, after = re.split(r"^(# requests = \[.*?^# \]\n)", text, flags=re.MULTILINE | re.DOTALL)
+    used = before.replace('requests = ["/"]', "#") + re.sub(r"^# ", "", mix, flags=re.MULTILINE) + after
+    file.write_text(used.replace("connections = [1, 4, 16, 64]", "connections = [1, 4]\nworkers = [1, 2]", 1))
+    [study] = checked_studies(file, load_catalog())
+    assert [(one.method, one.path, one.weight) for one in study.load.requests] == [
+        (None, "/", 3),
+        ("POST", "/orders", None),
+    ]
+    assert len(study.servers) == 2
 
 
 def test_init_refuses_a_command_that_is_not_given_its_port():

@@ -53,6 +53,21 @@ def test_an_arm_has_the_studys_load_but_for_the_keys_of_its_own_table(tmp_path):
     assert [(load.calls, load.threads, load.requests) for load in loads.values()] == [(10, 4, ["/a"])] * 2
 
 
+@pytest.mark.parametrize(
+    ("model", "such_as"),
+    [
+        ('model = "closed"\nduration = "1s"', "connections = 10"),
+        ('model = "open"\nconnections = 5\nduration = "1s"', None),
+        ('model = "open"\nduration = "1s"', "rate = 1000"),
+    ],
+)
+def test_a_sweep_of_a_setting_alone_names_the_load_that_it_lacks(tmp_path, model, such_as):
+    text = HEAD.partition("[load]")[0] + f'[load]\n{model}\nrequests = ["/a"]\n[sweep]\nworkers = [1, 2]\n'
+    said = "\n".join(problems_in(tmp_path, text + "[servers.nginx]\n"))
+    assert ("found only what is compared (workers), and no load at which" in said) == (such_as is not None)
+    assert such_as is None or f"such as {such_as}, or a list of numbers here" in said
+
+
 def test_an_arm_verifies_the_paths_of_its_own_requests(tmp_path):
     arms = study(tmp_path, 'requests = ["/b"]').arms
     assert [arm.paths_to_verify(0) for arm in arms.values()] == [["/a"], ["/b"]]

@@ -1,5 +1,6 @@
 """What a load says of calls of gRPC: their message, the statuses that are right, the deadline."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Final, Literal
@@ -29,6 +30,7 @@ _STREAMED: Final[Mapping[tuple[bool, bool], CallKind]] = {
 STATUSES: Final = (*grpc_statuses(),)
 """The statuses by which calls end, each in the place of its number."""
 OK: Final = STATUSES[0]
+_METHOD = re.compile("/[^/?#]+/[^/?#]+")
 _MESSAGE_IN_WORDS = (
     'a text of JSON, which requires proto, or "@" and the name of a file with the encoded message'
 )
@@ -231,6 +233,12 @@ def problems_of_calls(
     if isinstance(requests, LongList):
         text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
         yield Problem(("load", "requests"), text)
+    without_method = {index: call.path for index, call in enumerate(calls) if not _METHOD.fullmatch(call.path)}
+    for index, path in without_method.items():
+        text = f"found {show(path)}, which names no method of gRPC; expected /package.Service/Method"
+        yield Problem(("load", "requests", str(index)), text)
+    if without_method:
+        return
     try:
         kind = grpc.kind(call.path for call in calls)
     except ValueError as error:

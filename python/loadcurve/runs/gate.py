@@ -228,6 +228,8 @@ def _of_program(option: str, path: Path, origin: str, table: Mapping[str, Any]) 
 
 def _in_folder(option: str, folder: Path, origin: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the server with another folder in the place of the study's."""
+    for one in (table, *_tables(table.get("programs"))):
+        _require_working_folder(option, folder, origin, one)
     changed = {**table, **_moved(table, folder)}
     if isinstance(binary := table.get("binary"), str):
         changed["binary"] = str(folder / binary)
@@ -242,6 +244,21 @@ def _in_folder(option: str, folder: Path, origin: str, table: Mapping[str, Any])
             "binary; give the path of a program or a command"
         )
     return changed
+
+
+def _tables(programs: object) -> list[Mapping[str, Any]]:
+    return [one for one in programs if isinstance(one, dict)] if isinstance(programs, list) else []
+
+
+def _require_working_folder(option: str, folder: Path, origin: str, table: Mapping[str, Any]) -> None:
+    """Refuse a folder that lacks the one in it in which the study lets its program work."""
+    own = table.get("cwd")
+    if isinstance(own, str) and "engine" not in table and not (folder / own).is_dir():
+        raise BadInput(
+            f'{option} {folder}: has no folder "{own}", which is the cwd of {origin}; this option takes the '
+            "place of the folder of the study, so give the one that it is in, or remove cwd from the study "
+            "and give the one in which the program works"
+        )
 
 
 def _moved(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -19,6 +19,13 @@ _KEYS_OF_LOADS = sorted({key for table in TABLES.values() for key in attributes(
 _KEYS_OF_SERVERS = frozenset(StudyServer.model_fields)
 _LENT = ("connections", "rate", "connection_rate", "threads")
 """Keys that a load gives to a sweep that would otherwise be empty, so that its curves have a point."""
+_SUCH_AS = {
+    "closed": "connections = 10",
+    "open": "rate = 1000",
+    "sessions": "connection_rate = 100",
+    "ycsb": "threads = 4",
+}
+"""How a load of each model names the one at which servers are compared."""
 _NAME_CHARACTERS = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -37,12 +44,19 @@ def with_all_arms(study: object) -> object:
 
 def _with_a_point(written: Mapping[str, object], study: Mapping[str, Any]) -> Mapping[str, object]:
     """Let the load give a key to a sweep that had only what is compared."""
-    load = study.get("load")
-    if not written.get("sweep") or study["sweep"] or not isinstance(load, dict):
+    load, compared = study.get("load"), written.get("sweep")
+    if not isinstance(compared, dict) or not compared or study["sweep"] or not isinstance(load, dict):
         return study
     key = next((key for key in _LENT if isinstance(load.get(key), int | float)), None)
     if key is None:
-        return study
+        such_as = _SUCH_AS.get(str(load.get("model")))
+        if such_as is None:
+            return study
+        text = (
+            f"found only what is compared ({', '.join(compared)}), and no load at which; "
+            f"expected a number in [load], such as {such_as}, or a list of numbers here"
+        )
+        raise own_problems([Problem(("sweep",), text)])
     rest = {name: value for name, value in load.items() if name != key}
     return {**study, "load": rest, "sweep": {key: [load[key]]}}
 

@@ -1,5 +1,6 @@
 """The programs that a study itself names: their commands, folders and variables."""
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,9 @@ SHELL_CHARACTERS = "|&;<>$`\n"
 """What a shell would act on in a command: none is between the command and the program."""
 
 
+_VARIABLE = re.compile(r"([A-Za-z_]\w*)=")
+
+
 def _words_of(command: object) -> object:
     """Divide a command that is one text as a shell does, which is not asked for anything else."""
     if not isinstance(command, str):
@@ -57,6 +61,11 @@ def _words_of(command: object) -> object:
         words = list(parts)
     except ValueError as error:
         raise own_problem(f"found {show(command)}, which is not a command: {error}".lower()) from None
+    if words and (variable := _VARIABLE.match(words[0])):
+        raise own_problem(
+            f"found {variable[0]}… in front of the program: no shell sets it; expected the program first, "
+            f'and environment = {{ {variable[1]} = "…" }} beside start'
+        )
     for word in words:
         if word and all(character in SHELL_CHARACTERS for character in word):
             raise own_problem(

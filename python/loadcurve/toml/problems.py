@@ -81,6 +81,8 @@ class _Walk:
     known_keys: list[str] = field(default_factory=list)
     key_kind: Kind = UNKNOWN
     at_key: bool = False
+    is_extra: bool = False
+    """Whether the table does not name its last key, but takes others, too."""
 
     def step(self, part: str) -> None:
         """Go on to ``part``: a key, an index, or a label of pydantic's, which the document does not have."""
@@ -97,9 +99,11 @@ class _Walk:
         return self.kind.is_union and not any(map(_is_model, get_args(self.kind.type)))
 
     def _inside(self, part: str) -> Kind:
+        self.is_extra = False
         if _is_model(self.kind.type):
             fields = {field.alias or name: field for name, field in self.kind.type.model_fields.items()}
             self.known_keys = list(fields)
+            self.is_extra = part not in fields
             return Kind.of_field(fields[part]) if part in fields else _kind_of_extra(self.kind.type)
         if get_origin(self.kind.type) is dict:
             key, value = get_args(self.kind.type)
@@ -171,4 +175,9 @@ def _text(details: ErrorDetails, walk: _Walk) -> str:
     if details["type"] == "missing":
         return f"missing; expected {expected}"
     found = walk.keys[-1] if walk.at_key else details["input"]
-    return f"found {show(found)}; expected {expected}{nearest(str(found), list(map(str, kind.choices)))}"
+    meant = (
+        nearest(walk.keys[-1], walk.known_keys)
+        if walk.is_extra
+        else nearest(str(found), list(map(str, kind.choices)))
+    )
+    return f"found {show(found)}; expected {expected}{meant}"
