@@ -94,6 +94,13 @@ def test_junit_markdown_and_page_say_which_failed(synthetic_run):
     (suite,) = ElementTree.fromstring(run_junit(analysis))
     required = [case for case in suite if case.get("name", "").startswith("throughput above")]
     assert [len(case.findall("failure")) for case in required] == [1, 0]
+    assert [
+        ("held:" in case.findtext("system-out", ""), "room" in case.findtext("system-out", ""))
+        for case in required
+    ] == [
+        (False, False),
+        (True, True),
+    ]
     assert suite.get("failures") == "1"
     said = "1 failed, 1 held"
     assert said in markdown_bytes(Report(run, analysis)).decode()

@@ -139,11 +139,16 @@ def _in_terminal(report: Report, _: Grid | None) -> Iterable[RenderableType]:
 
 
 def add_requirements(suite: Element, analysis: Analysis) -> None:
-    """Add a test for each requirement and point to a suite of JUnit, skipped where it is not decided."""
+    """Add a test for each requirement and point to a suite of JUnit, skipped where it is not decided.
+
+    What is held has its figure and its room, as every other test has.
+    """
     for row in requirement_rows(analysis):
         name = f"{row.statement} {text.at_point(row.judged.point)}"
         case = SubElement(suite, "testcase", classname=row.judged.server, name=name)
-        if row.judged.outcome != "held":
+        if row.judged.outcome == "held":
+            SubElement(case, "system-out").text = requirement_in_words(row)
+        else:
             tag = "failure" if row.judged.outcome == "failed" else "skipped"
             SubElement(case, tag, message=requirement_in_words(row))
 
