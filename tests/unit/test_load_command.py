@@ -198,6 +198,9 @@ def test_a_path_that_has_to_be_percent_encoded_is_shown_encoded(path, encoded, c
 BAD_URLS = ["no-url", "ftp://127.0.0.1/", "http:///path", *(f"http://127.0.0.1:{port}/" for port in "0a")]
 
 
+SCHEMES = "http, https, mongodb, mongodb+srv, postgresql, postgres, ws, wss, grpc, grpcs or unix:"
+
+
 @pytest.mark.parametrize("url", [*BAD_URLS, "http://127.0.0.1:99999/", "http://[::1/"])
 def test_a_bad_url_is_bad_input_and_what_was_expected_is_said(url, command):
     finished = command.run("load", url)
@@ -205,8 +208,6 @@ def test_a_bad_url_is_bad_input_and_what_was_expected_is_said(url, command):
     assert finished.stderr.startswith(f"loadcurve: {url}: ")
     web = "http://127.0.0.1:8080/path"
     for_web = f"; expected a URL such as {web} or https://127.0.0.1:8443/path\n"
-    for_any = (
-        f"; expected a URL such as {web}, or for a database mongodb://127.0.0.1:27017 or "
-        "postgresql://127.0.0.1:5432\n"
-    )
+    meant = web if "://" in url else f"http://{url}"
+    for_any = f"; expected a URL such as {meant}, of {SCHEMES}\n"
     assert finished.stderr.endswith((for_web, for_any))

@@ -100,11 +100,16 @@ question = "How many requests/s does it answer, and what happens to its latency,
 [load]
 model = "closed"
 requests = ["/"]            # several are sent in turn; each must answer with status 200
+# requests = [              # or a mix, with figures of each
+#     {{ path = "/", weight = 3 }},
+#     {{ path = "/orders", method = "POST", body = '{{"item": 17}}', expect = {{ status = 201 }} }},
+# ]
 warmup = "0.5s"             # not measured
 duration = "2s"             # measured, at each point
 # headers = {{ Authorization = {{ env = "TOKEN" }} }}
 
 # Each value is one point of the curve. Any number of [load] can be swept.
+# What `start` names in braces, too: workers = [1, 2, 4] for "… --workers {{workers}}" is a curve of each.
 [sweep]
 connections = [1, 4, 16, 64]
 

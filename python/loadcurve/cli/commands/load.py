@@ -5,6 +5,7 @@ reads these.
 """
 
 import inspect
+import re
 from typing import Annotated
 
 import typer
@@ -22,7 +23,8 @@ _SHARED = {"metrics": (MetricsOption, None), "otlp": (OtlpOption, None), "json_o
 _URL = typer.Argument(
     metavar="URL",
     help="Target of the load, such as http://127.0.0.1:8080/path, https://127.0.0.1:8443, "
-    "mongodb://127.0.0.1:27017 or postgresql://127.0.0.1:5432.",
+    "grpc://127.0.0.1:50051/shop.Orders/Get, ws://127.0.0.1:8080/path, mongodb://127.0.0.1:27017 "
+    "or postgresql://127.0.0.1:5432.",
 )
 
 
@@ -35,15 +37,15 @@ def load(context: typer.Context, url: Annotated[str, _URL], **values: object) ->
     from loadcurve.cli.followed_load import check_following
     from loadcurve.cli.load_study import Options
     from loadcurve.loads.kinds import kind_of_url
-    from loadcurve.protocol import with_lower_case_scheme
+    from loadcurve.protocol import MESSAGE_SCHEMES, SCHEMES, with_lower_case_scheme
     from loadcurve.redaction import without_passwords
 
     url = with_lower_case_scheme(url)
     kind = kind_of_url(url)
     if kind is None:
         raise BadInput(
-            f"{without_passwords(url)}: {_scheme_in_words(url)}; expected a URL such as "
-            "http://127.0.0.1:8080/path, or for a database mongodb://127.0.0.1:27017 or postgresql://127.0.0.1:5432"
+            f"{without_passwords(url)}: {_scheme_in_words(url)}; expected a URL such as {_such_as(url)}, "
+            f"of {', '.join([*SCHEMES, *MESSAGE_SCHEMES])} or unix:"
         )
     raise_on_interrupts()
     options = Options(kind, values, _given(context), {row.name: row.written for row in ROWS})
@@ -69,6 +71,12 @@ def _with_rows() -> inspect.Signature:
 _signature = _with_rows()
 load.__signature__ = _signature  # type: ignore[attr-defined]
 load.__annotations__ = {name: one.annotation for name, one in _signature.parameters.items()}
+
+
+def _such_as(url: str) -> str:
+    """Return a URL that may be meant by one without a scheme, and otherwise any."""
+    plain = "://" not in url and re.fullmatch(r"[\w.-]+(:\d+)?(/\S*)?", url)
+    return f"http://{url}" if plain else "http://127.0.0.1:8080/path"
 
 
 def _scheme_in_words(url: str) -> str:
