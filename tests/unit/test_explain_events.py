@@ -76,7 +76,7 @@ def test_answers_that_lack_events_are_named_with_how_many():
 @pytest.mark.parametrize(("delivered", "answered", "share"), [(120, 10, None), (96, 8, None), (84, 8, 1 / 8)])
 def test_events_of_requests_that_failed_are_not_missing_twice(delivered, answered, share):
     load = SimpleNamespace(
-        messages=SimpleNamespace(delivered=delivered, expected=120),
+        messages=SimpleNamespace(delivered=delivered, expected=120, kind="events"),
         requests=SimpleNamespace(due=10, answered=answered),
     )
     missing = missing_in(load)

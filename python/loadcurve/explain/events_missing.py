@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
+from loadcurve.protocol import EVENTS
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PointRecord
 from loadcurve.units import percent, rounded
@@ -33,6 +34,8 @@ class Missing:
     each: float
     """Events that came for each answered request."""
     expected_each: float
+    of: str
+    """What they are called."""
 
 
 def missing_in(load: LoadResult) -> Missing | None:
@@ -43,14 +46,16 @@ def missing_in(load: LoadResult) -> Missing | None:
     expected_each = messages.expected / requests.due
     each = messages.delivered / requests.answered
     share = 1 - each / expected_each
-    return Missing(share, each, expected_each) if share >= MISSING_MIN else None
+    if share < MISSING_MIN:
+        return None
+    return Missing(share, each, expected_each, "events" if messages.kind == EVENTS else "messages")
 
 
 def briefly(missing: Missing) -> str:
     """Say it as a sentence without its end."""
     return (
-        f"each answer had {rounded(missing.each)} events of {rounded(missing.expected_each)} expected, so "
-        f"{percent(missing.share)} are missing"
+        f"each answer had {rounded(missing.each)} {missing.of} of {rounded(missing.expected_each)} expected, "
+        f"so {percent(missing.share)} are missing"
     )
 
 

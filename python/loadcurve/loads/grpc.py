@@ -233,7 +233,9 @@ def problems_of_calls(
     if isinstance(requests, LongList):
         text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
         yield Problem(("load", "requests"), text)
-    without_method = {index: call.path for index, call in enumerate(calls) if not _METHOD.fullmatch(call.path)}
+    without_method = {
+        index: call.path for index, call in enumerate(calls) if not _METHOD.fullmatch(call.path)
+    }
     for index, path in without_method.items():
         text = f"found {show(path)}, which names no method of gRPC; expected /package.Service/Method"
         yield Problem(("load", "requests", str(index)), text)
