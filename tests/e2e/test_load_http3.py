@@ -1,9 +1,11 @@
 """`loadcurve load --http 3` where nothing answers QUIC: which port, why, and what TCP answers there."""
 
+import shlex
 import socket
 
 import pytest
 
+from loadcurve.server.found import NATIVE_FOLDER
 from support.certificates import NAME, make_authority
 from support.limit_server import limit_server
 
@@ -44,3 +46,55 @@ def test_a_udp_port_that_stays_silent_is_named_when_the_timeout_has_passed(sandb
     said = " ".join(finished.stderr.split())
     assert f"nothing answers on UDP port {port} within the timeout" in said
     assert f"TCP port {port} answers HTTP/2 over TLS" in said
+
+
+PORT = 4433
+"""Of a server that is alone in its network."""
+
+
+@pytest.fixture
+def hindered_load(sandbox, authority, new_network):
+    """Give what loads a server of HTTP/3 in a prepared network of both, and returns what was said."""
+    sandbox.write("content/1k.txt", "x" * 1024)
+    issued = authority.issue(NAME)
+    serve = [
+        NATIVE_FOLDER / "loadcurve-server",
+        "limit",
+        "--listen",
+        f"127.0.0.1:{PORT}",
+        "--root",
+        "content",
+    ]
+    serve += ["--certificate", issued.certificate, "--certificate-key", issued.key]
+    server = shlex.join(map(str, [*serve, "--http2", "true", "--http3", "true"]))
+
+    def load(prepare):
+        # It says where it listens, once it does.
+        waits = "until [ -s listening ] || ! kill -0 $server; do sleep 0.01; done"
+        script = f"ip link set lo up && {prepare} || exit 99; {server} >listening & server=$!; {waits}; "
+        script += '"$@"; code=$?; kill $server; wait $server; exit $code'
+        trusted = ("--cacert", authority.certificate, "--server-name", NAME)
+        finished = sandbox.run(
+            *("load", f"https://127.0.0.1:{PORT}/1k.txt", *trusted, "--http", "3", "-n", 10),
+            *("--timeout", "0.5s", "--json"),
+            within=[*new_network, "sh", "-c", script, "sh"],
+        )
+        if finished.returncode == 99:
+            pytest.skip(f"the network cannot be prepared: {finished.stderr}")
+        return finished.returncode, " ".join(finished.stderr.split())
+
+    return load
+
+
+def test_a_firewall_that_drops_udp_is_told_by_the_silence_and_what_tcp_answers(hindered_load):
+    code, said = hindered_load("iptables -A INPUT -p udp -j DROP")
+    assert code == 4
+    assert f"nothing answers on UDP port {PORT} within the timeout" in said
+    assert f"TCP port {PORT} answers HTTP/2 over TLS" in said
+
+
+def test_a_path_that_takes_no_datagrams_of_1200_bytes_is_named_with_what_it_takes(hindered_load):
+    code, said = hindered_load("ip link set lo mtu 1100")
+    assert code == 4
+    # QUIC's 1,200 bytes with the headers of UDP and IPv4 (RFC 9000 §14).
+    assert "packets of at most 1100 bytes pass the link to it, and QUIC requires 1228" in said
