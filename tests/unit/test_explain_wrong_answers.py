@@ -41,6 +41,20 @@ def test_wrong_answers_are_told_by_their_single_status_and_what_the_server_says_
     assert evidence(finding)["answers of status 415"] == 249
 
 
+def test_answers_that_came_too_early_are_named_as_what_they_are():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"]["ok"] = 250
+        load["status"] |= {"2xx": 250, "4xx": 250}
+        load["statuses"] = [
+            {"status": 200, "answered": 250, "wrong": 0},
+            {"status": 425, "answered": 250, "wrong": 250},
+        ]
+
+    [finding] = found(plant).values()
+    assert "status 425 (Too Early: the server does not process it before" in finding.briefly
+
+
 def test_answers_of_the_status_that_a_list_expects_are_no_wrong_answers():
     def plant(record: Data, trial: int, connections: float) -> None:
         load = record["load"]

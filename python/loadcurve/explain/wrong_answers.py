@@ -20,6 +20,8 @@ CODE = FindingCode(
     because="fewer do not affect a mean or the p99",
 )
 
+MEANT = {"425": "425 (Too Early: the server does not process it before the handshake is over)"}
+"""Statuses that say something of the connection, and not of the request, with what they say."""
 BAD_SHARE = 0.001
 """Requests without a correct answer. Fewer move neither a mean nor the p99; a lone reset happens to all."""
 
@@ -203,9 +205,9 @@ def _endings(details: Sequence[Bad]) -> list[Evidence]:
 
 def _mostly(bad: Bad, load: LoadKind) -> str:
     """Say what became of most requests without a correct answer, with the server's words if it gave any."""
-    by_count = {f"were answered with status {code}": count for code, count in bad.by_status.items()} | {
-        FAILURES[code].happened_to(load): count for code, count in bad.failed.items()
-    }
+    by_count = {
+        f"were answered with status {MEANT.get(code, code)}": count for code, count in bad.by_status.items()
+    } | {FAILURES[code].happened_to(load): count for code, count in bad.failed.items()}
     by_count |= {"were answered with an error status": bad.other_status, "failed": bad.other_failed}
     most = max(by_count, key=lambda words: by_count[words])
     which = "most of these" if sum(count > 0 for count in by_count.values()) > 1 else "these"

@@ -19,6 +19,9 @@ const MOST_EXAMPLES: usize = 3;
 /// Requests without an end above this share may have been the slowest.
 const SUSPECT_UNANSWERED_SHARE: f64 = 0.01;
 
+/// What a server answers to a request that came before its handshake was over (RFC 8470).
+const TOO_EARLY: u16 = 425;
+
 /// The end of a window, in which a server that had answered before answered nothing.
 pub(super) struct SilenceAtEnd {
     length_s: f64,
@@ -289,7 +292,7 @@ fn wrong_statuses(evidence: &Evidence, expects: bool) -> Vec<String> {
         let mut wrong: Vec<_> = evidence.statuses.iter().filter(|one| one.wrong > 0).collect();
         wrong.sort_by_key(|one| Reverse(one.wrong));
         return examples(
-            wrong.iter().map(|one| format!("{} of {}", grouped(one.wrong), one.status)).collect(),
+            wrong.iter().map(|one| format!("{} of {}", grouped(one.wrong), named(one.status))).collect(),
         );
     }
     let classes = evidence.unexpected_status.or(evidence.status);
@@ -297,6 +300,16 @@ fn wrong_statuses(evidence: &Evidence, expects: bool) -> Vec<String> {
         .filter(|(class, count)| (expects || class.row().is_error) && *count > 0)
         .map(|(class, count)| format!("{} of {}", grouped(count), class.code()))
         .collect()
+}
+
+/// A status, with what it says where that is of the connection and not of the request.
+fn named(status: u16) -> String {
+    match status {
+        TOO_EARLY => {
+            format!("{status} (Too Early: the server does not process it before the handshake is over)")
+        }
+        _ => status.to_string(),
+    }
 }
 
 fn loss(evidence: &Evidence, lost: Lost) -> String {

@@ -203,6 +203,12 @@ fn error_statuses_are_named_one_by_one_where_they_are_known_the_most_frequent_fi
         ..closed()
     };
     assert_says(&refusing, Code::ErrorStatus, &["9,998 of 415, 1 of 404 and 1 of 500: an error page"]);
+    let early = Evidence { statuses: vec![of(200, 90_000, 0), of(425, 10_000, 10_000)], ..refusing };
+    assert_says(
+        &early,
+        Code::ErrorStatus,
+        &["10,000 of 425 (Too Early: the server does not process it before"],
+    );
 }
 
 #[test]
