@@ -20,7 +20,10 @@ from loadcurve.server.found import MissingServer, Overrides, ReadyQuestion
 from loadcurve.server.running import RunningServer, find_running_server
 from support.dripping_server import HEAD, dripping_server
 
-TIMEOUT_S = 0.5
+TIMEOUT_S = 0.2
+"""Of what never ends; four drips long."""
+PATIENCE_S = 5.0
+"""With what answers at once."""
 GRACE_S = 2.0
 CATALOG = load_catalog([])
 
@@ -57,7 +60,10 @@ def test_a_dripping_head_is_not_waited_for_when_the_version_is_looked_for(drip: 
     with dripping_server(*drip) as port, ends_in_time(), pytest.raises(ServerFailure) as failure:
         find_running_server(CATALOG["url"], {}, Overrides(url=f"http://127.0.0.1:{port}"), TIMEOUT_S)
     assert failure.value.code == "not_ready"
-    assert f"127.0.0.1:{port}: GET / was not answered: no complete answer within 0.5 s" in failure.value.text
+    assert (
+        f"127.0.0.1:{port}: GET / was not answered: no complete answer within {TIMEOUT_S} s"
+        in failure.value.text
+    )
 
 
 @pytest.mark.parametrize("drip", [*DRIPS.values(), *BODIES.values()], ids=[*DRIPS, *BODIES])
@@ -65,7 +71,7 @@ def test_a_dripping_head_is_not_waited_for_when_the_version_is_looked_for(drip: 
 def test_a_dripping_answer_is_not_waited_for_when_it_is_verified(drip, content):
     with dripping_server(*drip) as port:
         url = f"http://127.0.0.1:{port}"
-        found = find_running_server(CATALOG["url"], {}, Overrides(url=url, version="1.0"), TIMEOUT_S)
+        found = find_running_server(CATALOG["url"], {}, Overrides(url=url, version="1.0"), PATIENCE_S)
         assert isinstance(found, RunningServer)
         attached = AttachedServer(found, content, TIMEOUT_S)
         with ends_in_time(), pytest.raises(ServerFailure) as failure:
@@ -84,7 +90,7 @@ def answering(*parts: bytes) -> Iterator[int]:
 def test_interim_answers_are_passed_over():
     interim = [b"HTTP/1.1 %d Interim\r\nLink: </a>\r\n\r\n" % status for status in (100, 102, 103, 199)]
     with answering(*interim, HEAD, b"\r\n") as port:
-        assert WebSite("127.0.0.1", port, ReadyQuestion("/", ONLY_OK), Path(), {}).refusal(TIMEOUT_S) is None
+        assert WebSite("127.0.0.1", port, ReadyQuestion("/", ONLY_OK), Path(), {}).refusal(PATIENCE_S) is None
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,7 @@ def test_interim_answers_are_passed_over():
 )
 def test_an_answer_that_is_none_is_refused_in_words_that_can_be_shown(answer: bytes, words: str):
     with answering(answer) as port:
-        refusal = WebSite("127.0.0.1", port, ReadyQuestion("/", ONLY_OK), Path(), {}).refusal(TIMEOUT_S)
+        refusal = WebSite("127.0.0.1", port, ReadyQuestion("/", ONLY_OK), Path(), {}).refusal(PATIENCE_S)
     assert refusal is not None
     assert words in refusal
     assert refusal.isprintable()
@@ -114,7 +120,7 @@ def test_a_name_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.Monk
         found = find_running_server(CATALOG["url"], {}, Overrides(url="http://slow.example"), TIMEOUT_S)
     answered.set()
     assert isinstance(found, MissingServer)
-    assert "no name server has answered within 0.5 s" in found.fault.text
+    assert f"no name server has answered within {TIMEOUT_S} s" in found.fault.text
 
 
 SILENT_NAME_SERVER = """
