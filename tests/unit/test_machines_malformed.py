@@ -29,7 +29,8 @@ from support.synthetic_run import probe_record
 
 CATALOG = load_catalog([])
 LIMIT_S = 10.0
-GREETING_TIMEOUT_S = 0.3
+GREETING_TIMEOUT_S = 0.1
+"""Of a first message that may be none; of that which is one :data:`LIMIT_S`."""
 ADDRESS = "127.0.0.1"
 PREPARED = {
     "facts": {"cpu_model": "a CPU", "kernel": "6.1.0", "memory_bytes": 1 << 30, "operating_system": "Debian"},
@@ -85,9 +86,11 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_machine, "clock_exchanges", lambda *_: [])
 
 
-def channel_to(answers: Answers, first: Sequence[Json] | None = None) -> Channel:
+def channel_to(
+    answers: Answers, first: Sequence[Json] | None = None, greeting_timeout_s: float = LIMIT_S
+) -> Channel:
     process = AnsweringProcess(greeted() if first is None else first, answers)
-    return Channel("far", process, greeting_timeout_s=GREETING_TIMEOUT_S)
+    return Channel("far", process, greeting_timeout_s=greeting_timeout_s)
 
 
 def server_machine(answers: Answers) -> ServerMachine:
@@ -131,12 +134,14 @@ def observe(answers: Answers) -> None:
 
 
 def greet(message: Any) -> None:
-    channel_to({}, [message]).close()
+    timeout_s = LIMIT_S if message is GREETING else GREETING_TIMEOUT_S
+    channel_to({}, [message], timeout_s).close()
 
 
 def bootstrap(message: Any) -> None:
     process = AnsweringProcess([message, *greeted()], {})
-    Channel("far", process, greeting_timeout_s=GREETING_TIMEOUT_S, before_greeting=brought).close()
+    timeout_s = LIMIT_S if message is BOOTSTRAPPED else GREETING_TIMEOUT_S
+    Channel("far", process, greeting_timeout_s=timeout_s, before_greeting=brought).close()
 
 
 def send_load(answers: Answers) -> None:
@@ -156,6 +161,7 @@ def of(name: str, *before: Json, kind: str = "result") -> Callable[[Any], Answer
     return lambda value: {name: [*before, {kind: value}]}
 
 
+GREETING = greeted()[0]
 BOOTSTRAPPED = {
     "format": "loadcurve-bootstrap/1",
     "python": [*sys.version_info[:3]],
@@ -166,7 +172,7 @@ BOOTSTRAPPED = {
     "there": [agent_package(HERE).name],
 }
 CASES: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
-    "greeting": (greet, lambda value: value, greeted()[0]),
+    "greeting": (greet, lambda value: value, GREETING),
     "bootstrap": (bootstrap, lambda value: value, BOOTSTRAPPED),
     "prepare": (prepare, of("servers.prepare"), PREPARED),
     "knock": (prepare, of("servers.knock", {"event": 8080}), INTERFACE),
