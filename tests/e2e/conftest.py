@@ -19,25 +19,25 @@ PORTS_OF_SMALL_NETWORK = 40
 
 
 @pytest.fixture(scope="session")
-def byte_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of compiled modules, one for all processes of the tests."""
+def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of the script of the figures, one for all processes of the tests."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "byte-code"
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "figures"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 @pytest.fixture
-def sandbox(byte_code: Path) -> Iterator[Sandbox]:
+def sandbox(figures: Path) -> Iterator[Sandbox]:
     """Give the test its own sandbox."""
-    with open_sandbox(byte_code) as sandbox:
+    with open_sandbox(figures) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
-def shared_sandbox(byte_code: Path) -> Iterator[Sandbox]:
+def shared_sandbox(figures: Path) -> Iterator[Sandbox]:
     """One sandbox for several tests that only read what one command has written."""
-    with open_sandbox(byte_code) as sandbox:
+    with open_sandbox(figures) as sandbox:
         yield sandbox
 
 

@@ -40,9 +40,9 @@ def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60) 
 
 
 @functools.cache
-def warm_command(byte_code: Path) -> WarmCommand:
-    """Return what runs the commands of all sandboxes that share compiled modules."""
-    return WarmCommand(byte_code)
+def warm_command() -> WarmCommand:
+    """Return what runs the commands of all sandboxes."""
+    return WarmCommand()
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Sandbox:
     """A folder with everything that the command writes: its state, its temporary files and its results."""
 
     folder: Path
-    byte_code: Path
-    """Compiled modules, shared by all sandboxes: compiling them takes longer than most commands."""
+    figures: Path
+    """The script of the figures, shared by all sandboxes: making it takes longer than most commands."""
 
     @property
     def state(self) -> Path:
@@ -71,12 +71,9 @@ class Sandbox:
         for folder in (self.folder, self.state, self.temporary, self.work):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755)
-        # Like compiled modules, the script of the figures is the same for all, and takes a second to make.
-        shared = self.byte_code / "figures"
-        shared.mkdir(exist_ok=True)
         cache = self.folder / "cache" / "loadcurve"
         cache.mkdir(parents=True, exist_ok=True)
-        (cache / "figures").symlink_to(shared, target_is_directory=True)
+        (cache / "figures").symlink_to(self.figures, target_is_directory=True)
 
     def environment(self, **more: str) -> dict[str, str]:
         places = {
@@ -84,7 +81,6 @@ class Sandbox:
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             "XDG_DATA_HOME": str(self.folder / "data"),
             "TMPDIR": str(self.temporary),
-            "PYTHONPYCACHEPREFIX": str(self.byte_code),
         }
         kept = {name: value for name, value in os.environ.items() if name not in CHANGES_OUTPUT}
         return {**kept, **places, "TERM": "xterm-256color", **more}
@@ -139,7 +135,7 @@ class Sandbox:
     def _start_warm(
         self, command: list[str], environment: dict[str, str], out_and_err: tuple[int, int]
     ) -> StartedCommand:
-        return warm_command(self.byte_code).start(command, self.work, environment, out_and_err)
+        return warm_command().start(command, self.work, environment, out_and_err)
 
     @staticmethod
     def _text(file: IO[bytes]) -> str:
@@ -226,11 +222,11 @@ class Sandbox:
 
 
 @contextmanager
-def open_sandbox(byte_code: Path) -> Iterator[Sandbox]:
+def open_sandbox(figures: Path) -> Iterator[Sandbox]:
     """Yield a new sandbox, which is gone at the end; nothing of any command may be left in it by then."""
     # Not below the folders of pytest, through which the user that root's servers become cannot pass.
     with tempfile.TemporaryDirectory(prefix="loadcurve-e2e-") as name:
-        sandbox = Sandbox(Path(name).resolve(), byte_code)
+        sandbox = Sandbox(Path(name).resolve(), figures)
         sandbox.make()
         yield sandbox
         left = sandbox.leftovers()

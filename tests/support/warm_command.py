@@ -31,13 +31,14 @@ WITH_POLARS = frozenset({"loadcurve.cli.import_files"})
 class WarmCommand:
     """Starts commands."""
 
-    def __init__(self, byte_code: Path) -> None:
+    def __init__(self) -> None:
         """Start the process that is forked from; it ends with the process that asks it."""
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno())],
-                env={**os.environ, "PYTHONPYCACHEPREFIX": str(byte_code), "OPENBLAS_NUM_THREADS": "1"},
+                # Modules are compiled once for all tests, whatever the person's own habit is.
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
