@@ -145,3 +145,36 @@ def test_a_server_has_its_udp_port_only_with_http3(name, place, content_folder):
 def test_http3_without_tls_is_refused_with_what_is_missing(entry):
     with pytest.raises(UnusableSetting, match=r"HTTP/3 is always encrypted\. Add tls = true\."):
         find_server(entry, {"http3": True}, Overrides(version="9.0", binary=Path("/bin/true")))
+
+
+def resumed_load(settings, load, content_folder):
+    """Return the result of a load on `limit` with these settings: 60 connections for two requests each."""
+    found = find_server(CATALOG["limit"], {**BOTH, **settings}, Overrides())
+    content = content_of_folder(content_folder)
+    table = {"model": "closed", "http": HTTP3, "connections": 2, "calls": 2, "requests_total": 120}
+    load = ClosedLoad.model_validate({**table, "full_handshakes": 0, "requests": ["/1k.txt"], **load})
+    with Server(found, content_folder, content) as server:
+        plan = plan_at_point(load, server.address, content, [0], seed=0, transport=server.transport)
+        return CHOSEN.run(plan, lambda _: None)
+
+
+def counts_by_class(result):
+    assert (result.requests.ok, result.requests.failed) == (120, 0)
+    handshakes = result.http3.handshakes_ms
+    return {name: getattr(handshakes, name).count for name in type(handshakes).model_fields}
+
+
+def test_early_data_is_accepted_refused_or_not_sent_and_every_request_answered(content_folder):
+    counted = counts_by_class(resumed_load({"early_data": 1}, {"early_data": 1}, content_folder))
+    # The first of each slot has no session to resume.
+    assert counted["early_accepted"] >= 56, counted
+    assert counted["early_rejected"] == counted["after_retry"] == 0, counted
+    asked_of_some = counts_by_class(resumed_load({"early_data": 0.5}, {"early_data": 1}, content_folder))
+    assert min(asked_of_some["early_accepted"], asked_of_some["early_rejected"]) >= 5, asked_of_some
+    never = counts_by_class(resumed_load({"early_data": 1}, {}, content_folder))
+    assert (never["early_accepted"], never["early_rejected"]) == (0, 0), never
+
+
+def test_handshakes_after_a_retry_are_counted_as_such(content_folder):
+    counted = counts_by_class(resumed_load({"retry": True}, {}, content_folder))
+    assert counted["after_retry"] == sum(counted.values()) >= 60, counted

@@ -95,6 +95,36 @@ def test_handshakes_with_requests_in_the_first_datagrams_among_others_are_a_find
 
 
 @pytest.mark.parametrize(
+    ("accepted", "refused", "without", "asked", "cause"),
+    [
+        (90, 0, 10, 1.0, "no early data, or no request was due"),
+        (0, 19, 1, 1.0, "refused early data that its tickets allow"),
+        (44, 0, 56, 0.5, "no early data"),
+        # Within five points, fewer than 20, and where none was asked for.
+        (95, 5, 0, 1.0, None),
+        (46, 0, 54, 0.5, None),
+        (0, 10, 9, 1.0, None),
+        (0, 0, 100, 0.0, None),
+    ],
+)
+def test_less_early_data_than_a_load_asked_for_is_a_finding(
+    accepted: int, refused: int, without: int, asked: float, cause: str | None
+):
+    def plant(record: Data, *_: float) -> None:
+        counts = {"early_accepted": accepted, "early_rejected": refused, "resumed": without}
+        speak_http3(
+            record, handshakes_ms={name: distribution_of([2.0] * count) for name, count in counts.items()}
+        )
+        record["load"]["load"] |= {"early_data": asked, "full_handshakes": 0.0, "calls": 1}
+
+    finding = found(plant).get("early_data_not_accepted")
+    assert (finding is not None) == (cause is not None)
+    if finding is not None and cause is not None:
+        assert cause in finding.cause
+        assert evidence(finding)["handshakes with refused early data"] == refused
+
+
+@pytest.mark.parametrize(
     ("certificate_bytes", "group", "full", "is_found"),
     # RFC 9000 §8.1: three times 1,200 bytes, and of a client whose key takes two datagrams twice as much.
     [

@@ -22,6 +22,9 @@ class Recording:
         return answered(plan)
 
 
+EARLY = ("https://localhost/", "--http", "3", "--full-handshakes", "0", "--early-data", "1")
+
+
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     """Return what the engine reads of the load that some arguments ask for."""
@@ -63,6 +66,7 @@ def test_without_options_the_machines_authorities_are_trusted_and_the_urls_host_
         "verify": "system",
         "client_certificate": None,
         "full_handshakes": 1.0,
+        "early_data": 0.0,
         "key_log": None,
     }
 
@@ -73,6 +77,7 @@ def test_every_option_of_tls_reaches_the_engine(asked, tmp_path):
         "https://127.0.0.1/",
         *("--tls-version", "1.3", "--ciphers", "TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384"),
         *("--groups", "X25519MLKEM768,x25519", "--server-name", "example.org", "--full-handshakes", "0.25"),
+        *("--http", "3", "--early-data", "0.5"),
         *(word for option, name in files.items() for word in (f"--{option}", str(tmp_path / name))),
     )["tls"]
     assert tls == {
@@ -86,6 +91,7 @@ def test_every_option_of_tls_reaches_the_engine(asked, tmp_path):
             "key": str(tmp_path / "own.key"),
         },
         "full_handshakes": 0.25,
+        "early_data": 0.5,
         "key_log": str(tmp_path / "keys.log"),
     }
 
@@ -103,6 +109,10 @@ def test_any_certificate_is_accepted_where_that_is_asked_for(asked):
         ),
         (("https://localhost/", "--cert", "own.pem"), "--key: missing; required with the certificate"),
         (("https://localhost/", "--full-handshakes", "2"), "--full-handshakes"),
+        ((*EARLY[:3], *EARLY[5:]), "--early-data: sent by connections that resume a session; set "),
+        ((*EARLY[:1], *EARLY[3:]), "--early-data: only sent over HTTP/3; set http to 3 as well"),
+        ((*EARLY, "--method", "PUT"), "--early-data: PUT requests cannot be sent as early data, "),
+        ((*EARLY, "--body", "x"), "--early-data: requests with a body are not sent as early data"),
         (("postgresql://localhost/", "--cacert", "ca.pem"), "--cacert: this option is for web servers"),
     ],
 )

@@ -169,6 +169,12 @@ impl<W: Work> Connection<W> {
         self.exchange.readiness() != Readiness::Handshaking
     }
 
+    /// Whether a request can be sent although the handshake is not over.
+    #[inline]
+    pub(crate) fn begins_early(&self) -> bool {
+        W::Exchange::MAY_BEGIN_EARLY && self.state == State::Handshaking && self.exchange.begins_early()
+    }
+
     /// Whether the slot could take one more request, connected or not.
     pub(crate) fn has_room(&self, room: Room) -> bool {
         let most = match self.exchange.limit() {

@@ -11,6 +11,9 @@ use crate::{
     Tls, Unit, Way, Work,
 };
 
+/// The methods whose requests may reach a server twice.
+const REPLAYABLE: [&str; 2] = ["GET", "HEAD"];
+
 /// A load on a web server.
 pub type HttpLoad = Load<Http>;
 
@@ -190,6 +193,30 @@ impl Http {
         }
     }
 
+    /// A server may get early data again from anybody who has heard it (RFC 8470, section 2): only what changes nothing may be
+    /// in it.
+    fn validate_early_data(&self) -> Result<(), InvalidPlan> {
+        let refuse = |text: String| Err(InvalidPlan(text));
+        if !self.tls.as_ref().is_some_and(Tls::sends_early) {
+            return Ok(());
+        }
+        if self.http != HttpVersion::Http3 {
+            return refuse("early data is sent over HTTP/3 only: use http = \"3\", or no early data".into());
+        }
+        if let Some(method) = self.requests.methods().find(|method| !REPLAYABLE.contains(method)) {
+            return refuse(format!(
+                "{method} cannot be sent as early data, which whoever has recorded it can send to the server again (RFC 8470): \
+                 expected GET or HEAD, or no early data"
+            ));
+        }
+        if self.requests.have_bodies() {
+            return refuse(
+                "a request with a body is not sent as early data: use none, or no early data".into(),
+            );
+        }
+        Ok(())
+    }
+
     fn validate_version(&self) -> Result<(), InvalidPlan> {
         let refuse = |text: &str| Err(InvalidPlan(text.into()));
         let Conversation { pipeline, streams, .. } = self.conversation;
@@ -233,6 +260,7 @@ impl Work for Http {
             return refuse(format!("{streams} streams; expected 1 to {REQUESTS_AT_ONCE_MAX}"));
         }
         self.validate_version()?;
+        self.validate_early_data()?;
         if calls == Some(0) {
             return refuse("a connection makes at least 1 call".into());
         }
@@ -269,8 +297,8 @@ impl Work for Http {
 mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
     use crate::{
-        Arrivals, Body, Events, Http2, IoChoice, Messages, Model, Nanos, Pick, Rate, RateStretch, Recording,
-        Request, Requests, Stop, Tls, Waiting, WebSocket,
+        Arrivals, Body, Events, Http2, IoChoice, ListedRequests, Messages, Model, Nanos, Pick, Rate,
+        RateStretch, Recording, Request, Requests, Stop, Tls, Waiting, WebSocket,
     };
 
     fn plan() -> HttpLoad {
@@ -315,6 +343,10 @@ mod tests {
         }
     }
 
+    fn asking(method: &str) -> Request {
+        Request { method: method.into(), ..request(1.0) }
+    }
+
     /// A replay of two requests, the second one half a second after the first.
     fn replay(speed: f64) -> HttpLoad {
         let recording = Recording::default();
@@ -347,6 +379,45 @@ mod tests {
     #[test]
     fn a_sound_plan_is_accepted() {
         assert_eq!(plan().validate(), Ok(()));
+    }
+
+    #[test]
+    fn only_requests_that_may_reach_a_server_twice_are_sent_early() {
+        let early = |change: fn(&mut Http)| {
+            plan().with(|http| {
+                http.http = HttpVersion::Http3;
+                http.tls = Some(Tls { full_handshakes: 0.0, early_data: 0.5, ..Tls::of("localhost") });
+                change(http);
+            })
+        };
+        assert_eq!(early(|_| ()).validate(), Ok(()));
+        assert_eq!(early(|http| http.requests = Requests::Given(vec![asking("HEAD")])).validate(), Ok(()));
+        for (load, part) in [
+            (early(|http| http.requests = Requests::Given(vec![asking("GET"), asking("PUT")])), "PUT cannot"),
+            (
+                early(|http| {
+                    http.requests = Requests::Listed(ListedRequests {
+                        file: "list".into(),
+                        method: "POST".into(),
+                        headers: vec![],
+                        body: Body::Empty,
+                        chunked: false,
+                    });
+                }),
+                "RFC 8470",
+            ),
+            (
+                early(|http| {
+                    http.requests =
+                        Requests::Given(vec![Request { body: Body::Text("x".into()), ..asking("GET") }]);
+                }),
+                "with a body",
+            ),
+            (early(|http| http.http = HttpVersion::Http2), "over HTTP/3 only"),
+        ] {
+            let refusal = load.validate().unwrap_err().to_string();
+            assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+        }
     }
 
     #[test]
@@ -404,6 +475,10 @@ mod tests {
             connections: 1,
         };
         let resuming = |full_handshakes| Tls { full_handshakes, ..Tls::of("localhost") };
+        let early = |early_data, full_handshakes| {
+            let tls = Tls { full_handshakes, early_data, ..Tls::of("localhost") };
+            plan().with(|http| (http.http, http.tls) = (HttpVersion::Http3, Some(tls)))
+        };
         let given = |weights: &[f64]| Requests::Given(weights.iter().copied().map(request).collect());
         let from = |sources: &[&str]| {
             let sources = sources.iter().map(|source| source.parse().unwrap()).collect();
@@ -436,6 +511,8 @@ mod tests {
             (from(&["127.0.0.2", "127.0.0.3", "127.0.0.2"]), "listed twice"),
             (plan().with(|http| http.requests = given(&[])), "at least one request"),
             (plan().with(|http| http.tls = Some(resuming(1.1))), "1.1 is not a share of full handshakes"),
+            (early(1.5, 0.0), "1.5 is not a share of connections with early data"),
+            (early(0.5, 1.0), "a share of full handshakes below 1"),
             (plan().with(|http| http.requests = given(&[1.0, -1.0])), "weight of -1"),
             (plan().with(|http| http.requests = given(&[0.0, 0.0])), "weight above 0"),
             (replay(0.0), "speed of 0"),

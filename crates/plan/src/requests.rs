@@ -36,6 +36,23 @@ pub struct ListedRequests {
 }
 
 impl Requests {
+    /// The methods of all requests.
+    pub(crate) fn methods(&self) -> impl Iterator<Item = &str> {
+        let (given, listed): (&[Request], _) = match self {
+            Self::Given(requests) => (requests, None),
+            Self::Listed(listed) => (&[], Some(&listed.method)),
+        };
+        given.iter().map(|request| &request.method).chain(listed).map(String::as_str)
+    }
+
+    /// Whether one of them has a body.
+    pub(crate) fn have_bodies(&self) -> bool {
+        match self {
+            Self::Given(requests) => requests.iter().any(|request| request.body != Body::Empty),
+            Self::Listed(listed) => listed.body != Body::Empty,
+        }
+    }
+
     /// Checks what can be checked without reading a file.
     ///
     /// # Errors

@@ -31,6 +31,9 @@ pub struct Tls {
     /// where the server has given a ticket for it.
     #[serde(default = "all")]
     pub full_handshakes: f64,
+    /// The share of those others, over QUIC, whose first requests leave before the handshake is over (0-RTT), from 0 to 1.
+    #[serde(default)]
+    pub early_data: f64,
     /// A file to which the secrets of the connections are appended, in the format of `SSLKEYLOGFILE`.
     #[serde(default)]
     pub key_log: Option<PathBuf>,
@@ -86,6 +89,7 @@ impl Tls {
             verify: Verify::default(),
             client_certificate: None,
             full_handshakes: all(),
+            early_data: 0.0,
             key_log: None,
         }
     }
@@ -95,12 +99,26 @@ impl Tls {
     /// # Errors
     /// When one is out of its range, with the number and the range.
     pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
-        if (0.0..=1.0).contains(&self.full_handshakes) {
-            return Ok(());
+        let Self { full_handshakes, early_data, .. } = *self;
+        for (share, of) in [(full_handshakes, "full handshakes"), (early_data, "connections with early data")]
+        {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(InvalidPlan(format!("{share} is not a share of {of}: expected 0 to 1")));
+            }
         }
-        Err(InvalidPlan(format!(
-            "{} is not a share of full handshakes: expected 0 to 1",
-            self.full_handshakes
-        )))
+        if early_data > 0.0 && full_handshakes >= 1.0 {
+            return Err(InvalidPlan(
+                "early data is sent by connections that resume a session, and all handshakes are full: expected a share of \
+                 full handshakes below 1"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether requests may leave before a handshake is over.
+    #[must_use]
+    pub fn sends_early(&self) -> bool {
+        self.early_data > 0.0
     }
 }

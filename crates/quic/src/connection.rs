@@ -89,6 +89,24 @@ impl Dial {
     }
 }
 
+/// How a server takes connections.
+pub struct Welcome {
+    config: Arc<ServerConfig>,
+}
+
+impl Welcome {
+    /// With these settings of TLS, and windows.
+    ///
+    /// # Errors
+    /// The settings of TLS lack what QUIC requires.
+    pub fn new(tls: Arc<rustls::ServerConfig>, windows: &Windows) -> Result<Self, String> {
+        let tls = QuicServerConfig::try_from(tls).map_err(|error| error.to_string())?;
+        let mut config = ServerConfig::with_crypto(Arc::new(tls));
+        config.transport_config(Arc::new(windows.transport()));
+        Ok(Self { config: Arc::new(config) })
+    }
+}
+
 /// What the connections of one socket have in common.
 pub struct Socket {
     endpoint: Endpoint,
@@ -109,15 +127,10 @@ impl Socket {
         Self::new(config, None, base)
     }
 
-    /// A server's, which holds its connections so.
-    ///
-    /// # Errors
-    /// The settings of TLS lack what QUIC requires.
-    pub fn server(tls: Arc<rustls::ServerConfig>, windows: &Windows, base: Instant) -> Result<Self, String> {
-        let tls = QuicServerConfig::try_from(tls).map_err(|error| error.to_string())?;
-        let mut config = ServerConfig::with_crypto(Arc::new(tls));
-        config.transport_config(Arc::new(windows.transport()));
-        Ok(Self::new(EndpointConfig::default(), Some(Arc::new(config)), base))
+    /// A server's, which takes connections as `welcome` says, unless it is said otherwise of one.
+    #[must_use]
+    pub fn server(welcome: &Welcome, base: Instant) -> Self {
+        Self::new(EndpointConfig::default(), Some(Arc::clone(&welcome.config)), base)
     }
 
     fn new(config: EndpointConfig, server: Option<Arc<ServerConfig>>, base: Instant) -> Self {
@@ -152,12 +165,30 @@ impl Socket {
         &self.reply
     }
 
-    /// Takes a client's connection. Where it cannot be taken, [`reply`](Self::reply) says so to the client, unless it is empty.
-    pub fn accept(&mut self, now: Moment, incoming: Incoming) -> Option<Connection> {
+    /// Takes a client's connection, as the socket does or otherwise. Where it cannot be taken, [`reply`](Self::reply) says so to
+    /// the client, unless it is empty.
+    pub fn accept(
+        &mut self,
+        now: Moment,
+        incoming: Incoming,
+        otherwise: Option<&Welcome>,
+    ) -> Option<Connection> {
         self.reply.clear();
         let now = self.at(now);
-        let (handle, inner) = self.endpoint.accept(incoming, now, &mut self.reply, None).ok()?;
+        let config = otherwise.map(|welcome| Arc::clone(&welcome.config));
+        let (handle, inner) = self.endpoint.accept(incoming, now, &mut self.reply, config).ok()?;
         Some(Connection { inner, handle, base: self.base })
+    }
+
+    /// Has a client show that it is where its datagrams say, before anything is done for it, by what [`reply`](Self::reply)
+    /// then sends (Retry). One that has shown it is given back.
+    pub fn retry(&mut self, incoming: Incoming) -> Option<Incoming> {
+        if incoming.remote_address_validated() {
+            return Some(incoming);
+        }
+        self.reply.clear();
+        // Where it goes is known to who has heard of it.
+        self.endpoint.retry(incoming, &mut self.reply).err().map(quinn_proto::RetryError::into_incoming)
     }
 
     /// Refuses a client's connection, by what [`reply`](Self::reply) then sends.
@@ -476,7 +507,14 @@ impl Connection {
         self.seen().is_some_and(|seen| seen.was_retried)
     }
 
-    /// Whether the server has taken what a client has sent with its first datagrams; `None` where it could not send any.
+    /// Whether a client may write on streams before the handshake is over, from its beginning.
+    #[must_use]
+    pub fn sends_early(&self) -> bool {
+        self.inner.has_0rtt() && self.inner.is_handshaking()
+    }
+
+    /// Whether the server has taken what a client has sent with its first datagrams; `None` where it could not send any. Of what
+    /// it has not taken, all streams are forgotten.
     #[must_use]
     pub fn early(&self) -> Option<bool> {
         self.inner.has_0rtt().then(|| self.inner.accepted_0rtt())

@@ -2,6 +2,7 @@
 
 mod answers;
 mod counting;
+mod early;
 mod uploads;
 
 use std::borrow::Cow;
@@ -20,6 +21,7 @@ use loadcurve_wire::{
 use crate::connection::{Connection, Dial, Direction, Event as QuicEvent, Lost, Socket, Then, Windows};
 use crate::tags::Tags;
 use answers::Answers;
+use early::Early;
 use uploads::Uploads;
 
 /// The largest table of header fields that a server is offered.
@@ -67,6 +69,7 @@ pub struct Http3 {
     decoder_stream: Option<u64>,
     answers: Answers,
     uploads: Uploads,
+    early: Early,
     look: Option<Look>,
     lost: Option<Lost>,
     complaint: Option<String>,
@@ -84,6 +87,8 @@ impl Exchange for Http3 {
     type Answer = Response;
     type Settings = Settings;
 
+    const MAY_BEGIN_EARLY: bool = true;
+
     fn new(most: usize, settings: &Settings) -> Self {
         Self {
             settings: settings.clone(),
@@ -97,6 +102,7 @@ impl Exchange for Http3 {
             decoder_stream: None,
             answers: Answers::default(),
             uploads: Uploads::new(most),
+            early: Early::default(),
             look: None,
             lost: None,
             complaint: None,
@@ -118,6 +124,7 @@ impl Exchange for Http3 {
         self.decoder_stream = None;
         self.answers.clear();
         self.uploads.clear();
+        self.early.clear();
         self.look = None;
         self.lost = None;
         self.complaint = None;
@@ -125,7 +132,13 @@ impl Exchange for Http3 {
         self.may_have_events = false;
         self.counts = counting::Counting::begun(self.now);
         match self.socket.connect(self.now, &self.settings.dial) {
-            Ok(connection) => self.connection = Some(connection),
+            Ok(connection) => {
+                let sends_early = connection.sends_early();
+                self.connection = Some(connection);
+                if sends_early {
+                    self.open_streams();
+                }
+            }
             Err(text) => self.complaint = Some(text),
         }
         self.note_deadline();
@@ -146,6 +159,11 @@ impl Exchange for Http3 {
         } else {
             Readiness::Busy
         }
+    }
+
+    #[inline]
+    fn begins_early(&self) -> bool {
+        self.look.is_none() && self.next_stream.is_some()
     }
 
     #[inline]
@@ -198,6 +216,9 @@ impl Exchange for Http3 {
         let then = if following == 0 { Then::End } else { Then::More };
         let taken = connection.write(stream, bytes, then);
         self.uploads.begin(tag, stream, following, &bytes[taken..]);
+        if self.look.is_none() {
+            self.early.keep(tag, bytes);
+        }
         self.tags.insert(stream / 4, tag);
         self.under_way += 1;
         self.next_stream = connection.open(Direction::Both);
@@ -386,10 +407,14 @@ impl Http3 {
 
     /// A request is over; what is left of its stream is given up with this code.
     fn ended(&mut self, tag: Tag, stream: u64, code: Option<Http3Code>) {
-        self.tags.remove(stream / 4);
         self.under_way -= 1;
         self.uploads.end(tag);
         self.answers.end(tag);
+        if self.early.forget(tag) && self.look.is_some() {
+            // It has waited for a stream on which it would be sent again.
+            return;
+        }
+        self.tags.remove(stream / 4);
         if let (Some(code), Some(connection)) = (code, &mut self.connection) {
             connection.abandon(stream, code.0);
         }
@@ -399,9 +424,7 @@ impl Http3 {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         match event {
             QuicEvent::Connected => self.connected(),
-            QuicEvent::Available => {
-                self.next_stream = self.next_stream.or_else(|| connection.open(Direction::Both));
-            }
+            QuicEvent::Available => self.send_again(),
             QuicEvent::Writable(stream) => {
                 self.uploads.go_on(connection, stream, self.tags.get(stream / 4));
                 self.may_transmit = true;
@@ -424,16 +447,47 @@ impl Http3 {
         let Some(connection) = &mut self.connection else { return };
         let outcome = connection.outcome();
         if let Some(outcome) = &outcome {
-            self.counts.connected(self.now, connection, outcome);
+            self.counts.connected(self.now, connection, outcome, self.early.was_sent());
         }
         self.look = outcome.and_then(|outcome| outcome.look);
+        if connection.early() == Some(true) {
+            self.early.were_taken();
+            self.send_again();
+        } else {
+            // What streams there were is forgotten with all that they carried.
+            self.tags.clear();
+            self.uploads.clear();
+            self.open_streams();
+        }
+        self.may_transmit = true;
+    }
+
+    /// Opens the control stream, and streams for requests.
+    fn open_streams(&mut self) {
+        let Some(connection) = &mut self.connection else { return };
         if let Some(stream) = connection.open(Direction::Out) {
             let mut output = Vec::new();
             self.http3.write_control_stream(&mut output);
             self.uploads.write_own(connection, stream, &output);
         }
-        self.next_stream = connection.open(Direction::Both);
-        self.may_transmit = true;
+        self.next_stream = None;
+        self.send_again();
+    }
+
+    /// Gives the requests that the server has not taken early further streams, as far as it allows some, and then the next one.
+    fn send_again(&mut self) {
+        let Some(connection) = &mut self.connection else { return };
+        while self.next_stream.is_none() {
+            let Some(stream) = connection.open(Direction::Both) else { return };
+            let Some((tag, bytes)) = self.early.next() else {
+                self.next_stream = Some(stream);
+                return;
+            };
+            let taken = connection.write(stream, &bytes, Then::End);
+            self.uploads.begin(tag, stream, 0, &bytes[taken..]);
+            self.tags.insert(stream / 4, tag);
+            self.http3.begin_again(tag, stream);
+        }
     }
 
     /// Something has come on a stream that the server has opened.

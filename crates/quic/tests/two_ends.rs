@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use loadcurve_certificates::{Kind, make};
 use loadcurve_plan::{Tls, Verify};
-use loadcurve_quic::connection::{Arrival, Connection, Event, Lost, ReadTo, Socket, Then, Windows};
+use loadcurve_quic::connection::{Arrival, Connection, Event, Lost, ReadTo, Socket, Then, Welcome, Windows};
 use loadcurve_quic::{Http3, Settings};
 use loadcurve_tls::Client;
 use loadcurve_wire::{
@@ -53,6 +53,7 @@ fn server_tls(protocol: &str, names: usize) -> Arc<rustls::ServerConfig> {
         .with_single_cert(vec![certificate], key)
         .unwrap();
     config.alpn_protocols = vec![protocol.into()];
+    config.max_early_data_size = u32::MAX;
     Arc::new(config)
 }
 
@@ -80,6 +81,11 @@ struct Ends {
     now: Duration,
     client: Http3,
     socket: Socket,
+    tls: Arc<rustls::ServerConfig>,
+    /// How connections are taken from now on, where that has changed.
+    otherwise: Option<Welcome>,
+    /// Whether the server first asks each client to begin again.
+    retries: bool,
     server: Option<Connection>,
     to_server: VecDeque<(Duration, Vec<u8>)>,
     to_client: VecDeque<(Duration, Vec<u8>)>,
@@ -103,16 +109,21 @@ impl Ends {
     }
 
     fn with_names(most: usize, windows: Windows, protocol: &str, full_handshakes: f64, names: usize) -> Self {
-        let tls = Tls { verify: Verify::None, full_handshakes, ..Tls::of("localhost") };
+        // Nothing is sent early without an earlier session.
+        let tls = Tls { verify: Verify::None, full_handshakes, early_data: 1.0, ..Tls::of("localhost") };
         let client = Client::new(&tls, 4, "h3", true).unwrap();
         let base = base();
         let settings = Settings::new(client, &WINDOWS, base);
         let mut client = Http3::new(most, &settings);
         client.open();
+        let tls = server_tls(protocol, names);
         Self {
             now: Duration::ZERO,
             client,
-            socket: Socket::server(server_tls(protocol, names), &windows, base).unwrap(),
+            socket: Socket::server(&Welcome::new(Arc::clone(&tls), &windows).unwrap(), base),
+            tls,
+            otherwise: None,
+            retries: false,
             server: None,
             to_server: VecDeque::new(),
             to_client: VecDeque::new(),
@@ -164,7 +175,10 @@ impl Ends {
     fn server_reads(&mut self, datagram: &[u8]) {
         match self.socket.datagram(self.now, FROM, datagram) {
             Arrival::New(incoming) => {
-                self.server = self.socket.accept(self.now, incoming);
+                let taken = if self.retries { self.socket.retry(incoming) } else { Some(incoming) };
+                if let Some(incoming) = taken {
+                    self.server = self.socket.accept(self.now, incoming, self.otherwise.as_ref());
+                }
                 let reply = self.socket.reply().to_vec();
                 self.post(&reply, DatagramBytes::default(), false);
             }
@@ -269,6 +283,36 @@ impl Ends {
             _ => None,
         };
         self.happened.iter().filter_map(answered).collect()
+    }
+
+    /// A second connection, begun when the first one has brought tickets.
+    fn again(most: usize) -> Self {
+        let mut ends = Self::new(most, WINDOWS, "h3", 0.0);
+        ends.run(SECOND);
+        assert_eq!(ends.kind(), QuicHandshakeKind::Full);
+        ends.sent = 0;
+        ends
+    }
+
+    /// The server takes connections with these windows from now on, and nothing early on them.
+    fn take_nothing_early(&mut self, windows: &Windows) {
+        let mut tls = rustls::ServerConfig::clone(&self.tls);
+        tls.max_early_data_size = 0;
+        self.otherwise = Some(Welcome::new(Arc::new(tls), windows).unwrap());
+    }
+
+    /// Begins the next connection, with as many requests at once.
+    fn open(&mut self, requests: usize) {
+        self.client.advance(self.now);
+        self.client.open();
+        for tag in 0..requests {
+            assert!(self.client.begins_early());
+            self.ask(tag, &request(0));
+        }
+    }
+
+    fn kind(&mut self) -> QuicHandshakeKind {
+        self.client.take_http3_counts().unwrap().handshake.unwrap().kind
     }
 
     fn complaint(&self) -> String {
@@ -447,4 +491,112 @@ fn certificates_longer_than_three_times_the_first_datagram_cost_a_round_trip() {
         assert_eq!(handshake.length, round_trips * 2 * WAY, "{handshake:?}");
         assert_eq!(handshake.certificate_bytes > 3 * 1200, names >= 80, "{handshake:?}");
     }
+}
+
+#[test]
+fn a_request_that_leaves_with_the_first_datagrams_is_answered_after_one_round_trip() {
+    let mut ends = Ends::again(3);
+    ends.open(3);
+    assert_eq!(ends.client.readiness(), Readiness::Handshaking);
+    ends.run(2 * WAY);
+    assert_eq!(ends.statuses(), [(0, 200, 2), (1, 200, 2), (2, 200, 2)]);
+    let handshake = ends.client.take_http3_counts().unwrap().handshake.unwrap();
+    assert_eq!((handshake.kind, handshake.length), (QuicHandshakeKind::EarlyAccepted, 2 * WAY));
+    // What is asked now goes its way as ever.
+    assert!(!ends.client.begins_early());
+    ends.ask(0, &request(0));
+    ends.run(2 * WAY);
+    assert_eq!(ends.statuses().len(), 4);
+}
+
+#[test]
+fn a_connection_on_which_nothing_was_due_early_is_a_resumed_one() {
+    let mut ends = Ends::again(1);
+    ends.open(0);
+    assert!(ends.client.begins_early());
+    ends.run(SECOND);
+    assert_eq!(ends.kind(), QuicHandshakeKind::Resumed);
+    ends.ask(0, &request(0));
+    ends.run(SECOND);
+    assert_eq!(ends.statuses(), [(0, 200, 2)]);
+}
+
+#[test]
+fn early_requests_that_the_server_does_not_take_are_sent_again_behind_the_handshake() {
+    let mut ends = Ends::again(2);
+    ends.take_nothing_early(&WINDOWS);
+    ends.open(2);
+    ends.run(2 * WAY);
+    assert_eq!((ends.statuses(), ends.received.len()), (vec![], 0));
+    ends.run(2 * WAY);
+    assert_eq!(ends.statuses(), [(0, 200, 2), (1, 200, 2)]);
+    assert_eq!(ends.received.len(), 2, "the server has seen each of them once");
+    assert_eq!(ends.kind(), QuicHandshakeKind::EarlyRejected);
+}
+
+#[test]
+fn early_requests_that_are_sent_again_wait_for_streams_that_the_server_does_not_allow_yet() {
+    let mut ends = Ends::again(4);
+    ends.take_nothing_early(&Windows { requests: 1, ..WINDOWS });
+    ends.open(4);
+    ends.run(2 * WAY);
+    // One that waits for its stream ends without one.
+    assert!(ends.client.cancel(2));
+    ends.run(SECOND);
+    assert_eq!(ends.statuses(), [(0, 200, 2), (1, 200, 2), (3, 200, 2)]);
+    assert_eq!(ends.received.len(), 3);
+    assert_eq!(ends.failed, None);
+}
+
+#[test]
+fn an_early_request_that_ends_before_the_handshake_is_over_is_not_sent_again() {
+    for is_taken in [true, false] {
+        let mut ends = Ends::again(2);
+        if !is_taken {
+            ends.take_nothing_early(&WINDOWS);
+        }
+        ends.open(2);
+        assert!(ends.client.cancel(0));
+        ends.run(SECOND);
+        assert_eq!((ends.statuses(), ends.failed), (vec![(1, 200, 2)], None), "{is_taken}");
+    }
+}
+
+#[test]
+fn whichever_datagram_is_lost_an_early_request_is_answered_once() {
+    for is_taken in [true, false] {
+        let again = |lost: Vec<usize>| {
+            let mut ends = Ends::again(1);
+            if !is_taken {
+                ends.take_nothing_early(&WINDOWS);
+            }
+            ends.lost = lost;
+            ends.open(1);
+            ends.run(5 * SECOND);
+            assert_eq!((ends.statuses(), ends.failed), (vec![(0, 200, 2)], None), "{:?}", ends.lost);
+            ends.sent
+        };
+        let undisturbed = again(vec![]);
+        assert!(undisturbed >= 4, "{undisturbed}");
+        for lost in 0..undisturbed {
+            again(vec![lost]);
+        }
+    }
+}
+
+#[test]
+fn a_handshake_that_the_server_has_begin_again_takes_a_further_round_trip_and_is_one_of_a_class_of_its_kind()
+{
+    let mut ends = Ends::new(1, WINDOWS, "h3", 0.0);
+    ends.retries = true;
+    ends.run(SECOND);
+    let handshake = ends.client.take_http3_counts().unwrap().handshake.unwrap();
+    assert_eq!((handshake.kind, handshake.length), (QuicHandshakeKind::AfterRetry, 4 * WAY));
+    ends.ask(0, &request(0));
+    ends.run(SECOND);
+    // An early request goes with the second attempt, too.
+    ends.open(1);
+    ends.run(4 * WAY);
+    assert_eq!((ends.statuses().len(), ends.received.len()), (2, 2));
+    assert_eq!(ends.kind(), QuicHandshakeKind::AfterRetry);
 }

@@ -10,8 +10,8 @@ use loadcurve_servers::{persistent, pipelined, simple};
 
 use crate::forking::{ServeClient, Settings};
 use crate::limit::options::{self, FaultOptions};
-use crate::limit::{self, Identity};
-use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, TRUTH, count, parsed, value_of};
+use crate::limit::{self, Admission, Identity};
+use crate::quantities::{COUNT_ABOVE_ZERO, Quantity, SECONDS, SHARE, TRUTH, count, parsed, value_of};
 
 const USAGE: &str = "\
 Usage: loadcurve-server KIND --listen ADDRESS:PORT --root FOLDER [options]
@@ -36,6 +36,9 @@ Options:
   --http3 BOOLEAN           whether limit speaks HTTP/3 besides, on the UDP port of the same number; it requires
                             --certificate (default false)
   --call-messages N         with how many messages limit answers each call of gRPC (default 1)
+  --early-data SHARE        the share of connections of HTTP/3 on which limit takes requests before the handshake is
+                            over (0-RTT), from clients that resume a session (default 0)
+  --retry BOOLEAN           whether limit has each client of HTTP/3 begin again, to prove its address (default false)
   --version                 the version
 ";
 
@@ -52,7 +55,7 @@ const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A command line that makes sense.
 pub(crate) enum Asked {
-    Limit { settings: limit::Settings, root: PathBuf },
+    Limit { settings: Box<limit::Settings>, root: PathBuf },
     Forking { settings: Settings, root: PathBuf, serve_client: ServeClient },
     Print(String),
 }
@@ -67,12 +70,13 @@ struct Given {
     buffer_bytes: Option<usize>,
     fault_options: FaultOptions,
     /// The last of the options that only `limit` has.
-    fault_option: Option<String>,
+    option_of_limit: Option<String>,
     certificate: PathBuf,
     certificate_key: PathBuf,
-    speaks_http2: Option<bool>,
-    speaks_http3: Option<bool>,
-    call_messages: Option<usize>,
+    speaks_http2: bool,
+    speaks_http3: bool,
+    admission: Admission,
+    call_messages: usize,
     /// What it asks to be printed, instead of anything else.
     printed: Option<String>,
 }
@@ -88,12 +92,13 @@ impl Given {
             idle_timeout: None,
             buffer_bytes: None,
             fault_options: FaultOptions::default(),
-            fault_option: None,
+            option_of_limit: None,
             certificate: PathBuf::new(),
             certificate_key: PathBuf::new(),
-            speaks_http2: None,
-            speaks_http3: None,
-            call_messages: None,
+            speaks_http2: false,
+            speaks_http3: false,
+            admission: Admission::default(),
+            call_messages: 1,
             printed: None,
         };
         while given.printed.is_none()
@@ -111,21 +116,16 @@ impl Given {
                 }
                 Long("certificate") => given.certificate = PathBuf::from(parser.value()?),
                 Long("certificate-key") => given.certificate_key = PathBuf::from(parser.value()?),
-                Long("http2") => given.speaks_http2 = Some(value_of(parser, "http2", &TRUTH)?),
-                Long("http3") => given.speaks_http3 = Some(value_of(parser, "http3", &TRUTH)?),
-                Long("call-messages") => {
-                    given.call_messages = Some(value_of(parser, "call-messages", &CALL_MESSAGES)?);
-                }
                 Long("help") | Short('h') => given.printed = Some(format!("{USAGE}{}", options::USAGE)),
                 Long("version") => {
                     given.printed = Some(format!("loadcurve-server {}\n", env!("CARGO_PKG_VERSION")));
                 }
                 Long(option) => {
                     let option = option.to_owned();
-                    if !given.fault_options.read(&option, parser)? {
+                    if !given.read_of_limit(&option, parser)? {
                         return Err(Long(&option).unexpected());
                     }
-                    given.fault_option = Some(option);
+                    given.option_of_limit = Some(option);
                 }
                 Value(value) if given.kind.is_none() => given.kind = Some(value.string()?),
                 other => return Err(other.unexpected()),
@@ -133,10 +133,29 @@ impl Given {
         }
         Ok(given)
     }
+
+    /// Reads the value of an option that only `limit` has; false where it is none.
+    fn read_of_limit(&mut self, option: &str, parser: &mut lexopt::Parser) -> Result<bool, lexopt::Error> {
+        match option {
+            "http2" => self.speaks_http2 = value_of(parser, option, &TRUTH)?,
+            "http3" => self.speaks_http3 = value_of(parser, option, &TRUTH)?,
+            "early-data" => self.admission.early_data_share = value_of(parser, option, &SHARE)?,
+            "retry" => self.admission.retries = value_of(parser, option, &TRUTH)?,
+            "call-messages" => self.call_messages = value_of(parser, option, &CALL_MESSAGES)?,
+            _ => return self.fault_options.read(option, parser),
+        }
+        Ok(true)
+    }
 }
 
 /// Reads the command line.
 pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
+    let mut given = Given::read(&mut parser)?;
+    given.printed.take().map_or_else(|| asked(given), |text| Ok(Asked::Print(text)))
+}
+
+/// What makes sense of what is given, where it does.
+fn asked(given: Given) -> Result<Asked, lexopt::Error> {
     let Given {
         kind,
         listen,
@@ -145,44 +164,45 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> 
         idle_timeout,
         buffer_bytes,
         fault_options,
-        fault_option,
+        option_of_limit,
         certificate,
         certificate_key,
         speaks_http2,
         speaks_http3,
         call_messages,
-        printed,
-    } = Given::read(&mut parser)?;
-    if let Some(text) = printed {
-        return Ok(Asked::Print(text));
-    }
+        admission,
+        printed: _,
+    } = given;
     let kind = kind.ok_or("missing KIND")?;
     let listen = listen.ok_or("missing --listen")?;
     let root = root.ok_or("missing --root")?;
-    let of_limit = [
-        ("certificate", !certificate.as_os_str().is_empty()),
-        ("http2", speaks_http2.is_some()),
-        ("http3", speaks_http3.is_some()),
-        ("call-messages", call_messages.is_some()),
-    ];
-    refuse_options_of_limit(&kind, &of_limit)?;
+    let is_encrypted = !certificate.as_os_str().is_empty();
+    let option_of_limit = option_of_limit.or(is_encrypted.then(|| "certificate".into()));
     let (serve_client, default_buffer_bytes): (ServeClient, usize) = match kind.as_str() {
         "limit" if buffer_bytes.is_some() => return Err("limit has no option --buffer-bytes".into()),
         "limit" => {
             let faults = fault_options.faults(idle_timeout)?;
-            let [speaks_http2, speaks_http3] = [speaks_http2, speaks_http3].map(Option::unwrap_or_default);
             let identity = identity(&certificate, &certificate_key, speaks_http2, speaks_http3)?;
-            let to_call = Reply::to_call(call_messages.unwrap_or(1));
-            let settings =
-                limit::Settings { listen, backlog, faults, identity, speaks_http2, speaks_http3, to_call };
-            return Ok(Asked::Limit { settings, root });
+            require_http3(admission, speaks_http3)?;
+            let to_call = Reply::to_call(call_messages);
+            let settings = limit::Settings {
+                listen,
+                backlog,
+                faults,
+                identity,
+                speaks_http2,
+                speaks_http3,
+                to_call,
+                admission,
+            };
+            return Ok(Asked::Limit { settings: Box::new(settings), root });
         }
         "simple" => (simple::serve_client, simple::DEFAULT_BUFFER_BYTES),
         "persistent" => (persistent::serve_client, persistent::DEFAULT_BUFFER_BYTES),
         "pipelined" => (pipelined::serve_client, pipelined::DEFAULT_BUFFER_BYTES),
         _ => return Err(unknown(&kind)),
     };
-    if let Some(option) = fault_option {
+    if let Some(option) = option_of_limit {
         return Err(format!("{kind} has no option --{option}; only limit has it").into());
     }
     let idle_timeout = idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT);
@@ -201,12 +221,12 @@ fn unknown(kind: &str) -> lexopt::Error {
     format!("unknown kind {kind:?}; expected limit, simple, persistent or pipelined").into()
 }
 
-/// Refuses what only `limit` has, where one of it is given to another kind.
-fn refuse_options_of_limit(kind: &str, options: &[(&str, bool)]) -> Result<(), String> {
-    match options.iter().find(|(_, is_given)| *is_given && kind != "limit") {
-        Some((option, _)) => Err(format!("{kind} has no option --{option}; only limit has it")),
-        None => Ok(()),
+/// Refuses what only clients of HTTP/3 meet where these are not served.
+fn require_http3(admission: Admission, speaks_http3: bool) -> Result<(), String> {
+    if speaks_http3 || admission.is_usual() {
+        return Ok(());
     }
+    Err("--early-data and --retry are for HTTP/3: set --http3 true as well".into())
 }
 
 /// What `limit` shows its clients, where there is a certificate.

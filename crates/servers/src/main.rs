@@ -46,7 +46,7 @@ fn obey(asked: Asked) -> Result<(), String> {
         Asked::Limit { settings, root } => {
             let listen = settings.listen;
             let content = content::read(&root).map_err(|error| unreadable(&root, error))?;
-            let Err(error) = limit::serve(settings, content);
+            let Err(error) = limit::serve(*settings, content);
             Err(format!("cannot serve on {listen}: {error}"))
         }
         Asked::Forking { settings, root, serve_client } => {

@@ -39,8 +39,13 @@ pub struct Client {
     full: Arc<ClientConfig>,
     /// For those that go on with an earlier one where there is a ticket.
     resuming: Arc<ClientConfig>,
+    /// For those of QUIC that send requests before their handshake is over where the ticket allows it.
+    early: Arc<ClientConfig>,
     full_handshakes: f64,
+    early_data: f64,
     opened: AtomicU64,
+    /// How many of the connections of QUIC were to go on with a session.
+    resumed: AtomicU64,
     refused: Refused,
 }
 
@@ -74,13 +79,18 @@ impl Client {
         let mut resuming = full.clone();
         resuming.resumption = Resumption::store(Arc::new(Tickets::for_connections(connections)))
             .tls12_resumption(Tls12Resumption::SessionIdOrTickets);
+        let mut early = resuming.clone();
+        early.enable_early_data = true;
         Ok(Self {
             server_name,
             required_protocol: is_required.then_some(protocol),
             full: Arc::new(full),
             resuming: Arc::new(resuming),
+            early: Arc::new(early),
             full_handshakes: plan.full_handshakes,
+            early_data: plan.early_data,
             opened: AtomicU64::new(0),
+            resumed: AtomicU64::new(0),
             refused,
         })
     }
@@ -88,8 +98,18 @@ impl Client {
     /// The settings of the next connection: those of a full handshake for as many as were asked for, spread evenly.
     pub(crate) fn next_config(&self) -> Arc<ClientConfig> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        let config = if is_full(number, self.full_handshakes) { &self.full } else { &self.resuming };
+        let config = if is_in_share(number, self.full_handshakes) { &self.full } else { &self.resuming };
         Arc::clone(config)
+    }
+
+    /// Those of the next connection of QUIC: early data is sent on as many of those that go on with a session as was asked for.
+    pub(crate) fn next_quic_config(&self) -> Arc<ClientConfig> {
+        let next = self.next_config();
+        if !Arc::ptr_eq(&next, &self.resuming) {
+            return next;
+        }
+        let number = self.resumed.fetch_add(1, Ordering::Relaxed);
+        if is_in_share(number, self.early_data) { Arc::clone(&self.early) } else { next }
     }
 
     /// The certificate that was refused last, with those behind it.
@@ -103,11 +123,11 @@ impl Client {
     }
 }
 
-/// Whether connection `number` has a full handshake where this share of all has one.
+/// Whether connection `number` is one of this share of all.
 #[expect(clippy::float_cmp, reason = "two whole numbers are compared, which are equal or not")]
-fn is_full(number: u64, share: f64) -> bool {
-    let full_before = |number: u64| (number as f64 * share).ceil();
-    full_before(number + 1) != full_before(number)
+fn is_in_share(number: u64, share: f64) -> bool {
+    let before = |number: u64| (number as f64 * share).ceil();
+    before(number + 1) != before(number)
 }
 
 fn config(plan: &Tls, refused: &Refused) -> Result<ClientConfig, String> {
@@ -245,7 +265,7 @@ mod tests {
     use loadcurve_plan::{Tls, TlsVersion, Verify};
     use proptest::prelude::*;
 
-    use super::{Client, is_full};
+    use super::{Client, is_in_share};
 
     fn refusal(plan: &Tls) -> String {
         Client::new(plan, 1, "http/1.1", false).expect_err("the settings cannot be used").0
@@ -254,10 +274,10 @@ mod tests {
     proptest! {
         #[test]
         fn of_any_first_connections_as_large_a_share_is_full_as_was_asked_for(share in 0.0..=1.0, of in 1_u64..500) {
-            let full = (0..of).filter(|number| is_full(*number, share)).count();
+            let full = (0..of).filter(|number| is_in_share(*number, share)).count();
             // The first of a share above zero is a full one, so that there is a session to go on with.
             prop_assert!((full as f64 - share * of as f64).abs() < 1.0);
-            prop_assert_eq!(is_full(0, share), share > 0.0);
+            prop_assert_eq!(is_in_share(0, share), share > 0.0);
         }
     }
 

@@ -59,7 +59,7 @@ impl Client {
     /// # Errors
     /// The settings have no handshake of QUIC, which requires TLS 1.3.
     pub fn begin_quic(&self, parameters: Vec<u8>, is_full: bool) -> Result<QuicHandshake, String> {
-        let config = if is_full { self.full_config() } else { self.next_config() };
+        let config = if is_full { self.full_config() } else { self.next_quic_config() };
         let begin = || ClientConnection::new(config, Version::V1, self.server_name.clone(), parameters);
         let (connection, is_offered) = tickets::offering(begin);
         let connection = connection.map_err(|error| failure::in_words(&error))?;

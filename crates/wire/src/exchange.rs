@@ -60,6 +60,9 @@ pub trait Exchange: Send {
     /// What all exchanges of one thread share: how the protocol is to be spoken.
     type Settings: Clone + Send;
 
+    /// Whether there are connections on which requests [begin before the handshake is over](Self::begins_early).
+    const MAY_BEGIN_EARLY: bool = false;
+
     /// An exchange for connections that carry at most `most` requests at once.
     fn new(most: usize, settings: &Self::Settings) -> Self;
 
@@ -68,6 +71,13 @@ pub trait Exchange: Send {
 
     /// What the connection is good for now.
     fn readiness(&self) -> Readiness;
+
+    /// Whether a request can begin although the handshake is not over. Where the peer does not take it, the protocol sends it
+    /// again.
+    #[inline]
+    fn begins_early(&self) -> bool {
+        false
+    }
 
     /// It is `now`, until the next call. This is called before the connection is opened, before bytes are read, before
     /// anything is written, and before [`timed_out`](Self::timed_out).

@@ -236,6 +236,16 @@ impl Http3 {
         Some(tag)
     }
 
+    /// A request of whose answer nothing has come is written once more, on another stream.
+    ///
+    /// # Panics
+    /// The tag is not below the most requests at once.
+    pub fn begin_again(&mut self, tag: Tag, stream: u64) {
+        if let Some(answer) = &mut self.by_tag[tag].answer {
+            answer.stream = stream;
+        }
+    }
+
     /// The server has reset the stream of a request; what that means for it. Its tag is free.
     pub fn reset(&mut self, tag: Tag, code: Http3Code) -> Option<Event> {
         self.cancel(tag)?;

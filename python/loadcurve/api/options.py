@@ -125,6 +125,8 @@ class LoadOptions(TypedDict, total=False):
     """Its private key, PEM."""
     full_handshakes: float | None
     """Share of connections that do not resume a session."""
+    early_data: float | None
+    """Share of resumed connections that send 0-RTT requests."""
     key_log: str | Path | None
     """Append the secrets of the connections here."""
     seed: int | None

@@ -57,7 +57,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Mixed]]) -> Explanatio
         cause="The load continued earlier sessions with requests in the first datagrams for a part of its "
         "connections.",
         advice="Read the classes of handshakes apart, as http3.handshakes_ms has them, and compare "
-        "servers at the same full_handshakes.",
+        "servers at the same full_handshakes and early_data.",
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import Certainty, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
+from loadcurve.loads.record import HttpAsRun
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
@@ -38,6 +39,8 @@ class Resuming:
     refused: int | None
     """How many of the full ones offered a session; ``None`` in records of earlier versions."""
     processes: int
+    is_early: bool
+    """Whether requests were to leave early, so that connections may end before a ticket comes."""
 
     @property
     def total(self) -> int:
@@ -79,7 +82,8 @@ def _resuming(record: PointRecord) -> Resuming | None:
     total = full + resumed
     if total < LEAST_HANDSHAKES or full <= (load.full_handshakes + TOLERANCE) * total:
         return None
-    return Resuming(load.full_handshakes, full, resumed, refused, processes)
+    is_early = isinstance(load, HttpAsRun) and load.early_data > 0
+    return Resuming(load.full_handshakes, full, resumed, refused, processes, is_early)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,13 @@ def _without_session(worst: Resuming) -> _Cause:
             "shown",
             text="The server sent no session ticket before the connections ended, and named no session.",
             advice="Turn on session tickets or a session cache in the server's configuration.",
+        )
+    if worst.is_early:
+        return _Cause(
+            "likely",
+            text="A connection that ends with the answer to an early request has ended before the server "
+            "sends its next ticket, and in TLS 1.3 each ticket is used once.",
+            advice="Make more calls on each connection (calls), of which the first is the early one.",
         )
     return _Cause(
         "shown",

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
+from loadcurve.loads.early_data import problems_of_early_data
 from loadcurve.loads.entries import Entry, path_of, source_of
 from loadcurve.loads.grpc import problems_of_calls
 from loadcurve.loads.kinds import WEB, LoadKind
@@ -34,7 +35,7 @@ from loadcurve.loads.request_files import has_weight, naming_others, with_reques
 from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
 from loadcurve.loads.sent import Body, Headers, Method, header_fields
 from loadcurve.loads.table import Swept, attributes
-from loadcurve.loads.tls import FullHandshakes, Tls, TlsTable
+from loadcurve.loads.tls import EarlyData, FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyCredentials, ProxyProtocol, ProxyUrl, SocketPath, Way
@@ -246,6 +247,21 @@ class HttpLoadTable(MessagesTable):
         ASKED,
     ] = 1.0
     """The share of the TLS connections that begin a session; the others resume an earlier one."""
+    early_data: Annotated[
+        EarlyData,
+        CommandLine(
+            "--early-data",
+            help="Share of resumed connections that send 0-RTT requests.",
+            metavar="SHARE",
+            panel="TLS",
+            place=95,
+        ),
+        Planned("translated"),
+        OtherTools(takes_any=False, reason="is driven without early data"),
+    ] = 0.0
+    """With HTTP/3: the share of the connections that resume a session whose first requests leave before the
+    handshake is over (0-RTT). Whoever hears them can repeat them, so only GET and HEAD without a body may.
+    """
     source_addresses: Annotated[
         SourceAddresses,
         CommandLine(
@@ -491,6 +507,8 @@ class HttpLoadTable(MessagesTable):
         yield from self._idle_threads(at)
         yield from self._weights()
         yield from self._other_version(at)
+        asked = [self.asked_for("/")] if isinstance(self.requests, LongList) else self.asked
+        yield from problems_of_early_data(at, self.http, asked)
         if self.makes_calls:
             yield from problems_of_calls(
                 self.grpc, self.http, self.requests, self.asked, self._of_streams(at)

@@ -156,7 +156,8 @@ class HttpPlan(Plan):
         address = {"address": self.address, "authority": self.authority, "way": way}
         tls = None
         if self.scheme == "https":
-            tls = self.load.tls.trusting(self.verify).planned(self.host, self.load.full_handshakes)
+            shares = (self.load.full_handshakes, self.load.early_data)
+            tls = self.load.tls.trusting(self.verify).planned(self.host, *shares)
         return {**address, "tls": tls, "conversation": conversation, "requests": self._requests(), **options}
 
     def _host_and_port(self) -> str:
@@ -205,7 +206,7 @@ class HttpPlan(Plan):
         run["other_addresses"] = [*self.other_addresses]
         run |= {"scheme": self.scheme} | self.load.model_dump(mode="json", include={"verify"})
         if self.scheme == "https":
-            run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes"})
+            run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes", "early_data"})
         if self.load.makes_calls:
             run |= self.load.model_dump(mode="json", include={"messages", "grpc"})
         if has_streams(self.load.http):

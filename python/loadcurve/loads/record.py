@@ -69,6 +69,7 @@ class HttpAsRun(_AsRun):
     http: HttpVersion | None
     scheme: Scheme = "http"
     full_handshakes: float = 1.0
+    early_data: float = 0.0
     other_addresses: Many[str] = Field([])
     """Further addresses of the URL's host: loaded in turn where `addresses` is "all", else left alone."""
     addresses: Literal["all"] | None = None

@@ -36,6 +36,9 @@ Names = Annotated[
     Expected("a list of names, the preferred one first"),
 ]
 FullHandshakes = Annotated[float, Field(ge=0, le=1), Expected("a share of the connections, from 0 to 1")]
+EarlyData = Annotated[
+    float, Field(ge=0, le=1), Expected("a share of the connections that resume a session, from 0 to 1")
+]
 
 
 class TlsTable(BaseModel):
@@ -136,7 +139,7 @@ class TlsTable(BaseModel):
         """Return it with others to trust than the machine's authorities, where it says nothing of that."""
         return self.model_copy(update={"verify": verify}) if self.verify == "system" else self
 
-    def planned(self, host: str, full_handshakes: float) -> dict[str, Any]:
+    def planned(self, host: str, full_handshakes: float, early_data: float) -> dict[str, Any]:
         """Return it as the engine reads it, for a server of this host."""
         certificate = {"certificate": self.certificate, "key": self.key} if self.certificate else None
         return {
@@ -147,6 +150,7 @@ class TlsTable(BaseModel):
             "verify": self.verify if self.verify in ("system", "none") else {"file": self.verify},
             "client_certificate": certificate,
             "full_handshakes": full_handshakes,
+            "early_data": early_data,
             "key_log": self.key_log,
         }
 

@@ -20,14 +20,17 @@ pub(crate) struct Resumption {
     pub(crate) resumed: u64,
     /// How many of the full ones had offered to resume a session.
     pub(crate) refused: u64,
+    /// Whether requests were to leave before the handshake was over, whose connections may end before a ticket comes.
+    pub(crate) is_early: bool,
 }
 
 impl Resumption {
     /// That of a load; none in clear text.
     pub(crate) fn of(plan: &HttpLoad, handshakes: &HandshakeTimes) -> Option<Self> {
-        let asked = plan.work.tls.as_ref()?.full_handshakes;
+        let tls = plan.work.tls.as_ref()?;
+        let (asked, is_early) = (tls.full_handshakes, tls.sends_early());
         let HandshakeTimes { full, resumed, refused } = handshakes;
-        Some(Self { asked, full: full.count(), resumed: resumed.count(), refused: *refused })
+        Some(Self { asked, full: full.count(), resumed: resumed.count(), refused: *refused, is_early })
     }
 
     fn total(self) -> u64 {
@@ -65,6 +68,12 @@ impl Resumption {
         if self.resumed == 0 && refused == 0 {
             return format!(
                 "{without} connections had no session to resume: the server had sent no ticket before"
+            );
+        }
+        if self.is_early {
+            return format!(
+                "no ticket was left for {without} connections: in TLS 1.3 each is used once, and a connection that ends \
+                 with the answer to an early request has ended before the server sends the next one; make more calls on each"
             );
         }
         format!(

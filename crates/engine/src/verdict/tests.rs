@@ -526,7 +526,7 @@ fn a_replay_that_ends_before_its_recording_says_how_many_requests_it_left_out() 
 #[test]
 fn full_handshakes_more_than_five_points_beyond_the_share_that_was_asked_for_cast_doubt() {
     let shaken = |asked, full, resumed, refused| {
-        let resumption = Some(Resumption { asked, full, resumed, refused });
+        let resumption = Some(Resumption { asked, full, resumed, refused, is_early: false });
         Evidence { resumption, ..closed() }
     };
     for reached in [
@@ -556,4 +556,7 @@ fn full_handshakes_more_than_five_points_beyond_the_share_that_was_asked_for_cas
         assert_eq!(verdict(&fewer), (Status::Suspect, vec![Code::ResumptionNotReached]));
         assert_says(&fewer, Code::ResumptionNotReached, &parts);
     }
+    let resumption = Some(Resumption { asked: 0.0, full: 333, resumed: 667, refused: 0, is_early: true });
+    let early = Evidence { resumption, ..closed() };
+    assert_says(&early, Code::ResumptionNotReached, &["has ended before the server sends the next one"]);
 }

@@ -130,6 +130,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
                 Some(failure) => self.fail(slot, failure),
                 None => self.connect(slot),
             },
+            State::Handshaking if connection.begins_early() => self.will_write(slot),
             State::Connecting | State::Handshaking | State::Protected => {}
             State::Open => self.will_write(slot),
         }
@@ -220,7 +221,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         let connection = &mut self.connections[slot];
         connection.exchange.write_output(&mut self.scratch);
         let has_output = !self.scratch.is_empty();
-        if connection.state != State::Open {
+        if connection.state != State::Open && !connection.begins_early() {
             return Ok(Notify::Never);
         }
         let is_full = self.gather_requests(slot)?;
@@ -249,11 +250,15 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Adds the next request to what is written, if there is one; its body is then under way, unless it is a part of it.
     fn gather_request(&mut self, slot: Slot) -> Result<bool, Failure> {
         let connection = &mut self.connections[slot];
-        if connection.exchange.readiness() != Readiness::Ready {
+        let is_early = connection.begins_early();
+        if !is_early && connection.exchange.readiness() != Readiness::Ready {
             self.limit_waits(slot);
             return Ok(false);
         }
         let Some((tag, request)) = connection.requests.next_unwritten() else { return Ok(false) };
+        if is_early {
+            request.connect = Some(connection.connected - connection.since);
+        }
         let InFlight { number, operation, due, reused, moved_at, limited_since, .. } = *request;
         let before = self.scratch.len();
         let asked = self.configuration.work.asked(&mut self.reader, number, operation)?;

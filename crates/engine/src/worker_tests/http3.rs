@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use loadcurve_certificates::{Kind, make};
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, HttpVersion, Model, Nanos, Rate, Stop, Tls, Verify};
-use loadcurve_quic::connection::{Arrival, Connection, Direction, Event, ReadTo, Socket, Then, Windows};
+use loadcurve_quic::connection::{
+    Arrival, Connection, Direction, Event, ReadTo, Socket, Then, Welcome, Windows,
+};
 use loadcurve_quic::{Http3, Settings};
 use loadcurve_record::{Failure, TimeHistogram};
 use loadcurve_tls::Client;
@@ -24,6 +26,8 @@ use super::{
 use crate::clock;
 use crate::io::Slot;
 use crate::requests::RequestSource;
+
+mod early_data;
 
 /// HEADERS with `:status: 200` from the static table.
 const ANSWER: &[u8] = &[1, 3, 0, 0, 0xd9];
@@ -91,6 +95,9 @@ struct Server<S> {
     behaviour: Behaviour,
     service: S,
     tls: Arc<rustls::ServerConfig>,
+    /// How every second connection is taken, where that is another way.
+    careful: Option<Welcome>,
+    accepted: u64,
     base: Instant,
     ends: BTreeMap<Slot, End>,
 }
@@ -104,6 +111,7 @@ fn server_tls() -> Arc<rustls::ServerConfig> {
     let config = config.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
     let mut config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
     config.alpn_protocols = vec![b"h3".into()];
+    config.max_early_data_size = u32::MAX;
     Arc::new(config)
 }
 
@@ -218,7 +226,7 @@ impl PopIfDue for BinaryHeap<Reverse<(Nanos, u64)>> {
 
 impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
     fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
-        let Self { behaviour, service, tls, base, ends } = self;
+        let Self { behaviour, service, tls, careful, accepted, base, ends } = self;
         if *behaviour == Behaviour::Silent {
             return Vec::new();
         }
@@ -230,7 +238,7 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
         let end = ends.entry(slot).or_insert_with(|| End {
             behaviour: *behaviour,
             flooded: Vec::new(),
-            socket: Socket::server(Arc::clone(tls), &windows, *base).unwrap(),
+            socket: Socket::server(&Welcome::new(Arc::clone(tls), &windows).unwrap(), *base),
             connection: None,
             due: BinaryHeap::new(),
         });
@@ -240,7 +248,10 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
                 return vec![(now, end.socket.reply().to_vec())];
             }
             Arrival::New(incoming) => {
-                end.connection = end.socket.accept(moment(now), incoming);
+                *accepted += 1;
+                let is_even = accepted.is_multiple_of(2);
+                let otherwise = careful.as_ref().filter(|_| is_even);
+                end.connection = end.socket.accept(moment(now), incoming, otherwise);
                 end.due.clear();
                 end.flooded.clear();
                 if *behaviour == Behaviour::ClosesAtOnce
@@ -300,12 +311,19 @@ fn meeting(
         http.http = HttpVersion::Http3;
         http.conversation = Conversation { streams, ..Conversation::default() };
     });
-    let base = clock::zero();
     let tls = Tls { verify: Verify::None, ..Tls::of("localhost") };
-    let settings = Settings::new(Client::new(&tls, 4, "h3", true).unwrap(), &WINDOWS, base);
-    let server = Server { behaviour, service, tls: server_tls(), base, ends: BTreeMap::new() };
-    let requests = RequestSource::<Http3>::open(&plan).unwrap();
-    peer::run_work(&plan, &plan.work.conversation, requests, settings, Delays::default(), server)
+    run(&plan, &tls, server(behaviour, service))
+}
+
+fn server<S>(behaviour: Behaviour, service: S) -> Server<S> {
+    let (base, ends) = (clock::zero(), BTreeMap::new());
+    Server { behaviour, service, tls: server_tls(), careful: None, accepted: 0, base, ends }
+}
+
+fn run<S: FnMut(Nanos) -> Option<Nanos> + 'static>(plan: &HttpLoad, tls: &Tls, server: Server<S>) -> Outcome {
+    let settings = Settings::new(Client::new(tls, 4, "h3", true).unwrap(), &WINDOWS, server.base);
+    let requests = RequestSource::<Http3>::open(plan).unwrap();
+    peer::run_work(plan, &plan.work.conversation, requests, settings, Delays::default(), server)
 }
 
 #[test]

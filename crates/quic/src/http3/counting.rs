@@ -23,10 +23,16 @@ impl Counting {
         Self { begun: now, ..Self::default() }
     }
 
-    /// Its handshake is over.
-    pub(super) fn connected(&mut self, now: Moment, connection: &Connection, outcome: &QuicOutcome) {
+    /// Its handshake is over, before whose end requests were sent or not.
+    pub(super) fn connected(
+        &mut self,
+        now: Moment,
+        connection: &Connection,
+        outcome: &QuicOutcome,
+        has_early_requests: bool,
+    ) {
         let is_resumed = outcome.look.as_ref().is_some_and(|look| look.agreement.is_resumed);
-        let kind = match connection.early() {
+        let kind = match connection.early().filter(|_| has_early_requests) {
             _ if connection.was_retried() => QuicHandshakeKind::AfterRetry,
             Some(true) => QuicHandshakeKind::EarlyAccepted,
             Some(false) => QuicHandshakeKind::EarlyRejected,

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use loadcurve_datagrams::Received;
-use loadcurve_quic::connection::{Arrival, Incoming, Socket, Windows};
+use loadcurve_quic::connection::{Arrival, Incoming, Socket, Welcome, Windows};
 use loadcurve_servers::reply::Content;
 use loadcurve_wire::DatagramBytes;
 use rustix::event::Timespec;
@@ -21,6 +21,7 @@ use rustix::net::sockopt;
 
 use crate::clock;
 
+use super::Admission;
 use super::script::Script;
 use super::tls::Identity;
 
@@ -55,10 +56,30 @@ struct Unsent {
     cut: DatagramBytes,
 }
 
+/// On which connections requests are taken before the handshake is over: a share of all, spread evenly.
+struct EarlyData {
+    share: f64,
+    accepted: u64,
+    /// How the others are taken; none where all are taken one way.
+    without: Option<Welcome>,
+}
+
+impl EarlyData {
+    /// How the next connection is taken, if not as the socket takes it.
+    fn next(&mut self) -> Option<&Welcome> {
+        let before = (self.accepted as f64 * self.share).ceil();
+        self.accepted += 1;
+        let is_in_share = (self.accepted as f64 * self.share).ceil() > before;
+        self.without.as_ref().filter(|_| !is_in_share)
+    }
+}
+
 /// All clients of HTTP/3.
 pub(super) struct Datagrams {
     socket: UdpSocket,
     quic: Socket,
+    retries: bool,
+    early: EarlyData,
     /// By the number that QUIC has for each.
     clients: Vec<Option<Box<Client>>>,
     open: usize,
@@ -81,17 +102,31 @@ impl Datagrams {
     ///
     /// # Errors
     /// It is in use, or the settings of TLS lack what QUIC requires.
-    pub(super) fn listen(at: SocketAddr, backlog: i32, identity: Option<&Identity>) -> io::Result<Self> {
+    pub(super) fn listen(
+        at: SocketAddr,
+        backlog: i32,
+        identity: Option<&Identity>,
+        admission: Admission,
+    ) -> io::Result<Self> {
         let identity = identity.ok_or_else(|| io::Error::other("HTTP/3 is always encrypted"))?;
         let socket = UdpSocket::bind(at)?;
         socket.set_nonblocking(true)?;
         let _ = sockopt::set_socket_recv_buffer_size(&socket, SOCKET_BUFFER_BYTES);
         let _ = sockopt::set_socket_send_buffer_size(&socket, SOCKET_BUFFER_BYTES);
         let _ = loadcurve_datagrams::prepare(socket.as_fd());
-        let quic = Socket::server(identity.of_quic(), &WINDOWS, clock::zero()).map_err(io::Error::other)?;
+        let welcome = |tls| Welcome::new(tls, &WINDOWS).map_err(io::Error::other);
+        let share = admission.early_data_share;
+        let (usual, without) = if share > 0.0 {
+            let [with, without] = identity.of_quic_with_early_data();
+            (welcome(with)?, Some(welcome(without)?))
+        } else {
+            (welcome(identity.of_quic())?, None)
+        };
         Ok(Self {
             socket,
-            quic,
+            quic: Socket::server(&usual, clock::zero()),
+            retries: admission.retries,
+            early: EarlyData { share, accepted: 0, without },
             clients: Vec::new(),
             open: 0,
             heard: Vec::new(),
@@ -142,14 +177,7 @@ impl Datagrams {
 
     fn datagram(&mut self, now: Duration, from: SocketAddr, bytes: &[u8], script: Option<&Script>) {
         match self.quic.datagram(now, from, bytes) {
-            Arrival::New(incoming) if script.is_some_and(Script::accepts_slowly) => {
-                if self.queue.len() < self.longest_queue {
-                    self.queue.push_back(incoming);
-                } else {
-                    self.quic.ignore(incoming);
-                }
-            }
-            Arrival::New(incoming) => self.accept(now, incoming, script),
+            Arrival::New(incoming) => self.welcome(now, incoming, script),
             Arrival::Of(handle, event) => {
                 let Some(client) = self.clients.get_mut(handle.0).and_then(Option::as_mut) else { return };
                 client.quic.arrived(&mut self.quic, event);
@@ -160,6 +188,20 @@ impl Datagrams {
         }
     }
 
+    /// A client begins: it is accepted now or later, or has to begin again.
+    fn welcome(&mut self, now: Duration, incoming: Incoming, script: Option<&Script>) {
+        let from = incoming.remote_address();
+        let incoming = if self.retries { self.quic.retry(incoming) } else { Some(incoming) };
+        let Some(incoming) = incoming else { return self.reply(from) };
+        if !script.is_some_and(Script::accepts_slowly) {
+            self.accept(now, incoming, script);
+        } else if self.queue.len() < self.longest_queue {
+            self.queue.push_back(incoming);
+        } else {
+            self.quic.ignore(incoming);
+        }
+    }
+
     /// Sends what is said without a connection; if it is lost, the client asks again.
     fn reply(&self, to: SocketAddr) {
         let _ = loadcurve_datagrams::send(self.socket.as_fd(), Some(to), self.quic.reply(), None);
@@ -167,7 +209,8 @@ impl Datagrams {
 
     fn accept(&mut self, now: Duration, incoming: Incoming, script: Option<&Script>) {
         let from = incoming.remote_address();
-        let Some(quic) = self.quic.accept(now, incoming) else { return self.reply(from) };
+        let otherwise = self.early.next();
+        let Some(quic) = self.quic.accept(now, incoming, otherwise) else { return self.reply(from) };
         let number = quic.handle().0;
         if self.clients.len() <= number {
             self.clients.resize_with(number + 1, || None);

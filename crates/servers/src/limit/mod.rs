@@ -69,6 +69,24 @@ pub(crate) struct Settings {
     pub(crate) speaks_http3: bool,
     /// What calls of gRPC are answered with.
     pub(crate) to_call: Reply,
+    /// What of QUIC they meet before a handshake is over.
+    pub(crate) admission: Admission,
+}
+
+/// What clients of HTTP/3 meet before their handshake is over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Admission {
+    /// The share of the connections on which requests are taken before it is.
+    pub(crate) early_data_share: f64,
+    /// Whether a client has to begin again, to show that it is where its datagrams say (Retry).
+    pub(crate) retries: bool,
+}
+
+impl Admission {
+    /// Whether it is as ever.
+    pub(crate) fn is_usual(self) -> bool {
+        self.early_data_share <= 0.0 && !self.retries
+    }
 }
 
 /// Serves `content` until the process is ended: in clear text, or with an identity in TLS.
@@ -136,7 +154,8 @@ fn listen_on_both(settings: &Settings) -> io::Result<(TcpListener, Option<Datagr
         if !settings.speaks_http3 {
             return Ok((listener, None));
         }
-        match Datagrams::listen(listener.local_addr()?, backlog, settings.identity.as_ref()) {
+        let at = listener.local_addr()?;
+        match Datagrams::listen(at, backlog, settings.identity.as_ref(), settings.admission) {
             Ok(datagrams) => return Ok((listener, Some(datagrams))),
             Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Err(error),
             Err(_) if listen.port() == 0 && attempt < ATTEMPTS => attempt += 1,

@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 use loadcurve_servers::reply::Content;
 use rustix::event::Timespec;
 
+use super::Admission;
 use super::script::Script;
 use super::tls::Identity;
 
@@ -16,7 +17,7 @@ pub(super) const DATAGRAMS: u64 = u64::MAX - 1;
 pub(super) enum Datagrams {}
 
 impl Datagrams {
-    pub(super) fn listen(_: SocketAddr, _: i32, _: Option<&Identity>) -> io::Result<Self> {
+    pub(super) fn listen(_: SocketAddr, _: i32, _: Option<&Identity>, _: Admission) -> io::Result<Self> {
         Err(io::Error::other(
             "this build has no TLS, which HTTP/3 is never without: build it with `make setup`",
         ))

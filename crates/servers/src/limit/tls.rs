@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustls::crypto::aws_lc_rs::{self, Ticketer};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::ServerSessionMemoryCache;
 use rustls::{ServerConfig, ServerConnection};
 
 /// What a record adds to what it carries, at the most (RFC 8446, section 5.2), and how much that is.
@@ -19,9 +20,16 @@ const HTTP2: &[u8] = b"h2";
 /// The name of HTTP/3 (RFC 9114 §3.1).
 const HTTP3: &[u8] = b"h3";
 
+/// How many sessions are kept whose clients may send requests early; each is continued once.
+const SESSIONS_KEPT: usize = 16 * 1024;
+
 /// What all encrypted connections have in common.
 #[derive(Clone)]
-pub(crate) struct Identity(Arc<ServerConfig>);
+pub(crate) struct Identity {
+    config: Arc<ServerConfig>,
+    /// The same without tickets that hold sessions.
+    without_tickets: Arc<ServerConfig>,
+}
 
 impl Identity {
     /// Reads a certificate and its key (PEM). Clients may agree on HTTP/1.1, and on HTTP/2 where that is spoken.
@@ -39,16 +47,31 @@ impl Identity {
             .map_err(|error| unusable(certificate, &error))?;
         let protocols: &[&[u8]] = if speaks_http2 { &[HTTP2, b"http/1.1"] } else { &[b"http/1.1"] };
         config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        let without_tickets = Arc::new(config.clone());
         // Tickets hold the sessions, so that any number of clients can resume theirs and none is searched for.
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
-        Ok(Self(Arc::new(config)))
+        Ok(Self { config: Arc::new(config), without_tickets })
     }
 
     /// The same for QUIC, where clients may agree on HTTP/3 alone.
     pub(super) fn of_quic(&self) -> Arc<ServerConfig> {
-        let mut config = ServerConfig::clone(&self.0);
+        let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![HTTP3.to_vec()];
         Arc::new(config)
+    }
+
+    /// The same where clients may send requests before the handshake is over, and then where they may not. Sessions are common to
+    /// both.
+    pub(super) fn of_quic_with_early_data(&self) -> [Arc<ServerConfig>; 2] {
+        let mut config = ServerConfig::clone(&self.without_tickets);
+        config.alpn_protocols = vec![HTTP3.to_vec()];
+        // The library takes early data of sessions that it keeps, for which a ticket can be used once, so that nobody can repeat it.
+        config.session_storage = ServerSessionMemoryCache::new(SESSIONS_KEPT);
+        [u32::MAX, 0].map(|early_bytes| {
+            let mut config = config.clone();
+            config.max_early_data_size = early_bytes;
+            Arc::new(config)
+        })
     }
 }
 
@@ -68,8 +91,8 @@ pub(super) struct Tls(Box<ServerConnection>);
 impl Tls {
     /// Begins with a client, who is to speak first.
     pub(super) fn begin(identity: &Identity) -> Self {
-        let mut connection =
-            ServerConnection::new(Arc::clone(&identity.0)).expect("the settings are what the library takes");
+        let mut connection = ServerConnection::new(Arc::clone(&identity.config))
+            .expect("the settings are what the library takes");
         // What the kernel does not take is kept by the connection anyway.
         connection.set_buffer_limit(None);
         Self(Box::new(connection))

@@ -54,6 +54,8 @@ LOAD_OPTIONS: Final = (
     Row("full_handshakes", "--full-handshakes", float,
         help="Share of connections that do not resume a session.", metavar="SHARE", panel="TLS", place=90,
         default=1.0, minimum=0, maximum=1),
+    Row("early_data", "--early-data", float, help="Share of resumed connections that send 0-RTT requests.",
+        metavar="SHARE", panel="TLS", place=95, default=0.0, minimum=0, maximum=1),
     Row("source_addresses", "--source-addresses", str,
         help="This machine's addresses that connections come from in turn.", metavar="LIST",
         panel="Arrivals and connections", place=90),
