@@ -84,6 +84,18 @@ def test_messages_have_no_status_of_http(messages, line):
     assert found == ([] if line is None else [line.format(answered)])
 
 
+def test_a_stall_of_the_server_is_named_after_one_load():
+    usual = synthetic.load_result("nginx", 1)["slowest"][0]
+    slow = [usual | {"due_s": 0.1, "latency_ms": 520.0, "service_time_ms": 520.0}]
+    lines = " ".join(printed(silences=[{"start_s": 0.11, "length_ms": 504.0}], slowest=slow))
+    said = "stall: for 504 ms, from 0.11 s on, nothing was answered, although requests were in flight"
+    assert said in " ".join(lines.split())
+    nobody_waited = [usual | {"due_s": 0.7, "latency_ms": 5.0, "service_time_ms": 5.0}]
+    assert "stall:" not in " ".join(
+        printed(silences=[{"start_s": 0.11, "length_ms": 504.0}], slowest=nobody_waited)
+    )
+
+
 def test_long_names_of_slow_requests_keep_both_their_ends_on_one_line():
     lines = printed_slowest({"operation": "helloworld.Greeter/SayHello"})
     assert any(line.startswith("helloworl") and "SayHello" in line.split()[0] for line in lines), lines

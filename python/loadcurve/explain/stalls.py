@@ -108,27 +108,42 @@ class Stalled:
     """Whether other programs took so much of the CPUs that the server may have waited for one."""
 
 
-def _stalled(record: PointRecord) -> Stalled | None:
-    load = record.load
-    silences = _silences(load)
-    pauses = together(load.generator.pauses, record.probe.pauses)
+def stalls_in(load: LoadResult, pauses: Sequence[Stretch]) -> list[tuple[Silence, list[SlowRequest]]]:
+    """Return the silences that are stalls of the server, the longest first, each with what was under way.
+
+    Those that ``pauses`` of the platform, the generator or other programs account for are left out.
+    """
     stalls = [
         (silence, held)
-        for silence in silences
+        for silence in _silences(load)
         if (held := _held_up(load, silence)) and not _is_within(pauses, silence)
     ]
+    lateness = load.generator.lateness_ms
+    late_ms = (lateness.max if lateness else None) or 0.0
+    # Gaps are reported with the longest first.
+    is_late = bool(stalls) and late_ms >= OWN_LATENESS_SHARE * stalls[0][0].length_ms
+    if is_late or any(reason.code in (GENERATOR_PAUSED, TAKEN) for reason in load.verdict.reasons):
+        return []
+    return stalls
+
+
+def briefly(silence: Silence, requests: str) -> str:
+    """Say a stall as a sentence without its end."""
+    return (
+        f"for {silence.length_ms:,.0f} ms, from {silence.start_s:,.2f} s on, nothing was answered, although "
+        f"{requests} were in flight"
+    )
+
+
+def _stalled(record: PointRecord) -> Stalled | None:
+    load = record.load
+    stalls = stalls_in(load, together(load.generator.pauses, record.probe.pauses))
     if not stalls:
         return None
-    # Gaps are reported with the longest first.
     longest = stalls[0][0]
-    lateness = load.generator.lateness_ms
-    if lateness is not None and (lateness.max or 0.0) >= OWN_LATENESS_SHARE * longest.length_ms:
-        return None
-    if any(reason.code in (GENERATOR_PAUSED, TAKEN) for reason in load.verdict.reasons):
-        return None
     server = record.probe.server
     return Stalled(
-        silences=len(silences),
+        silences=len(_silences(load)),
         longest=longest,
         requests=len({id(request) for _, held in stalls for request in held}),
         usual_server_cpus=server.cpu_share if server else None,
@@ -209,8 +224,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Stalled]]) -> Explanat
     return Explanation(
         weight="distorts",
         certainty=why.certainty,
-        seen=f"For {longest.longest.length_ms:,.0f} ms, from {longest.longest.start_s:,.2f} s on, nothing "
-        f"was answered, although {load.requests} were in flight.",
+        seen=f"{briefly(longest.longest, load.requests).capitalize()}.",
         evidence=[
             *ranged("longest stall", "ms", [detail.longest.length_ms for detail in details]),
             *ranged("gaps without an answer as long as a stall", "", [one.silences for one in details]),

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadcurve.explain import delayed_ack, events_missing
+from loadcurve.explain import delayed_ack, events_missing, stalls
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
@@ -42,6 +42,7 @@ from loadcurve.result.load import (
 )
 from loadcurve.result.messages import MessagesResult
 from loadcurve.result.outcomes import Requests
+from loadcurve.result.pauses import together
 from loadcurve.units import ABSENT, given_rate, milliseconds, plural, size, whole
 from loadcurve.units import rate as per_second
 
@@ -417,6 +418,9 @@ def _verdict_lines(result: LoadResult) -> list[RenderableType]:
 def _findings(result: LoadResult) -> list[str]:
     """Return what one load alone shows of its server's ways."""
     lines = []
+    if found := stalls.stalls_in(result, together(result.generator.pauses)):
+        stall = stalls.briefly(found[0][0], result.load.kind.requests)
+        lines.append(f"{stalls.CODE.code}: {stall}; a report (--out, --html) looks for the cause")
     if (missing := events_missing.missing_in(result)) is not None:
         lines.append(
             f"{events_missing.CODE.code}: {events_missing.briefly(missing)}. {events_missing.ADVICE}"
