@@ -12,6 +12,7 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.explain.all import FINDINGS
+from loadcurve.report import text
 from loadcurve.report.answer import MOST_CAUSES, Answer, Group, answer, causes, caution
 from loadcurve.report.appearance import appearances
 from loadcurve.report.figures import parts
@@ -277,6 +278,26 @@ def test_a_server_alone_answers_up_to_its_highest_throughput(run: Run):
     [sentence] = answer_of(synthetic.with_records(run, alone)).sentences
     # 42000 * 200 / 209, divided and multiplied by 1.050422.
     assert sentence == "nginx answers up to 40,191 (38,262 to 42,218) requests/s, at connections = 200."
+
+
+def test_the_highest_throughput_of_loads_that_are_alike_has_the_interval_of_the_peak(run: Run):
+    alone = [one for one in run.points if one.server == "nginx"]
+    top = {one.trial: one.load.rate_rps.answered or 0.0 for one in alone if one.point["connections"] == 200}
+    # By turns more and less than at 200 connections, so that neither load is shown to beat the other.
+    scattered = [
+        synthetic.with_throughput(
+            one, (1.3, 0.8)[one.block % 2] * top[one.trial] / (one.load.rate_rps.answered or 1.0)
+        )
+        if one.point["connections"] == 100
+        else one
+        for one in alone
+    ]
+    found = synthetic.with_records(run, scattered)
+    [shape] = [one for part in analyse(found).shapes for one in part.shapes if one.server == "nginx"]
+    assert shape.peak is not None
+    assert len(shape.peak.alike or ()) > 1
+    [sentence] = answer_of(found).sentences
+    assert f"answers up to {text.estimate(shape.peak.value)} requests/s" in sentence
 
 
 def test_under_a_rate_a_server_alone_answers_by_its_latency(run: Run):

@@ -308,11 +308,13 @@ def _each_server(analysis: Analysis, measure: Measure) -> list[str]:
     if len(known) == 1:
         ((server, found),) = known.items()
         unit = analysis.load_kind.per_second
-        return [_throughput_of(server, found, unit) if by_throughput else _latency_of(server, found, measure)]
+        if by_throughput:
+            return [_throughput_of(server, _highest(analysis, server, found), len(found), unit)]
+        return [_latency_of(server, found, measure)]
     if by_throughput:
         what = f"The highest throughput of each server, in {analysis.load_kind.per_second}"
         shown = sorted(
-            ((server, max(found, key=_value)) for server, found in known.items()),
+            ((server, _highest(analysis, server, found)) for server, found in known.items()),
             key=lambda one: -one[1][0].value,
         )
     else:
@@ -332,9 +334,23 @@ def _value(known: tuple[Estimate, Point]) -> float:
     return known[0].value
 
 
-def _throughput_of(server: str, known: Known, unit: str) -> str:
+def _highest(analysis: Analysis, server: str, known: Known) -> tuple[Estimate, Point]:
+    """Return the greatest throughput, with the interval of a peak: a figure that was chosen had luck."""
     rate, point = max(known, key=_value)
-    if len(known) == 1:
+    peaks = (
+        shape.peak.value
+        for found in analysis.shapes
+        for shape in found.shapes
+        if shape.server == server
+        and shape.peak is not None
+        and point == {**found.part.fixed, found.part.key or "": shape.peak.load}
+    )
+    return next(peaks, rate), point
+
+
+def _throughput_of(server: str, highest: tuple[Estimate, Point], points: int, unit: str) -> str:
+    rate, point = highest
+    if points == 1:
         return f"{server} answers {text.estimate(rate)} {unit}{_at(point)}."
     return f"{server} answers up to {text.estimate(rate)} {unit},{_at(point)}."
 
