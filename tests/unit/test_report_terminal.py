@@ -162,3 +162,18 @@ def test_a_row_whose_figures_are_of_some_trials_says_how_many_are_invalid(run):
     assert row_with("valid", "invalid", "suspect").endswith("1 of 3 invalid")
     assert row_with("invalid", "invalid").rstrip().endswith("  invalid")
     assert row_with("valid", "suspect").rstrip().endswith("suspect")
+
+
+@pytest.mark.parametrize(("answered", "is_said"), [(200, True), (5000, False)])
+def test_a_percentile_without_a_figure_has_its_reason_below_the_table(run, answered, is_said):
+    def without_p99(one):
+        latency_ms = one.load.latency_ms.model_copy(update={"p99": None})
+        counts = {"due": answered, "sent": answered, "answered": answered, "ok": answered}
+        requests = one.load.requests.model_copy(update=counts)
+        return synthetic.with_load(one, latency_ms=latency_ms, requests=requests)
+
+    records = [without_p99(one) for one in run.points if one.server == "nginx"]
+    changed = synthetic.with_records(run, records)
+    shown = " ".join(terminal.printed(summary(Report(changed, analyse(changed)))).split())
+    # At 0.025 on either side, log(0.025) / log(0.99) answers bound a p99.
+    assert ("too few answers: p99 requires 368 in a trial" in shown) == is_said

@@ -29,6 +29,7 @@ from loadcurve.report.terminal_tables import (
     column_table,
     point_column,
 )
+from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, measures
 
 MOST_ROWS = 100
@@ -196,11 +197,26 @@ def _in_terminal(report: Report, _found: Numbers) -> Sequence[RenderableType]:
 
 
 def _marks(analysis: Analysis) -> list[Text]:
-    """Return what the mark at a percentile of the table means, where there is one."""
+    """Return what the marks at percentiles of the table mean, where there are any."""
     points = [at for curve in analysis.curves for at in text.evenly(_measured(curve), MOST_IN_TERMINAL)]
-    if not any(at.is_marked(name) for at in points for name in SHOWN_PERCENTILES):
-        return []
-    return [Text(f"{text.PAUSED_MARK} {text.PAUSED_WORDS}", style="dim")]
+    marks = []
+    if lacking := [name for name in SHOWN_PERCENTILES if any(_has_too_few(at, name) for at in points)]:
+        required = units.listing(f"{name} requires {_required(name)}" for name in lacking)
+        marks.append(f"{units.ABSENT} too few answers: {required} in a trial; a longer load gives more")
+    if any(at.is_marked(name) for at in points for name in SHOWN_PERCENTILES):
+        marks.append(f"{text.PAUSED_MARK} {text.PAUSED_WORDS}")
+    return [Text(mark, style="dim") for mark in marks]
+
+
+def _required(percentile: str) -> int:
+    return samples_needed(PERCENTILES[percentile])
+
+
+def _has_too_few(at: CurvePoint, percentile: str) -> bool:
+    """Say whether a percentile has no figure because the trials of a point have too few answers for it."""
+    if at.estimate(MEASURES[percentile]) is not None or at.estimate(THROUGHPUT) is None:
+        return False
+    return min(at.requests.due, default=0) < _required(percentile)
 
 
 def _measured(curve: Curve) -> list[CurvePoint]:
