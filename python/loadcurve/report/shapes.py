@@ -10,6 +10,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.analysis.works import without_comparisons, works
 from loadcurve.report import shape_words, text
+from loadcurve.report.answer import answer
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.figures import bars
@@ -55,7 +56,7 @@ def _parts(analysis: Analysis) -> list[SliceShapes]:
 
 
 def _in_terminal(report: Report, _tables: Sequence[ShapeTable]) -> Iterator[RenderableType]:
-    load = report.analysis.load_kind
+    load, answered = report.analysis.load_kind, set(answer(report.analysis).sentences)
     for found in _parts(report.analysis):
         if not found.has_figures:
             continue
@@ -65,7 +66,8 @@ def _in_terminal(report: Report, _tables: Sequence[ShapeTable]) -> Iterator[Rend
         for grid in (shape_words.figures(load, found), shape_words.costs(load, found)):
             if grid is not None:
                 yield figures_table(grid.titles, grid.rows)
-        yield from map(Text, shape_words.conclusions(load, found))
+        # What the answer at the top says already is not said again.
+        yield from (Text(one) for one in shape_words.conclusions(load, found) if one not in answered)
 
 
 def _in_markdown(_report: Report, tables: Sequence[ShapeTable]) -> Iterator[str]:
