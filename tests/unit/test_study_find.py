@@ -161,3 +161,15 @@ def test_a_table_that_does_not_fit_the_study_is_refused_at_its_line(tmp_path, ta
     (tmp_path / "s.toml").write_text(f"{GOOD}[quick]\n{table}\n")
     (found,) = problems_of(tmp_path / "s.toml")
     assert found.startswith(problem)
+
+
+def test_a_slip_in_the_name_of_a_file_is_answered_with_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("checkout.toml", "pyproject.toml"):
+        Path(name).touch()
+    with pytest.raises(
+        BadInput, match=r"^chekout\.toml: there is no such file; did you mean checkout\.toml\?$"
+    ):
+        find_study("chekout.toml")
+    with pytest.raises(BadInput, match="and no bundled study of this name"):
+        find_study("orders.toml")

@@ -7,7 +7,7 @@ from loadcurve.redaction import without_passwords
 from loadcurve.result.run_files import RUN_FILE, has_several_loads
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
 from loadcurve.study.suite import find_suite, read_suite
-from loadcurve.toml.expected import nearest
+from loadcurve.toml.expected import is_slip, nearest
 
 
 def find_study(argument: str) -> Path:
@@ -42,7 +42,20 @@ def find_study(argument: str) -> Path:
         )
     if (path / STUDY_FILE).is_file():
         return path / STUDY_FILE
+    if _bundled_name(argument) not in bundled_studies() and (meant := _file_meant(path)):
+        raise BadInput(f"{argument}: there is no such file; did you mean {meant}?")
     return bundled_study(argument, "there is no such file, and ")
+
+
+def _bundled_name(argument: str) -> str:
+    return argument.removeprefix("studies/").removesuffix(".toml")
+
+
+def _file_meant(file: Path) -> Path | None:
+    """Return the file in the folder of one that is not there whose name is that one but for a slip."""
+    there = {one.stem: one for one in sorted(file.parent.glob("*.toml"))}
+    slips = [one for stem, one in there.items() if is_slip(file.name.removesuffix(".toml"), [stem])]
+    return slips[0] if slips else None
 
 
 def bundled_study(argument: str, otherwise: str = "there is ") -> Path:
@@ -51,7 +64,7 @@ def bundled_study(argument: str, otherwise: str = "there is ") -> Path:
     Raises ``BadInput``: there is no such study; ``otherwise`` begins the sentence that says so.
     """
     bundled = bundled_studies()
-    name = argument.removeprefix("studies/").removesuffix(".toml")
+    name = _bundled_name(argument)
     if name not in bundled:
         raise BadInput(
             f"{argument}: {otherwise}no bundled study of this name; bundled studies: "
