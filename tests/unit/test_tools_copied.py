@@ -288,6 +288,10 @@ def test_lines_of_an_access_log_are_read_behind_what_containers_have_in_front(tm
         (b"---- Global Information -----\n> request count  20 (OK=20 KO=0)\n", "import js/stats.json"),
         (b"Type     Name   # reqs      # fails |    Avg\n", "import PREFIX_stats.csv, which locust --csv"),
         (b'[{"name": "/", "num_requests": 1, "num_none_requests": 0}]', "locust's JSON is not read"),
+        *(
+            ((DATA / "access-logs" / name).read_bytes(), "--as requests or --as recording makes a list of it")
+            for name in ("nginx-1.22.log", "apache-2.4.log", "caddy-2.6.jsonl", "nginx-1.22.jsonl")
+        ),
     ],
 )  # fmt: skip
 def test_more_of_what_is_not_read_is_refused_with_what_is(data: bytes, said: str, tmp_path: Path):

@@ -11,6 +11,12 @@ from loadcurve.tools.hdr import reader as hdr
 _NAMES_OF_GOB = (b"Result", b"Timestamp", b"Latency", b"BytesOut")
 """The names of the fields in the start of vegeta's results, which are in an encoding of Go's."""
 _GOB_HEAD = 200
+_ACCESS_LOG_BYTES = 4096
+_ACCESS_LINE = re.compile(
+    rb"\S{1,300} \S{1,300} [^\[\n]{1,200}\[[^\]\n]{1,40}\] "
+    rb'"[A-Z]{1,20} /[^"\\\n]{0,3000}(?:\\[^\n][^"\\\n]{0,3000}){0,99}" \d{3} '
+)
+_ASKED_IN_JSON = (b'"uri":', b'"request_uri":', b'"request":"', b'"request": "')
 
 
 def what_instead(head: bytes) -> str | None:
@@ -66,6 +72,13 @@ def _is_table_of_jmeter_without_moments(head: bytes) -> bool:
 
 def _is_plan_of_jmeter(head: bytes) -> bool:
     return b"<jmeterTestPlan" in head
+
+
+def _is_access_log(head: bytes) -> bool:
+    begin = head.lstrip()[:_ACCESS_LOG_BYTES]
+    if begin.startswith(b"{"):
+        return b'"status":' in begin and any(name in begin for name in _ASKED_IN_JSON)
+    return _ACCESS_LINE.match(begin) is not None
 
 
 def _is_text_of_fortio(head: bytes) -> bool:
@@ -125,6 +138,10 @@ _NO_MOMENTS_OF_JMETER = (
 _PLAN_OF_JMETER = (
     "this is JMeter's test plan, which holds no results; import what jmeter -n -t PLAN -l FILE writes to FILE"
 )
+_ACCESS_LOG = (
+    "this is an access log, which says what was asked of a server and no results of a load; --as requests or "
+    "--as recording makes a list of it that loadcurve load --urls and studies send"
+)
 _TEXT_OF_FORTIO = "fortio's text is not read; import its JSON (fortio load -json FILE)"
 _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (hdr.is_log, _LOG),
@@ -145,4 +162,5 @@ _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (_is_json_of_locust, _JSON_OF_LOCUST),
     (_is_table_of_jmeter_without_moments, _NO_MOMENTS_OF_JMETER),
     (_is_plan_of_jmeter, _PLAN_OF_JMETER),
+    (_is_access_log, _ACCESS_LOG),
 )

@@ -5,9 +5,12 @@ from typing import Final
 
 CLEAR: Final = "\x1b[2J"
 _SEQUENCE: Final = (
-    r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Za-z]|[=>78cDEHM])"
+    r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|[()][0-9A-Za-z]|[=>78cDEHM]|)"
 )
-"""What steers a terminal: colours and the cursor, its title, its characters (ECMA-48, and those of xterm)."""
+"""What steers a terminal: colours and the cursor, its title, its characters (ECMA-48, and those of xterm).
+
+Of what is not known the escape alone.
+"""
 _STEERING: Final = re.compile(_SEQUENCE)
 _STEERING_BYTES: Final = re.compile(_SEQUENCE.encode())
 _BACK_AT_START: Final = re.compile(rb"^\r{1,9}(?!\n)", re.MULTILINE)
