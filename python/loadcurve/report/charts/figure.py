@@ -5,6 +5,7 @@ holds only the colours of what it draws. Field names are fixed, so that no name 
 expression.
 """
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ ALL_DIGITS = ",.12~g"
 
 LABEL_SEPARATION_PX = 8
 """Between the labels of an axis: closer ones read as one number."""
+LABELS_OF_SERVERS, LABEL_OF_SERVER_MIN = 48, 6
+"""Characters that the labels of all servers have below the narrower of two figures, and the least for one."""
 MOST_LABELLED_VALUES = 12
 """An axis labels each swept value up to this many; beyond, it chooses its own ticks."""
 
@@ -60,7 +63,7 @@ class Figure:
 def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
     """Return the axis of the sweep, or that of the servers where nothing else varies."""
     if shown.key is None:
-        return altair.X("x:N", title=None, sort=servers, axis=altair.Axis(labelAngle=0))
+        return altair.X("x:N", title=None, sort=servers, axis=_axis_of_servers(servers))
     # All of the sweep, whatever of it is usable: the axis of a single load has all ticks at one place.
     ends = [shown.values[0], shown.values[-1]]
     domain = ends if ends[0] < ends[1] else altair.Undefined
@@ -76,6 +79,21 @@ def sweep_axis(shown: Slice, servers: list[str]) -> altair.X:
         values=shown.values if few else altair.Undefined,
     )
     return altair.X("x:Q", title=text.axis_title(shown.key), scale=scale, axis=axis)
+
+
+def _axis_of_servers(servers: list[str]) -> altair.Axis:
+    """Return an axis whose labels do not run into one another; the legend has the whole names."""
+    room = LABELS_OF_SERVERS // max(len(servers), 1)
+    if room < LABEL_OF_SERVER_MIN:
+        return altair.Axis(labels=False)
+    short = text.shortened(servers, room)
+    if short == {name: name for name in servers}:
+        return altair.Axis(labelAngle=0, labelOverlap="greedy")
+    return altair.Axis(
+        labelAngle=0,
+        labelOverlap="greedy",
+        labelExpr=f"({json.dumps(short, ensure_ascii=False)})[datum.value]",
+    )
 
 
 def axis_from_zero(field: str) -> altair.Y:
