@@ -34,7 +34,7 @@ from loadcurve.tools.not_read import what_instead
 from loadcurve.tools.oha import reader as oha
 from loadcurve.tools.oha import text as oha_text
 from loadcurve.tools.own import reader as own
-from loadcurve.tools.pasted import LINES_BEFORE_MAX, Around, changes_of, is_command, without_end
+from loadcurve.tools.pasted import LINES_BEFORE_MAX, Around, changed, changes_of, is_command, without_end
 from loadcurve.tools.percentiles import ImpossibleTimeError
 from loadcurve.tools.possible import impossible
 from loadcurve.tools.siege import reader as siege
@@ -207,7 +207,10 @@ def pasted(source: Source) -> Source:
     before = _lines_before(head.split(b"\n"))
     if (changes or before) and source.is_short():
         changes = (*changes, without_end)
-    return replace(source, around=Around(before, changes))
+    if not changes:
+        return replace(source, around=Around(before))
+    with source.opened() as file:
+        return replace(source, around=Around(before, changed(source.name, file, changes)))
 
 
 def _format_in(head: bytes) -> str | None:

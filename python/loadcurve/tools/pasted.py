@@ -9,7 +9,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
 from loadcurve.tools.fences import unfenced
@@ -68,22 +68,27 @@ class Around:
     """What is taken off."""
 
     lines_before: int = 0
-    changes: tuple[Change, ...] = ()
-    """What has to be done with all of the file first, one after the other; lines keep their numbers."""
+    rest: bytes | None = field(default=None, repr=False)
+    """What is left of all of a file that was copied, which is found once; its lines keep their numbers."""
 
-    def taken_off(self, name: str, file: BinaryIO) -> BinaryIO:
-        """Return a file that is at its start without it; raises ``Unreadable`` where that is too long."""
-        if self.changes:
-            data = file.read(PASTED_BYTES_MAX + 1)
-            if len(data) > PASTED_BYTES_MAX:
-                found = f"more than {PASTED_BYTES_MAX:,} bytes of a log, or of what was copied from a page"
-                raise Unreadable(name, None, found, "a tool's output as it wrote it")
-            for change in self.changes:
-                data = change(data)
-            file = io.BytesIO(data)
+    def taken_off(self, file: BinaryIO) -> BinaryIO:
+        """Return a file that is at its start without it."""
+        if self.rest is not None:
+            file = io.BytesIO(self.rest)
         for _ in range(self.lines_before):
             file.readline()
         return file
+
+
+def changed(name: str, file: BinaryIO, changes: Sequence[Change]) -> bytes:
+    """Return what changes leave of a file that is at its start; raises ``Unreadable`` for a longer one."""
+    data = file.read(PASTED_BYTES_MAX + 1)
+    if len(data) > PASTED_BYTES_MAX:
+        found = f"more than {PASTED_BYTES_MAX:,} bytes of a log, or of what was copied from a page"
+        raise Unreadable(name, None, found, "a tool's output as it wrote it")
+    for change in changes:
+        data = change(data)
+    return data
 
 
 NOTHING: Final = Around()

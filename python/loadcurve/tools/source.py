@@ -68,7 +68,7 @@ class Source:
                     None, f"a file that is compressed by {packer}", f"one that is not, or by {GZIP}"
                 )
             plain = _without_mark(self.name, file if packer is None else unpacked(self.name, file))
-            yield self.around.taken_off(self.name, plain)
+            yield self.around.taken_off(plain)
 
     def text(self) -> str:
         """Return the whole file; raises ``BadInput`` as :meth:`opened`, and ``Unreadable`` for no text."""
