@@ -16,8 +16,8 @@ from loadcurve.toml.document import TomlDocument
 @pytest.mark.parametrize(
     ("url", "name", "path"),
     [
-        ("http://127.0.0.1:8080", "127-0-0-1-8080", "/"),
-        ("https://example.test/search?q=a%20b", "example-test", "/search?q=a%20b"),
+        ("http://127.0.0.1:8080", "127.0.0.1-8080", "/"),
+        ("https://example.test/search?q=a%20b", "example.test", "/search?q=a%20b"),
         ("http://[::1]:80/x", "1-80", "/x"),
     ],
 )

@@ -32,7 +32,7 @@ count = 3
 duration = "2s"
 
 # It runs already, so trials are no fresh starts. Its CPUs are shown where it is on this machine.
-[servers.{name}]
+[servers."{name}"]
 use = "url"
 url = {url}
 """
@@ -71,8 +71,8 @@ def study_of_url(
 
 
 def name_of_url(url: str) -> str:
-    """Return what the server of a URL is called: its host and port, in the characters of a bare key."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", urlsplit(url).netloc).strip("-") or "server"
+    """Return what the server of a URL is called: its host and port, in the characters of a server's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", urlsplit(url).netloc).strip("-.") or "server"
 
 
 def _quoted(text: str) -> str:
