@@ -22,7 +22,7 @@ const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
 
 target!(|input: &[u8]| {
     let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
-    for answer in [GrpcAnswer::One, GrpcAnswer::Stream] {
+    for answer in [GrpcAnswer::One, GrpcAnswer::Stream, GrpcAnswer::Each] {
         let whole = read(iter::once(bytes), answer);
         assert_eq!(read(pieces(bytes, *piece_lengths), answer), whole);
         assert_eq!(read(bytes.chunks(1), answer), whole);

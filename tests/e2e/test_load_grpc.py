@@ -11,7 +11,8 @@ SCHEMA = """syntax = "proto3";
 package h;
 message Who { string name = 1; }
 message Nothing {}
-service Hello { rpc Say (Who) returns (Nothing); rpc Listen (Who) returns (stream Nothing); }
+service Hello { rpc Say (Who) returns (Nothing); rpc Listen (Who) returns (stream Nothing);
+  rpc Tell (stream Who) returns (Nothing); rpc Chat (stream Who) returns (stream Who); }
 """
 
 
@@ -57,6 +58,35 @@ def test_messages_of_streamed_answers_are_counted(sandbox, tmp_path, schema):
     assert (result["requests"]["answered"], result["requests"]["failed"]) == (50, 0)
     assert (messages["kind"], messages["delivered"], messages["expected"]) == ("grpc", 200, 200)
     assert messages["first_event_ms"]["count"] == 50
+
+
+def test_each_message_of_a_call_of_both_directions_is_answered_by_one(sandbox, tmp_path, schema):
+    options = ("--proto", schema, "--message", '{"name": "x"}', "-c", 2, "--streams", 3, "-n", 60, "--json")
+    with limit_server(tmp_path, http2=True, faults=("--call-messages", "echo")) as address:
+        finished = sandbox.run("load", f"grpc://{address}/h.Hello/Chat", *options)
+    result = json.loads(finished.stdout)
+    assert (result["requests"]["answered"], result["requests"]["failed"]) == (60, 0)
+    # A message whose only field is one letter is three bytes behind five.
+    assert result["bytes"]["body"] == 60 * 8
+    assert result["connections"]["opened"] == 2
+
+
+def test_calls_that_the_server_ends_fail_their_messages(sandbox, tmp_path, schema):
+    faults = ("--call-messages", "echo", "--error-share", "1", "--spared-requests", "1")
+    with limit_server(tmp_path, http2=True, faults=faults) as address:
+        finished = sandbox.run(
+            "load", f"grpc://{address}/h.Hello/Chat", "--proto", schema, "-c", 2, "-n", 50, "--json"
+        )
+    result = json.loads(finished.stdout)
+    # The first one is what the server is verified by.
+    assert (result["requests"]["answered"], result["errors"]["grpc_internal"]) == (0, 50)
+
+
+def test_a_call_that_streams_its_requests_sends_its_message_several_times(sandbox, address, schema):
+    options = ("--proto", schema, "--messages-per-call", 5, "-c", 2, "-n", 50, "--json")
+    finished = sandbox.run("load", f"grpc://{address}/h.Hello/Tell", *options)
+    result = json.loads(finished.stdout)
+    assert (result["requests"]["answered"], result["requests"]["failed"]) == (50, 0)
 
 
 @pytest.fixture

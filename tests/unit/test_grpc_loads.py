@@ -23,6 +23,7 @@ message Nothing {}
 service Hello {
   rpc Say (Who) returns (Nothing);
   rpc Listen (Who) returns (stream Nothing);
+  rpc Tell (stream Who) returns (Nothing);
   rpc Chat (stream Who) returns (stream Nothing);
 }
 """
@@ -47,7 +48,7 @@ def test_calls_are_posts_of_the_encoded_message_over_http_2_named_by_their_metho
     # Field 1 of type 2, one byte long (protobuf's encoding).
     assert given["body"] == {"bytes": [0x0A, 1, ord("x")]}
     assert planned["http"] == "2"
-    assert planned["messages"] == {"grpc": {"right_statuses": 1, "deadline": False, "call": "unary"}}
+    assert planned["messages"] == {"grpc": {"right_statuses": 1, "deadline": False, "call": "unary", "messages_per_call": 1}}
 
 
 @pytest.mark.parametrize(("path", "said"), [("Listen", ""), ("Say", 'call = "server_stream"\n')])
@@ -57,6 +58,15 @@ def test_answers_are_streams_where_the_schema_says_so_or_the_load_without_one(tm
     planned = work(load_of(tmp_path, text).with_values({}, ClosedLoad))["messages"]["grpc"]
     assert (planned["call"], planned["events_expected"]) == ("server_stream", 3)
     assert planned["stream_for_s"] == 2
+
+
+def test_requests_are_streams_where_the_schema_says_so(tmp_path):
+    chat = work(load_of(tmp_path, (CALLS + SAID).replace("Say", "Chat")).with_values({}, ClosedLoad))
+    assert chat["messages"]["grpc"]["call"] == "bidirectional"
+    several = SAID.replace("[load.grpc]", "[load.grpc]\nmessages_per_call = 3")
+    tell = work(load_of(tmp_path, (CALLS + several).replace("Say", "Tell")).with_values({}, ClosedLoad))
+    assert tell["messages"]["grpc"]["call"] == "client_stream"
+    assert tell["messages"]["grpc"]["messages_per_call"] == 3
 
 
 def test_a_load_of_plain_requests_says_nothing_of_calls(tmp_path):
@@ -91,7 +101,16 @@ def test_a_message_is_no_part_of_a_record_and_statuses_are(tmp_path):
     [
         ({'"name"': '"nam"'}, ["load.grpc.message", "line 1, column 6", "'nam'", "h.Who has name"]),
         ({"Hello/Say": "Hello/Shout"}, ["load.grpc.call", 'no method "Shout"', "h.Hello/Say"]),
-        ({"Hello/Say": "Hello/Chat"}, ["load.grpc.call", "streams its requests"]),
+        ({"[load.grpc]\n": "[load.grpc]\nmessages_per_call = 2\n"}, ["messages_per_call", "found unary"]),
+        ({"Hello/Say": "Hello/Chat", "[load.grpc]\n": "[load.grpc]\ndeadline = true\n"}, ["grpc.deadline", "kept"]),
+        (
+            {"Hello/Say": "Hello/Chat", "[load.grpc]\n": '[load.grpc]\nstatuses = ["NOT_FOUND"]\n'},
+            ["load.grpc.statuses", "no status ends a message"],
+        ),
+        (
+            {'["/h.Hello/Say"]': '["/h.Hello/Chat", "/h.Other/Chat"]', 'proto = "hello.proto"\n': 'call = "bidirectional"\n'},
+            ["load.requests", "one method"],
+        ),
         ({"[load.grpc]\n": '[load.grpc]\ncall = "server_stream"\n'}, ["load.grpc.call", "Say is unary"]),
         ({'["/h.Hello/Say"]': '["/h.Hello/Say", "/h.Hello/Listen"]'}, ["load.grpc.call", "of one kind"]),
         ({'messages = "grpc"\n': 'messages = "grpc"\nstream_for = "1s"\n'}, ["load.stream_for", "unary"]),

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Class as _, Failure};
 use loadcurve_wire::{
-    self as wire, BodyPart, CutOf, ErrorCode, Http3Code, HttpExchange, Malformed, Readiness, Received,
-    Refusal, Response,
+    self as wire, BodyPart, CutOf, ErrorCode, GrpcStatus, Http3Code, HttpExchange, Malformed, Readiness,
+    Received, Refusal, Response,
 };
 
 use crate::connection::{failure_of, refused};
@@ -337,7 +337,7 @@ fn read<E: HttpExchange>(
             Some(event @ (wire::Event::Refused(..) | wire::Event::Moved(_) | wire::Event::Dropped(_))) => {
                 return Some(Outcome::Failed(
                     failure_of::<RequestSource<E>>(&event),
-                    refusal_in_words(event),
+                    refusal_in_words(event, exchange.said().as_deref()),
                 ));
             }
             Some(wire::Event::Begun(_)) | None => {}
@@ -362,9 +362,14 @@ fn with_example(text: &str, example: Option<&str>) -> String {
     format!("{text}{example}")
 }
 
-/// Why a request alone has failed; none where the exchange says it.
-fn refusal_in_words(event: wire::Event) -> Option<String> {
+/// Why a request alone has failed, with what the server has said of it; none where the exchange says it.
+fn refusal_in_words(event: wire::Event, said: Option<&str>) -> Option<String> {
     Some(match event {
+        wire::Event::Refused(_, Refusal::Ended(status)) => {
+            let status = status.map_or("no status", GrpcStatus::name);
+            let said = said.map(|said| format!(": \"{said}\"")).unwrap_or_default();
+            format!("the server ended the call with {status}{said}")
+        }
         wire::Event::Refused(_, Refusal::Closed(_)) => return None,
         wire::Event::Refused(_, Refusal::Malformed(malformed)) => malformed.to_string(),
         wire::Event::Refused(

@@ -37,8 +37,9 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
             match &work.messages {
                 Some(Messages::Grpc(grpc)) => {
                     let answer = match grpc.call {
-                        Call::Unary => GrpcAnswer::One,
+                        Call::Unary | Call::ClientStream => GrpcAnswer::One,
                         Call::ServerStream => GrpcAnswer::Stream,
+                        Call::Bidirectional => GrpcAnswer::Each,
                     };
                     visitor.visit::<Grpc>(HTTP2, GrpcSettings { http2, answer })
                 }

@@ -16,6 +16,10 @@ pub enum Call {
     Unary,
     /// One message, which any number of them answers.
     ServerStream,
+    /// Several messages, which one answers.
+    ClientStream,
+    /// A message at a time on a call that is kept, each of which one answers.
+    Bidirectional,
 }
 
 /// How calls of gRPC are made.
@@ -28,6 +32,8 @@ pub struct Grpc {
     pub deadline: bool,
     /// What each call consists of.
     pub call: Call,
+    /// How many messages the client sends in a call that streams them.
+    pub messages_per_call: u64,
     /// How many messages a streamed answer is to have; none where nobody knows.
     pub events_expected: Option<u64>,
     /// How long a streamed answer is awaited that the server does not end; none for as long as the load lasts.
@@ -41,6 +47,7 @@ impl Default for Grpc {
             right_statuses: 1,
             deadline: false,
             call: Call::Unary,
+            messages_per_call: 1,
             events_expected: None,
             stream_for_s: None,
         }
@@ -73,13 +80,31 @@ impl Grpc {
                 "the right statuses of gRPC have the bits {bits:#b}; expected at least one of the lowest {STATUSES}"
             )));
         }
+        let refuse = |text: &str| Err(InvalidPlan(text.into()));
+        if self.call == Call::Bidirectional {
+            if self.deadline {
+                return refuse(
+                    "a deadline is that of a whole call, but calls of both directions are kept: remove it",
+                );
+            }
+            if bits != 1 {
+                return refuse(
+                    "calls of both directions are kept, so that a status which ends one is none that is right",
+                );
+            }
+        }
+        if self.messages_per_call == 0 || (self.messages_per_call > 1 && self.call != Call::ClientStream) {
+            return Err(InvalidPlan(format!(
+                "{} messages per call: expected at least 1, and 1 where the client does not stream them",
+                self.messages_per_call
+            )));
+        }
         let says_of_streams = self.events_expected.is_some() || self.stream_for_s.is_some();
         match self.streams() {
             Some(streams) => streams.validate(),
-            None if says_of_streams => Err(InvalidPlan(
-                "only an answer that is a stream has a number of messages and a time for which it is awaited"
-                    .into(),
-            )),
+            None if says_of_streams => refuse(
+                "only an answer that is a stream has a number of messages and a time for which it is awaited",
+            ),
             None => Ok(()),
         }
     }
@@ -113,6 +138,21 @@ mod tests {
         let unary = Grpc { call: Call::Unary, ..stream };
         assert_eq!(unary.streams(), None);
         assert!(unary.validate().unwrap_err().to_string().contains("only an answer that is a stream"));
+    }
+
+    #[test]
+    fn what_belongs_to_other_calls_is_refused() {
+        let kept = Grpc { call: Call::Bidirectional, ..Grpc::default() };
+        let several = Grpc { call: Call::ClientStream, messages_per_call: 5, ..Grpc::default() };
+        assert!(kept.validate().is_ok() && several.validate().is_ok());
+        for wrong in [
+            Grpc { deadline: true, ..kept },
+            Grpc { right_statuses: 0b11, ..kept },
+            Grpc { messages_per_call: 2, ..kept },
+            Grpc { messages_per_call: 0, ..several },
+        ] {
+            assert!(wrong.validate().is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

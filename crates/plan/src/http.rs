@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{REQUESTS_AT_ONCE_MAX, THINK_S_MAX};
 use crate::{
-    Destination, Events, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Request, Requests, Stop,
-    Tls, Unit, Way, Work,
+    Call, Destination, Events, Grpc, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Request,
+    Requests, Stop, Tls, Unit, Way, Work,
 };
 
 /// The methods whose requests may reach a server twice.
@@ -156,14 +156,30 @@ impl Http {
     fn validate_messages(&self) -> Result<(), InvalidPlan> {
         let Some(messages) = &self.messages else { return Ok(()) };
         messages.validate()?;
-        if messages.grpc().is_some() && self.http != HttpVersion::Http2 {
-            return Err(InvalidPlan("gRPC is spoken over HTTP/2: use http = \"2\"".into()));
+        if let Some(grpc) = messages.grpc() {
+            self.validate_calls(grpc)?;
         }
         if messages.events().is_some() && self.conversation.pipeline > 1 {
             let text = "a stream of events holds up what is behind it: use no pipeline with events";
             return Err(InvalidPlan(text.into()));
         }
         if messages.websocket().is_some() { self.validate_websocket() } else { Ok(()) }
+    }
+
+    fn validate_calls(&self, grpc: Grpc) -> Result<(), InvalidPlan> {
+        if self.http != HttpVersion::Http2 {
+            return Err(InvalidPlan("gRPC is spoken over HTTP/2: use http = \"2\"".into()));
+        }
+        let Requests::Given(requests) = &self.requests else { return Ok(()) };
+        let is_other =
+            |one: &[Request]| (&one[0].target, &one[0].headers) != (&one[1].target, &one[1].headers);
+        match requests.windows(2).find(|two| is_other(two)) {
+            Some([first, other]) if grpc.call == Call::Bidirectional => Err(InvalidPlan(format!(
+                "all messages of a load go to the method of its calls, but there are {:?} and {:?}, or other headers",
+                first.target, other.target
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn validate_websocket(&self) -> Result<(), InvalidPlan> {

@@ -35,7 +35,8 @@ Options:
                             knowledge in clear text (default false)
   --http3 BOOLEAN           whether limit speaks HTTP/3 besides, on the UDP port of the same number; it requires
                             --certificate (default false)
-  --call-messages N         with how many messages limit answers each call of gRPC (default 1)
+  --call-messages N         with how many messages limit answers each call of gRPC (default 1); echo: with each
+                            of the call's messages, as it comes
   --early-data SHARE        the share of connections of HTTP/3 on which limit takes requests before the handshake is
                             over (0-RTT), from clients that resume a session (default 0)
   --retry BOOLEAN           whether limit has each client of HTTP/3 begin again, to prove its address (default false)
@@ -44,9 +45,13 @@ Options:
 
 const ADDRESS: Quantity<SocketAddr> =
     Quantity { read: parsed, expected: "an address with a port, such as 127.0.0.1:8080" };
-const CALL_MESSAGES: Quantity<usize> = Quantity {
-    read: |text| text.parse().ok().filter(|messages| *messages <= CALL_MESSAGES_MAX),
-    expected: "a whole number of at most a million",
+const TO_CALL: Quantity<Reply> = Quantity {
+    read: |text| match text.parse() {
+        Ok(messages) if messages <= CALL_MESSAGES_MAX => Some(Reply::to_call(messages)),
+        Err(_) if text == "echo" => Some(Reply::to_echoed_call()),
+        _ => None,
+    },
+    expected: "a whole number of at most a million, or echo",
 };
 /// More messages are held in memory by nobody.
 const CALL_MESSAGES_MAX: usize = 1_000_000;
@@ -76,7 +81,7 @@ struct Given {
     speaks_http2: bool,
     speaks_http3: bool,
     admission: Admission,
-    call_messages: usize,
+    to_call: Option<Reply>,
     /// What it asks to be printed, instead of anything else.
     printed: Option<String>,
 }
@@ -98,7 +103,7 @@ impl Given {
             speaks_http2: false,
             speaks_http3: false,
             admission: Admission::default(),
-            call_messages: 1,
+            to_call: None,
             printed: None,
         };
         while given.printed.is_none()
@@ -141,7 +146,7 @@ impl Given {
             "http3" => self.speaks_http3 = value_of(parser, option, &TRUTH)?,
             "early-data" => self.admission.early_data_share = value_of(parser, option, &SHARE)?,
             "retry" => self.admission.retries = value_of(parser, option, &TRUTH)?,
-            "call-messages" => self.call_messages = value_of(parser, option, &CALL_MESSAGES)?,
+            "call-messages" => self.to_call = Some(value_of(parser, option, &TO_CALL)?),
             _ => return self.fault_options.read(option, parser),
         }
         Ok(true)
@@ -169,7 +174,7 @@ fn asked(given: Given) -> Result<Asked, lexopt::Error> {
         certificate_key,
         speaks_http2,
         speaks_http3,
-        call_messages,
+        to_call,
         admission,
         printed: _,
     } = given;
@@ -184,7 +189,7 @@ fn asked(given: Given) -> Result<Asked, lexopt::Error> {
             let faults = fault_options.faults(idle_timeout)?;
             let identity = identity(&certificate, &certificate_key, speaks_http2, speaks_http3)?;
             require_http3(admission, speaks_http3)?;
-            let to_call = Reply::to_call(call_messages);
+            let to_call = to_call.unwrap_or_else(|| Reply::to_call(1));
             let settings = limit::Settings {
                 listen,
                 backlog,

@@ -61,6 +61,8 @@ pub struct Reply {
     has_body: bool,
     /// How the call of gRPC has ended that this answers; none for other requests.
     pub grpc_status: Option<u8>,
+    /// Whether each message of the call that this answers is sent back as it comes.
+    pub echoes: bool,
 }
 
 impl Reply {
@@ -74,6 +76,7 @@ impl Reply {
             padding_bytes: 0,
             has_body: true,
             grpc_status: None,
+            echoes: false,
         }
     }
 
@@ -98,6 +101,12 @@ impl Reply {
     pub fn to_call(messages: usize) -> Self {
         let body = EMPTY_MESSAGE.repeat(messages);
         Self { body: Some(body.into()), grpc_status: Some(GRPC_OK), ..Self::plain(Status::Ok) }
+    }
+
+    /// The reply to a call of gRPC, whatever its method: each of its messages.
+    #[must_use]
+    pub fn to_echoed_call() -> Self {
+        Self { grpc_status: Some(GRPC_OK), echoes: true, ..Self::plain(Status::Ok) }
     }
 
     /// The same, as this outcome has it.

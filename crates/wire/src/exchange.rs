@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use crate::error::{ErrorCode, Http3Code, Malformed};
+use crate::grpc_status::GrpcStatus;
 use crate::http2_counts::Http2Counts;
 use crate::http3_counts::{Http3Counts, QuicEnd};
 use crate::request::{InvalidRequest, Request};
@@ -345,6 +346,8 @@ pub enum Refusal {
     ResetHttp3(Http3Code),
     /// What the peer has answered is no answer.
     Malformed(Malformed),
+    /// The peer has ended the call of gRPC that was to answer further messages, with this status or with none.
+    Ended(Option<GrpcStatus>),
     /// The peer has closed the WebSocket with this code before the answer was complete (RFC 6455 §7.4).
     Closed(u16),
 }

@@ -3,6 +3,7 @@
 //! [`Grpc`] is [`Http2`] with what gRPC adds: a request is `POST` with messages, each behind five bytes, and an answer is
 //! complete with the status in its trailers. Messages of answers are counted and skipped, not kept.
 
+mod kept;
 mod message;
 
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ use crate::http2_counts::Http2Counts;
 use crate::request::{Body, InvalidRequest, Method, Request};
 use crate::response::Response;
 
+use kept::KeptCalls;
 use message::PREFIX_BYTES;
 
 pub use message::GrpcMessages;
@@ -32,6 +34,8 @@ pub enum GrpcAnswer {
     One,
     /// Any number of messages, until the server ends them.
     Stream,
+    /// One message for each message, on calls that are kept.
+    Each,
 }
 
 /// How calls are made.
@@ -50,6 +54,8 @@ pub struct Grpc {
     answer: GrpcAnswer,
     /// What has come of the messages of each answer, by tag.
     messages: Box<[GrpcMessages]>,
+    /// Where each message is answered by one: the calls on which they are sent.
+    kept: Option<KeptCalls>,
 }
 
 /// A message as it is sent: behind five bytes, which say that it is not compressed, and how long it is.
@@ -73,7 +79,7 @@ impl Grpc {
             let messages = &self.messages[tag];
             let judged = match self.answer {
                 GrpcAnswer::One => messages.require_one(),
-                GrpcAnswer::Stream => messages.require_whole(),
+                GrpcAnswer::Stream | GrpcAnswer::Each => messages.require_whole(),
             };
             if let Err(error) = judged {
                 return Event::Refused(tag, Refusal::Malformed(error.into()));
@@ -94,15 +100,22 @@ impl Exchange for Grpc {
             http2: Http2::new(most, &settings.http2),
             answer: settings.answer,
             messages: vec![GrpcMessages::default(); most].into(),
+            kept: (settings.answer == GrpcAnswer::Each).then(|| KeptCalls::new(most)),
         }
     }
 
     fn open(&mut self) {
         self.http2.open();
+        if let Some(kept) = &mut self.kept {
+            kept.reset();
+        }
     }
 
     fn readiness(&self) -> Readiness {
-        self.http2.readiness()
+        match &self.kept {
+            None => self.http2.readiness(),
+            Some(kept) => kept.readiness(&self.http2),
+        }
     }
 
     fn complaint(&self) -> Option<Cow<'_, str>> {
@@ -126,6 +139,10 @@ impl Exchange for Grpc {
     }
 
     fn begin(&mut self, tag: Tag, template: &Http2Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
+        if let Some(kept) = &mut self.kept {
+            kept.begin(tag, template, &mut self.http2, to);
+            return;
+        }
         self.messages[tag] = GrpcMessages::default();
         self.http2.begin(tag, template, target, to);
     }
@@ -135,7 +152,10 @@ impl Exchange for Grpc {
     }
 
     fn is_writing_body(&self, tag: Tag) -> bool {
-        self.http2.is_writing_body(tag)
+        match &self.kept {
+            None => self.http2.is_writing_body(tag),
+            Some(kept) => kept.place(tag).is_some_and(|place| self.http2.is_sending(place)),
+        }
     }
 
     fn write_body<F>(
@@ -144,7 +164,10 @@ impl Exchange for Grpc {
         read: &mut impl FnMut(BodyPart, &mut Vec<u8>) -> Result<(), F>,
         to: &mut Vec<u8>,
     ) -> Result<Option<WrittenBody>, F> {
-        self.http2.write_body(most_bytes, read, to)
+        let written = self.http2.write_body(most_bytes, read, to)?;
+        let Some(kept) = &self.kept else { return Ok(written) };
+        // A call that is written on carries a message: what is not sent is answered by nobody.
+        Ok(written.map(|body| WrittenBody { tag: kept.tag(body.tag).unwrap_or_default(), ..body }))
     }
 
     fn receive_with(
@@ -152,6 +175,9 @@ impl Exchange for Grpc {
         bytes: &[u8],
         take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
+        if let Some(kept) = &mut self.kept {
+            return kept.receive(&mut self.http2, bytes, take_body);
+        }
         let messages = &mut self.messages;
         let Received { consumed, event } = self.http2.receive_with(bytes, &mut |tag, status, part| {
             messages[tag].read(part, &mut |_| ());
@@ -160,16 +186,32 @@ impl Exchange for Grpc {
         Ok(Received { consumed, event: event.map(|event| self.judged(event)) })
     }
 
+    fn has_input(&self) -> bool {
+        self.kept.as_ref().is_some_and(KeptCalls::has_input)
+    }
+
     fn end_of_input(&mut self) -> Option<Event> {
+        if let Some(kept) = &mut self.kept {
+            kept.end_of_input(&mut self.http2);
+        }
         self.http2.end_of_input()
     }
 
     fn end(&mut self, to: &mut Vec<u8>) {
-        self.http2.end(to);
+        match &self.kept {
+            None => self.http2.end(to),
+            Some(kept) => kept.end(&mut self.http2, to),
+        }
     }
 
     fn cancel(&mut self, tag: Tag) -> bool {
-        self.http2.cancel(tag)
+        match &mut self.kept {
+            None => self.http2.cancel(tag),
+            Some(kept) => {
+                kept.cancel(tag, &mut self.http2);
+                true
+            }
+        }
     }
 }
 

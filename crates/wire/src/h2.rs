@@ -14,6 +14,7 @@ mod endings;
 mod fields;
 pub mod frame;
 pub mod hpack;
+mod kept;
 mod receive;
 mod send;
 mod settings;
@@ -85,6 +86,8 @@ pub struct Http2 {
     unproductive_frames: u32,
     counts: Http2Counts,
     run: Run,
+    /// Whether reading stops behind each frame of data.
+    stops_behind_data: bool,
 }
 
 impl Exchange for Http2 {
@@ -119,6 +122,7 @@ impl Exchange for Http2 {
             unproductive_frames: 0,
             counts: Http2Counts::default(),
             run: Run::default(),
+            stops_behind_data: false,
         };
         exchange.open();
         exchange
@@ -206,11 +210,7 @@ impl Exchange for Http2 {
         bytes: &[u8],
         take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
-        let received = self.receive_frames(bytes, take_body);
-        if let Err(fault) = received {
-            self.end_connection(fault);
-        }
-        received
+        self.received(bytes, take_body)
     }
 
     fn end_of_input(&mut self) -> Option<Event> {
@@ -229,6 +229,18 @@ impl Exchange for Http2 {
 }
 
 impl Http2 {
+    fn received(
+        &mut self,
+        bytes: &[u8],
+        take_body: &mut impl FnMut(Tag, u16, &[u8]),
+    ) -> Result<Received, Malformed> {
+        let received = self.receive_frames(bytes, take_body);
+        if let Err(fault) = received {
+            self.end_connection(fault);
+        }
+        received
+    }
+
     /// What a server says of the end of a call of gRPC, in the last header block that came, encoded.
     pub(crate) fn grpc_message(&self) -> &[u8] {
         self.heads.grpc_message()

@@ -13,18 +13,23 @@ from loadcurve.loads.asked import AskedRequest
 from loadcurve.loads.option import CommandLine
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK, BodyLines, recorded_text, require_not_hidden, text_or_file
+from loadcurve.loads.values import PositiveCount
 from loadcurve.protocol import HTTP2, HttpVersion
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import KeyPath, Problem, own_problem
 from loadcurve.toml.values import from_study_folder
 
-CallKind = Literal["unary", "server_stream"]
-"""What a call consists of: one message that one answers, or any number of them."""
+CallKind = Literal["unary", "server_stream", "client_stream", "bidirectional"]
+"""What a call consists of: which side streams its messages."""
 UNARY: Final = "unary"
 SERVER_STREAM: Final = "server_stream"
+CLIENT_STREAM: Final = "client_stream"
+BIDIRECTIONAL: Final = "bidirectional"
 _STREAMED: Final[Mapping[tuple[bool, bool], CallKind]] = {
     (False, False): UNARY,
     (False, True): SERVER_STREAM,
+    (True, False): CLIENT_STREAM,
+    (True, True): BIDIRECTIONAL,
 }
 """Which kind of calls a method is of that streams its requests, and its answers."""
 STATUSES: Final = (*grpc_statuses(),)
@@ -139,9 +144,21 @@ class GrpcTable(BaseModel):
             place=95,
         ),
     ] = None
-    """What a call consists of: one message that one answers ("unary"), or that a stream of them answers
-    ("server_stream"). Unless set it is what `proto` says of the method, and unary without `proto`.
+    """What a call consists of: one message that one answers ("unary") or a stream of them ("server_stream"),
+    several messages that one answers ("client_stream"), or one message at a time on a call that is kept, each
+    answered by one ("bidirectional"). Unless set it is what `proto` says of the method, and unary without it.
     """
+    messages_per_call: Annotated[
+        PositiveCount | None,
+        CommandLine(
+            "--messages-per-call",
+            help="How many messages a client_stream call of gRPC has.",
+            metavar="N",
+            panel="Messages",
+            place=97,
+        ),
+    ] = None
+    """How often the message is sent in each call that streams its requests ("client_stream"); 1 unless set."""
 
     @property
     def right(self) -> Sequence[str]:
@@ -151,13 +168,14 @@ class GrpcTable(BaseModel):
     def planned(self, paths: Iterable[str]) -> dict[str, Any]:
         """Return what the engine reads of it, of calls of these paths."""
         bits = {1 << STATUSES.index(name) for name in self.right}
-        return {"right_statuses": sum(bits), "deadline": self.deadline, "call": self.kind(paths)}
+        planned = {"right_statuses": sum(bits), "deadline": self.deadline, "call": self.kind(paths)}
+        return planned | {"messages_per_call": self.messages_per_call or 1}
 
     def kind(self, paths: Iterable[str]) -> CallKind:
         """Return what calls of these paths consist of.
 
-        Raises ``ValueError``: they are of several kinds, of another than `call` says, or of one that a load
-        does not make; or the schema is none, or has no such method.
+        Raises ``ValueError``: they are of several kinds, or of another than `call` says; or the schema is
+        none, or has no such method.
         """
         kinds = {path: self._kind(path) for path in paths}
         for path, kind in kinds.items():
@@ -202,10 +220,7 @@ def _encoded(proto: str, folders: tuple[str, ...], path: str, message: str) -> b
 
 @cache
 def _kind_of(proto: str, folders: tuple[str, ...], path: str) -> CallKind:
-    kind = _STREAMED.get(method_streams(proto, folders, path))
-    if kind is None:
-        raise ValueError(f"{path} streams its requests; a load calls methods that take one message")
-    return kind
+    return _STREAMED[method_streams(proto, folders, path)]
 
 
 Grpc = Annotated[
@@ -246,6 +261,7 @@ def problems_of_calls(
     except ValueError as error:
         yield Problem(("load", "grpc", "call"), str(error))
         return
+    yield from _problems_of_kind(grpc, kind, calls)
     if kind != SERVER_STREAM:
         for place in of_streams:
             yield Problem(place, f"only used with methods that stream their answers; found {kind}; remove it")
@@ -257,3 +273,21 @@ def problems_of_calls(
             yield Problem(
                 ("load", "requests", str(index)) if own else ("load", "grpc", "message"), str(error)
             )
+
+
+def _problems_of_kind(grpc: GrpcTable, kind: CallKind, calls: Sequence[AskedRequest]) -> Iterator[Problem]:
+    """Check that nothing is said of calls that belongs to another kind of them."""
+    if grpc.messages_per_call is not None and kind != CLIENT_STREAM:
+        text = f"only used with methods that stream their requests and not their answers; found {kind}; remove it"
+        yield Problem(("load", "grpc", "messages_per_call"), text)
+    if kind != BIDIRECTIONAL:
+        return
+    if grpc.deadline:
+        text = "a deadline is that of a whole call, but calls that stream both ways are kept; remove it"
+        yield Problem(("load", "grpc", "deadline"), text)
+    if grpc.statuses not in ([], [OK]):
+        text = "calls that stream both ways are kept, so that no status ends a message; remove it"
+        yield Problem(("load", "grpc", "statuses"), text)
+    if len({call.path for call in calls}) > 1:
+        text = "calls that stream both ways are kept, so that all messages go to one method; expected one path"
+        yield Problem(("load", "requests"), text)

@@ -36,6 +36,30 @@ pub(crate) fn is_http_right(response: &Response) -> Option<bool> {
     (response.grpc_status.is_none() && response.status != OK).then_some(false)
 }
 
+/// The class of the messages that were not answered because their call has ended with this status, or with none.
+#[cold]
+pub(crate) fn ended(status: Option<GrpcStatus>) -> Failure {
+    status.map_or(Failure::GrpcNoStatus, class)
+}
+
+/// The messages of one call behind each other, as they are sent.
+///
+/// # Errors
+/// A message is too long, or all of them are.
+fn messages_of_call(grpc: Grpc, message: &[u8]) -> Result<Vec<u8>, String> {
+    let framed = loadcurve_wire::framed(message).map_err(|invalid| invalid.to_string())?;
+    let bytes = (framed.len() as u64).saturating_mul(grpc.messages_per_call);
+    if bytes > MESSAGE_BYTES_MAX {
+        let most = MESSAGE_BYTES_MAX / (1024 * 1024);
+        return Err(format!(
+            "{} messages per call of {} bytes each are {bytes} bytes; a call has at most {most} MiB",
+            grpc.messages_per_call,
+            message.len()
+        ));
+    }
+    Ok(framed.repeat(usize::try_from(grpc.messages_per_call).unwrap_or(usize::MAX)))
+}
+
 /// The class of the calls that end with a status which is not right.
 #[cold]
 fn class(status: GrpcStatus) -> Failure {
@@ -77,7 +101,7 @@ fn timeout_field(timeout: Nanos) -> String {
 ///
 /// # Errors
 /// Its file cannot be read, or it is too long to be held in memory, or it is lines of a file.
-pub(crate) fn messages(body: &Body) -> Result<Vec<u8>, String> {
+pub(crate) fn messages(grpc: Grpc, body: &Body) -> Result<Vec<u8>, String> {
     let of_file;
     let message = match body {
         Body::Empty => &[],
@@ -91,7 +115,7 @@ pub(crate) fn messages(body: &Body) -> Result<Vec<u8>, String> {
             return Err(format!("{}: a message of gRPC is no line of a file", file.display()));
         }
     };
-    loadcurve_wire::framed(message).map_err(|invalid| invalid.to_string())
+    messages_of_call(grpc, message)
 }
 
 /// The message that a file holds.
@@ -117,7 +141,7 @@ mod tests {
     use loadcurve_record::{Class as _, Failure};
     use loadcurve_wire::{GrpcStatus, Response};
 
-    use super::{class, failure, is_http_right, timeout_field};
+    use super::{class, failure, is_http_right, messages_of_call, timeout_field};
 
     fn response(status: u16, grpc_status: Option<GrpcStatus>) -> Response {
         Response { status, header_bytes: 1, body_bytes: 5, framing_bytes: 0, keep_alive: true, grpc_status }
@@ -154,6 +178,15 @@ mod tests {
             );
             assert_eq!(is_http_right(&answer), is_right, "{answer:?}");
         }
+    }
+
+    #[test]
+    fn the_messages_of_a_call_lie_behind_each_other_and_are_no_more_than_are_held() {
+        let calls = Grpc { messages_per_call: 3, ..Grpc::default() };
+        assert_eq!(messages_of_call(calls, b"a").unwrap(), b"\0\0\0\0\x01a".repeat(3));
+        let many = Grpc { messages_per_call: 20_000_000, ..calls };
+        let refused = messages_of_call(many, b"").unwrap_err();
+        assert!(refused.contains("100000000 bytes; a call has at most 64 MiB"), "{refused}");
     }
 
     #[test]

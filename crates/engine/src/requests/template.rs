@@ -82,8 +82,8 @@ impl<'a> Templates<'a> {
         let messages;
         let grpc = self.plan.work.messages.as_ref().and_then(Messages::grpc);
         let (body, wire_body) = match &request.body {
-            body if grpc.is_some() => {
-                messages = grpc::messages(body).map_err(StartError::Plan)?;
+            body if let Some(grpc) = grpc => {
+                messages = grpc::messages(grpc, body).map_err(StartError::Plan)?;
                 (None, WireBody::Bytes(&messages))
             }
             Body::Empty => (None, WireBody::Bytes(&[])),

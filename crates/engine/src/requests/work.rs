@@ -84,6 +84,7 @@ impl<E: HttpExchange> Work for RequestSource<E> {
             Refusal::Reset(code) => reset(*code),
             Refusal::ResetHttp3(code) => quic::reset(*code),
             Refusal::Malformed(_) => Failure::Malformed,
+            Refusal::Ended(status) => grpc::ended(*status),
             Refusal::Closed(code) => closed(*code),
         }
     }

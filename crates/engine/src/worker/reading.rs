@@ -156,6 +156,7 @@ impl<W: Work> Reading<'_, W> {
             Refusal::ResetHttp3(code) => (Some(reset_in_words(*code).into()), None),
             Refusal::Malformed(malformed) => (Some(malformed.to_string().into()), None),
             Refusal::Closed(_) => (exchange.complaint(), exchange.example()),
+            Refusal::Ended(_) => (exchange.said(), None),
             Refusal::Reset(_) => (None, None),
         };
         if let Some(text) = text {

@@ -1,15 +1,17 @@
 //! Calls of gRPC on the simulated clock: what each time is where answers are streams of messages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use loadcurve_plan::{Call, Grpc as Calls, HttpLoad, HttpVersion, Messages, Nanos, Stop};
+use loadcurve_plan::{
+    Call, Conversation, Grpc as Calls, HttpLoad, HttpVersion, Messages, Nanos, Requests, Stop,
+};
 use loadcurve_record::{Distribution, Failure, TimeHistogram};
 use loadcurve_wire::{Grpc, GrpcAnswer, GrpcSettings};
 
 use super::http2::{PREFACE, SETTINGS_ACKNOWLEDGED};
 use super::http2_uploads::frames_of;
 use super::peer::{self, Delays, Outcome, Peer};
-use super::{closed, ms};
+use super::{closed, ms, open};
 use crate::io::Slot;
 
 const DATA: u8 = 0;
@@ -58,6 +60,60 @@ impl Peer for Streaming {
         }
         answers
     }
+}
+
+/// A server that answers each message so long after it, and ends a call with status 8 in place of the last of this many answers.
+struct Answering {
+    service_time: Nanos,
+    per_call: u64,
+    begun: BTreeSet<Slot>,
+    came: BTreeMap<(Slot, [u8; 4]), u64>,
+}
+
+impl Answering {
+    fn new(service_time: Nanos, per_call: u64) -> Self {
+        Self { service_time, per_call, begun: BTreeSet::new(), came: BTreeMap::new() }
+    }
+}
+
+impl Peer for Answering {
+    fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
+        let mut answers = Vec::new();
+        let frames = bytes.strip_prefix(PREFACE).unwrap_or(bytes);
+        if self.begun.insert(slot) {
+            answers.push((now, [&frame(4, 0, [0; 4], &[])[..], &SETTINGS_ACKNOWLEDGED].concat()));
+        }
+        for (kind, _, stream, payload) in frames_of(frames) {
+            if kind != DATA || payload.is_empty() {
+                continue;
+            }
+            let came = self.came.entry((slot, stream)).or_default();
+            *came += 1;
+            if *came == 1 {
+                answers.push((now, frame(HEADERS, 4, stream, OK_HEAD)));
+            }
+            let answer = if *came == self.per_call {
+                frame(HEADERS, 5, stream, &[STATUS, b"8"].concat())
+            } else {
+                frame(DATA, 0, stream, payload)
+            };
+            answers.push((now + self.service_time, answer));
+        }
+        answers
+    }
+}
+
+/// Runs a load of messages on calls that are kept.
+fn run_kept(plan: HttpLoad, streams: usize, peer: Answering) -> Outcome {
+    let plan = plan.with(|http| {
+        http.http = HttpVersion::Http2;
+        http.conversation = Conversation { streams, ..Conversation::default() };
+        http.messages = Some(Messages::Grpc(Calls { call: Call::Bidirectional, ..Calls::default() }));
+        let Requests::Given(requests) = &mut http.requests else { panic!("they are given") };
+        requests[0].method = "POST".into();
+    });
+    let settings = GrpcSettings { answer: GrpcAnswer::Each, ..GrpcSettings::default() };
+    peer::run::<Grpc>(&plan, settings, Delays::default(), peer)
 }
 
 /// One connection that makes one call after the other, with a timeout of 100 ms.
@@ -113,4 +169,35 @@ fn an_endless_stream_is_reset_after_its_time_and_the_next_call_goes_on_on_the_sa
     assert_eq!((recorder.requests.due, recorder.requests.answered), (5, 5));
     assert_eq!((recorder.failures.total(), recorder.messages.ended_by_client), (0, 5));
     assert_eq!(recorder.connections.opened, 1);
+}
+
+#[test]
+fn a_closed_loop_has_a_message_under_way_on_each_call_all_the_time() {
+    // 2 connections of 4 calls, 5 ms each: 8 / 0.005 s = 1,600 messages in a second.
+    let plan = HttpLoad { warmup_s: 0.1, ..closed(2, Stop::DurationS(1.0)) };
+    let Outcome { recorder, .. } = run_kept(plan, 4, Answering::new(ms(5), u64::MAX));
+    assert_eq!((recorder.answered_within, recorder.failures.total()), (1_600, 0));
+    assert_eq!(recorder.latency().extremes(), Some((ms(5), ms(5))));
+    assert_eq!(recorder.connections.opened, 2);
+}
+
+#[test]
+fn messages_on_a_schedule_count_from_when_they_were_due_whatever_the_server_does() {
+    // 100 are due in a second, and the two calls take 50 ms for each message: 40 are answered, and the others wait.
+    let plan = HttpLoad { timeout_s: 10.0, ..open(1, 100.0, Stop::RequestsTotal(100)) };
+    let Outcome { recorder, .. } = run_kept(plan, 2, Answering::new(ms(50), u64::MAX));
+    let requests = &recorder.requests;
+    assert_eq!((requests.due, requests.answered), (100, 100));
+    assert_eq!(recorder.service_time.extremes(), Some((ms(50), ms(50))));
+    // The last of fifty on a call is answered at 2,500 ms or a little later; it was due at 980 or 990 ms.
+    let longest = recorder.latency().extremes().unwrap().1;
+    assert!(longest >= ms(1_500) && longest <= ms(1_530), "{longest:?}");
+}
+
+#[test]
+fn a_call_that_its_server_ends_fails_the_message_under_way_by_its_status_and_is_opened_anew() {
+    let Outcome { recorder, .. } = run_kept(closed(1, Stop::RequestsTotal(10)), 1, Answering::new(ms(1), 3));
+    // Of three messages in a row the third one fails.
+    assert_eq!((recorder.requests.answered, recorder.failures[Failure::GrpcResourceExhausted]), (7, 3));
+    assert_eq!((recorder.requests.due, recorder.connections.opened), (10, 1));
 }

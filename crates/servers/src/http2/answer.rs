@@ -5,6 +5,7 @@ use std::ops::Range;
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, FrameHeader, flag, kind};
 
+use super::settings::PeerSettings;
 use crate::http::Status;
 use crate::reply::{Ending, Reply};
 
@@ -92,6 +93,16 @@ impl Answer {
         is_all
     }
 
+    /// Appends the HEADERS frame of an answer of which more follows, whatever that is.
+    pub(super) fn write_first_head(&self, stream: u32, peer: &mut PeerSettings, to: &mut Vec<u8>) {
+        let prefix = peer.take_table_change();
+        let length = prefix.len() + self.block_bytes;
+        let header = FrameHeader { length, kind: kind::HEADERS, flags: flag::END_HEADERS, stream };
+        to.extend_from_slice(&header.bytes());
+        to.extend_from_slice(prefix);
+        to.extend_from_slice(&self.block[..self.block_bytes]);
+    }
+
     /// Appends a DATA frame with a part of the body; says whether it ends the stream.
     #[inline]
     pub(super) fn write_data(&self, stream: u32, part: Range<usize>, to: &mut Vec<u8>) -> bool {
@@ -109,19 +120,19 @@ impl Answer {
 }
 
 /// The block that ends a call of gRPC: its status.
-struct CallEnd {
+pub(super) struct CallEnd {
     block: [u8; GRPC_STATUS.len() + 3],
     length: usize,
 }
 
 impl CallEnd {
-    fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         &self.block[..self.length]
     }
 }
 
 /// The end of a call with a status of this number, which has two digits at most.
-fn call_end(status: u8) -> CallEnd {
+pub(super) fn call_end(status: u8) -> CallEnd {
     let mut block = [0; GRPC_STATUS.len() + 3];
     let (name, value) = block.split_at_mut(GRPC_STATUS.len());
     name.copy_from_slice(&GRPC_STATUS);

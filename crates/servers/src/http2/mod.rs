@@ -9,6 +9,7 @@
 //! written by what the [`Output`] takes, but for answers to frames that ask for one, which are hardly longer than these.
 
 mod answer;
+mod echo;
 mod head;
 mod receive;
 mod send;

@@ -15,6 +15,8 @@ pub(super) struct DataUnderWay {
     remaining_bytes: usize,
     /// Which request it ends, if it ends one.
     ends: Option<u32>,
+    /// Of which call's messages it is that are echoed, and how much of it is that.
+    echoed: Option<(u32, usize)>,
 }
 
 /// A header block that comes in several frames.
@@ -47,9 +49,17 @@ impl Connection {
         while consumed < bytes.len() && !self.is_over() {
             let rest = &bytes[consumed..];
             if let Some(data) = &mut self.data {
-                let skipped = data.remaining_bytes.min(rest.len());
-                data.remaining_bytes -= skipped;
-                consumed += skipped;
+                let taken = data.remaining_bytes.min(rest.len());
+                data.remaining_bytes -= taken;
+                consumed += taken;
+                if let Some((stream, body_bytes)) = &mut data.echoed {
+                    let of_body = taken.min(*body_bytes);
+                    *body_bytes -= of_body;
+                    if let Some(echo) = self.streams.get_mut(*stream).and_then(|stream| stream.echo.as_mut())
+                    {
+                        echo.take(&rest[..of_body], service);
+                    }
+                }
             } else if self.partial.is_empty()
                 && let Ok(frame) = Frame::find(rest)?
             {
@@ -58,7 +68,7 @@ impl Connection {
             } else {
                 consumed += self.receive_partial(rest, service, output)?;
             }
-            if let Some(DataUnderWay { remaining_bytes: 0, ends }) = self.data {
+            if let Some(DataUnderWay { remaining_bytes: 0, ends, .. }) = self.data {
                 self.data = None;
                 if let Some(stream) = ends {
                     self.end_request(stream, service, output);
@@ -138,7 +148,7 @@ impl Connection {
             _ => {
                 // An unknown frame is skipped (RFC 9113 §4.1), and what a client says at its end concerns nobody.
                 let remaining_bytes = length - frame.payload.len();
-                self.data = Some(DataUnderWay { remaining_bytes, ends: None });
+                self.data = Some(DataUnderWay { remaining_bytes, ends: None, echoed: None });
                 Ok(())
             }
         }
@@ -221,11 +231,15 @@ impl Connection {
         } else if ends_stream {
             self.answer_last(id, service, output);
         } else {
+            let answer = Answer::clone(&self.heads.last.answer);
+            let receiving = State::Receiving { window: WINDOW_BYTES, remaining_bytes: content_length };
+            let echoes = answer.reply.echoes;
             self.streams.push(Stream {
                 id,
-                answer: Answer::clone(&self.heads.last.answer),
-                state: State::Receiving { window: WINDOW_BYTES, remaining_bytes: content_length },
+                answer,
+                state: if echoes { State::Echoing } else { receiving },
                 send_window: self.peer.initial_window_bytes,
+                echo: echoes.then(Box::default),
             });
         }
         Ok(())
@@ -242,10 +256,10 @@ impl Connection {
         let BlockOrigin { stream: id, ends_stream, .. } = origin;
         let trailers = self.heads.read_trailers(bytes)?;
         match self.streams.get_mut(id).map(|stream| stream.state) {
-            Some(State::Receiving { .. }) if trailers == Err(Malformed) || !ends_stream => {
+            Some(State::Receiving { .. } | State::Echoing) if trailers == Err(Malformed) || !ends_stream => {
                 self.reset(id, ErrorCode::ProtocolError, output);
             }
-            Some(State::Receiving { .. }) => self.end_request(id, service, output),
+            Some(State::Receiving { .. } | State::Echoing) => self.end_request(id, service, output),
             None if self.is_ignored(id) => {}
             _ => return Err(ErrorCode::StreamClosed),
         }
@@ -273,14 +287,21 @@ impl Connection {
         refill(&mut self.receive_window, 0, output);
         let remaining_bytes = length - frame.payload.len();
         let ends_stream = frame.header.has(flag::END_STREAM);
-        self.data = Some(DataUnderWay { remaining_bytes, ends: ends_stream.then_some(id) });
-        let fault = match self.streams.get_mut(id).map(|stream| &mut stream.state) {
-            Some(State::Receiving { window, remaining_bytes }) => {
+        let stream = self.streams.get_mut(id);
+        let echoed = stream.as_ref().filter(|stream| stream.echo.is_some()).map(|_| (id, body_bytes));
+        self.data = Some(DataUnderWay { remaining_bytes, ends: ends_stream.then_some(id), echoed });
+        let fault = match stream.map(|Stream { state, echo, .. }| (state, echo)) {
+            Some((State::Receiving { window, remaining_bytes }, _)) => {
                 take_window(window, length)?;
                 if !ends_stream {
                     refill(window, id, output);
                 }
                 take_stated(remaining_bytes, body_bytes).err()
+            }
+            Some((State::Echoing, Some(echo))) => {
+                // It is given back when it has been echoed.
+                take_window(&mut echo.window, length)?;
+                None
             }
             _ => Some(ErrorCode::StreamClosed),
         };
@@ -296,6 +317,9 @@ impl Connection {
     fn end_request(&mut self, id: u32, service: &mut impl Service, output: &mut Output<'_>) {
         // It may have been reset meanwhile.
         let Some(stream) = self.streams.get_mut(id) else { return };
+        if let Some(echo) = &mut stream.echo {
+            echo.end();
+        }
         let State::Receiving { remaining_bytes, .. } = stream.state else { return };
         if remaining_bytes.is_some_and(|missing| missing > 0) {
             self.reset(id, ErrorCode::ProtocolError, output);

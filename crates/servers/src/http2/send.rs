@@ -10,9 +10,6 @@ use super::settings::{PeerSettings, id};
 use super::streams::{Sent, State, Stream};
 use super::{Connection, Fate, Output, RESET_IDS_MAX, STREAMS_MAX, Service, WINDOW_BYTES};
 
-/// A change of the table's size to nothing, which a client of a small table has to learn (RFC 7541 §4.2).
-const EMPTY_TABLE: [u8; 1] = [0x20];
-
 /// Appends the settings, and what makes the window of the connection as large as those of its streams.
 pub(super) fn write_settings(to: &mut Vec<u8>) {
     let settings = [
@@ -66,7 +63,8 @@ impl Connection {
         if is_held {
             let answer = answer.clone();
             let state = State::Sending(Sent::Nothing);
-            self.streams.push(Stream { id, answer, state, send_window: self.peer.initial_window_bytes });
+            let send_window = self.peer.initial_window_bytes;
+            self.streams.push(Stream { id, answer, state, send_window, echo: None });
             self.decide(id, fate, output);
         } else if !answer.write_head(id, &[], output.bytes) {
             answer.write_data(id, 0..body_bytes, output.bytes);
@@ -110,6 +108,10 @@ impl Stream {
         peer: &mut PeerSettings,
         output: &mut Output<'_>,
     ) -> bool {
+        if let Some(echo) = &mut self.echo {
+            let windows = (&mut self.send_window, connection_window);
+            return echo.send(self.id, &self.answer, windows, peer, output);
+        }
         let State::Sending(sent) = self.state else { return false };
         if self.answer.reply.ending == Ending::Reset {
             write_reset(self.id, ErrorCode::InternalError, output.bytes);
@@ -118,9 +120,7 @@ impl Stream {
         let mut offset = match sent {
             Sent::Head(offset) => offset,
             Sent::Nothing => {
-                let prefix: &[u8] =
-                    if std::mem::take(&mut peer.has_small_table) { &EMPTY_TABLE } else { &[] };
-                if self.answer.write_head(self.id, prefix, output.bytes) {
+                if self.answer.write_head(self.id, peer.take_table_change(), output.bytes) {
                     return true;
                 }
                 0

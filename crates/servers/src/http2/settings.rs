@@ -36,7 +36,15 @@ impl Default for PeerSettings {
     }
 }
 
+/// A change of the table's size to nothing, which a client of a small table has to learn (RFC 7541 §4.2).
+const EMPTY_TABLE: [u8; 1] = [0x20];
+
 impl PeerSettings {
+    /// What the next header block begins with, so that the client learns of it.
+    pub(super) fn take_table_change(&mut self) -> &'static [u8] {
+        if std::mem::take(&mut self.has_small_table) { &EMPTY_TABLE } else { &[] }
+    }
+
     /// Takes the payload of a SETTINGS frame, whose length is a multiple of six; unknown settings are ignored.
     pub(super) fn take(&mut self, payload: &[u8]) -> Result<(), ErrorCode> {
         for setting in payload.as_chunks::<6>().0 {

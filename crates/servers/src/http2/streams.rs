@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::answer::Answer;
+use super::echo::Echo;
 
 /// A request, or its answer, of which a part is to come.
 #[derive(Debug)]
@@ -12,11 +13,15 @@ pub(super) struct Stream {
     pub(super) state: State,
     /// What may be sent before the client gives more.
     pub(super) send_window: i64,
+    /// Of a call whose messages are echoed; it has no other state.
+    pub(super) echo: Option<Box<Echo>>,
 }
 
 /// What a stream waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
+    /// The messages of its client, each of which is echoed.
+    Echoing,
     /// The rest of its request.
     Receiving {
         /// What the client may still send.
@@ -85,7 +90,7 @@ impl Streams {
     }
 
     pub(super) fn forget_requests_under_way(&mut self) {
-        self.all.retain(|stream| !matches!(stream.state, State::Receiving { .. }));
+        self.all.retain(|stream| !matches!(stream.state, State::Receiving { .. } | State::Echoing));
     }
 
     pub(super) fn release(&mut self, now: Duration) {
@@ -93,13 +98,17 @@ impl Streams {
             if matches!(stream.state, State::Held(due) if due <= now) {
                 stream.state = State::Sending(Sent::Nothing);
             }
+            if let Some(echo) = &mut stream.echo {
+                echo.release(now);
+            }
         }
     }
 
     pub(super) fn next_due(&self) -> Option<Duration> {
         let dues = self.all.iter().filter_map(|stream| match stream.state {
             State::Held(due) => Some(due),
-            _ => None,
+            State::Echoing => stream.echo.as_ref().and_then(|echo| echo.due()),
+            State::Receiving { .. } | State::Sending(_) => None,
         });
         dues.min()
     }

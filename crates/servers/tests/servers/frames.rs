@@ -148,12 +148,14 @@ pub(crate) struct Memory {
     pub(crate) fates: Vec<Fate>,
     /// How often a request was looked at.
     pub(crate) looks: usize,
+    /// Whether messages of calls are echoed.
+    pub(crate) echoes: bool,
 }
 
 impl Memory {
     pub(crate) fn of(files: &[(&str, &[u8])]) -> Self {
         let content = files.iter().map(|(path, body)| ((*path).to_owned(), (*body).into())).collect();
-        Self { content, fates: Vec::new(), looks: 0 }
+        Self { content, fates: Vec::new(), looks: 0, echoes: false }
     }
 }
 
@@ -161,6 +163,10 @@ impl Service for Memory {
     fn reply(&mut self, method: &[u8], target: &[u8]) -> Reply {
         self.looks += 1;
         Reply::to(method, target, &self.content)
+    }
+
+    fn reply_to_call(&mut self) -> Reply {
+        if self.echoes { Reply::to_echoed_call() } else { Reply::to_call(1) }
     }
 
     fn fate(&mut self) -> Fate {

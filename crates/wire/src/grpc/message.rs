@@ -24,32 +24,38 @@ impl GrpcMessages {
     #[inline]
     pub fn read(&mut self, mut part: &[u8], take: &mut impl FnMut(Piece<'_>)) {
         while !part.is_empty() {
-            if self.missing_bytes > 0 {
-                let taken = part.len().min(self.missing_bytes as usize);
-                // It is not longer than what is missing.
-                self.missing_bytes -= u32::try_from(taken).unwrap_or(self.missing_bytes);
-                take(Piece::Data(&part[..taken]));
-                part = &part[taken..];
-                if self.missing_bytes == 0 {
-                    take(Piece::Event);
-                }
-                continue;
-            }
-            let taken = part.len().min(PREFIX_BYTES - self.prefix_bytes);
-            self.prefix[self.prefix_bytes..][..taken].copy_from_slice(&part[..taken]);
-            self.prefix_bytes += taken;
-            part = &part[taken..];
-            if self.prefix_bytes == PREFIX_BYTES {
-                let [compressed, length @ ..] = self.prefix;
-                self.is_compressed |= compressed != 0;
-                self.missing_bytes = u32::from_be_bytes(length);
-                self.prefix_bytes = 0;
-                self.begun += 1;
-                if self.missing_bytes == 0 {
-                    take(Piece::Event);
-                }
+            let (read, is_whole) = self.read_one(part, &mut |data| take(Piece::Data(data)));
+            part = &part[read..];
+            if is_whole {
+                take(Piece::Event);
             }
         }
+    }
+
+    /// Reads up to the end of a message; says how many bytes that were, and whether the message has ended.
+    #[inline]
+    pub fn read_one(&mut self, part: &[u8], take: &mut impl FnMut(&[u8])) -> (usize, bool) {
+        let mut read = 0;
+        if self.missing_bytes == 0 {
+            read = part.len().min(PREFIX_BYTES - self.prefix_bytes);
+            self.prefix[self.prefix_bytes..][..read].copy_from_slice(&part[..read]);
+            self.prefix_bytes += read;
+            if self.prefix_bytes < PREFIX_BYTES {
+                return (read, false);
+            }
+            let [compressed, length @ ..] = self.prefix;
+            self.is_compressed |= compressed != 0;
+            self.missing_bytes = u32::from_be_bytes(length);
+            self.prefix_bytes = 0;
+            self.begun += 1;
+        }
+        let data = &part[read..][..(part.len() - read).min(self.missing_bytes as usize)];
+        // It is not longer than what is missing.
+        self.missing_bytes -= u32::try_from(data.len()).unwrap_or(self.missing_bytes);
+        if !data.is_empty() {
+            take(data);
+        }
+        (read + data.len(), self.missing_bytes == 0)
     }
 
     /// Whether a message has begun, and has not ended.
@@ -58,19 +64,23 @@ impl GrpcMessages {
         self.missing_bytes > 0 || self.prefix_bytes > 0
     }
 
+    /// Whether the messages that have come can be read.
+    ///
+    /// # Errors
+    /// One cannot.
+    #[inline]
+    pub(super) fn require_readable(&self) -> Result<(), GrpcError> {
+        if self.is_compressed { Err(GrpcError::Compressed) } else { Ok(()) }
+    }
+
     /// Whether the body that has come is messages that are whole and can be read.
     ///
     /// # Errors
     /// It is not.
     #[inline]
     pub(super) fn require_whole(&self) -> Result<(), GrpcError> {
-        if self.is_compressed {
-            Err(GrpcError::Compressed)
-        } else if self.is_within() {
-            Err(GrpcError::CutOff)
-        } else {
-            Ok(())
-        }
+        self.require_readable()?;
+        if self.is_within() { Err(GrpcError::CutOff) } else { Ok(()) }
     }
 
     /// The same of one message.

@@ -62,7 +62,7 @@ impl Http2 {
     }
 
     /// Whether requests can begin on this connection, now or later.
-    pub(super) fn begins_any(&self) -> bool {
+    pub(crate) fn begins_any(&self) -> bool {
         !self.is_over && self.last_answered.is_none() && !self.streams.are_used_up()
     }
 

@@ -46,6 +46,7 @@ impl Http2 {
         let mut consumed = 0;
         loop {
             let mut event = None;
+            let mut stops = false;
             if let Some(data) = &mut self.data {
                 let (taken, body) = data.take(&bytes[consumed..]);
                 if let Some((tag, id)) = data.stream
@@ -58,6 +59,7 @@ impl Http2 {
                 consumed += taken;
                 if data.remaining_bytes == 0 {
                     event = self.data_ended();
+                    stops = self.stops_behind_data;
                 }
             } else if self.partial.is_empty()
                 && let Ok(frame) = self.find(&bytes[consumed..])?
@@ -73,7 +75,7 @@ impl Http2 {
                 return Ok(Received { consumed: consumed - 1 + last, event });
             }
             let is_waiting = consumed == bytes.len() && self.data.is_none_or(|data| data.remaining_bytes > 0);
-            if event.is_some() || is_waiting {
+            if event.is_some() || is_waiting || stops {
                 return Ok(Received { consumed, event });
             }
         }

@@ -5,6 +5,7 @@ use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
 use super::settings::id;
+use super::streams::EndsStream;
 use super::template::Http2Template;
 use super::window::ReceiveWindow;
 use crate::chunked::shorter;
@@ -74,7 +75,7 @@ impl Http2 {
     }
 
     /// Gives a request up on its stream, which ends with this code; whatever the peer has sent on it meanwhile is ignored.
-    pub(super) fn give_up(&mut self, tag: Tag, code: ErrorCode) {
+    pub(crate) fn give_up(&mut self, tag: Tag, code: ErrorCode) {
         let Some(ended) = self.streams.end(tag) else { return };
         if ended.was_uploading {
             self.uploads.retain(|uploading| *uploading != tag);
@@ -84,7 +85,7 @@ impl Http2 {
     }
 
     /// Ends the connection because of a fault of the peer, which is informed (RFC 9113 §5.4.1).
-    pub(super) fn end_connection(&mut self, fault: Malformed) {
+    pub(crate) fn end_connection(&mut self, fault: Malformed) {
         let payload = [[0; 4], u32::from(fault.code()).to_be_bytes()].concat();
         frame::write(kind::GOAWAY, 0, 0, &payload, &mut self.output);
         self.complaint = Some(fault.to_string());
@@ -99,14 +100,30 @@ impl Http2 {
         target: Option<&[u8]>,
         to: &mut Vec<u8>,
     ) {
+        let has_body = template.body.length() > 0;
+        self.write_head(tag, template, target, if has_body { 0 } else { flag::END_STREAM }, to);
+        if has_body {
+            self.streams.begin_upload(tag, &template.body, EndsStream::Yes);
+            self.uploads.push_back(tag);
+            self.note_delay(tag);
+        }
+    }
+
+    /// Opens a stream with the head of a request.
+    pub(super) fn write_head(
+        &mut self,
+        tag: Tag,
+        template: &Http2Template,
+        target: Option<&[u8]>,
+        end_stream: u8,
+        to: &mut Vec<u8>,
+    ) {
         let send_window = i32::try_from(self.peer.initial_window_bytes).unwrap_or(i32::MAX);
         let windows = (ReceiveWindow::known(self.stream_window()), send_window);
         let id = self.streams.open(tag, template.kind, windows);
         let start = to.len();
         to.extend_from_slice(&[0; HEADER_BYTES]);
         self.encoder.write(template.number, &template.parts, target, to);
-        let has_body = template.body.length() > 0;
-        let end_stream = if has_body { 0 } else { flag::END_STREAM };
         let length = to.len() - start - HEADER_BYTES;
         if length <= self.peer.frame_bytes_max {
             let flags = flag::END_HEADERS | end_stream;
@@ -114,11 +131,6 @@ impl Http2 {
             to[start..start + HEADER_BYTES].copy_from_slice(&header.bytes());
         } else {
             self.divide_block(start, end_stream, id, to);
-        }
-        if has_body {
-            self.streams.begin_upload(tag, &template.body);
-            self.uploads.push_back(tag);
-            self.note_delay(tag);
         }
     }
 
@@ -161,7 +173,8 @@ impl Http2 {
         let (offset, rest) = (upload.offset, upload.body.length() - upload.offset);
         let bytes = shorter(allowed, rest);
         let is_last = bytes as u64 == rest;
-        let flags = if is_last { flag::END_STREAM } else { 0 };
+        let ends_stream = upload.ends_stream;
+        let flags = if is_last && ends_stream == EndsStream::Yes { flag::END_STREAM } else { 0 };
         let header = FrameHeader { length: bytes, kind: kind::DATA, flags, stream: stream.id };
         to.extend_from_slice(&header.bytes());
         match &upload.body {
@@ -177,7 +190,7 @@ impl Http2 {
         stream.send_window -= sent;
         self.send_window -= i64::from(sent);
         if is_last {
-            self.streams.end_upload(tag);
+            self.streams.end_upload(tag, ends_stream);
         } else {
             self.uploads.push_back(tag);
         }
@@ -197,7 +210,7 @@ impl Http2 {
     }
 
     /// Counts the body of a request as one that waits for a window, if it does so for the first time.
-    fn note_delay(&mut self, tag: Tag) {
+    pub(super) fn note_delay(&mut self, tag: Tag) {
         let is_connection_full = self.send_window <= 0;
         if let Some((stream, upload)) = self.streams.uploading(tag)
             && (is_connection_full || stream.send_window <= 0)

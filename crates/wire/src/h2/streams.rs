@@ -17,7 +17,7 @@ pub(super) const LAST_ID: u32 = (1 << 31) - 1;
 pub(super) struct Stream {
     pub(super) id: u32,
     pub(super) kind: RequestKind,
-    /// Whether a part of the request's body has not been sent.
+    /// Whether a part of the request's body has not been sent, or more of it may follow.
     pub(super) is_uploading: bool,
     /// The status of the answer, once its header block has come.
     pub(super) status: Option<NonZeroU16>,
@@ -40,6 +40,15 @@ pub(super) struct Upload {
     pub(super) offset: u64,
     /// Whether it has waited for a window.
     pub(super) was_delayed: bool,
+    pub(super) ends_stream: EndsStream,
+}
+
+/// Whether what is sent on a stream is the last of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EndsStream {
+    Yes,
+    /// More may follow: the stream is kept.
+    No,
 }
 
 /// What is left of a stream that has ended.
@@ -182,11 +191,17 @@ impl Streams {
     }
 
     /// Keeps the body of a request before any of it is sent.
-    pub(super) fn begin_upload(&mut self, tag: Tag, body: &UploadBody) {
+    pub(super) fn begin_upload(&mut self, tag: Tag, body: &UploadBody, ends_stream: EndsStream) {
         if let Some(stream) = self.get_mut(tag) {
             stream.is_uploading = true;
-            self.uploads[tag] = Some(Upload { body: body.clone(), offset: 0, was_delayed: false });
+            self.uploads[tag] =
+                Some(Upload { body: body.clone(), offset: 0, was_delayed: false, ends_stream });
         }
+    }
+
+    /// Whether something is to be sent on a stream now.
+    pub(super) fn has_upload(&self, tag: Tag) -> bool {
+        self.uploads[tag].is_some()
     }
 
     /// Whether a part of the body of a request has not been sent.
@@ -199,9 +214,11 @@ impl Streams {
         Some((self.by_tag.get_mut(tag)?.as_mut()?, self.uploads[tag].as_mut()?))
     }
 
-    /// The body of a request has been sent.
-    pub(super) fn end_upload(&mut self, tag: Tag) {
-        if let Some(stream) = self.get_mut(tag) {
+    /// The body of a request has been sent, or what there is of it now.
+    pub(super) fn end_upload(&mut self, tag: Tag, ends_stream: EndsStream) {
+        if let Some(stream) = self.get_mut(tag)
+            && ends_stream == EndsStream::Yes
+        {
             stream.is_uploading = false;
         }
         self.uploads[tag] = None;

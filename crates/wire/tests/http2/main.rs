@@ -6,6 +6,7 @@ mod counts;
 mod differential;
 mod endings;
 mod grpc;
+mod grpc_kept;
 mod hostile;
 mod hpack_examples;
 #[path = "../support/refused_fields.rs"]
