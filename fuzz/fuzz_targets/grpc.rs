@@ -34,7 +34,7 @@ type Ends = (Vec<(Event, Option<String>)>, Option<Malformed>);
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, answer: GrpcAnswer) -> Ends {
     let http2 = Http2Settings { header_bytes: 300, ..Http2Settings::default() };
-    let settings = GrpcSettings { http2, answer };
+    let settings = GrpcSettings { http2, answer, takes_compressed: false };
     let mut exchange = Grpc::new(CALLS, &settings);
     exchange.open();
     exchange.receive(SETTINGS).expect("settings are sound");

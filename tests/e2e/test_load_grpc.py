@@ -71,17 +71,6 @@ def test_each_message_of_a_call_of_both_directions_is_answered_by_one(sandbox, t
     assert result["connections"]["opened"] == 2
 
 
-def test_calls_that_the_server_ends_fail_their_messages(sandbox, tmp_path, schema):
-    faults = ("--call-messages", "echo", "--error-share", "1", "--spared-requests", "1")
-    with limit_server(tmp_path, http2=True, faults=faults) as address:
-        finished = sandbox.run(
-            "load", f"grpc://{address}/h.Hello/Chat", "--proto", schema, "-c", 2, "-n", 50, "--json"
-        )
-    result = json.loads(finished.stdout)
-    # The first one is what the server is verified by.
-    assert (result["requests"]["answered"], result["errors"]["grpc_internal"]) == (0, 50)
-
-
 def test_a_call_that_streams_its_requests_sends_its_message_several_times(sandbox, address, schema):
     options = ("--proto", schema, "--messages-per-call", 5, "-c", 2, "-n", 50, "--json")
     finished = sandbox.run("load", f"grpc://{address}/h.Hello/Tell", *options)

@@ -1,5 +1,6 @@
 """What a study says of calls of gRPC, what becomes of their messages, and what is said of misfits."""
 
+import gzip
 import json
 
 import pytest
@@ -28,6 +29,7 @@ service Hello {
 }
 """
 CALLS = CLOSED.replace('["/a", "/b"]', '["/h.Hello/Say"]') + 'messages = "grpc"\n'
+DEFAULTS = {"messages_per_call": 1, "is_gzip": False}
 SAID = '[load.grpc]\nproto = "hello.proto"\nmessage = \'{"name": "x"}\'\n'
 
 
@@ -48,7 +50,9 @@ def test_calls_are_posts_of_the_encoded_message_over_http_2_named_by_their_metho
     # Field 1 of type 2, one byte long (protobuf's encoding).
     assert given["body"] == {"bytes": [0x0A, 1, ord("x")]}
     assert planned["http"] == "2"
-    assert planned["messages"] == {"grpc": {"right_statuses": 1, "deadline": False, "call": "unary", "messages_per_call": 1}}
+    assert planned["messages"] == {
+        "grpc": {"right_statuses": 1, "deadline": False, "call": "unary", **DEFAULTS}
+    }
 
 
 @pytest.mark.parametrize(("path", "said"), [("Listen", ""), ("Say", 'call = "server_stream"\n')])
@@ -67,6 +71,16 @@ def test_requests_are_streams_where_the_schema_says_so(tmp_path):
     tell = work(load_of(tmp_path, (CALLS + several).replace("Say", "Tell")).with_values({}, ClosedLoad))
     assert tell["messages"]["grpc"]["call"] == "client_stream"
     assert tell["messages"]["grpc"]["messages_per_call"] == 3
+
+
+@pytest.mark.parametrize("message", ['{"name": "x"}', "@message.bin"])
+def test_messages_are_compressed_once_before_the_load_where_that_is_asked_for(tmp_path, message):
+    (tmp_path / "message.bin").write_bytes(b"\x0a\x01x")
+    given = f'[load.grpc]\nproto = "hello.proto"\nmessage = \'{message}\'\ncompression = "gzip"\n'
+    planned = work(load_of(tmp_path, CALLS + given).with_values({}, ClosedLoad))
+    (one,) = planned["requests"]["given"]
+    assert gzip.decompress(bytes(one["body"]["bytes"])) == b"\x0a\x01x"
+    assert planned["messages"]["grpc"]["is_gzip"] is True
 
 
 def test_a_load_of_plain_requests_says_nothing_of_calls(tmp_path):
@@ -102,13 +116,19 @@ def test_a_message_is_no_part_of_a_record_and_statuses_are(tmp_path):
         ({'"name"': '"nam"'}, ["load.grpc.message", "line 1, column 6", "'nam'", "h.Who has name"]),
         ({"Hello/Say": "Hello/Shout"}, ["load.grpc.call", 'no method "Shout"', "h.Hello/Say"]),
         ({"[load.grpc]\n": "[load.grpc]\nmessages_per_call = 2\n"}, ["messages_per_call", "found unary"]),
-        ({"Hello/Say": "Hello/Chat", "[load.grpc]\n": "[load.grpc]\ndeadline = true\n"}, ["grpc.deadline", "kept"]),
+        (
+            {"Hello/Say": "Hello/Chat", "[load.grpc]\n": "[load.grpc]\ndeadline = true\n"},
+            ["grpc.deadline", "kept"],
+        ),
         (
             {"Hello/Say": "Hello/Chat", "[load.grpc]\n": '[load.grpc]\nstatuses = ["NOT_FOUND"]\n'},
             ["load.grpc.statuses", "no status ends a message"],
         ),
         (
-            {'["/h.Hello/Say"]': '["/h.Hello/Chat", "/h.Other/Chat"]', 'proto = "hello.proto"\n': 'call = "bidirectional"\n'},
+            {
+                '["/h.Hello/Say"]': '["/h.Hello/Chat", "/h.Other/Chat"]',
+                'proto = "hello.proto"\n': 'call = "bidirectional"\n',
+            },
             ["load.requests", "one method"],
         ),
         ({"[load.grpc]\n": '[load.grpc]\ncall = "server_stream"\n'}, ["load.grpc.call", "Say is unary"]),

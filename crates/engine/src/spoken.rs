@@ -41,7 +41,8 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
                         Call::ServerStream => GrpcAnswer::Stream,
                         Call::Bidirectional => GrpcAnswer::Each,
                     };
-                    visitor.visit::<Grpc>(HTTP2, GrpcSettings { http2, answer })
+                    let takes_compressed = grpc.is_gzip;
+                    visitor.visit::<Grpc>(HTTP2, GrpcSettings { http2, answer, takes_compressed })
                 }
                 _ => visitor.visit::<Http2>(HTTP2, http2),
             }

@@ -18,7 +18,7 @@ pub enum Call {
     ServerStream,
     /// Several messages, which one answers.
     ClientStream,
-    /// A message at a time on a call that is kept, each of which one answers.
+    /// A message at a time on a call that is kept; one answers each.
     Bidirectional,
 }
 
@@ -30,6 +30,8 @@ pub struct Grpc {
     pub right_statuses: u32,
     /// Whether calls tell the server their timeout (`grpc-timeout`).
     pub deadline: bool,
+    /// Whether messages are sent as they were compressed by gzip, so that those of answers may be, too.
+    pub is_gzip: bool,
     /// What each call consists of.
     pub call: Call,
     /// How many messages the client sends in a call that streams them.
@@ -46,6 +48,7 @@ impl Default for Grpc {
         Self {
             right_statuses: 1,
             deadline: false,
+            is_gzip: false,
             call: Call::Unary,
             messages_per_call: 1,
             events_expected: None,
@@ -88,9 +91,7 @@ impl Grpc {
                 );
             }
             if bits != 1 {
-                return refuse(
-                    "calls of both directions are kept, so that a status which ends one is none that is right",
-                );
+                return refuse("calls of both directions are kept, so that no status but OK can be right");
             }
         }
         if self.messages_per_call == 0 || (self.messages_per_call > 1 && self.call != Call::ClientStream) {

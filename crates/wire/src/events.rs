@@ -47,7 +47,7 @@ impl EventReader {
         match self {
             Self::Sse(stream) => stream.read(bytes, take),
             Self::Lines(lines) => lines.read(bytes, take),
-            Self::Grpc(messages) => messages.read(bytes, take),
+            Self::Grpc(messages) => read_messages(messages, bytes, take),
         }
     }
 
@@ -55,6 +55,16 @@ impl EventReader {
     pub fn end(&mut self, take: &mut impl FnMut(Piece<'_>)) {
         if let Self::Lines(lines) = self {
             lines.end(take);
+        }
+    }
+}
+
+fn read_messages(messages: &mut GrpcMessages, mut bytes: &[u8], take: &mut impl FnMut(Piece<'_>)) {
+    while !bytes.is_empty() {
+        let (read, is_whole) = messages.read_one(bytes, &mut |data| take(Piece::Data(data)));
+        bytes = &bytes[read..];
+        if is_whole {
+            take(Piece::Event);
         }
     }
 }

@@ -45,6 +45,8 @@ pub struct GrpcSettings {
     pub http2: Http2Settings,
     /// What is expected of each call with status OK.
     pub answer: GrpcAnswer,
+    /// Whether messages of answers may be compressed, which the requests then say.
+    pub takes_compressed: bool,
 }
 
 /// One connection's end of gRPC.
@@ -52,20 +54,21 @@ pub struct GrpcSettings {
 pub struct Grpc {
     http2: Http2,
     answer: GrpcAnswer,
+    takes_compressed: bool,
     /// What has come of the messages of each answer, by tag.
     messages: Box<[GrpcMessages]>,
     /// Where each message is answered by one: the calls on which they are sent.
     kept: Option<KeptCalls>,
 }
 
-/// A message as it is sent: behind five bytes, which say that it is not compressed, and how long it is.
+/// A message as it is sent: behind five bytes, which say whether it is compressed, and how long it is.
 ///
 /// # Errors
 /// It is longer than a message can be.
-pub fn framed(message: &[u8]) -> Result<Vec<u8>, InvalidRequest> {
+pub fn framed(message: &[u8], is_compressed: bool) -> Result<Vec<u8>, InvalidRequest> {
     let length = u32::try_from(message.len()).map_err(|_| InvalidRequest::LongMessage)?;
     let mut framed = Vec::with_capacity(PREFIX_BYTES + message.len());
-    framed.push(0);
+    framed.push(is_compressed.into());
     framed.extend_from_slice(&length.to_be_bytes());
     framed.extend_from_slice(message);
     Ok(framed)
@@ -78,8 +81,8 @@ impl Grpc {
         if response.grpc_status == Some(GrpcStatus::Ok) {
             let messages = &self.messages[tag];
             let judged = match self.answer {
-                GrpcAnswer::One => messages.require_one(),
-                GrpcAnswer::Stream | GrpcAnswer::Each => messages.require_whole(),
+                GrpcAnswer::One => messages.require_one(self.takes_compressed),
+                GrpcAnswer::Stream | GrpcAnswer::Each => messages.require_whole(self.takes_compressed),
             };
             if let Err(error) = judged {
                 return Event::Refused(tag, Refusal::Malformed(error.into()));
@@ -99,8 +102,10 @@ impl Exchange for Grpc {
         Self {
             http2: Http2::new(most, &settings.http2),
             answer: settings.answer,
+            takes_compressed: settings.takes_compressed,
             messages: vec![GrpcMessages::default(); most].into(),
-            kept: (settings.answer == GrpcAnswer::Each).then(|| KeptCalls::new(most)),
+            kept: (settings.answer == GrpcAnswer::Each)
+                .then(|| KeptCalls::new(most, settings.takes_compressed)),
         }
     }
 
@@ -180,7 +185,7 @@ impl Exchange for Grpc {
         }
         let messages = &mut self.messages;
         let Received { consumed, event } = self.http2.receive_with(bytes, &mut |tag, status, part| {
-            messages[tag].read(part, &mut |_| ());
+            messages[tag].read(part);
             take_body(tag, status, part);
         })?;
         Ok(Received { consumed, event: event.map(|event| self.judged(event)) })

@@ -47,6 +47,14 @@ pub use crate::error::{ErrorCode, Http2Error};
 pub use settings::{Hpack, Http2Settings, Scheme};
 pub use template::Http2Template;
 
+/// Up to where bytes are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stops {
+    AtEvents,
+    /// Also behind each frame of data, for who has to know what a frame has brought.
+    BehindData,
+}
+
 /// One connection's end of HTTP/2.
 #[derive(Debug)]
 pub struct Http2 {
@@ -86,8 +94,7 @@ pub struct Http2 {
     unproductive_frames: u32,
     counts: Http2Counts,
     run: Run,
-    /// Whether reading stops behind each frame of data.
-    stops_behind_data: bool,
+    stops: Stops,
 }
 
 impl Exchange for Http2 {
@@ -122,7 +129,7 @@ impl Exchange for Http2 {
             unproductive_frames: 0,
             counts: Http2Counts::default(),
             run: Run::default(),
-            stops_behind_data: false,
+            stops: Stops::AtEvents,
         };
         exchange.open();
         exchange

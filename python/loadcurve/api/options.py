@@ -103,8 +103,12 @@ class LoadOptions(TypedDict, total=False):
     """Statuses of gRPC that are right; default OK."""
     deadline: bool
     """Send the timeout of each call to the gRPC server."""
-    call: Literal["unary", "server_stream"] | None
+    compression: Literal["identity", "gzip"] | None
+    """Compress gRPC messages with gzip; default identity."""
+    call: Literal["unary", "server_stream", "client_stream", "bidirectional"] | None
     """What a gRPC call consists of; else as --proto says."""
+    messages_per_call: int | None
+    """How many messages a client_stream call of gRPC has."""
     message_type: Literal["text", "binary"] | None
     """WebSocket: text or binary messages; default text."""
     tls_version: Literal["1.2", "1.3"] | None

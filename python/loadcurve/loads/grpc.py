@@ -1,8 +1,10 @@
 """What a load says of calls of gRPC: their message, the statuses that are right, the deadline."""
 
+import gzip
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationInfo
@@ -36,6 +38,9 @@ STATUSES: Final = (*grpc_statuses(),)
 """The statuses by which calls end, each in the place of its number."""
 OK: Final = STATUSES[0]
 _METHOD = re.compile("/[^/?#]+/[^/?#]+")
+GZIP: Final = "gzip"
+COMPRESSED_BYTES_MAX: Final = 4 * 1024 * 1024
+"""The longest message of a file that is compressed: what most servers take of one that is not."""
 _MESSAGE_IN_WORDS = (
     'a text of JSON, which requires proto, or "@" and the name of a file with the encoded message'
 )
@@ -135,6 +140,18 @@ class GrpcTable(BaseModel):
     ] = False
     """Whether each call carries the load's `timeout` as its deadline (`grpc-timeout`)."""
 
+    compression: Annotated[
+        Literal["identity", "gzip"],
+        CommandLine(
+            "--compression",
+            help="Compress gRPC messages with gzip; default identity.",
+            panel="Messages",
+            place=93,
+        ),
+    ] = "identity"
+    """How messages are compressed: not at all ("identity"), or with "gzip" (`grpc-encoding`), once before the
+    load; those of answers may then be, too, and are counted as they come.
+    """
     call: Annotated[
         CallKind | None,
         CommandLine(
@@ -158,7 +175,7 @@ class GrpcTable(BaseModel):
             place=97,
         ),
     ] = None
-    """How often the message is sent in each call that streams its requests ("client_stream"); 1 unless set."""
+    """How often the message is sent in each call that streams its requests alone; 1 unless set."""
 
     @property
     def right(self) -> Sequence[str]:
@@ -169,7 +186,8 @@ class GrpcTable(BaseModel):
         """Return what the engine reads of it, of calls of these paths."""
         bits = {1 << STATUSES.index(name) for name in self.right}
         planned = {"right_statuses": sum(bits), "deadline": self.deadline, "call": self.kind(paths)}
-        return planned | {"messages_per_call": self.messages_per_call or 1}
+        is_gzip = self.compression == GZIP
+        return planned | {"messages_per_call": self.messages_per_call or 1, "is_gzip": is_gzip}
 
     def kind(self, paths: Iterable[str]) -> CallKind:
         """Return what calls of these paths consist of.
@@ -195,8 +213,12 @@ class GrpcTable(BaseModel):
         """Return the message of a call of a path as a body: bytes, or a file of them behind ``@``.
 
         Raises ``ValueError``: the schema is none or is missing, has no such method, or the message does not
-        fit it.
+        fit it; or it is to be compressed, and cannot be read, or is too long for that.
         """
+        encoded = self._encoded(path, message)
+        return encoded if self.compression != GZIP else _compressed(encoded)
+
+    def _encoded(self, path: str, message: str | bytes | BodyLines) -> str | bytes:
         if isinstance(message, BodyLines):
             raise ValueError(  # noqa: TRY004 -- what cannot be sent is no fault of types
                 "a message of gRPC is no line of a file; give it as JSON, or as @FILE"
@@ -211,6 +233,21 @@ class GrpcTable(BaseModel):
                 "or give the encoded message as @FILE"
             )
         return _encoded(self.proto, tuple(self.proto_folders), path, message or "{}")
+
+
+@cache
+def _compressed(message: str | bytes) -> bytes:
+    if isinstance(message, str):
+        file = Path(message.removeprefix(FILE_MARK))
+        try:
+            if (size_bytes := file.stat().st_size) > COMPRESSED_BYTES_MAX:
+                raise ValueError(
+                    f"{file}: {size_bytes} bytes; a message that is compressed has at most 4 MiB"
+                )
+            message = file.read_bytes()
+        except OSError as error:
+            raise ValueError(f"{file}: it cannot be read: {error.strerror}") from None
+    return gzip.compress(message, mtime=0)
 
 
 @cache
@@ -278,7 +315,7 @@ def problems_of_calls(
 def _problems_of_kind(grpc: GrpcTable, kind: CallKind, calls: Sequence[AskedRequest]) -> Iterator[Problem]:
     """Check that nothing is said of calls that belongs to another kind of them."""
     if grpc.messages_per_call is not None and kind != CLIENT_STREAM:
-        text = f"only used with methods that stream their requests and not their answers; found {kind}; remove it"
+        text = f"only used with methods that stream their requests alone; found {kind}; remove it"
         yield Problem(("load", "grpc", "messages_per_call"), text)
     if kind != BIDIRECTIONAL:
         return
@@ -289,5 +326,7 @@ def _problems_of_kind(grpc: GrpcTable, kind: CallKind, calls: Sequence[AskedRequ
         text = "calls that stream both ways are kept, so that no status ends a message; remove it"
         yield Problem(("load", "grpc", "statuses"), text)
     if len({call.path for call in calls}) > 1:
-        text = "calls that stream both ways are kept, so that all messages go to one method; expected one path"
+        text = (
+            "calls that stream both ways are kept, so that all messages go to one method; expected one path"
+        )
         yield Problem(("load", "requests"), text)

@@ -15,8 +15,8 @@ _ADVICE: Final = {
     "DEADLINE_EXCEEDED": "The deadline is the timeout of the load.",
 }
 """What to do about a status, where that is known."""
-_UNCOMPRESSED: Final = "\0"
-"""How each message begins on the wire that is not compressed."""
+_BEGINNINGS: Final = ("\0", "\1")
+"""How each message begins on the wire: one that is not compressed, and one that is."""
 
 
 def require_call(line: str, answer: Answer, right: Sequence[str], *, is_stream: bool = False) -> None:
@@ -26,7 +26,7 @@ def require_call(line: str, answer: Answer, right: Sequence[str], *, is_stream: 
 
     Raises ``ServerFailure`` ("wrong_answer").
     """
-    if is_stream and answer.call is None and answer.text[:1] == _UNCOMPRESSED:
+    if is_stream and answer.call is None and answer.text[:1] in _BEGINNINGS:
         return
     if answer.call is None:
         status = answer.status

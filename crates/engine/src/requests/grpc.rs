@@ -16,7 +16,7 @@ const OK: u16 = 200;
 const TIMEOUT_MAX: u64 = 99_999_999;
 
 /// The name of the field by which a server learns the timeout of a call.
-pub(crate) const TIMEOUT_FIELD: &str = "grpc-timeout";
+const TIMEOUT_FIELD: &str = "grpc-timeout";
 
 /// Why an answer is not what was asked for, if it is not. One of another status of HTTP than 200 that says no status of
 /// gRPC comes from something else on the way, and is judged as an answer of HTTP.
@@ -47,7 +47,7 @@ pub(crate) fn ended(status: Option<GrpcStatus>) -> Failure {
 /// # Errors
 /// A message is too long, or all of them are.
 fn messages_of_call(grpc: Grpc, message: &[u8]) -> Result<Vec<u8>, String> {
-    let framed = loadcurve_wire::framed(message).map_err(|invalid| invalid.to_string())?;
+    let framed = loadcurve_wire::framed(message, grpc.is_gzip).map_err(|invalid| invalid.to_string())?;
     let bytes = (framed.len() as u64).saturating_mul(grpc.messages_per_call);
     if bytes > MESSAGE_BYTES_MAX {
         let most = MESSAGE_BYTES_MAX / (1024 * 1024);
@@ -82,6 +82,15 @@ fn class(status: GrpcStatus) -> Failure {
         GrpcStatus::DataLoss => Failure::GrpcDataLoss,
         GrpcStatus::Unauthenticated => Failure::GrpcUnauthenticated,
     }
+}
+
+/// The fields by which calls say that their messages are compressed, and those of answers may be.
+const GZIP: [(&str, &str); 2] = [("grpc-encoding", "gzip"), ("grpc-accept-encoding", "gzip")];
+
+/// The fields of a call beside those of its request, given its timeout where it says it.
+pub(crate) fn fields(grpc: Grpc, timeout: Option<&str>) -> Vec<(&'static str, &str)> {
+    let of_compression = if grpc.is_gzip { &GZIP[..] } else { &[] };
+    of_compression.iter().copied().chain(timeout.map(|value| (TIMEOUT_FIELD, value))).collect()
 }
 
 /// The timeout of a plan as its field says it, where calls say it.

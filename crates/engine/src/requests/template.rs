@@ -107,7 +107,8 @@ impl<'a> Templates<'a> {
         let is_absolute = self.plan.work.way.proxied.is_some() && self.plan.work.tls.is_none();
         let of_proxy = self.plan.work.way.proxy_authorization.as_deref().filter(|_| is_absolute);
         let timeout = grpc.and_then(|grpc| grpc::timeout_of(grpc, self.plan));
-        let headers = fields(request, of_proxy, timeout.as_deref());
+        let of_call = grpc.map(|grpc| grpc::fields(grpc, timeout.as_deref())).unwrap_or_default();
+        let headers = fields(request, of_proxy, &of_call);
         let prefix = if is_absolute { format!("http://{}", self.plan.work.authority) } else { String::new() };
         let whole = format!("{prefix}{}", request.target);
         let wire = WireRequest {
@@ -157,13 +158,13 @@ fn version_of(http: HttpVersion) -> Version {
     }
 }
 
-/// The header fields of a request, the credentials for a proxy, and the timeout of a call of gRPC.
+/// The header fields of a request, the credentials for a proxy, and those of a call of gRPC.
 pub(super) fn fields<'a>(
     request: &'a Request,
     of_proxy: Option<&'a str>,
-    timeout: Option<&'a str>,
+    of_call: &[(&'a str, &'a str)],
 ) -> Vec<(&'a str, &'a str)> {
     let own = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let of_proxy = of_proxy.map(|value| (PROXY_AUTHORIZATION, value));
-    own.chain(of_proxy).chain(timeout.map(|value| (grpc::TIMEOUT_FIELD, value))).collect()
+    own.chain(of_proxy).chain(of_call.iter().copied()).collect()
 }

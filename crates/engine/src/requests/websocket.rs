@@ -41,7 +41,7 @@ pub(crate) fn websocket_settings(
         }
         MessageType::Binary => MessageKind::Binary,
     };
-    let headers = fields(first, None, None);
+    let headers = fields(first, None, &[]);
     let request = WireRequest {
         version: Version::Http11,
         method: Method::GET,

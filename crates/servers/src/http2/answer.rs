@@ -143,6 +143,12 @@ pub(super) fn call_end(status: u8) -> CallEnd {
     CallEnd { length: GRPC_STATUS.len() + 1 + given.len(), block }
 }
 
+/// Appends a frame that enlarges a window.
+pub(super) fn write_window_update(stream: u32, increment: i64, to: &mut Vec<u8>) {
+    let increment = u32::try_from(increment).unwrap_or(0);
+    frame::write(kind::WINDOW_UPDATE, 0, stream, &increment.to_be_bytes(), to);
+}
+
 /// Appends a frame that ends a stream.
 pub(super) fn write_reset(stream: u32, code: ErrorCode, to: &mut Vec<u8>) {
     frame::write(kind::RST_STREAM, 0, stream, &u32::from(code).to_be_bytes(), to);

@@ -5,8 +5,7 @@ use std::time::Duration;
 use loadcurve_wire::h2::frame::{self, flag, kind};
 use loadcurve_wire::{ErrorCode, GrpcMessages};
 
-use super::answer::{Answer, call_end, write_reset};
-use super::send::write_window_update;
+use super::answer::{Answer, call_end, write_reset, write_window_update};
 use super::settings::PeerSettings;
 use super::{Output, Service, WINDOW_BYTES};
 use crate::reply::Outcome;

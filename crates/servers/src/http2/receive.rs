@@ -3,9 +3,8 @@
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, Frame, FrameHeader, LARGEST_WINDOW_BYTES, PREFACE, flag, kind};
 
-use super::answer::Answer;
+use super::answer::{Answer, write_window_update};
 use super::head::Malformed;
-use super::send::write_window_update;
 use super::streams::{State, Stream};
 use super::{Connection, HEADER_BYTES_MAX, Output, STREAMS_MAX, Service, WINDOW_BYTES};
 

@@ -5,7 +5,7 @@ use loadcurve_wire::h2::frame::{self, DEFAULT_WINDOW_BYTES, kind};
 
 use crate::reply::{Ending, Outcome};
 
-use super::answer::{Answer, write_reset};
+use super::answer::{Answer, write_reset, write_window_update};
 use super::settings::{PeerSettings, id};
 use super::streams::{Sent, State, Stream};
 use super::{Connection, Fate, Output, RESET_IDS_MAX, STREAMS_MAX, Service, WINDOW_BYTES};
@@ -23,12 +23,6 @@ pub(super) fn write_settings(to: &mut Vec<u8>) {
     }
     frame::write(kind::SETTINGS, 0, 0, &payload, to);
     write_window_update(0, WINDOW_BYTES - DEFAULT_WINDOW_BYTES, to);
-}
-
-/// Appends a frame that enlarges a window.
-pub(super) fn write_window_update(stream: u32, increment: i64, to: &mut Vec<u8>) {
-    let increment = u32::try_from(increment).unwrap_or(0);
-    frame::write(kind::WINDOW_UPDATE, 0, stream, &increment.to_be_bytes(), to);
 }
 
 /// Appends a frame that ends the connection behind a stream.

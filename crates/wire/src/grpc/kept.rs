@@ -22,6 +22,7 @@ const OK: u16 = 200;
 /// The calls that a connection keeps.
 #[derive(Debug)]
 pub(super) struct KeptCalls {
+    takes_compressed: bool,
     calls: Box<[Call]>,
     /// The place of the call that carries the message of a tag, while that is under way.
     by_tag: Box<[Place]>,
@@ -46,8 +47,9 @@ struct Call {
 }
 
 impl KeptCalls {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize, takes_compressed: bool) -> Self {
         let mut calls = Self {
+            takes_compressed,
             calls: vec![Call::default(); most].into(),
             by_tag: vec![0; most].into(),
             idle: VecDeque::with_capacity(most),
@@ -130,10 +132,10 @@ impl KeptCalls {
         let (mut consumed, mut begun) = (0, None);
         loop {
             let (mut answered, mut fault, mut has_more) = (None, None, false);
-            let calls = &mut self.calls;
+            let (calls, takes_compressed) = (&mut self.calls, self.takes_compressed);
             let received = http2.receive_with_stops(&bytes[consumed..], &mut |place, status, part| {
                 let call: &mut Call = &mut calls[place];
-                match call.take(part) {
+                match call.take(part, takes_compressed) {
                     Ok((taken, is_whole)) => {
                         answered = answered.or(is_whole.then_some(place));
                         has_more |= taken < part.len();
@@ -254,13 +256,13 @@ impl Call {
     /// Takes a part of the body, up to the end of the message that is awaited; says how many bytes that were, and whether it
     /// is complete.
     #[inline]
-    fn take(&mut self, part: &[u8]) -> Result<(usize, bool), Malformed> {
+    fn take(&mut self, part: &[u8], takes_compressed: bool) -> Result<(usize, bool), Malformed> {
         if self.awaited.is_none() && !part.is_empty() {
             return Err(Malformed::Unasked);
         }
         let (taken, is_whole) = self.messages.read_one(part, &mut |_| ());
         self.body_bytes += taken as u64;
-        self.messages.require_readable()?;
+        self.messages.require_readable(takes_compressed)?;
         Ok((taken, is_whole))
     }
 }

@@ -1,7 +1,6 @@
 //! The messages of a body, from any split of it.
 
 use crate::error::GrpcError;
-use crate::events::Piece;
 
 /// What precedes each message: whether it is compressed, and its length.
 pub(super) const PREFIX_BYTES: usize = 5;
@@ -20,19 +19,17 @@ pub struct GrpcMessages {
 }
 
 impl GrpcMessages {
-    /// Reads the next part of the body: gives the parts of messages, without what precedes each, and their ends.
+    /// Reads the next part of the body.
     #[inline]
-    pub fn read(&mut self, mut part: &[u8], take: &mut impl FnMut(Piece<'_>)) {
+    pub(super) fn read(&mut self, mut part: &[u8]) {
         while !part.is_empty() {
-            let (read, is_whole) = self.read_one(part, &mut |data| take(Piece::Data(data)));
+            let (read, _) = self.read_one(part, &mut |_| ());
             part = &part[read..];
-            if is_whole {
-                take(Piece::Event);
-            }
         }
     }
 
-    /// Reads up to the end of a message; says how many bytes that were, and whether the message has ended.
+    /// Reads up to the end of a message, and gives what comes of it behind its prefix; says how many bytes that were, and whether
+    /// the message has ended.
     #[inline]
     pub fn read_one(&mut self, part: &[u8], take: &mut impl FnMut(&[u8])) -> (usize, bool) {
         let mut read = 0;
@@ -69,8 +66,8 @@ impl GrpcMessages {
     /// # Errors
     /// One cannot.
     #[inline]
-    pub(super) fn require_readable(&self) -> Result<(), GrpcError> {
-        if self.is_compressed { Err(GrpcError::Compressed) } else { Ok(()) }
+    pub(super) fn require_readable(&self, takes_compressed: bool) -> Result<(), GrpcError> {
+        if self.is_compressed && !takes_compressed { Err(GrpcError::Compressed) } else { Ok(()) }
     }
 
     /// Whether the body that has come is messages that are whole and can be read.
@@ -78,8 +75,8 @@ impl GrpcMessages {
     /// # Errors
     /// It is not.
     #[inline]
-    pub(super) fn require_whole(&self) -> Result<(), GrpcError> {
-        self.require_readable()?;
+    pub(super) fn require_whole(&self, takes_compressed: bool) -> Result<(), GrpcError> {
+        self.require_readable(takes_compressed)?;
         if self.is_within() { Err(GrpcError::CutOff) } else { Ok(()) }
     }
 
@@ -88,23 +85,26 @@ impl GrpcMessages {
     /// # Errors
     /// It is not.
     #[inline]
-    pub(super) fn require_one(&self) -> Result<(), GrpcError> {
-        self.require_whole()?;
+    pub(super) fn require_one(&self, takes_compressed: bool) -> Result<(), GrpcError> {
+        self.require_whole(takes_compressed)?;
         if self.begun == 1 { Ok(()) } else { Err(GrpcError::Count { messages: self.begun }) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GrpcError, GrpcMessages, Piece};
+    use super::{GrpcError, GrpcMessages};
 
     fn read(body: &[u8], at_once: usize) -> (GrpcMessages, Vec<Vec<u8>>) {
         let (mut messages, mut found, mut under_way) = (GrpcMessages::default(), Vec::new(), Vec::new());
-        for part in body.chunks(at_once) {
-            messages.read(part, &mut |piece| match piece {
-                Piece::Data(part) => under_way.extend_from_slice(part),
-                Piece::Event => found.push(std::mem::take(&mut under_way)),
-            });
+        for mut part in body.chunks(at_once) {
+            while !part.is_empty() {
+                let (read, is_whole) = messages.read_one(part, &mut |data| under_way.extend_from_slice(data));
+                part = &part[read..];
+                if is_whole {
+                    found.push(std::mem::take(&mut under_way));
+                }
+            }
         }
         (messages, found)
     }
@@ -123,9 +123,15 @@ mod tests {
         ];
         for (body, expected) in cases {
             for at_once in 1..=12 {
-                assert_eq!(read(body, at_once).0.require_one(), expected, "{body:?} by {at_once}");
+                assert_eq!(read(body, at_once).0.require_one(false), expected, "{body:?} by {at_once}");
             }
         }
+    }
+
+    #[test]
+    fn a_compressed_message_is_right_where_it_was_asked_for() {
+        let (messages, found) = read(b"\x01\0\0\0\x03abc", 2);
+        assert_eq!((messages.require_one(true), found.len()), (Ok(()), 1));
     }
 
     #[test]
@@ -134,9 +140,9 @@ mod tests {
         for at_once in 1..=body.len() {
             let (messages, found) = read(body, at_once);
             assert_eq!(found, [&b"abc"[..], b"", b"de"], "by {at_once}");
-            assert_eq!(messages.require_whole(), Err(GrpcError::CutOff));
+            assert_eq!(messages.require_whole(false), Err(GrpcError::CutOff));
         }
-        assert_eq!(read(&body[..20], 3).0.require_whole(), Ok(()));
-        assert_eq!(read(b"", 1).0.require_whole(), Ok(()));
+        assert_eq!(read(&body[..20], 3).0.require_whole(false), Ok(()));
+        assert_eq!(read(b"", 1).0.require_whole(false), Ok(()));
     }
 }

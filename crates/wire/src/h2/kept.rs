@@ -1,9 +1,9 @@
 //! Streams that are kept: on each of them one message follows the other, as calls of gRPC have it that go both ways.
 
-use super::Http2;
 use super::frame::{self, FrameHeader, flag, kind};
 use super::streams::EndsStream;
 use super::template::Http2Template;
+use super::{Http2, Stops};
 use crate::error::Malformed;
 use crate::exchange::{Received, Tag};
 use crate::template::UploadBody;
@@ -64,7 +64,7 @@ impl Http2 {
         bytes: &[u8],
         take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
-        self.stops_behind_data = true;
+        self.stops = Stops::BehindData;
         self.received(bytes, take_body)
     }
 

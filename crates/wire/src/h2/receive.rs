@@ -1,9 +1,9 @@
 //! What arrives: frames from any split of the bytes, and what they mean for the streams.
 
-use super::Http2;
 use super::data::DataUnderWay;
 use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, flag, kind};
 use super::streams::{LAST_ID, Named};
+use super::{Http2, Stops};
 use crate::answer::{self, Block};
 use crate::error::{AnswerError, ErrorCode, Http2Error, Malformed, Section};
 use crate::exchange::{Event, Received, Refusal, Tag};
@@ -59,7 +59,7 @@ impl Http2 {
                 consumed += taken;
                 if data.remaining_bytes == 0 {
                     event = self.data_ended();
-                    stops = self.stops_behind_data;
+                    stops = self.stops == Stops::BehindData;
                 }
             } else if self.partial.is_empty()
                 && let Ok(frame) = self.find(&bytes[consumed..])?

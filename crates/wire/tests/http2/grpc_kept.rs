@@ -102,7 +102,7 @@ fn as_many_calls_are_opened_as_may_be_under_way_and_then_the_one_that_rests_long
     for (tag, stream) in [(0, 1), (1, 3)] {
         assert_eq!(begin(&mut exchange, tag)[0].2, stream);
     }
-    // An answer leaves its call open; the next message has one of its own all the same.
+    // An answer leaves its call open; the next message opens another one all the same.
     assert_eq!(answered_tags(&mut exchange, &[&heads[0][..], &data(0, 1, ANSWER)].concat()), [0]);
     assert_eq!(begin(&mut exchange, 0)[0].2, 5);
     assert_eq!(answered_tags(&mut exchange, &[&heads[2][..], &data(0, 5, ANSWER)].concat()), [0]);
