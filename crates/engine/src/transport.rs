@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use crate::error::StartError;
 use crate::io::Carries;
 use crate::io::epoll::Epoll;
+use crate::io::readiness;
 use crate::io::route::Route;
 use crate::io::uring::Uring;
 use crate::one_connection::epoll;
@@ -81,7 +82,7 @@ fn routes(plan: &HttpLoad, shares: &[Share]) -> impl Iterator<Item = (Result<Rou
 fn epolls(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Epoll>, StartError> {
     let make = |(route, slots): (Result<_, _>, _)| Epoll::new(route?, slots);
     let backends: Result<_, _> = routes(plan, shares).map(make).collect();
-    backends.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
+    backends.map_err(readiness::unavailable)
 }
 
 /// One backend for each thread. They are made here, where a failure ends the start; each belongs to the thread that
@@ -98,6 +99,7 @@ mod datagrams {
     use loadcurve_wire::Datagrams;
 
     use super::{Route, StartError, Starts, Transport, routes};
+    use crate::io::readiness;
     use crate::io::udp::Udp;
 
     impl Transport for Datagrams {
@@ -105,7 +107,7 @@ mod datagrams {
 
         fn alone(plan: &HttpLoad) -> Result<Udp, StartError> {
             let backend = Route::of(plan, 0, 1).and_then(|route| Udp::new(route, 1));
-            backend.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))
+            backend.map_err(readiness::unavailable)
         }
 
         /// Readiness alone: `io_uring` has no joined datagrams for several sockets at once.
@@ -116,9 +118,7 @@ mod datagrams {
         ) -> Result<&'static str, StartError> {
             let made = routes(plan, shares).map(|(route, slots)| Udp::new(route?, slots));
             let backends: Result<Vec<_>, _> = made.collect();
-            let backends =
-                backends.map_err(|errno| StartError::Machine(format!("epoll is not available: {errno}")))?;
-            starts.start(backends)
+            starts.start(backends.map_err(readiness::unavailable)?)
         }
     }
 }

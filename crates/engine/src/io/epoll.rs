@@ -14,6 +14,7 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
 
 use crate::clock;
 use crate::io::local::Queued;
+use crate::io::readiness;
 use crate::io::route::Route;
 use crate::io::{
     EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure, is_end_by_peer,
@@ -94,7 +95,7 @@ impl Epoll {
     pub(crate) fn new(route: Route, slots: usize) -> Result<Self, Errno> {
         Ok(Self {
             route,
-            set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            set: readiness::new_set()?,
             queued: Queued::default(),
             refusal: None,
             sockets: (0..slots).map(|_| Socket::default()).collect(),

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 pub(crate) mod epoll;
 mod local;
+pub(crate) mod readiness;
 pub(crate) mod route;
 mod tcp_info;
 #[cfg(test)]

@@ -13,7 +13,9 @@ use rustix::event::epoll::{self, EventFlags};
 use rustix::io::Errno;
 
 use super::route::Route;
-use super::{Carries, EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure};
+use super::{
+    Carries, EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure, readiness,
+};
 use crate::clock;
 
 mod sending;
@@ -81,7 +83,7 @@ impl Udp {
         let divides = !route.is_loopback();
         Ok(Self {
             route,
-            set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            set: readiness::new_set()?,
             sockets: (0..slots).map(|_| Socket::default()).collect(),
             ready: Vec::with_capacity(EVENTS_PER_TURN),
             cursor: 0,
