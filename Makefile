@@ -109,7 +109,7 @@ test-servers-installed: ## As root on Debian: install the real servers and the b
 
 # What the wire is compared with changes the features of crates that the drivers of databases use, too. Loads of tests
 # wait most of their time: more of them at once than there are CPUs.
-test-rust: export RUST_TEST_THREADS ?= 6
+test-rust: export RUST_TEST_THREADS ?= 4
 test-rust: setup fuzz-corpus
 	cargo test --quiet --profile $(TEST_PROFILE) --workspace --exclude loadcurve-python --exclude loadcurve-wire --locked
 	cargo test --quiet --profile $(TEST_PROFILE) --package loadcurve-wire --locked

@@ -223,7 +223,7 @@ SHOWN_AGAIN = frozenset({"12.13.0-every.txt"})
 """Files with several whole reports, of which the last one counts: with another end it is another one."""
 
 
-INTERVALS = frozenset({"hlog", "ycsb-hdr"})
+INTERVALS = frozenset({"hlog", "ycsb-hdr", "jmeter-summary"})
 """Formats with a row for each interval, of which a line's end is the end of all that was known then."""
 
 

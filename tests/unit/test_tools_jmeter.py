@@ -343,6 +343,15 @@ def test_a_printed_summary_says_what_the_samples_of_the_same_load_say():
     times = found.latency.distribution
     assert (times.mean, times.min, times.max) == (45, 1, 83)
     assert not found.contradictions
+    assert not found.notes
+
+
+def test_a_printed_summary_of_a_run_that_may_have_gone_on_says_so(tmp_path):
+    lines = (DATA / "5.6.3-summary.txt").read_text().splitlines(keepends=True)
+    sums = [number for number, line in enumerate(lines) if line.startswith("summary =")]
+    found = read(tmp_path, "".join(lines[: sums[-2] + 1]))
+    # As that line has it: 5,782 of the 6,000 samples.
+    assert (found.answered, [note.code for note in found.notes]) == (5782, ["figures_left_out"])
 
 
 def test_a_printed_summary_with_failures_has_no_times_of_answers():

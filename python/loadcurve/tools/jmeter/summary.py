@@ -8,6 +8,7 @@ tenth of one; its rate has one decimal, behind a comma where the language of the
 import re
 from itertools import pairwise
 
+from loadcurve.result.outcomes import VerdictNote
 from loadcurve.tools.figures import Times, ToolFigures
 from loadcurve.tools.percentiles import distribution
 from loadcurve.tools.printed import Printed, window_of
@@ -15,6 +16,10 @@ from loadcurve.tools.source import Source
 from loadcurve.tools.text_lines import Found, Lines
 
 NO_TIMES = "latencies of answers: JMeter's summary has those of failures among them"
+NOT_AT_ITS_END = (
+    "the text has not the end of JMeter's run (... end of run): later samples, if there were any, are in "
+    "no figure"
+)
 _WHAT = "JMeter's line that sums up all samples (summary =)"
 _BEHIND = (
     r"(\d{1,15}) in\s{1,10}([\d:.]{1,20})s? =\s{0,10}([\d.,]{1,20}|\*{6})/s"
@@ -23,6 +28,7 @@ _BEHIND = (
 _END = r" Max:\s{1,10}(\d{1,15}) Err:\s{1,10}(\d{1,15}) \(\d[\d.,]{0,10}%\)"
 _LINE = rf"[^=+]{{0,300}} (=|\+)\s{{1,10}}{_BEHIND}{_END}"
 _STARTS = re.compile(rf"^{_LINE}".encode(), re.MULTILINE)
+_RUN_END = r"\s{0,100}\.\.\. end of run\s{0,100}"
 _CLOCK = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d)")
 
 
@@ -56,6 +62,9 @@ def read_summary(source: Source) -> ToolFigures:
         latency=None if failed else _times(count, shortest_ms, mean_ms, longest_ms),
         contradictions=[window.contradiction] if window.contradiction else [],
         not_measured=[NO_TIMES] if failed else [],
+        notes=[]
+        if lines.optional(_RUN_END, "the end of JMeter's run")
+        else [VerdictNote.of("figures_left_out", NOT_AT_ITS_END)],
     )
 
 
