@@ -10,7 +10,8 @@ use std::iter;
 
 use loadcurve_fuzz::target;
 use loadcurve_wire::{
-    Body, Event, Exchange, Grpc, GrpcAnswer, GrpcSettings, Http2Settings, HttpExchange, Malformed, Method, Request, Target, Version,
+    Body, Event, Exchange, Grpc, GrpcAnswer, GrpcSettings, Http2Settings, HttpExchange, Malformed, Method,
+    Request, Target, Version,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};
