@@ -148,10 +148,10 @@ def test_http3_without_tls_is_refused_with_what_is_missing(entry):
 
 
 def resumed_load(settings, load, content_folder):
-    """Return the result of a load on `limit` with these settings: 60 connections for two requests each."""
+    """Return the result of a load on `limit` with these settings, of two requests on each connection."""
     found = find_server(CATALOG["limit"], {**BOTH, **settings}, Overrides())
     content = content_of_folder(content_folder)
-    table = {"model": "closed", "http": HTTP3, "connections": 2, "calls": 2, "requests_total": 120}
+    table = {"model": "closed", "http": HTTP3, "connections": 1, "calls": 2, "requests_total": 120}
     load = ClosedLoad.model_validate({**table, "full_handshakes": 0, "requests": ["/1k.txt"], **load})
     with Server(found, content_folder, content) as server:
         plan = plan_at_point(load, server.address, content, [0], seed=0, transport=server.transport)
@@ -166,8 +166,8 @@ def counts_by_class(result):
 
 def test_early_data_is_accepted_or_refused_and_every_request_answered(content_folder):
     counted = counts_by_class(resumed_load({"early_data": 1}, {"early_data": 1}, content_folder))
-    # The first of each slot has no session to resume.
-    assert counted["early_accepted"] >= 40, counted
+    # The first has no session to resume. Connections of the warm-up are counted, too.
+    assert counted["early_accepted"] >= 59, counted
     assert counted["early_rejected"] == counted["after_retry"] == 0, counted
     asked_of_some = counts_by_class(resumed_load({"early_data": 0.5}, {"early_data": 1}, content_folder))
     assert min(asked_of_some["early_accepted"], asked_of_some["early_rejected"]) >= 5, asked_of_some

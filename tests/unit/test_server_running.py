@@ -1,6 +1,7 @@
 """A server that runs already: what it must say and serve before it is measured."""
 
 import http.server
+import socket
 import threading
 from contextlib import contextmanager
 
@@ -58,7 +59,10 @@ def test_it_is_known_before_whether_a_server_names_its_version(content):
     named = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     with named, answering(named):
         assert names_its_version(f"http://127.0.0.1:{named.server_port}/search")
-    assert names_its_version(f"http://127.0.0.1:{named.server_port}/")  # nobody listens any more
+    with socket.socket() as nobody:
+        # Nobody else can take the port, and nobody listens at it.
+        nobody.bind(("127.0.0.1", 0))
+        assert names_its_version(f"http://127.0.0.1:{nobody.getsockname()[1]}/")
 
 
 def test_one_that_names_no_version_is_not_measured_without_one(content):

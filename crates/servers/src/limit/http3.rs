@@ -56,22 +56,30 @@ struct Unsent {
     cut: DatagramBytes,
 }
 
-/// On which connections requests are taken before the handshake is over: a share of all, spread evenly.
+/// On which connections requests are taken before the handshake is over: a share of all, spread evenly and in no
+/// rhythm, for a session that begins on one of the others has none to send early. With every other connection in turn,
+/// a client of one connection at a time would never have any taken.
 struct EarlyData {
     share: f64,
     accepted: u64,
-    /// How the others are taken; none where all are taken one way.
+    /// How the others are taken; `None` where all are taken one way.
     without: Option<Welcome>,
 }
 
 impl EarlyData {
     /// How the next connection is taken, if not as the socket takes it.
     fn next(&mut self) -> Option<&Welcome> {
-        let before = (self.accepted as f64 * self.share).ceil();
+        let taken = is_taken(self.accepted, self.share);
         self.accepted += 1;
-        let is_in_share = (self.accepted as f64 * self.share).ceil() > before;
-        self.without.as_ref().filter(|_| !is_in_share)
+        self.without.as_ref().filter(|_| !taken)
     }
+}
+
+/// Whether the connection with this number, from 0, is in the share: multiples of the golden ratio are spread evenly
+/// between 0 and 1 and never come round (Weyl's equidistribution).
+fn is_taken(number: u64, share: f64) -> bool {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    (number.wrapping_mul(GOLDEN) as f64) < share * u64::MAX as f64 || share >= 1.0
 }
 
 /// All clients of HTTP/3.
@@ -334,4 +342,20 @@ impl Datagrams {
 /// The time, after a stall that may be under way.
 fn now(script: Option<&Script>) -> Duration {
     script.map_or_else(clock::monotonic, Script::time_after_stall)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_taken;
+
+    #[test]
+    fn a_share_of_connections_is_spread_evenly_and_in_no_rhythm() {
+        for share in [0.0, 0.1, 0.5, 1.0] {
+            let taken = (0..1000).filter(|number| is_taken(*number, share)).count();
+            assert!((taken as f64 - share * 1000.0).abs() <= 3.0, "{taken} of 1000 at {share}");
+        }
+        let both_of_two =
+            (0..1000).filter(|number| is_taken(*number, 0.5) && is_taken(number + 1, 0.5)).count();
+        assert!(both_of_two > 50, "{both_of_two}");
+    }
 }
