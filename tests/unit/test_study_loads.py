@@ -101,6 +101,11 @@ closed: streams = 2
     :9: load.streams: only used over HTTP/2 and HTTP/3; set http to 2 or 3 as well, or remove it
 closed: stream_for = "5s"
     :9: load.stream_for: only used with messages = "events" or "grpc"; set it as well, or remove it
+closed: messages = "websocket"\ngrpc = { message = "{}" }
+    :10: load.grpc: only used with messages = "grpc", and this load has "websocket"; remove it; what a
+    WebSocket sends is the body
+closed: messages = "events"\nmessage_type = "text"
+    :10: load.message_type: only used with messages = "websocket", and this load has "events"; remove it
 closed: messages = "events"\npipeline = 2
     :10: load.pipeline: cannot be combined with messages = "events", because a stream holds up what is behind
     it; remove it, or use streams over HTTP/2

@@ -1,6 +1,6 @@
 """The options of a load whose answers are streams of messages, and which of them belong together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -9,7 +9,7 @@ from loadcurve.loads.grpc import Grpc, GrpcTable
 from loadcurve.loads.option import CommandLine, OtherTools, Planned
 from loadcurve.loads.table import LoadTable, Swept
 from loadcurve.loads.values import Duration, PositiveCount
-from loadcurve.protocol import EVENTS, GRPC, Messages
+from loadcurve.protocol import EVENTS, GRPC, WEBSOCKET, Messages
 from loadcurve.toml.problems import Problem
 
 OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
@@ -18,7 +18,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "events_expected": (EVENTS, GRPC),
     "stream_for": (EVENTS, GRPC),
     "grpc": (GRPC,),
-    "message_type": ("websocket",),
+    "message_type": (WEBSOCKET,),
 }
 """The kinds of messages to which keys belong that do not belong to all."""
 
@@ -102,13 +102,18 @@ class MessagesTable(LoadTable):
         """Check that the keys of one kind of messages are not given with another, or without any."""
         for key, kinds in KEYS.items():
             if self.messages not in kinds and (at.gives(key) or key in at.sweep):
-                named = " or ".join(f'"{kind}"' for kind in kinds)
-                yield Problem(
-                    at.place(key), f"only used with messages = {named}; set it as well, or remove it"
-                )
+                yield Problem(at.place(key), self._of_other_messages(key, kinds))
         if self.messages == EVENTS and max(at.values("pipeline"), default=1) > 1:
             text = (
                 'cannot be combined with messages = "events", because a stream holds up what is behind it; '
                 "remove it, or use streams over HTTP/2"
             )
             yield Problem(at.place("pipeline"), text)
+
+    def _of_other_messages(self, key: str, kinds: Collection[str]) -> str:
+        """Say what a key is for that this kind of messages, or a load without any, does not have."""
+        only = "only used with messages = " + " or ".join(f'"{kind}"' for kind in kinds)
+        if self.messages is None:
+            return f"{only}; set it as well, or remove it"
+        sent = "; what a WebSocket sends is the body" if (key, self.messages) == ("grpc", WEBSOCKET) else ""
+        return f'{only}, and this load has "{self.messages}"; remove it{sent}'
