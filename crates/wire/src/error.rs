@@ -49,6 +49,10 @@ pub enum Malformed {
     Unasked,
     /// The first bytes are not `HTTP/1.`.
     NotHttp1,
+    /// The first byte, 0, is that of a frame of HTTP/2 shorter than 64 KiB (RFC 9113 §4.1), in place of `HTTP/1.`.
+    Http2InsteadOfHttp1,
+    /// The first byte is that of an alert or a handshake of TLS (RFC 8446 §5.1), in place of `HTTP/1.`.
+    TlsInsteadOfHttp1,
     /// The status line is not a version, a space, three digits and, after a space, a reason phrase.
     StatusLine,
     /// The status code is outside 100 to 599 (RFC 9110 §15).
@@ -106,6 +110,15 @@ pub enum Malformed {
 }
 
 impl Malformed {
+    /// Why what begins with this byte is no response of HTTP/1.x.
+    pub(crate) const fn instead_of_http1(first: u8) -> Self {
+        match first {
+            0 => Self::Http2InsteadOfHttp1,
+            0x15 | 0x16 => Self::TlsInsteadOfHttp1,
+            _ => Self::NotHttp1,
+        }
+    }
+
     /// The code with which HTTP/2 ends a stream or a connection because of it (RFC 9113 §7).
     pub(crate) fn code(self) -> ErrorCode {
         match self {
@@ -131,7 +144,14 @@ impl Display for Malformed {
             Self::Protection => "the TLS connection was refused, or cannot be trusted",
             Self::Unasked => "the server sent data that no request had asked for",
             Self::NotHttp1 => {
-                "the response does not begin with \"HTTP/1.\"; does the server speak TLS or another protocol on this port?"
+                "the response does not begin with \"HTTP/1.\"; does the server speak another protocol on this port?"
+            }
+            Self::Http2InsteadOfHttp1 => {
+                "the response begins like a frame of HTTP/2; a server that speaks HTTP/2 alone is loaded with http = \"2\", and \
+                 one of gRPC by grpc://"
+            }
+            Self::TlsInsteadOfHttp1 => {
+                "the response begins like a record of TLS; a server that encrypts is loaded by https://, or wss://"
             }
             Self::StatusLine => {
                 "the status line is not of the form \"HTTP/1.1 200 OK\": a version, one space, three digits, a reason"

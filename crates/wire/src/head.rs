@@ -58,7 +58,7 @@ impl Head {
             let expected = &PROTOCOL[partial.len().min(PROTOCOL.len())..];
             let compared = expected.len().min(bytes.len());
             if bytes[..compared] != expected[..compared] {
-                return Err(Malformed::NotHttp1);
+                return Err(Malformed::instead_of_http1(*partial.first().unwrap_or(&bytes[0])));
             }
         }
         Ok(())

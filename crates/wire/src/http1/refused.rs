@@ -20,7 +20,13 @@ impl Refused {
     pub(super) fn new(malformed: Malformed, parser: &ResponseParser, whole: Option<&[u8]>) -> Self {
         let line = match (malformed, whole) {
             (Malformed::TooLarge { .. }, _) => Vec::new(),
-            (Malformed::NotHttp1 | Malformed::Unasked, Some(bytes)) => bytes.to_vec(),
+            (
+                Malformed::NotHttp1
+                | Malformed::Http2InsteadOfHttp1
+                | Malformed::TlsInsteadOfHttp1
+                | Malformed::Unasked,
+                Some(bytes),
+            ) => bytes.to_vec(),
             (_, Some(bytes)) => line_at_fault(bytes),
             (_, None) => parser.partial().to_vec(),
         };

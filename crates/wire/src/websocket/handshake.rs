@@ -152,7 +152,7 @@ impl Upgrading {
         self.head.extend_from_slice(&bytes[..bytes.len().min(limit_bytes + 1 - before.min(limit_bytes))]);
         let compared = self.head.len().min(PROTOCOL.len());
         if self.head[..compared] != PROTOCOL[..compared] {
-            return Err(Malformed::NotHttp1);
+            return Err(Malformed::instead_of_http1(self.head[0]));
         }
         // A line end that completes the blank line may have begun earlier.
         if let Some(end) = head_end(&self.head, before.saturating_sub(2)) {

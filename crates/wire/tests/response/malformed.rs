@@ -5,7 +5,11 @@ use loadcurve_wire::{Malformed, RequestKind};
 use crate::reading::{Outcome, read_byte_by_byte, read_whole};
 
 const CASES: &[(&str, Malformed)] = &[
-    ("\x15\x03\x01\x00\x02\x02F", Malformed::NotHttp1),
+    // An alert of TLS: a record of type 21, and its version.
+    ("\x15\x03\x01\x00\x02\x02F", Malformed::TlsInsteadOfHttp1),
+    // Empty SETTINGS of HTTP/2: no payload, type 4, no flags, stream 0.
+    ("\0\0\0\x04\0\0\0\0\0", Malformed::Http2InsteadOfHttp1),
+    ("SSH-2.0-OpenSSH_9.2\r\n", Malformed::NotHttp1),
     ("HTTP/2.0 200 OK\r\n\r\n", Malformed::NotHttp1),
     ("http/1.1 200 OK\r\n\r\n", Malformed::NotHttp1),
     ("HTTP\n", Malformed::NotHttp1),

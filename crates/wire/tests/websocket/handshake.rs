@@ -137,7 +137,7 @@ fn what_is_not_http_is_refused_at_its_first_wrong_byte() {
     let (mut exchange, _) = opened(1, &settings(&[], MessageKind::Text));
     assert_eq!(events_of(&mut exchange, b"HTTP/2"), Err(Malformed::NotHttp1));
     let (mut exchange, _) = opened(1, &settings(&[], MessageKind::Text));
-    assert_eq!(events_of(&mut exchange, b"\x15\x03\x01"), Err(Malformed::NotHttp1));
+    assert_eq!(events_of(&mut exchange, b"\x15\x03\x01"), Err(Malformed::TlsInsteadOfHttp1));
 }
 
 #[test]
