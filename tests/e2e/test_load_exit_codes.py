@@ -21,7 +21,7 @@ def test_a_bad_url_is_bad_input_and_what_was_expected_is_said(sandbox):
     finished = sandbox.run("load", "no-url")
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.startswith("loadcurve: no-url: ")
-    assert "expected a URL such as http://127.0.0.1:8080/path" in finished.stderr
+    assert "the scheme is missing; expected a URL such as http://no-url, of http, https, " in finished.stderr
 
 
 def test_answers_that_are_errors_make_the_numbers_invalid(sandbox, limit_url):
