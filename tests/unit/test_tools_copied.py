@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -120,7 +121,10 @@ def indented(data: bytes) -> bytes:
 @pytest.mark.parametrize("name", SOME)
 def test_what_is_around_a_copy_changes_nothing(name: str, change: Callable[[bytes], bytes], tmp_path: Path):
     whole = (DATA / name).read_bytes()
-    assert figures(change(whole), tmp_path) == figures(whole, tmp_path)
+    found, expected = figures(change(whole), tmp_path), figures(whole, tmp_path)
+    # Lines without a container's name are noted.
+    notes = [*expected.notes, *(found.notes[-1:] if change is of_compose else [])]
+    assert found == replace(expected, notes=notes)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The records of imported figures: what their files do not say is ``None``, and no figure is made up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, LoadAsRun
 from loadcurve.result.generator import Generator, Kernel, ToolRecord
 from loadcurve.result.load import LoadResult
-from loadcurve.result.outcomes import Caveat
+from loadcurve.result.outcomes import Caveat, VerdictNote
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import MEASURED, PointRecord
 from loadcurve.tools.figures import ToolFigures
@@ -92,7 +92,7 @@ def load_result(one: Imported) -> LoadResult:
     """Return the result of a load."""
     figures = one.figures
     if figures.measured is not None:
-        return figures.measured
+        return _with_notes(figures.measured, figures.notes)
     nothing_known = Generator(
         threads=None, io=None, cpu_user_s=None, cpu_system_s=None, cpu_spun_s=None, cpu_per_request_us=None,
         lateness_ms=None,
@@ -117,6 +117,13 @@ def load_result(one: Imported) -> LoadResult:
         },
     )
     return record_of(figures, known)
+
+
+def _with_notes(measured: LoadResult, notes: Sequence[VerdictNote]) -> LoadResult:
+    if not notes:
+        return measured
+    verdict = measured.verdict.model_copy(update={"notes": [*measured.verdict.notes, *notes]})
+    return measured.model_copy(update={"verdict": verdict})
 
 
 def _tool(figures: ToolFigures) -> ToolRecord:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from loadcurve.errors import BadInput
+from loadcurve.result.outcomes import VerdictNote
 from loadcurve.toml.expected import nearest
 from loadcurve.tools.ab import reader as ab
 from loadcurve.tools.artillery import reader as artillery
 from loadcurve.tools.autocannon import reader as autocannon
 from loadcurve.tools.bombardier import reader as bombardier
+from loadcurve.tools.copies import NotOneError
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.fortio import reader as fortio
 from loadcurve.tools.gatling import binary as gatling_binary
@@ -170,6 +172,8 @@ TESTED: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 """By format, the versions whose real output it is tested with; formats of no single tool have none."""
 _FIGURES = "the figures of a load"
+_SHOWN = 3
+"""Lines of other programs that a note has."""
 
 
 def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format]:
@@ -195,11 +199,21 @@ def read_figures(source: Source, named: str | None) -> tuple[ToolFigures, Format
         raise source.unreadable(None, f"{place} = {shown(str(first['input']))}", _FIGURES) from error
     if figure := impossible(figures):
         raise source.unreadable(None, figure, _FIGURES)
-    return figures, found
+    return replace(figures, notes=[*figures.notes, *source.around.notes]), found
 
 
 def pasted(source: Source) -> Source:
-    """Return a file without what a terminal, a page or a log has around it; raises as :meth:`Source.head`."""
+    """Return a file without what a terminal, a page or a log has around it.
+
+    Raises as :meth:`Source.head`, and ``Unreadable`` where it seems to hold the output of several loads.
+    """
+    try:
+        return _pasted(source)
+    except NotOneError as error:
+        raise source.unreadable(error.line, error.found, error.expected) from error
+
+
+def _pasted(source: Source) -> Source:
     head = source.head()
     changes = changes_of(head, _format_in)
     for change in changes:
@@ -210,7 +224,20 @@ def pasted(source: Source) -> Source:
     if not changes:
         return replace(source, around=Around(before))
     with source.opened() as file:
-        return replace(source, around=Around(before, changed(source.name, file, changes)))
+        rest, others = changed(source.name, file, changes)
+    notes = [VerdictNote.of("rows_left_out", _others_in_words(others))] if others else []
+    return replace(source, around=Around(before, rest, notes))
+
+
+def _others_in_words(lines: Sequence[tuple[int, bytes]]) -> str:
+    some = "; ".join(
+        f"line {number:,} has {shown(line.decode(errors='replace'))}" for number, line in lines[:_SHOWN]
+    )
+    more = f"; and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
+    return (
+        f"{len(lines):,} lines without what the others of the log have in front were taken for those of "
+        f"other programs: {some}{more}"
+    )
 
 
 def _format_in(head: bytes) -> str | None:

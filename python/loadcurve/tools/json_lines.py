@@ -65,8 +65,8 @@ class _Lines:
         ]
         behind = None if block.endswith(b"\n") else first + block.count(b"\n")
 
-        def leave_out(problem: Unreadable) -> None:
-            (left_out.end if problem.line == behind else left_out.line)(problem)
+        def leave_out(number: int, problem: Unreadable) -> None:
+            (left_out.end if number == behind else left_out.line)(problem)
 
         kept = list(self._kept(lines, self._problem, leave_out))
         table = self._table(kept)
@@ -82,14 +82,14 @@ class _Lines:
     def _kept(
         lines: Sequence[_Line],
         problem_of: Callable[[int, bytes], Unreadable | None],
-        leave_out: Callable[[Unreadable], None],
+        leave_out: Callable[[int, Unreadable], None],
     ) -> Iterator[_Line]:
         for number, line in lines:
             problem = problem_of(number, line)
             if problem is None:
                 yield number, line
             else:
-                leave_out(problem)
+                leave_out(number, problem)
 
     def _table(self, lines: Sequence[_Line]) -> polars.DataFrame | None:
         if not lines:

@@ -1,5 +1,6 @@
 """Files that are recognised and not read, each with what is read in its place."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
 
@@ -16,7 +17,7 @@ _ACCESS_LINE = re.compile(
     rb"\S{1,300} \S{1,300} [^\[\n]{1,200}\[[^\]\n]{1,40}\] "
     rb'"[A-Z]{1,20} /[^"\\\n]{0,3000}(?:\\[^\n][^"\\\n]{0,3000}){0,99}" \d{3} '
 )
-_ASKED_IN_JSON = (b'"uri":', b'"request_uri":', b'"request":"', b'"request": "')
+_ASKED_IN_JSON = frozenset({"request", "request_uri", "uri", "path"})
 
 
 def what_instead(head: bytes) -> str | None:
@@ -75,10 +76,19 @@ def _is_plan_of_jmeter(head: bytes) -> bool:
 
 
 def _is_access_log(head: bytes) -> bool:
-    begin = head.lstrip()[:_ACCESS_LOG_BYTES]
+    begin = head.lstrip()
     if begin.startswith(b"{"):
-        return b'"status":' in begin and any(name in begin for name in _ASKED_IN_JSON)
-    return _ACCESS_LINE.match(begin) is not None
+        return _is_logged_in_json(begin.split(b"\n", 1)[0])
+    return _ACCESS_LINE.match(begin[:_ACCESS_LOG_BYTES]) is not None
+
+
+def _is_logged_in_json(line: bytes) -> bool:
+    """Say whether a line is an object by itself with a request and its status, as servers log them."""
+    try:
+        members = json.loads(line.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(members, dict) and "status" in members and not _ASKED_IN_JSON.isdisjoint(members)
 
 
 def _is_text_of_fortio(head: bytes) -> bool:

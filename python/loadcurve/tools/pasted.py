@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
-from loadcurve.tools.fences import unfenced
+from loadcurve.result.outcomes import VerdictNote
+from loadcurve.tools.copies import Change
+from loadcurve.tools.fences import is_mark, unfenced
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.objects import lines_of_objects
-from loadcurve.tools.prefixes import logged
+from loadcurve.tools.prefixes import Only, logged
 from loadcurve.tools.terminal import (
     has_latin_micro,
     has_odd_line_ends,
@@ -60,8 +62,6 @@ _SAID_BEHIND: Final = re.compile(
 )
 """What shells, ``time``, ``script``, editors and GitHub's runners say behind a program."""
 
-Change = Callable[[bytes], bytes]
-
 
 @dataclass(frozen=True, slots=True)
 class Around:
@@ -70,6 +70,8 @@ class Around:
     lines_before: int = 0
     rest: bytes | None = field(default=None, repr=False)
     """What is left of all of a file that was copied, which is found once; its lines keep their numbers."""
+    notes: Sequence[VerdictNote] = ()
+    """What has to be known of what was taken off."""
 
     def taken_off(self, file: BinaryIO) -> BinaryIO:
         """Return a file that is at its start without it."""
@@ -80,15 +82,25 @@ class Around:
         return file
 
 
-def changed(name: str, file: BinaryIO, changes: Sequence[Change]) -> bytes:
-    """Return what changes leave of a file that is at its start; raises ``Unreadable`` for a longer one."""
+def changed(
+    name: str, file: BinaryIO, changes: Sequence[Change]
+) -> tuple[bytes, Sequence[tuple[int, bytes]]]:
+    """Return what changes leave of a file that is at its start, and lines of it that were left out.
+
+    These have their numbers, and seem to be of other programs. Raises ``Unreadable`` for a longer file, and
+    as the changes do.
+    """
     data = file.read(PASTED_BYTES_MAX + 1)
     if len(data) > PASTED_BYTES_MAX:
         found = f"more than {PASTED_BYTES_MAX:,} bytes of a log, or of what was copied from a page"
         raise Unreadable(name, None, found, "a tool's output as it wrote it")
+    others: list[tuple[int, bytes]] = []
     for change in changes:
+        if isinstance(change, Only):
+            lines = change.left_out(data)
+            others += [one for one in lines if not (_is_around(one[1]) or is_mark(one[1]))]
         data = change(data)
-    return data
+    return data, others
 
 
 NOTHING: Final = Around()
@@ -159,14 +171,17 @@ def without_end(data: bytes) -> bytes:
     while b"\0" not in data[:_BEGIN_BYTES] and end > 0:
         begin = data.rfind(b"\n", 0, end - 1) + 1
         line = data[begin:end].rstrip(b"\n")
-        if not (_SAID_BEHIND.fullmatch(line) or _is_of_shell(line.decode(errors="replace"))):
+        if not _is_around(line):
             break
         end = begin
     return data[:end]
 
 
-def _is_of_shell(line: str) -> bool:
-    return is_command(line) or _PROMPT.fullmatch(line[:400].strip()) is not None
+def _is_around(line: bytes) -> bool:
+    """Say whether a line is of a shell, or of what says when a program has ended."""
+    text = line.decode(errors="replace")
+    is_prompt = _PROMPT.fullmatch(text[:400].strip()) is not None
+    return is_prompt or is_command(text) or _SAID_BEHIND.fullmatch(line) is not None
 
 
 def is_command(line: str) -> bool:

@@ -1,9 +1,12 @@
 """What each line of a log or a quotation has in front: a time, a container's name, a level, a mark."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from loadcurve.tools.copies import NotOneError
 
 _DAY: Final = rb"\d{4}-\d\d-\d\d"
 _CLOCK: Final = rb"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
@@ -31,7 +34,7 @@ _PREFIXES: Final = [
         _DAY + rb" " + _CLOCK + rb"(?: |$)",
         rb"\[\d\d:\d\d:\d\d\](?: |$)",
         rb"\d\d:\d\d:\d\d(?: {1,2}|$)",
-        rb"(?:> ?){1,9}(?=\S|\s|$)",
+        rb"(?:> ?){1,9}",
     )
 ]
 """Where one contains another, the longer one is first."""
@@ -40,6 +43,36 @@ _LINES_AROUND_MAX: Final = 50
 """Of other programs, in front of the log's first line and behind its last one."""
 _SHARE_MIN: Final = 0.8
 """Of the lines between these that have it; the others are of other programs, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Leaves the lines that have something in front, without it, and a blank line for each other one.
+
+    Those are of other programs, as far as anybody can say.
+    """
+
+    prefix: re.Pattern[bytes]
+
+    def __call__(self, data: bytes) -> bytes:
+        """Return these lines; raises ``NotOneError`` where too many others are in a whole file."""
+        others = self.left_out(data)
+        lines = sum(1 for line in data.split(b"\n") if line.strip())
+        if len(others) > max(_LINES_AROUND_MAX, (1 - _SHARE_MIN) * lines):
+            found = f"{len(others):,} of {lines:,} lines without what the others have in front"
+            raise NotOneError(others[0][0], found, "the lines of one log, or a file that is none")
+        return self.without(data)
+
+    def left_out(self, data: bytes) -> Sequence[tuple[int, bytes]]:
+        """Return the other lines that are not blank, with their numbers."""
+        lines = enumerate(data.split(b"\n"), start=1)
+        return [(number, line) for number, line in lines if line.strip() and not self.prefix.match(line)]
+
+    def without(self, data: bytes) -> bytes:
+        """Return the lines, whatever share of all they are."""
+        lines = data.split(b"\n")
+        found = map(self.prefix.match, lines)
+        return b"\n".join(line[one.end() :] if one else b"" for line, one in zip(lines, found, strict=True))
 
 
 def logged(head: bytes, is_known: Callable[[bytes], bool]) -> Callable[[bytes], bytes] | None:
@@ -54,8 +87,8 @@ def logged(head: bytes, is_known: Callable[[bytes], bool]) -> Callable[[bytes], 
             return partial(_without, prefix)
     if of_all:
         return partial(_without, of_all[0])
-    of_most = (one for one in _PREFIXES if _is_of_most(list(map(one.match, lines))))
-    return next((partial(_only, one) for one in of_most if is_known(_only(one, head))), None)
+    of_most = (Only(one) for one in _PREFIXES if _is_of_most(list(map(one.match, lines))))
+    return next((one for one in of_most if is_known(one.without(head))), None)
 
 
 def prefix_of(head: bytes, is_one: Callable[[bytes], bool]) -> re.Pattern[bytes] | None:
@@ -89,10 +122,3 @@ def _without(prefix: re.Pattern[bytes], data: bytes) -> bytes:
     lines = data.split(b"\n")
     found = map(prefix.match, lines)
     return b"\n".join(line[one.end() :] if one else line for line, one in zip(lines, found, strict=True))
-
-
-def _only(prefix: re.Pattern[bytes], data: bytes) -> bytes:
-    """Return the lines that have something in front, without it, and a blank line for each other one."""
-    lines = data.split(b"\n")
-    found = map(prefix.match, lines)
-    return b"\n".join(line[one.end() :] if one else b"" for line, one in zip(lines, found, strict=True))

@@ -79,9 +79,9 @@ class Source:
         return as_text(self.name, data)
 
     def is_short(self) -> bool:
-        """Say whether it can be read as a whole where it was copied; raises as :meth:`as_it_is`."""
-        with self.as_it_is() as file:
-            return file.seek(0, io.SEEK_END) <= SHORT_BYTES_MAX
+        """Say whether what it holds can be read as a whole where it was copied; raises as :meth:`opened`."""
+        with self.opened() as file:
+            return len(file.read(SHORT_BYTES_MAX + 1)) <= SHORT_BYTES_MAX
 
     def head(self) -> bytes:
         """Return its start; raises as :meth:`opened`."""

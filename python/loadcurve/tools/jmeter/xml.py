@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import polars
 
-from loadcurve.tools.blocks import LINE_BYTES_MAX
+from loadcurve.tools.blocks import BLOCK_BYTES
 from loadcurve.tools.delimited import ANY_TEXT, OPTIONAL_NUMBER, TRUE_OR_FALSE, WHOLE_NUMBER
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.jmeter.figures import Read, figures_of_samples, sums_of_parts
@@ -87,6 +86,17 @@ class _Possible:
         return _REFERENCE.sub(_possible, block) if b"&#" in block else block
 
 
+def _count_of(text: bytes, file: BinaryIO) -> int:
+    """Return how often a text occurs in a file, on however long a line."""
+    count, rest = 0, b""
+    while block := file.read(BLOCK_BYTES):
+        block = rest + block
+        count += block.count(text)
+        # Part of one may be at the end, which is shorter than a whole one.
+        rest = block[-(len(text) - 1) :]
+    return count
+
+
 def _possible(reference: re.Match[bytes]) -> bytes:
     """Return a reference to a character, or what stands for one that XML cannot have."""
     text = reference[1]
@@ -145,7 +155,7 @@ class _Reader:
     def _require_one(self, line: int, number: int) -> None:
         """Raise ``Unreadable`` where what follows the root, on this line, are the results of another load."""
         with self.left_out.source.opened() as file:
-            roots = sum(_ROOT in text for text in iter(partial(file.readline, LINE_BYTES_MAX), b""))
+            roots = _count_of(_ROOT, file)
         if roots > 1:
             raise self.left_out.source.unreadable(
                 line,
