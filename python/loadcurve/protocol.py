@@ -1,5 +1,6 @@
 """The protocols that servers speak with their versions, and the schemes of URLs that name them."""
 
+from collections.abc import Mapping
 from typing import Final, Literal, assert_never, get_args
 
 from loadcurve.errors import BadInput
@@ -24,11 +25,13 @@ Messages = Literal["events", "grpc", "websocket"]
 EVENTS: Final = "events"
 GRPC: Final = "grpc"
 WEBSOCKET: Final = "websocket"
+STREAMED: Final[Mapping[Messages, str]] = {EVENTS: "event", GRPC: "message", WEBSOCKET: "message"}
+"""What one of a stream is called, by the kind of messages."""
 MESSAGE_SCHEMES: Final[dict[str, tuple[str, Literal["http", "https"]]]] = {
-    "ws": ("websocket", "http"),
-    "wss": ("websocket", "https"),
-    "grpc": ("grpc", "http"),
-    "grpcs": ("grpc", "https"),
+    "ws": (WEBSOCKET, "http"),
+    "wss": (WEBSOCKET, "https"),
+    "grpc": (GRPC, "http"),
+    "grpcs": (GRPC, "https"),
 }
 """What is streamed under a URL by its scheme, and the scheme of HTTP by which it begins."""
 

@@ -63,6 +63,7 @@ def test_answers_that_lack_events_are_named_with_how_many():
     def plant(record: Data, trial: int, connections: float) -> None:
         stream(record, gaps_ms=[20.0] * 38, first_ms=5)
         requests = record["load"]["requests"]
+        requests |= {"answered": requests["due"], "failed": 0, "unanswered": 0, "never_sent": 0}
         record["load"]["messages"] |= {
             "delivered": 10 * requests["answered"],
             "expected": 12 * requests["due"],
@@ -73,11 +74,24 @@ def test_answers_that_lack_events_are_named_with_how_many():
     assert "each answer had 10 events of 12 expected, so 17 % are missing" in finding.seen
 
 
-@pytest.mark.parametrize(("delivered", "answered", "share"), [(120, 10, None), (96, 8, None), (84, 8, 1 / 8)])
-def test_events_of_requests_that_failed_are_not_missing_twice(delivered, answered, share):
-    load = SimpleNamespace(
-        messages=SimpleNamespace(delivered=delivered, expected=120, kind="events"),
-        requests=SimpleNamespace(due=10, answered=answered),
+def load_of_ten(delivered: int, *, failed: int = 0, unanswered: int = 0, ended_by_client: int = 0):
+    """Ten requests, whose answers were to have twelve events each."""
+    answered = 10 - failed - unanswered
+    return SimpleNamespace(
+        messages=SimpleNamespace(
+            delivered=delivered, expected=120, kind="events", ended_by_client=ended_by_client
+        ),
+        requests=SimpleNamespace(due=10, answered=answered, failed=failed, unanswered=unanswered),
     )
-    missing = missing_in(load)
+
+
+@pytest.mark.parametrize(("delivered", "share"), [(120, None), (119, None), (105, 1 / 8)])
+def test_events_that_answers_lack_are_missing_from_one_percent_on(delivered, share):
+    missing = missing_in(load_of_ten(delivered))
     assert (missing and missing.share) == (share and pytest.approx(share))
+
+
+@pytest.mark.parametrize("other", ["failed", "unanswered", "ended_by_client"])
+def test_where_streams_may_end_early_for_another_reason_nobody_knows_what_answers_lack(other):
+    """The count has the events of such requests, too, as far as they came."""
+    assert missing_in(load_of_ten(60, **{other: 1})) is None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
-from loadcurve.protocol import EVENTS
+from loadcurve.protocol import STREAMED
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PointRecord
 from loadcurve.units import percent, rounded
@@ -14,8 +14,8 @@ from loadcurve.units import percent, rounded
 CODE = FindingCode(
     "events_missing",
     title="Streams ended before their last events",
-    seen_where="with `events_expected`: at least 1 % of the events of the requests that were answered "
-    "did not come",
+    seen_where="with `events_expected`, where every request was answered and the client ended no stream: at "
+    "least 1 % of the events did not come",
     because="a stream that is ended early is answered sooner, and its latency is that of a shorter answer",
 )
 
@@ -39,16 +39,22 @@ class Missing:
 
 
 def missing_in(load: LoadResult) -> Missing | None:
-    """Return what the answered requests of a load lacked; those that failed are failures already."""
+    """Return what the answered requests of a load lacked.
+
+    What came of requests that failed, or were unanswered at the end, is counted, too, and a stream that the
+    client ends is not expected to have all: with these it is not known what the answers lack.
+    """
     messages, requests = load.messages, load.requests
     if messages is None or not messages.expected or not requests.due or not requests.answered:
+        return None
+    if requests.failed or requests.unanswered or messages.ended_by_client:
         return None
     expected_each = messages.expected / requests.due
     each = messages.delivered / requests.answered
     share = 1 - each / expected_each
     if share < MISSING_MIN:
         return None
-    return Missing(share, each, expected_each, "events" if messages.kind == EVENTS else "messages")
+    return Missing(share, each, expected_each, f"{STREAMED[messages.kind]}s")
 
 
 def briefly(missing: Missing) -> str:

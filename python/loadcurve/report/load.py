@@ -1,8 +1,7 @@
 """The result of one load, for people."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,7 +12,7 @@ from loadcurve.explain import delayed_ack, events_missing, stalls
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
-from loadcurve.protocol import GRPC, WEBSOCKET, Messages
+from loadcurve.protocol import GRPC, STREAMED, WEBSOCKET
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
@@ -176,7 +175,7 @@ def _latency_table(result: LoadResult) -> Table:
         "connection": result.connections.lifetime_ms,
     }
     if result.messages is not None:
-        one = _STREAMED[result.messages.kind]
+        one = STREAMED[result.messages.kind]
         observed[f"first {one}"] = result.messages.first_event_ms
         observed[f"between {one}s"] = result.messages.gap_ms
     rows |= {name: times for name, times in observed.items() if times is not None and times.count != 0}
@@ -282,7 +281,7 @@ def _of_protocols(result: LoadResult) -> Iterator[tuple[str, str]]:
     if result.http3 is not None:
         yield "HTTP/3", "\n".join(quic_lines(result.http3))
     if result.messages is not None:
-        yield f"{_STREAMED[result.messages.kind]}s", _events(result.messages)
+        yield f"{STREAMED[result.messages.kind]}s", _events(result.messages)
 
 
 def _statuses(result: LoadResult) -> str:
@@ -340,10 +339,6 @@ def _http2(http2: Http2Result, streams: int) -> str:
     if http2.bodies_delayed:
         facts.append(f"{http2.bodies_delayed:,} bodies that waited for windows")
     return "\n".join(facts)
-
-
-_STREAMED: Final[Mapping[Messages, str]] = {"events": "event", "grpc": "message", "websocket": "message"}
-"""What one of a stream is called, by the kind of messages."""
 
 
 def _events(messages: MessagesResult) -> str:
