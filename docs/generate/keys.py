@@ -9,6 +9,7 @@ from docs.generate.models import key_table
 from pydantic import BaseModel
 
 from loadcurve.loads.entries import ExpectTable, RequestEntry
+from loadcurve.loads.grpc import GrpcTable
 from loadcurve.loads.http import ClosedLoadTable, OpenLoadTable, SessionsLoadTable
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.models import LoadTables
@@ -68,6 +69,7 @@ KEY_TABLES: Tables = {
     "load-web": partial(key_table, HttpLoadTable, but=_ALL),
     "request": partial(key_table, RequestEntry),
     "expect": partial(key_table, ExpectTable),
+    "load-grpc": partial(key_table, GrpcTable),
     "load-closed": partial(key_table, ClosedLoadTable, but=_WEB),
     "load-open": partial(key_table, OpenLoadTable, but=_WEB),
     "load-sessions": partial(key_table, SessionsLoadTable, but=_WEB),

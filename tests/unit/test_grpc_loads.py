@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import os
 
 import pytest
 
+from loadcurve import files
 from loadcurve.loads.grpc import STATUSES, GrpcTable
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.plan import HttpPlan
@@ -81,6 +83,51 @@ def test_messages_are_compressed_once_before_the_load_where_that_is_asked_for(tm
     (one,) = planned["requests"]["given"]
     assert gzip.decompress(bytes(one["body"]["bytes"])) == b"\x0a\x01x"
     assert planned["messages"]["grpc"]["is_gzip"] is True
+
+
+@pytest.mark.parametrize(("compression", "read"), [("identity", bytes), ("gzip", gzip.decompress)])
+def test_a_message_is_that_which_its_files_have_when_the_load_begins(tmp_path, compression, read):
+    """In a notebook one process makes many loads."""
+    schema, table = tmp_path / "hello.proto", {"compression": compression}
+    by_schema = GrpcTable(proto=str(schema), **table)
+    assert read(by_schema.encoded("/h.Hello/Say", '{"name": "x"}')) == b"\x0a\x01x"
+    assert by_schema.kind(["/h.Hello/Say"]) == "unary"
+    other = SCHEMA.replace("name = 1", "name = 2").replace(
+        "rpc Say (Who) returns (", "rpc Say (Who) returns (stream "
+    )
+    schema.write_text(other)
+    assert read(by_schema.encoded("/h.Hello/Say", '{"name": "x"}')) == b"\x12\x01x"
+    assert by_schema.kind(["/h.Hello/Say"]) == "server_stream"
+    message = tmp_path / "message.bin"
+    for content in (b"one", b"two"):
+        message.write_bytes(content)
+        encoded = GrpcTable(**table).encoded("/h.Hello/Say", f"@{message}")
+        assert encoded == f"@{message}" or gzip.decompress(encoded) == content
+
+
+def test_a_message_or_a_schema_that_is_a_pipe_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PIPE_TIMEOUT_S", 0.01)
+    for name in ("pipe", "pipe.proto"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(ValueError, match="not a regular file"):
+            GrpcTable(proto=str(tmp_path / name)).kind(["/h.Hello/Say"])
+    with (tmp_path / "pipe").open("r+b", buffering=0), pytest.raises(ValueError, match="nothing came within"):
+        GrpcTable(compression="gzip").encoded("/h.Hello/Say", f"@{tmp_path / 'pipe'}")
+
+
+def test_a_message_that_is_too_long_to_be_compressed_is_refused(tmp_path):
+    (tmp_path / "message.bin").write_bytes(bytes(4 * 1024 * 1024 + 1))
+    with pytest.raises(ValueError, match="at most 4 MiB"):
+        GrpcTable(compression="gzip").encoded("/h.Hello/Say", f"@{tmp_path / 'message.bin'}")
+
+
+def test_calls_in_a_long_list_are_refused_for_that_alone(tmp_path):
+    (tmp_path / "paths.txt").write_text("/h.Hello/Listen\n" * 101)
+    text = CALLS.replace('["/h.Hello/Say"]', '"paths.txt"') + "events_expected = 3\n"
+    [problem] = problems_in(
+        tmp_path, text + SAID.replace("[load.grpc]", "[load.grpc]\nmessages_per_call = 2")
+    )
+    assert "are not read from a long list" in problem
 
 
 def test_a_load_of_plain_requests_says_nothing_of_calls(tmp_path):

@@ -27,6 +27,13 @@ impl Schema {
     /// # Errors
     /// The file, or one that it imports, is not there or is none; the text names it, and the line where that is known.
     pub fn read(file: &Path, folders: &[PathBuf]) -> Result<Self, String> {
+        // A pipe would be waited for if it were opened before it is looked at.
+        if file.metadata().is_ok_and(|found| !found.is_file()) {
+            let name = file.display();
+            return Err(format!(
+                "{name}: it is not a regular file; expected a .proto file or a descriptor set"
+            ));
+        }
         let pool = if file.extension().is_some_and(|extension| extension == "proto") {
             compiled(file, folders)?
         } else {

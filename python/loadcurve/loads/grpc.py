@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from errno import EFBIG
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -11,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from pydantic.functional_validators import AfterValidator
 
 from loadcurve._engine import encode_message, grpc_statuses, method_streams
+from loadcurve.files import read_given
 from loadcurve.loads.asked import AskedRequest
 from loadcurve.loads.option import CommandLine
 from loadcurve.loads.requests import LongList
@@ -207,7 +209,7 @@ class GrpcTable(BaseModel):
     def _kind(self, path: str) -> CallKind:
         if self.proto is None:
             return self.call or UNARY
-        return _kind_of(self.proto, tuple(self.proto_folders), path)
+        return _STREAMED[method_streams(self.proto, self.proto_folders, path)]
 
     def encoded(self, path: str, message: str | bytes | BodyLines) -> str | bytes:
         """Return the message of a call of a path as a body: bytes, or a file of them behind ``@``.
@@ -232,32 +234,20 @@ class GrpcTable(BaseModel):
                 "a message in JSON requires the .proto file or a descriptor set (proto, --proto); "
                 "or give the encoded message as @FILE"
             )
-        return _encoded(self.proto, tuple(self.proto_folders), path, message or "{}")
+        return encode_message(self.proto, self.proto_folders, path, message or "{}")
 
 
-@cache
 def _compressed(message: str | bytes) -> bytes:
     if isinstance(message, str):
         file = Path(message.removeprefix(FILE_MARK))
         try:
-            if (size_bytes := file.stat().st_size) > COMPRESSED_BYTES_MAX:
-                raise ValueError(
-                    f"{file}: {size_bytes} bytes; a message that is compressed has at most 4 MiB"
-                )
-            message = file.read_bytes()
+            message, _ = read_given(file, COMPRESSED_BYTES_MAX)
         except OSError as error:
-            raise ValueError(f"{file}: it cannot be read: {error.strerror}") from None
+            reason = (
+                "a message that is compressed has at most 4 MiB" if error.errno == EFBIG else error.strerror
+            )
+            raise ValueError(f"{file}: it cannot be read: {reason}") from None
     return gzip.compress(message, mtime=0)
-
-
-@cache
-def _encoded(proto: str, folders: tuple[str, ...], path: str, message: str) -> bytes:
-    return encode_message(proto, folders, path, message)
-
-
-@cache
-def _kind_of(proto: str, folders: tuple[str, ...], path: str) -> CallKind:
-    return _STREAMED[method_streams(proto, folders, path)]
 
 
 Grpc = Annotated[
@@ -285,6 +275,7 @@ def problems_of_calls(
     if isinstance(requests, LongList):
         text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
         yield Problem(("load", "requests"), text)
+        return
     without_method = {
         index: call.path for index, call in enumerate(calls) if not _METHOD.fullmatch(call.path)
     }
@@ -302,9 +293,10 @@ def problems_of_calls(
     if kind != SERVER_STREAM:
         for place in of_streams:
             yield Problem(place, f"only used with methods that stream their answers; found {kind}; remove it")
+    encoded = cache(grpc.encoded)
     for index, call in enumerate(calls):
         try:
-            grpc.encoded(call.path, call.body)
+            encoded(call.path, call.body)
         except ValueError as error:
             own = call.body != grpc.message
             yield Problem(

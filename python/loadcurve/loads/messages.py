@@ -84,7 +84,9 @@ class MessagesTable(LoadTable):
     """
 
     grpc: Annotated[Grpc, Planned("translated"), OWN_MESSAGES] = Field(default_factory=GrpcTable)
-    """With `messages = "grpc"`: the message of the calls, the statuses that are right, the deadline."""
+    """With `messages = "grpc"`: the message of the calls, its compression, what a call consists of, the
+    statuses that are right, the deadline; the keys of `[load.grpc]`.
+    """
     message_type: Annotated[
         Literal["text", "binary"] | None,
         CommandLine(

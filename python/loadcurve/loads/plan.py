@@ -8,6 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -176,15 +177,18 @@ class HttpPlan(Plan):
         load = self.load
         if self.alone is None and isinstance(load.requests, LongList):
             return {"listed": {"file": str(load.requests.file), **_sent(load.asked_for("/"))}}
-        return {"given": [self._given(one) for one in self._asked]}
+        asked = self._asked
+        if load.makes_calls:
+            # Many calls may have one message, which is read and encoded once.
+            encoded = cache(load.grpc.encoded)
+            asked = [replace(one, body=encoded(one.path, one.body)) for one in asked]
+        return {"given": [self._given(one) for one in asked]}
 
     @property
     def _asked(self) -> Sequence[AskedRequest]:
         return self.load.asked if self.alone is None else self.alone
 
     def _given(self, request: AskedRequest) -> dict[str, Any]:
-        if self.load.makes_calls:
-            request = replace(request, body=self.load.grpc.encoded(request.path, request.body))
         is_verified = request.is_plain and request.is_of_content
         return {
             **_sent(request),
