@@ -21,7 +21,8 @@ def test_a_bad_url_is_bad_input_and_what_was_expected_is_said(sandbox):
     finished = sandbox.run("load", "no-url")
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.startswith("loadcurve: no-url: ")
-    assert "the scheme is missing; expected a URL such as http://no-url, of http, https, " in finished.stderr
+    expected = "expected a URL such as http://no-url, with one of the schemes http, https, "
+    assert f"the scheme is missing; {expected}" in finished.stderr
 
 
 def test_answers_that_are_errors_make_the_numbers_invalid(sandbox, limit_url):

@@ -209,5 +209,5 @@ def test_a_bad_url_is_bad_input_and_what_was_expected_is_said(url, command):
     web = "http://127.0.0.1:8080/path"
     for_web = f"; expected a URL such as {web} or https://127.0.0.1:8443/path\n"
     meant = web if "://" in url else f"http://{url}"
-    for_any = f"; expected a URL such as {meant}, of {SCHEMES}\n"
+    for_any = f"; expected a URL such as {meant}, with one of the schemes {SCHEMES}\n"
     assert finished.stderr.endswith((for_web, for_any))

@@ -163,7 +163,7 @@ def _without_session(worst: Resuming) -> _Cause:
             "likely",
             text="A connection that ends with the answer to an early request has ended before the server "
             "sends its next ticket, and in TLS 1.3 each ticket is used once.",
-            advice="Make more calls on each connection (calls), of which the first is the early one.",
+            advice="Make more calls on each connection (calls): only the first one is early.",
         )
     return _Cause(
         "shown",

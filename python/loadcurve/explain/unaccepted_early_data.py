@@ -1,4 +1,4 @@
-"""Requests that were to leave before the handshake, and of which the server took none, or few."""
+"""Requests that were to leave before the handshake, where the server accepted few of them, or not one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +61,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Early]]) -> Explanatio
         weight="explains",
         certainty="likely",
         seen=f"{subject.name} accepted early data in {worst.accepted:,} of {worst.total:,} handshakes that "
-        f"resumed a session, of which the load asked for {worst.asked:.0%}; it refused {worst.refused:,}.",
+        f"resumed a session; the load asked for it in {worst.asked:.0%} of them. It refused "
+        f"{worst.refused:,}.",
         evidence=[
             *ranged("share that was asked for", "share", [one.asked for one in details]),
             *ranged("handshakes with accepted early data", "", [one.accepted for one in details]),

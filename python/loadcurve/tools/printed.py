@@ -78,7 +78,7 @@ UNITS_MS = {
     "ns": Decimal("0.000001"), "µs": Decimal("0.001"), "μs": Decimal("0.001"), "us": Decimal("0.001"),
     "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000), "h": Decimal(3_600_000),
 }  # fmt: skip
-"""By the ways in which a unit is written, of which µ has two characters in Unicode."""
+"""By the ways in which a unit is written: Unicode has two characters for µ."""
 UNIT = "ns|µs|μs|us|ms|s|m|h"
 _PART = rf"(\d{{1,12}}(?:\.\d{{1,9}})?)({UNIT})"
 GO_TIME = rf"(?:\d{{1,12}}(?:\.\d{{1,9}})?(?:{UNIT})){{1,3}}"

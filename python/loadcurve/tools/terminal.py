@@ -25,7 +25,7 @@ _ODD_START: Final = re.compile(
 _PRINTED: Final = "µμ✓✗█↳…"
 """Characters beyond ASCII that tools print around figures."""
 _CODINGS: Final = ("cp437", "cp850", "cp866", "cp1252", "latin-1")
-"""What Windows, and programs that ask nobody, take UTF-8 for."""
+"""As which programs read UTF-8 that assume another coding, such as that of the console on Windows."""
 
 
 def without_colours(text: str) -> str:

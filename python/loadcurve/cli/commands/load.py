@@ -45,7 +45,7 @@ def load(context: typer.Context, url: Annotated[str, _URL], **values: object) ->
     if kind is None:
         raise BadInput(
             f"{without_passwords(url)}: {_scheme_in_words(url)}; expected a URL such as {_such_as(url)}, "
-            f"of {', '.join([*SCHEMES, *MESSAGE_SCHEMES])} or unix:"
+            f"with one of the schemes {', '.join([*SCHEMES, *MESSAGE_SCHEMES])} or unix:"
         )
     raise_on_interrupts()
     options = Options(kind, values, _given(context), {row.name: row.written for row in ROWS})

@@ -1,8 +1,8 @@
 """What all figures share: the specification with its text, axes, and the looks of servers.
 
 Colours of paper, ink and grid are left to the page, which knows whether it is light or dark; a specification
-holds only the colours of what it draws. Field names are fixed, so that no name of a server is ever read as an
-expression.
+holds only the colours of what it draws. Field names are fixed, and names of servers are in expressions as
+literals of JSON alone, so that none is ever read as an expression.
 """
 
 import json
