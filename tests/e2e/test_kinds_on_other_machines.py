@@ -81,7 +81,7 @@ def test_a_server_there_is_held_to_limits_that_its_kernel_counts(sandbox: Sandbo
 def test_a_server_there_runs_in_a_container(sandbox: Sandbox, machine: FarMachine, containers: Containers):
     record, point = measured(sandbox, machine, f"{WEB}\n[servers.limit]\n{containers.keys}")
     container = record["servers"]["limit"]["container"]
-    assert (container["engine"], container["network"]) == ("podman", "host")
+    assert (container["engine"], container["network"]) == (containers.engine.name, "host")
     assert point["measurements"]["load"]["requests"]["ok"] > 0
     assert point["probe"]["server"]["processes"]["max"] == 1
     assert containers.names() == []

@@ -29,7 +29,7 @@ limits = {{ cpus = 0.05, memory = "64MiB" }}
     run = read_run(sandbox.work / "out")
     container = run.run.servers["nginx"].container
     assert container is not None
-    assert (container.engine, container.network) == ("podman", "host")
+    assert (container.engine, container.network) == (containers.engine.name, "host")
     assert container.image.startswith("localhost/loadcurve-rootfs:")
     assert len(container.image_id) == 64
     assert run.run.servers["nginx"].binary == "/usr/sbin/nginx"

@@ -41,7 +41,7 @@ def found_in(
     **keys: object,
 ) -> FoundServer:
     """Look for a server in a container, by default of the root filesystem of the tests."""
-    asked = {"engine": "podman", "engine_arguments": list(containers.engine.arguments), **keys}
+    asked = {"engine": containers.engine.name, "engine_arguments": list(containers.engine.arguments), **keys}
     if not asked.keys() & {"image", "rootfs"} and not (entry.folder / "Containerfile").exists():
         asked["rootfs"] = containers.rootfs
     given = overrides or Overrides()
@@ -158,7 +158,9 @@ def test_a_command_that_the_image_does_not_have_is_reported_in_the_engines_words
     start = command("/no/such/program")
     failure = failure_of(found_in(containers, CATALOG["command"], start), content_folder)
     assert failure.code == "not_started"
-    assert "could not be started in a container: podman ended with status 127" in failure.text
+    assert (
+        f"could not be started in a container: {containers.engine.name} ended with status 127" in failure.text
+    )
     assert "/no/such/program" in failure.log_tail
 
 
@@ -167,7 +169,7 @@ def test_a_program_that_the_image_does_not_have_is_missing(containers):
         CATALOG["caddy"],
         ContainerTable.model_validate(
             {
-                "engine": "podman",
+                "engine": containers.engine.name,
                 "engine_arguments": list(containers.engine.arguments),
                 "rootfs": containers.rootfs,
             }
@@ -198,7 +200,7 @@ def test_a_container_that_the_engine_does_not_hold_to_its_share_is_not_measured(
     found = in_rootfs(containers, "limit", overrides=given, run_arguments=against)
     failure = failure_of(found, content_folder)
     assert failure.code == "limits_unavailable"
-    assert f"{problem}, although podman was asked to set it" in failure.text
+    assert f"{problem}, although {containers.engine.name} was asked to set it" in failure.text
 
 
 def test_a_container_that_runs_on_other_cpus_is_not_measured(containers, content_folder, monkeypatch):

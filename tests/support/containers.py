@@ -1,6 +1,11 @@
-"""A store of podman's for the tests alone, and a small root filesystem of this machine's own programs."""
+"""A place for the containers of tests, and a small root filesystem of this machine's own programs.
+
+Podman has a store for the tests alone. With ``CONTAINER_ENGINE=docker`` the same tests run in the Docker of
+this machine, which must have no containers of others.
+"""
 
 import fcntl
+import os
 import re
 import shutil
 import subprocess
@@ -34,14 +39,14 @@ class Containers:
     def keys(self) -> str:
         """What a server's table of a study says to run in such a container."""
         arguments = ", ".join(f'"{word}"' for word in self.engine.arguments)
-        return f'engine = "podman"\nrootfs = "{self.rootfs}"\nengine_arguments = [{arguments}]'
+        return f'engine = "{self.engine.name}"\nrootfs = "{self.rootfs}"\nengine_arguments = [{arguments}]'
 
     def require_private_network(self) -> None:
-        """Skip the test, with podman's own words, where it can give a container no separate network."""
-        self._try(network="private")
+        """Skip the test, with the engine's own words, where it can give a container no separate network."""
+        self._try(self.engine.kind.private_network)
 
     def require_that_it_runs(self) -> None:
-        """Skip the test, with podman's own words, where it can run no container."""
+        """Skip the test, with the engine's own words, where it can run no container."""
         self._try()
 
     def _try(self, network: str = "host") -> None:
@@ -50,7 +55,8 @@ class Containers:
         tried = self.engine.finished(attempt.words(self.engine))
         if tried.returncode != 0:
             said = tried.stderr.decode(errors="replace").strip()
-            pytest.skip(f"podman cannot run a container on the network {network} here: {said}")
+            name = self.engine.name
+            pytest.skip(f"{name} cannot run a container on the network {network} here: {said}")
 
     def names(self) -> list[str]:
         """Return the names of all containers, ended ones too."""
@@ -67,18 +73,21 @@ def locked(file: Path) -> Iterator[None]:
 
 @contextmanager
 def open_containers(lock: Path) -> Iterator[Containers]:
-    """Yield a place for containers that is gone at the end; skip where podman cannot run any.
+    """Yield a place for containers that is gone at the end; skip where the engine cannot run any.
 
-    Podman is used for it while the file ``lock`` is locked.
+    It is used while the file ``lock`` is locked.
     """
-    engine = Engine("podman")
+    chosen = os.environ.get("CONTAINER_ENGINE", "podman")
+    engine = Engine("docker" if chosen == "docker" else "podman")
     if not engine.is_installed():
-        pytest.skip("needs podman, which is not installed; on Debian: apt-get install podman")
-    with tempfile.TemporaryDirectory(prefix="loadcurve-podman-") as name:
+        packages = " ".join(engine.kind.packages.debian)
+        pytest.skip(f"needs {engine.name}, which is not installed; on Debian: apt-get install {packages}")
+    with tempfile.TemporaryDirectory(prefix="loadcurve-containers-") as name:
         folder = Path(name)
         # The containers' programs run as other users.
         folder.chmod(0o755)
-        engine = Engine("podman", ("--root", f"{folder}/store", "--runroot", f"{folder}/run"))
+        if engine.name == "podman":
+            engine = Engine("podman", ("--root", f"{folder}/store", "--runroot", f"{folder}/run"))
         rootfs = folder / "rootfs"
         make_root_filesystem(rootfs)
         containers = Containers(engine, rootfs)
@@ -88,8 +97,11 @@ def open_containers(lock: Path) -> Iterator[Containers]:
             yield containers
         finally:
             with locked(lock):
-                # Removes the files of the store as the user who owns them inside.
-                engine.finished(["rmi", "--all", "--force"])
+                if engine.name == "podman":
+                    # Removes the files of the store as the user who owns them inside.
+                    engine.finished(["rmi", "--all", "--force"])
+                else:
+                    engine.finished(["rmi", "--force", RootFilesystem(rootfs).image(engine, print).id])
 
 
 def make_root_filesystem(folder: Path) -> None:
